@@ -1,0 +1,169 @@
+"""Dictionaries between two languages: `word<TAB>translation<TAB>probability`.
+
+One entry a line, UTF-8; lines that start with `# ` and blank lines are
+skipped. Several lines for one word are its senses. The same format serves both
+directions: target to source finds what an unknown target word translates
+(labels), source to target says what to write for a word pointed at (output).
+
+Reference: Gulcehre et al., 2016, section 4.4 and Figure 1.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Iterator
+
+import tensorflow as tf
+
+from tfcopy.data import chunks
+
+
+class Dictionary:
+    """Words and their translations, the likeliest first.
+
+    Args:
+        entries: `(word, translation, probability)` triples. Senses of equal
+            probability keep their order.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, str, float]] = ()):
+        senses = {}
+        for word, translation, probability in entries:
+            senses.setdefault(word, []).append((translation, probability))
+        for word, pairs in senses.items():
+            pairs.sort(key=lambda pair: -pair[1])
+        self._senses = senses
+        self._sense_table = None
+
+    @classmethod
+    def load(cls, path) -> "Dictionary":
+        """Reads a file; a ValueError names the file and line of a bad entry."""
+        return cls(_read(path))
+
+    def save(self, path) -> None:
+        """Writes the entries, atomically."""
+        text = "# word\ttranslation\tprobability\n" + "".join(
+            f"{word}\t{translation}\t{probability:.6g}\n"
+            for word, senses in self._senses.items()
+            for translation, probability in senses
+        )
+        chunks.write_atomically(path, lambda file: file.write(text.encode()))
+
+    def __len__(self) -> int:
+        return len(self._senses)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._senses
+
+    def __iter__(self) -> Iterator[tuple[str, str, float]]:
+        for word, senses in self._senses.items():
+            for translation, probability in senses:
+                yield word, translation, probability
+
+    def senses(self, word: str) -> list[str]:
+        """The translations of a word, likeliest first; none if unknown."""
+        return [translation for translation, _ in self._senses.get(word, ())]
+
+    def lookup(self, words):
+        """All senses of words, in the graph.
+
+        Args:
+            words: String tensor of shape `(N,)`.
+
+        Returns:
+            Ragged string tensor of shape `(N, None)`, likeliest first.
+        """
+        if self._sense_table is None:
+            with tf.init_scope():
+                self._sense_table = (
+                    _table(
+                        tf.constant(list(self._senses), tf.string),
+                        tf.range(1, len(self) + 1),
+                        default_value=0,
+                    ),
+                    tf.ragged.constant(
+                        [[], *(self.senses(word) for word in self._senses)],
+                        tf.string,
+                        ragged_rank=1,
+                    ),
+                )
+        table, senses = self._sense_table
+        return tf.gather(senses, table.lookup(words))
+
+    def emission_table(self, shared: Iterable[str] = ()):
+        """The table that output uses for words pointed at: word to its best
+        translation; what it does not hold gives `""`, to be copied unchanged.
+
+        Args:
+            shared: Words of both languages, which are copied.
+
+        Returns:
+            `tf.lookup.StaticHashTable` of string to string.
+        """
+        shared = set(shared)
+        best = {
+            word: senses[0][0]
+            for word, senses in self._senses.items()
+            if word not in shared
+        }
+        with tf.init_scope():
+            return _table(
+                tf.constant(list(best), tf.string),
+                tf.constant(list(best.values()), tf.string),
+                default_value="",
+            )
+
+
+def emit(words, table):
+    """What to write for words pointed at.
+
+    Args:
+        words: String tensor of any shape, source words.
+        table: `Dictionary.emission_table()` of source to target language.
+
+    Returns:
+        String tensor of the same shape: the best translation, or the very word
+        where the dictionary has none.
+    """
+    translations = table.lookup(words)
+    return tf.where(translations == "", words, translations)
+
+
+def _table(keys, values, default_value):
+    return tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(keys, values), default_value
+    )
+
+
+def _read(path) -> Iterator[tuple[str, str, float]]:
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                text = line.decode().rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise _error(path, number, "valid UTF-8", line) from None
+            if text.strip() and not text.startswith("# "):
+                yield _entry(path, number, text)
+
+
+def _entry(path, number, text):
+    fields = text.split("\t")
+    if len(fields) != 3:
+        raise _error(path, number, "three fields between tabulators", text)
+    word, translation, probability = fields
+    for field in (word, translation):
+        if field.split() != [field]:
+            raise _error(path, number, "single words without blanks", text)
+    try:
+        value = float(probability)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise _error(path, number, "a probability from 0 to 1", text)
+    return word, translation, value
+
+
+def _error(path, number, expected, received):
+    return ValueError(
+        f"{os.fspath(path)}, line {number}: expected {expected} "
+        f"(word, translation, probability). Received: {received!r}."
+    )

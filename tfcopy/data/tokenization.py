@@ -1,0 +1,248 @@
+"""Moses-style tokenisation and back, as core TensorFlow string ops.
+
+The same functions run in the training pipeline and in the served graph, so
+that the two cannot drift apart. A tokeniser here is one regular expression
+that matches whole tokens (a lexer), since RE2 has no look-around; the two
+places that need to see what follows are marked beforehand with control
+characters, which cannot be in the text any more by then.
+
+Where it departs from the Moses script, it does so to keep words whole, because
+a model that copies must give back a word as it was typed: names with an
+apostrophe, URLs, e-mail addresses, figures with `:` or `/`, codes with
+parentheses, `and/or`, emoji sequences. Nothing is escaped.
+
+Shapes: B batch; tokens are ragged, (B, None).
+
+Reference: `tokenizer.perl` and `detokenizer.perl` of the Moses toolkit
+(Koehn et al., 2007).
+"""
+
+import dataclasses
+
+import tensorflow as tf
+
+MODES = ("moses", "space")
+LANGUAGES = ("en", "fr", "other")
+
+# Part of the fingerprint of encoded corpora: raise it with every change here
+# that changes a token.
+VERSION = 1
+
+_BLANKS = r"[\pZ\p{Cc}\x{200B}\x{FEFF}]+"
+_STOP = "\x01"  # a full stop that belongs to the word before it
+_SUFFIX = "\x02"  # stands in a contraction, after its apostrophe
+
+_APOSTROPHE = "['’]"
+# Punctuation and symbols are tokens of their own; everything else, unassigned
+# characters included, is part of a word. Ranges instead of Unicode classes
+# keep the automaton small: with classes RE2 runs out of memory and crawls.
+_PUNCTUATION = (
+    r"¡-©«¬®-±´¶-¸»¿×÷\x{2010}-\x{2027}\x{2030}-\x{205E}\x{20A0}-\x{20CF}"
+    r"\x{3001}-\x{3004}\x{3008}-\x{3020}\x{30FB}\x{FF01}-\x{FF0F}"
+    r"\x{FF1A}-\x{FF20}\x{FF3B}-\x{FF40}\x{FF5B}-\x{FF65}،؛؟۔।॥։՜-՞׀׃"
+    r"\x{1361}-\x{1368}\x{17D4}-\x{17DA}\x{104A}-\x{104F}\x{0F0B}-\x{0F12}"
+)
+_SYMBOLS = (
+    r"\x{2190}-\x{2BFF}\x{3030}\x{303D}\x{3297}\x{3299}\x{1F000}-\x{1FAFF}"
+)
+_LETTER = rf"[^\x00-@\[-`{{-\x7F{_PUNCTUATION}{_SYMBOLS}]"
+_CONNECTOR = r"(?:-+|[‐‑–'’._@&/+=~*\\·・])"
+_PIECE = rf"(?:[0-9]+(?:[,:][0-9]+)*|{_LETTER}+)+"
+_WORD = (
+    rf"[-@#~+._/\\]?{_PIECE}"
+    rf"(?:{_CONNECTOR}{_PIECE}|\({_PIECE}\)(?:{_PIECE})?)*"
+    rf"(?:[+#]+|{_STOP})?"
+)
+_MARKS = r"\x{0300}-\x{036F}\x{20D0}-\x{20FF}\x{FE00}-\x{FE0F}"
+_EMOJI_PART = rf"[{_SYMBOLS}{_MARKS}\x{{E0020}}-\x{{E007F}}]"  # tags: flags
+_EMOJI = rf"[{_SYMBOLS}](?:{_EMOJI_PART}|\x{{200D}}\S)*"
+_URL = (
+    r"(?i:https?://|ftp://|www\.)[^ <>\"«»“”]*[^ <>\"«»“”.,;:!?'’)\]}"
+    rf"{_STOP}{_SUFFIX}]"
+)
+_ACRONYM = rf"{_LETTER}(?:\.{_LETTER}{{1,2}})+\."
+_ABBREVIATIONS = {
+    "en": (
+        r"[A-ZÀ-ÖØ-Þ]|Mr|Mrs|Ms|Messrs|Dr|Drs|Prof|Rev|Hon|Gen|Col|Lt|Capt|Maj"
+        r"|Sgt|Gov|Sen|Rep|Adm|St|Jr|Sr|vs|Ltd|Inc|Corp|Bros|Mt|viz|cf"
+    ),
+    "fr": r"[A-ZÀ-ÖØ-Þ]|MM|Dr|Prof|Mgr|St|Ste|cf|vs|etc|env|ndlr|Jr|Sr",
+    "other": r"[A-ZÀ-ÖØ-Þ]|Dr|Prof|St",
+}
+_BEFORE_FIGURE = r"\b(Nos?|nos?|Nr|Art|Arts|art|pp?|vol|Vol|chap)\.( *[0-9])"
+_CONTRACTION = r"s|t|re|ve|ll|d|m|S|T|RE|VE|LL|D|M"
+_ELISION = (
+    r"(?i:[cdjlmnst]|qu|aujourd|entr|jusqu|lorsqu|presqu|puisqu|quelqu|quoiqu)"
+)
+
+
+def _lexer(language):
+    """Returns the regular expression of one token."""
+    alternatives = [
+        _URL,
+        r"<unk>",
+        r"[:;]-[)(DPp|]",
+        rf"(?:(?:{_ABBREVIATIONS[language]})\.|{_ACRONYM})(?:{_WORD})?",
+        _WORD,
+        r"\.\.+",
+        _EMOJI,
+        r"[-*=_~#+<>|^\\/]+",
+        rf"\S(?:[{_MARKS}]|{_STOP})*",
+    ]
+    if language == "en":
+        alternatives.insert(2, rf"{_APOSTROPHE}{_SUFFIX}[A-Za-z]+{_STOP}?")
+    if language == "fr":
+        alternatives.insert(2, rf"{_ELISION}{_APOSTROPHE}")
+    return "(?:" + "|".join(alternatives) + ")"
+
+
+def normalize_blanks(text):
+    """Makes text valid UTF-8 whose only blanks are single spaces.
+
+    Invalid bytes become U+FFFD; control characters and all Unicode blanks
+    (with the zero-width space and the byte-order mark) become spaces.
+
+    Args:
+        text: String tensor of any shape.
+
+    Returns:
+        String tensor of the same shape.
+    """
+    text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+    text = tf.strings.regex_replace(text, _BLANKS, " ")
+    return tf.strings.strip(text)
+
+
+def _check(mode, language):
+    if mode not in MODES:
+        raise ValueError(f"`mode` must be one of {MODES}. Received: {mode!r}.")
+    if language not in LANGUAGES:
+        raise ValueError(
+            f"`language` must be one of {LANGUAGES}. Received: {language!r}."
+        )
+
+
+def tokenize(text, *, mode="moses", language="en"):
+    """Cuts text into tokens.
+
+    Args:
+        text: String tensor of shape `(B,)`.
+        mode: `"moses"`, or `"space"` for text that is tokenised already.
+        language: `"en"` splits contractions (`don 't`, `Parliament 's`),
+            `"fr"` elisions (`l' eau`), `"other"` neither.
+
+    Returns:
+        Ragged string tensor of shape `(B, None)`; no token is empty or holds a
+        blank; blank text has no tokens.
+    """
+    _check(mode, language)
+    text = normalize_blanks(text)
+    if mode == "moses":
+        text = _separate(text, language)
+    return tf.strings.split(text)
+
+
+def _separate(text, language):
+    """Puts a space before each token. Text: any shape, blanks normalised."""
+    replace = tf.strings.regex_replace
+    # A full stop before a lower-case word ends an abbreviation.
+    text = replace(text, r"([\pL\pM\pN])\.( \p{Ll})", rf"\1{_STOP}\2")
+    text = replace(text, _BEFORE_FIGURE, rf"\1{_STOP}\2")
+    if language == "en":
+        text = replace(
+            text,
+            rf"([\pL\pM\pN.])({_APOSTROPHE})({_CONTRACTION})"
+            rf"([^\pL\pM\pN\p{{Cf}}]|$)",
+            rf"\1 \2{_SUFFIX}\3\4",
+        )
+    text = replace(text, _lexer(language), r" \0")
+    text = replace(text, _STOP, ".")
+    return replace(text, _SUFFIX, "")
+
+
+_CLOSING = r",!?%)\]}”…"
+_CJK = r"。，、！？；：「」『』（）《》【】〈〉"
+
+
+def detokenize(tokens, *, mode="moses", language="en"):
+    """Joins tokens to text: the inverse of `tokenize` on normal text.
+
+    Only blanks between tokens are dropped; no token changes.
+
+    Args:
+        tokens: Ragged string tensor of shape `(B, None)`.
+        mode: `"moses"`, or `"space"` to join with spaces.
+        language: `"en"`, `"fr"` (space before `; : ! ? % »`), or `"other"`.
+
+    Returns:
+        String tensor of shape `(B,)`.
+    """
+    _check(mode, language)
+    text = tf.strings.reduce_join(tokens, axis=-1, separator=" ")
+    if mode == "space":
+        return text
+    text = tf.strings.join([" ", text, " "])
+    for pattern, rewrite in _joints(language):
+        text = tf.strings.regex_replace(text, pattern, rewrite)
+    return tf.strings.strip(text)
+
+
+def _joints(language):
+    """Returns (pattern, rewrite) pairs that drop blanks, in order."""
+    closing = r",)\]}”…" if language == "fr" else _CLOSING
+    stops = "." if language == "fr" else ".;:"
+    after = rf"[ {closing}{stops}\"]"
+    rules = []
+    if language == "fr":
+        rules += [(rf"([ '’(\[\"“«-]{_ELISION}{_APOSTROPHE}) ", r"\1")] * 2
+    rules += [
+        (rf" ([{closing}])", r"\1"),
+        (rf" ([{stops}]+)({after})", r"\1\2"),
+        (r"([(\[{“‘¿¡]) ", r"\1"),
+        (rf" ?([{_CJK}]) ?", r"\1"),
+        (r'" ([^"]*) "', r'"\1"'),
+        (r'( ") ([^ ])', r"\1\2"),
+        (rf"^ ({_APOSTROPHE}) ", r" \1"),
+    ]
+    if language != "fr":
+        rules += [(r"( [$£€¥]) (\pN)", r"\1\2"), (r"« ", "«"), (r" »", "»")]
+    if language == "en":
+        rules += [
+            (rf" ({_APOSTROPHE}(?:{_CONTRACTION}))([^\pL\pM\pN])", r"\1\2"),
+            (rf"([sS]) ({_APOSTROPHE}) ", r"\1\2 "),
+        ]
+    rules += [
+        (rf" (') ([^ ].*?) (')({after})", r" \1\2\3\4"),
+        (rf" ({_APOSTROPHE})({after})", r"\1\2"),
+    ]
+    return rules
+
+
+@dataclasses.dataclass(frozen=True)
+class Tokenizer:
+    """The tokenisation of one side of a corpus, as one value.
+
+    Args:
+        mode: `"moses"` or `"space"`, as for `tokenize`.
+        language: ISO 639 code; one without rules of its own is `"other"`.
+    """
+
+    mode: str = "moses"
+    language: str = "en"
+
+    def __post_init__(self):
+        if self.language not in LANGUAGES:
+            object.__setattr__(self, "language", "other")
+        _check(self.mode, self.language)
+
+    def tokenize(self, text):
+        """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
+        return tokenize(text, mode=self.mode, language=self.language)
+
+    def detokenize(self, tokens):
+        """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
+        return detokenize(tokens, mode=self.mode, language=self.language)
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.mode}-{self.language}-{VERSION}"
