@@ -19,8 +19,8 @@ class Split:
         read: Called without arguments, returns an iterator over
             `(source, target)` pairs of strings, always in the same order.
         fingerprint: Changes whenever the pairs may have changed.
-        num_pairs: The number of pairs, or `None` where it is not known
-            without reading them all.
+        num_pairs: How many pairs there are at most, or `None` where that is
+            not known without reading them all.
         num_skipped: The number of pairs left out as one side was empty.
     """
 
