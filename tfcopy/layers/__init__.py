@@ -1,0 +1,23 @@
+"""Layers that attend, point and copy, on every Keras backend."""
+
+from tfcopy.layers.bahdanau_attention import BahdanauAttention
+from tfcopy.layers.bidirectional_gru import BidirectionalGRU
+from tfcopy.layers.conditional_gru_cell import ConditionalGRUCell
+from tfcopy.layers.copying import CopyDistribution
+from tfcopy.layers.decoder import Decoder
+from tfcopy.layers.deep_output import DeepOutput
+from tfcopy.layers.noisy_tanh import NoisyTanh
+from tfcopy.layers.pointer_softmax_head import PointerSoftmaxHead
+from tfcopy.layers.softmax_head import SoftmaxHead
+
+__all__ = [
+    "BahdanauAttention",
+    "BidirectionalGRU",
+    "ConditionalGRUCell",
+    "CopyDistribution",
+    "Decoder",
+    "DeepOutput",
+    "NoisyTanh",
+    "PointerSoftmaxHead",
+    "SoftmaxHead",
+]

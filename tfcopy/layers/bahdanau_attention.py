@@ -1,0 +1,175 @@
+"""Additive attention.
+
+Shapes: B batch, T target steps, S source steps, U units.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.copying import MASKED
+from tfcopy.layers.loop import Product
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class BahdanauAttention(keras.layers.Layer):
+    """Additive attention of decoder states over encoder states.
+
+    A network with one hidden layer scores each source step for each query,
+    `v^T tanh(W query + U value + b)`; the softmax of the scores weighs
+    `value`. The weights are returned as well: copying heads point with them.
+
+    In a decoder cell, call `prepare` once a sentence and `step` at each
+    step; `call` does both for all queries at once. The softmax and what
+    leads to it are in float32 whatever the dtype policy.
+
+    Masking: steps where `value_mask` is `False` get a weight of exactly
+    zero. A row without any `True` gets zeros and a context of zeros.
+
+    Args:
+        units: Positive integer, the size of the hidden layer.
+        use_bias: Whether the hidden layer and the score have a bias, as in
+            the base system of Gulcehre et al.
+        kernel_initializer: Initializer of all matrices.
+
+    Call arguments:
+        query: Decoder states, of shape `(B, T, query_dim)`.
+        value: Encoder states, of shape `(B, S, value_dim)`.
+        value_mask: Optional boolean tensor of shape `(B, S)`.
+
+    Returns:
+        `(context, attention_weights)`: `(B, T, value_dim)` and `(B, T, S)`.
+
+    Reference:
+        [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), A.1.2.
+    """
+
+    def __init__(
+        self,
+        units,
+        use_bias=False,
+        kernel_initializer="glorot_uniform",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if units <= 0:
+            raise ValueError(
+                f"`units` must be a positive integer. Received: units={units}."
+            )
+        self.units = units
+        self.use_bias = use_bias
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.value_projection = keras.layers.Dense(
+            units,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            dtype=self.dtype_policy,
+            name="value_projection",
+        )
+
+    def build(self, query_shape, value_shape):
+        self.value_projection.build(value_shape)
+        self.query_kernel = self.add_weight(
+            name="query_kernel",
+            shape=(query_shape[-1], self.units),
+            initializer=self.kernel_initializer,
+        )
+        self.score_kernel = self.add_weight(
+            name="score_kernel",
+            shape=(self.units, 1),
+            initializer=self.kernel_initializer,
+        )
+        if self.use_bias:
+            self.score_bias = self.add_weight(
+                name="score_bias", shape=(1,), initializer="zeros"
+            )
+
+    def prepare(self, value, value_mask=None):
+        """What every step needs: keys and values, and the mask as a bias.
+
+        Args:
+            value: `(B, S, value_dim)`.
+            value_mask: Optional, `(B, S)`.
+
+        Returns:
+            Dict of tensors and products.
+        """
+        if value_mask is None:
+            value_mask = ops.ones(ops.shape(value)[:2], dtype="bool")
+        memory = {
+            "keys": ops.cast(self.value_projection(value), "float32"),
+            "values": Product(ops.cast(value, self.compute_dtype)),
+            "mask_bias": ops.where(value_mask, 0.0, MASKED),  # (B, S)
+            "weight_score": ops.cast(self.score_kernel, "float32"),
+        }
+        if self.use_bias:
+            memory["weight_score_bias"] = ops.cast(self.score_bias, "float32")
+        return memory
+
+    def initial_state(self, memory):
+        """Additive attention keeps nothing between steps."""
+        return ()
+
+    def step(self, query, state, memory):
+        """One query of each sentence.
+
+        Args:
+            query: The query times its kernel, `(B, units)`, float32. A cell
+                multiplies it together with what else it needs of the query.
+            state: `()`.
+            memory: From `prepare`.
+
+        Returns:
+            `(context, log_weights, state)`: `(B, value_dim)`, and `(B, S)`,
+            the logs of the attention weights, about `MASKED` on padding.
+        """
+        hidden = ops.tanh(memory["keys"] + ops.expand_dims(query, 1))
+        shape = ops.shape(hidden)
+        hidden = ops.reshape(hidden, (-1, self.units))
+        scores = ops.matmul(hidden, memory["weight_score"])
+        scores = ops.reshape(scores, shape[:2])
+        if self.use_bias:
+            scores = scores + memory["weight_score_bias"]
+        log_weights = masked_log_softmax(scores, memory["mask_bias"])
+        weights = ops.expand_dims(ops.exp(log_weights), 1)
+        return ops.squeeze(memory["values"](weights), 1), log_weights, state
+
+    def call(self, query, value, value_mask=None):
+        memory = self.prepare(value, value_mask)
+        query = ops.cast(query, self.compute_dtype)
+        query = ops.cast(ops.matmul(query, self.query_kernel), "float32")
+        hidden = ops.tanh(
+            ops.expand_dims(query, 2) + ops.expand_dims(memory["keys"], 1)
+        )  # (B, T, S, U)
+        scores = ops.matmul(hidden, memory["weight_score"])
+        scores = ops.squeeze(scores, -1)
+        if self.use_bias:
+            scores = scores + memory["weight_score_bias"]
+        mask_bias = ops.expand_dims(memory["mask_bias"], 1)
+        weights = ops.exp(masked_log_softmax(scores, mask_bias))
+        return memory["values"](weights), weights
+
+    def compute_output_spec(self, query, value, value_mask=None):
+        batch, length = query.shape[0], query.shape[1]
+        return (
+            keras.KerasTensor((batch, length, value.shape[-1]), "float32"),
+            keras.KerasTensor((batch, length, value.shape[1]), "float32"),
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "use_bias": self.use_bias,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+        }
+
+
+def masked_log_softmax(scores, mask_bias):
+    """Log-softmax over the last axis; `MASKED` where the bias is negative.
+
+    A row that is masked everywhere is `MASKED` everywhere.
+    """
+    log_weights = ops.log_softmax(scores + mask_bias, axis=-1)
+    return ops.where(mask_bias < 0, MASKED, log_weights)

@@ -1,0 +1,188 @@
+"""The decoder step of the pointer softmax's base system.
+
+Shapes: B batch, S source steps, D units, A attention units, C value size.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.gru import gru_update
+from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.loop import Product
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class ConditionalGRUCell(keras.layers.Layer):
+    """Two GRU transitions with attention between them.
+
+    1. The first GRU reads the previous word: `q = GRU_1(e, s')`.
+    2. `q` attends to the source: `c, l = attention(q)`.
+    3. The second GRU reads the context: `s = GRU_2(c, q)`; here the bias of
+       the candidate sits inside the reset product.
+
+    A cell is used in three calls: `project` for the words of all steps at
+    once, `prepare` once a sentence, and `step` at each step.
+
+    Args:
+        units: Positive integer, the size of the state.
+        attention: An attention layer, such as `BahdanauAttention`.
+        kernel_initializer: Initializer of the input kernels.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 3,
+        whose base system is session 2 of the dl4mt tutorial.
+    """
+
+    def __init__(
+        self,
+        units,
+        attention,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if units <= 0:
+            raise ValueError(
+                f"`units` must be a positive integer. Received: units={units}."
+            )
+        self.units = units
+        self.attention = attention
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(
+            recurrent_initializer
+        )
+
+    @property
+    def state_size(self):
+        """Size of the part of the state that an encoder initialises."""
+        return self.units
+
+    def build(self, inputs_shape, annotations_shape):
+        units = self.units
+        query_shape = (*inputs_shape[:-1], units)
+        if not self.attention.built:
+            self.attention.build(query_shape, annotations_shape)
+        shapes = {
+            "input": (inputs_shape[-1], self.kernel_initializer),
+            "state": (units, self.recurrent_initializer),
+            "query": (units, self.recurrent_initializer),
+            "context": (annotations_shape[-1], self.kernel_initializer),
+        }
+        for name, (size, initializer) in shapes.items():
+            kernel = self.add_weight(
+                name=f"{name}_kernel",
+                shape=(size, 3 * units),
+                initializer=Blockwise(initializer, 3),
+            )
+            setattr(self, f"{name}_kernel", kernel)
+        for name in ("input", "query"):
+            bias = self.add_weight(
+                name=f"{name}_bias", shape=(3 * units,), initializer="zeros"
+            )
+            setattr(self, f"{name}_bias", bias)
+
+    def project(self, inputs):
+        """The first GRU's input products, for all steps at once.
+
+        Args:
+            inputs: Embedded words, `(..., input_dim)`.
+
+        Returns:
+            `(..., 3 * units)`, float32.
+        """
+        inputs = ops.cast(inputs, self.compute_dtype)
+        projected = ops.matmul(inputs, self._cast(self.input_kernel))
+        return ops.cast(projected, "float32") + ops.cast(
+            self.input_bias, "float32"
+        )
+
+    def prepare(self, annotations, mask=None):
+        """All that the steps of a sentence share: see `scan`'s memory."""
+        attention = self.attention
+        query_kernel = ops.concatenate(
+            [self._cast(attention.query_kernel), self._cast(self.query_kernel)],
+            axis=-1,
+        )
+        query_bias = ops.concatenate(
+            [
+                ops.zeros((attention.units,), "float32"),
+                ops.cast(self.query_bias, "float32"),
+            ]
+        )
+        return {
+            **attention.prepare(annotations, mask),
+            "state_product": Product(self._cast(self.state_kernel)),
+            "query_product": Product(query_kernel, query_bias),
+            "context_product": Product(self._cast(self.context_kernel)),
+        }
+
+    def initial_state(self, state, memory):
+        """The state before the first step.
+
+        Args:
+            state: `(B, units)`.
+            memory: From `prepare`.
+        """
+        return {
+            "hidden": ops.cast(state, "float32"),
+            "attention": self.attention.initial_state(memory),
+        }
+
+    def step(self, inputs, state, memory):
+        """One step.
+
+        Args:
+            inputs: From `project`, `(B, 3 * units)`.
+            state: Dict of `hidden` `(B, units)` and the attention's state.
+            memory: From `prepare`.
+
+        Returns:
+            `(outputs, state)`; `outputs` is a dict of `hidden`
+            `(B, units)`, `context` `(B, C)` and `attention`, the logs of the
+            attention weights, `(B, S)`.
+        """
+        hidden = state["hidden"]
+        recurrent = memory["state_product"](hidden)
+        query = gru_update(inputs, recurrent, hidden)
+        projected = memory["query_product"](query)
+        attention_units = self.attention.units
+        context, log_weights, attention_state = self.attention.step(
+            projected[:, :attention_units], state["attention"], memory
+        )
+        hidden = gru_update(
+            memory["context_product"](context),
+            projected[:, attention_units:],
+            query,
+        )
+        outputs = {
+            "hidden": hidden,
+            "context": context,
+            "attention": log_weights,
+        }
+        return outputs, {"hidden": hidden, "attention": attention_state}
+
+    def _cast(self, variable):
+        return ops.cast(variable, self.compute_dtype)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "attention": keras.saving.serialize_keras_object(self.attention),
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "recurrent_initializer": keras.initializers.serialize(
+                self.recurrent_initializer
+            ),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        config["attention"] = keras.saving.deserialize_keras_object(
+            config["attention"]
+        )
+        return cls(**config)

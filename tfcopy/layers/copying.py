@@ -1,0 +1,198 @@
+"""The next-word distribution of every head: one part generates, one points.
+
+Shapes: B batch, T target steps, S source steps, V target vocabulary.
+"""
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from tfcopy import tokens
+
+# The log of a probability of zero. Large enough to vanish after `exp`, small
+# enough that sums of a few stay finite in float32.
+MASKED = -1e9
+
+
+class CopyDistribution(NamedTuple):
+    """The distribution over the next word, split in two, in log space.
+
+    `sum_v p(generate v) + sum_j p(point at j) = 1`. All in float32.
+
+    Attributes:
+        generate_logits: `(B, T, V)`, unnormalised.
+        generate_offset: `(B, T)`; `log p(generate v)` is
+            `generate_logits[..., v] + generate_offset`.
+        copy_log_probs: `(B, T, S)`, `log p(point at source position j)`; about
+            `MASKED` on padding.
+    """
+
+    generate_logits: Any
+    generate_offset: Any
+    copy_log_probs: Any
+
+
+def generation_ids(ids, vocabulary_size):
+    """Ids that an embedding or a softmax knows: copied OOV words become UNK."""
+    return ops.where(ids >= vocabulary_size, tokens.UNK, ids)
+
+
+def log_normalizer(logits):
+    """`logsumexp` over the last axis.
+
+    Its gradient is made from the logits in one pass, so that nothing of the
+    size of `logits` is kept between the passes.
+
+    Args:
+        logits: `(..., V)`.
+
+    Returns:
+        `(...)`.
+    """
+
+    @ops.custom_gradient
+    def function(logits):
+        # The softmax is the same whatever is subtracted.
+        highest = ops.max(logits, axis=-1, keepdims=True)
+        total = ops.sum(ops.exp(logits - highest), axis=-1, keepdims=True)
+        normalizer = ops.log(total) + highest
+
+        def gradient(*args, upstream=None):
+            upstream = args[0] if upstream is None else upstream
+            upstream = ops.expand_dims(upstream, -1)
+            return ops.exp(logits - normalizer) * upstream
+
+        return ops.squeeze(normalizer, -1), gradient
+
+    return function(logits)
+
+
+def generate_log_probs(distribution, ids):
+    """`log p(generate the word)`; copied OOV words count as UNK.
+
+    Args:
+        distribution: A `CopyDistribution`.
+        ids: Extended ids, `(B, T)`.
+
+    Returns:
+        `(B, T)`.
+    """
+    logits = distribution.generate_logits
+    ids = generation_ids(ids, logits.shape[-1])
+    return gather_last(logits, ids) + distribution.generate_offset
+
+
+def gather_last(x, indices):
+    """`x[..., indices]`: one element of each row of the last axis."""
+    size = x.shape[-1]
+    if size is None:
+        size = ops.shape(x)[-1]
+    rows = ops.reshape(x, (-1, size))
+    flat = ops.reshape(ops.cast(indices, "int32"), (-1, 1))
+    picked = ops.take_along_axis(rows, flat, axis=1)
+    return ops.reshape(picked, ops.shape(indices))
+
+
+def matches(ids, source_copy_ids):
+    """Where the source holds the word: `(B, T)`, `(B, S)` to `(B, T, S)`."""
+    return ops.expand_dims(ids, -1) == ops.expand_dims(source_copy_ids, -2)
+
+
+def copy_log_probs_of(distribution, ids, source_copy_ids):
+    """`log p(point at any position that holds the word)`, `(B, T)`.
+
+    About `MASKED` where the source does not hold the word.
+    """
+    masked = ops.where(
+        matches(ids, source_copy_ids), distribution.copy_log_probs, MASKED
+    )
+    return ops.maximum(ops.logsumexp(masked, axis=-1), MASKED)
+
+
+def marginal_log_likelihood(distribution, ids, source_copy_ids):
+    """`log p(word)`: generated, or copied from anywhere it stands.
+
+    A word that can only be copied gets nothing from UNK; one that the
+    vocabulary lacks and the source does not hold counts as UNK.
+
+    Args:
+        distribution: A `CopyDistribution`.
+        ids: Extended ids, `(B, T)`.
+        source_copy_ids: `(B, S)`.
+
+    Returns:
+        `(B, T)`.
+
+    Reference:
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 4-6;
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 9.
+    """
+    vocabulary_size = distribution.generate_logits.shape[-1]
+    generated = generate_log_probs(distribution, ids)
+    generated = ops.where(ids >= vocabulary_size, MASKED, generated)
+    copied = copy_log_probs_of(distribution, ids, source_copy_ids)
+    return ops.logaddexp(generated, copied)
+
+
+def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
+    """`log p(word, how it came)` where the labels say how.
+
+    Args:
+        distribution: A `CopyDistribution`.
+        ids: Extended ids, `(B, T)`; OOV words count as UNK if generated.
+        pointers: `(B, T)`: a source position; `tokens.GENERATE`; or
+            `tokens.UNMATCHED`, to point where the model itself points most.
+        source_copy_ids: `(B, S)`; where it is negative nothing is pointed at
+            by `UNMATCHED`.
+
+    Returns:
+        `(B, T)`.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), eq. 8.
+    """
+    copy_log_probs = distribution.copy_log_probs
+    candidates = ops.where(
+        ops.expand_dims(source_copy_ids >= 0, 1), copy_log_probs, 2 * MASKED
+    )
+    # An argmax has no gradient: the label is the model's, its cost is not.
+    highest = ops.argmax(ops.stop_gradient(candidates), axis=-1)
+    position = ops.where(
+        pointers == tokens.UNMATCHED,
+        ops.cast(highest, "int32"),
+        ops.maximum(pointers, 0),
+    )
+    copied = gather_last(copy_log_probs, position)
+    generated = generate_log_probs(distribution, ids)
+    return ops.where(pointers == tokens.GENERATE, generated, copied)
+
+
+def copied_mass(distribution):
+    """The probability that the next word is copied, `(B, T)`."""
+    return ops.sum(ops.exp(distribution.copy_log_probs), axis=-1)
+
+
+def merge(distribution, source_copy_ids):
+    """`log p` of every word of the extended vocabulary.
+
+    Adds up what names the same word. Search does not need it (it never looks
+    at all words at once); pictures, tests and curious users do.
+
+    Args:
+        distribution: A `CopyDistribution`.
+        source_copy_ids: `(B, S)`.
+
+    Returns:
+        `(B, T, V + S)`.
+    """
+    logits = distribution.generate_logits
+    generated = ops.exp(
+        logits + ops.expand_dims(distribution.generate_offset, -1)
+    )
+    size = ops.shape(source_copy_ids)[1]
+    words = logits.shape[-1] + size
+    # One word may stand at many source steps: add, do not set.
+    one_hot = ops.one_hot(source_copy_ids, words, dtype="float32")
+    copied = ops.matmul(ops.exp(distribution.copy_log_probs), one_hot)
+    generated = ops.pad(generated, ((0, 0), (0, 0), (0, size)))
+    return ops.log(ops.maximum(generated + copied, 1e-38))

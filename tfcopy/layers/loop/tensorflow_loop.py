@@ -1,0 +1,353 @@
+"""`scan` for TensorFlow: one while loop forward and one of our own backward.
+
+TensorFlow can differentiate `tf.while_loop`, but then it keeps every
+intermediate of every step and adds up each kernel's gradient step by step.
+Here the forward loop keeps a step's state and the results of its products
+only. The backward loop recomputes the cheap rest (sigmoids, tanhs, softmax)
+and hands back the gradients of the products' results; one large product
+after the loop turns those of all steps into the kernel's gradient.
+
+The recomputation never multiplies: a replayed product returns what the
+forward loop kept.
+"""
+
+import keras
+import tensorflow as tf
+
+from tfcopy.layers.loop.memory import flatten
+from tfcopy.layers.loop.product import Product
+
+
+def scan(step, inputs, state, memory):
+    """Runs `step` over the leading axis of `inputs`, differentiably.
+
+    Args:
+        step: `step(inputs_t, state, memory) -> (outputs, state)`, a pure
+            function of its arguments that multiplies matrices through the
+            `Product`s of `memory` only, each called once a step.
+        inputs: Nested structure of tensors `(T, ...)`, `T >= 1`.
+        state: Nested structure of tensors; a step keeps its shapes and dtypes.
+        memory: Dict of tensors and `Product`s, the same at every step.
+
+    Returns:
+        `(outputs, state)`: the steps' outputs, each stacked to `(T, ...)`,
+        and the state after the last step.
+    """
+    return _Scan(step, inputs, state, memory)()
+
+
+class _Replay(Product):
+    """A product whose result is already known; only gradients pass through."""
+
+    def __init__(self, kernel_transposed, result):
+        super().__init__(kernel_transposed)
+        self.result = result
+        self.operand = None
+
+    def __call__(self, x):
+        self.operand = x
+        transposed = self.kernel
+
+        @tf.custom_gradient
+        def replay(x, result):
+            def gradient(upstream):
+                dx = tf.matmul(
+                    tf.cast(upstream, transposed.dtype), transposed
+                )
+                return tf.cast(dx, x.dtype), upstream
+
+            return tf.identity(result), gradient
+
+        return replay(x, self.result)
+
+
+class _Record(Product):
+    """A product that remembers its result."""
+
+    def __init__(self, product):
+        super().__init__(*product.tensors())
+        self.result = None
+
+    def __call__(self, x):
+        self.result = super().__call__(x)
+        return self.result
+
+
+class _Scan:
+    def __init__(self, step, inputs, state, memory):
+        self.step = step
+        tensors, self.products = flatten(memory)
+        products = {k: p.tensors() for k, p in self.products.items()}
+        self.arguments = keras.tree.map_structure(
+            tf.convert_to_tensor, [inputs, state, tensors, products]
+        )
+
+    def __call__(self):
+        flat = tf.nest.flatten(self.arguments)
+        self.outputs_spec, self.results_spec = self._trace()
+        outputs = tf.custom_gradient(self._run)(*flat)
+        return tf.nest.pack_sequence_as(
+            (self.outputs_spec, self.arguments[1]), outputs
+        )
+
+    def _pack(self, flat):
+        return tf.nest.pack_sequence_as(self.arguments, flat)
+
+    def _step_and_results(self, inputs_t, state, tensors, products):
+        """One step, and the results of its products by name."""
+        recorded = {
+            name: _Record(self.products[name].replace(products[name]))
+            for name in products
+        }
+        outputs, state = self.step(inputs_t, state, {**tensors, **recorded})
+        results = {name: p.result for name, p in recorded.items()}
+        return outputs, state, results
+
+    def _trace(self):
+        """Shapes and dtypes of a step's outputs and products' results."""
+        specs = tf.nest.map_structure(
+            lambda x: tf.TensorSpec(x.shape, x.dtype), self.arguments
+        )
+        specs[0] = tf.nest.map_structure(
+            lambda x: tf.TensorSpec(x.shape[1:], x.dtype), specs[0]
+        )
+        graph = tf.function(
+            self._step_and_results, autograph=False
+        ).get_concrete_function(*specs)
+        outputs, _, results = graph.structured_outputs
+        return outputs, results
+
+    def _run(self, *flat):
+        inputs, state, tensors, products = self._pack(flat)
+        length = _length(inputs)
+        sources = _Arrays.unstack(inputs)
+        saved = _Arrays.empty(
+            (self.outputs_spec, state, self.results_spec), length
+        )
+
+        def body(t, state, arrays):
+            outputs, new_state, results = self._step_and_results(
+                sources.read(t), state, tensors, products
+            )
+            # Copy shapes that a step's broadcasting may have blurred.
+            new_state = tf.nest.map_structure(_like, new_state, state)
+            arrays = saved.write(arrays, t, (outputs, state, results))
+            return t + 1, new_state, arrays
+
+        _, final, arrays = _while(length, body, (0, state, saved.arrays))
+        outputs, states, results = saved.stack(arrays)
+
+        def gradient(*upstream):
+            return self._backward(flat, states, results, upstream)
+
+        return tf.nest.flatten((outputs, final)), gradient
+
+    def _backward(self, flat, states, results, upstream):
+        inputs, state, tensors, products = self._pack(flat)
+        d_outputs, d_state = tf.nest.pack_sequence_as(
+            (self.outputs_spec, state),
+            [tf.convert_to_tensor(x) for x in upstream],
+        )
+        length = _length(inputs)
+        sources = _Arrays.unstack((inputs, states, results, d_outputs))
+        transposed = {
+            name: tf.linalg.matrix_transpose(tensors_[0])
+            for name, tensors_ in products.items()
+        }
+        saved = _Arrays.empty(
+            (
+                [_step_spec(x) for x in _floats(inputs)],
+                tf.nest.map_structure(_step_spec, results),
+                self._operands_spec(products, results),
+            ),
+            length,
+        )
+
+        def body(i, d_state, d_tensors, arrays):
+            t = length - 1 - i
+            inputs_t, state_t, results_t, d_outputs_t = sources.read(t)
+            floats = (
+                _floats(inputs_t),
+                _floats(state_t),
+                _floats(tensors),
+                results_t,
+            )
+            with tf.GradientTape() as tape:
+                tape.watch(floats)
+                replayed = {
+                    name: _Replay(transposed[name], results_t[name])
+                    for name in products
+                }
+                outputs, new_state = self.step(
+                    inputs_t, state_t, {**tensors, **replayed}
+                )
+                targets = _floats([outputs, new_state])
+            d_inputs, d_state, d_new, d_results = tape.gradient(
+                targets,
+                floats,
+                output_gradients=[
+                    _matching(outputs, d_outputs_t),
+                    d_state,
+                ],
+                unconnected_gradients=tf.UnconnectedGradients.ZERO,
+            )
+            d_tensors = tf.nest.map_structure(tf.add, d_tensors, d_new)
+            operands = {name: p.operand for name, p in replayed.items()}
+            arrays = saved.write(arrays, t, (d_inputs, d_results, operands))
+            return i + 1, d_state, d_tensors, arrays
+
+        _, d_state, d_tensors, arrays = _while(
+            length,
+            body,
+            (
+                0,
+                _matching(state, d_state),
+                tf.nest.map_structure(tf.zeros_like, _floats(tensors)),
+                saved.arrays,
+            ),
+        )
+        d_inputs, d_results, operands = saved.stack(arrays)
+        d_products = {
+            name: _product_gradient(
+                products[name], operands[name], d_results[name]
+            )
+            for name in products
+        }
+        return tf.nest.flatten(
+            [
+                _unfloats(inputs, d_inputs),
+                _unfloats(state, d_state),
+                _unfloats(tensors, d_tensors),
+                d_products,
+            ]
+        )
+
+    def _operands_spec(self, products, results):
+        """An operand has its result's shape but for the last axis."""
+        spec = {}
+        for name, tensors in products.items():
+            shape = results[name].shape[1:-1] + tensors[0].shape[-2:-1]
+            spec[name] = tf.TensorSpec(shape, results[name].dtype)
+        return spec
+
+
+def _product_gradient(tensors, operands, upstream):
+    """Gradient of kernel and bias from all steps at once.
+
+    `operands` is `(T, ..., I)` and `upstream` `(T, ..., O)`; with one kernel
+    for each of `G` groups, `(T, G, M, I)` and `(T, G, M, O)`.
+    """
+    kernel = tensors[0]
+    if kernel.shape.rank == 3:
+        operands = _rows_of_groups(operands)
+        upstream = _rows_of_groups(upstream)
+        d_bias = tf.reduce_sum(upstream, axis=1, keepdims=True)
+    else:
+        operands = tf.reshape(operands, (-1, operands.shape[-1]))
+        upstream = tf.reshape(upstream, (-1, upstream.shape[-1]))
+        d_bias = None
+        if len(tensors) > 1:
+            d_bias = tf.reduce_sum(upstream, axis=0)
+    d_kernel = tf.matmul(
+        tf.cast(operands, kernel.dtype),
+        tf.cast(upstream, kernel.dtype),
+        transpose_a=True,
+    )
+    gradients = [d_kernel]
+    if len(tensors) > 1:
+        gradients.append(tf.cast(d_bias, tensors[1].dtype))
+    return gradients
+
+
+def _rows_of_groups(x):
+    """`(T, G, M, I)` to `(G, T * M, I)`."""
+    x = tf.transpose(x, (1, 0, 2, 3))
+    shape = tf.shape(x)
+    return tf.reshape(x, (shape[0], shape[1] * shape[2], x.shape[-1]))
+
+
+class _Arrays:
+    """TensorArrays in a nested structure, read and written together."""
+
+    def __init__(self, structure, arrays):
+        self.structure = structure
+        self.arrays = arrays
+
+    @classmethod
+    def unstack(cls, structure):
+        arrays = []
+        for x in tf.nest.flatten(structure):
+            array = tf.TensorArray(
+                x.dtype,
+                tf.shape(x)[0],
+                element_shape=x.shape[1:],
+                clear_after_read=False,
+            )
+            arrays.append(array.unstack(x))
+        return cls(structure, arrays)
+
+    @classmethod
+    def empty(cls, structure, length):
+        """`structure` holds one step's tensors or specs."""
+        arrays = [
+            tf.TensorArray(x.dtype, length, element_shape=x.shape)
+            for x in tf.nest.flatten(structure)
+        ]
+        return cls(structure, arrays)
+
+    def read(self, t):
+        return tf.nest.pack_sequence_as(
+            self.structure, [a.read(t) for a in self.arrays]
+        )
+
+    def write(self, arrays, t, values):
+        values = tf.nest.flatten(values)
+        return [a.write(t, x) for a, x in zip(arrays, values)]
+
+    def stack(self, arrays):
+        return tf.nest.pack_sequence_as(
+            self.structure, [a.stack() for a in arrays]
+        )
+
+
+def _length(inputs):
+    first = tf.nest.flatten(inputs)[0]
+    # A static length is what XLA wants.
+    return first.shape[0] or tf.shape(first)[0]
+
+
+def _while(length, body, loop_variables):
+    return tf.while_loop(
+        lambda t, *_: t < length,
+        body,
+        loop_variables,
+        maximum_iterations=length,
+    )
+
+
+def _step_spec(x):
+    return tf.TensorSpec(x.shape[1:], x.dtype)
+
+
+def _like(x, reference):
+    return tf.ensure_shape(tf.cast(x, reference.dtype), reference.shape)
+
+
+def _floats(structure):
+    """The floating tensors of a nested structure, as a flat list."""
+    return [x for x in tf.nest.flatten(structure) if x.dtype.is_floating]
+
+
+def _matching(reference, gradients):
+    """The gradients that belong to the floating tensors of `reference`."""
+    pairs = zip(tf.nest.flatten(reference), tf.nest.flatten(gradients))
+    return [g for x, g in pairs if x.dtype.is_floating]
+
+
+def _unfloats(structure, gradients):
+    """Flat gradients for all tensors, `None` for those that are integers."""
+    gradients = iter(gradients)
+    return [
+        next(gradients) if x.dtype.is_floating else None
+        for x in tf.nest.flatten(structure)
+    ]

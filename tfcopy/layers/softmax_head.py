@@ -1,0 +1,107 @@
+"""The ordinary output layer, as a head that never points."""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.copying import MASKED, CopyDistribution, log_normalizer
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class SoftmaxHead(keras.layers.Layer):
+    """Softmax over the target vocabulary; the baseline of every paper.
+
+    Args:
+        vocabulary_size: Positive integer.
+        kernel_initializer: Initializer of the output matrix.
+
+    Call arguments:
+        features: What the words are read from (a deep output), `(B, T, F)`.
+        state: Decoder states, `(B, T, D)`; heads that point use them.
+        context: `(B, T, C)`.
+        attention: Logs of the attention weights, `(B, T, S)`.
+        annotations: `(B, S, C)`.
+        source_mask: Boolean, `(B, S)`.
+        candidate_ids: Optional `(K,)`: only these words get a logit, in this
+            order (the large vocabulary trick).
+
+    Returns:
+        `CopyDistribution` with all of the mass on generated words.
+    """
+
+    def __init__(
+        self, vocabulary_size, kernel_initializer="glorot_uniform", **kwargs
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+    def build(self, features_shape, **other_shapes):
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(features_shape[-1], self.vocabulary_size),
+            initializer=self.kernel_initializer,
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(self.vocabulary_size,), initializer="zeros"
+        )
+
+    def logits(self, features, candidate_ids=None):
+        """Scores of the words before the softmax, `(B, T, V)`, float32."""
+        kernel, bias = self.kernel, self.bias
+        if candidate_ids is not None:
+            kernel = ops.take(kernel, candidate_ids, axis=1)
+            bias = ops.take(bias, candidate_ids, axis=0)
+        shape = ops.shape(features)
+        rows = ops.reshape(features, (-1, features.shape[-1]))
+        logits = ops.matmul(
+            ops.cast(rows, self.compute_dtype),
+            ops.cast(kernel, self.compute_dtype),
+        )
+        logits = ops.cast(logits, "float32") + ops.cast(bias, "float32")
+        return ops.reshape(logits, (*shape[:-1], logits.shape[-1]))
+
+    def call(
+        self,
+        features,
+        state,
+        context,
+        attention,
+        annotations,
+        source_mask,
+        candidate_ids=None,
+    ):
+        logits = self.logits(features, candidate_ids)
+        return CopyDistribution(
+            generate_logits=logits,
+            generate_offset=-log_normalizer(logits),
+            copy_log_probs=ops.full_like(attention, MASKED, dtype="float32"),
+        )
+
+    def compute_output_spec(
+        self,
+        features,
+        state,
+        context,
+        attention,
+        annotations,
+        source_mask,
+        candidate_ids=None,
+    ):
+        words = self.vocabulary_size
+        if candidate_ids is not None:
+            words = candidate_ids.shape[0]
+        batch, length = features.shape[:2]
+        return CopyDistribution(
+            keras.KerasTensor((batch, length, words), "float32"),
+            keras.KerasTensor((batch, length), "float32"),
+            keras.KerasTensor((batch, length, attention.shape[-1]), "float32"),
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+        }

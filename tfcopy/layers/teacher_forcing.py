@@ -1,0 +1,40 @@
+"""From the target sentence to what the decoder reads."""
+
+import keras
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.layers.copying import generation_ids
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class TeacherForcing(keras.layers.Layer):
+    """Shifts the target by one step: BOS first, copied OOV words as UNK.
+
+    Args:
+        vocabulary_size: Size of the target vocabulary.
+
+    Call arguments:
+        target_ids: Extended ids, `(B, T)`.
+
+    Returns:
+        Ids of the target vocabulary, `(B, T)`.
+    """
+
+    def __init__(self, vocabulary_size, **kwargs):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+
+    def call(self, target_ids):
+        first = ops.full_like(target_ids[:, :1], tokens.BOS)
+        shifted = ops.concatenate([first, target_ids[:, :-1]], axis=1)
+        return generation_ids(shifted, self.vocabulary_size)
+
+    def compute_output_spec(self, target_ids):
+        return keras.KerasTensor(target_ids.shape, "int32")
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+        }

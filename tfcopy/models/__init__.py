@@ -1,0 +1,6 @@
+"""Functional models put together from the layers."""
+
+from tfcopy.models.gru_translator import gru_translator
+from tfcopy.models.seq2seq import Seq2Seq
+
+__all__ = ["Seq2Seq", "gru_translator"]

@@ -1,0 +1,119 @@
+"""The base system of the pointer softmax paper, with any head."""
+
+import keras
+
+from tfcopy.layers import (
+    BahdanauAttention,
+    BidirectionalGRU,
+    ConditionalGRUCell,
+    DeepOutput,
+    PointerSoftmaxHead,
+    SoftmaxHead,
+)
+from tfcopy.layers.initial_state import MeanInitialState
+from tfcopy.layers.initializers import SquareOrthogonal
+from tfcopy.models.seq2seq import Seq2Seq
+
+HEADS = {"softmax": SoftmaxHead, "pointer_softmax": PointerSoftmaxHead}
+
+
+def gru_translator(
+    source_vocabulary_size,
+    target_vocabulary_size,
+    *,
+    head="pointer_softmax",
+    embedding_dim=512,
+    units=1024,
+    encoder_units=None,
+    attention_units=None,
+    output_units=None,
+    dropout=0.0,
+    initializers="keras",
+    seed=None,
+    **head_options,
+):
+    """Bidirectional GRU encoder, conditional GRU decoder, deep output.
+
+    Args:
+        source_vocabulary_size: Positive integer.
+        target_vocabulary_size: Positive integer, V.
+        head: `"softmax"`, `"pointer_softmax"`, or a head layer.
+        embedding_dim: Size of the embeddings of both sides.
+        units: Size of the decoder's state.
+        encoder_units: Size of one direction's state; `units` if `None`.
+        attention_units: Hidden size of the attention; twice `encoder_units`
+            if `None`.
+        output_units: Width of the deep output; `embedding_dim` if `None`.
+        dropout: Of the embeddings and of the deep output.
+        initializers: `"keras"` (Glorot, orthogonal), or `"dl4mt"` (the base
+            system's: orthogonal if square, else normal of deviation 0.01).
+        seed: Optional integer, of dropout and noise.
+        head_options: Passed to the head where it is a name.
+
+    Returns:
+        A `Seq2Seq`.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 3.
+    """
+    encoder_units = encoder_units or units
+    output_units = output_units or embedding_dim
+    if initializers == "keras":
+        kernel, recurrent = "glorot_uniform", "orthogonal"
+        readout, embedding = "glorot_uniform", "uniform"
+    elif initializers == "dl4mt":
+        kernel = recurrent = SquareOrthogonal()
+        # Never orthogonal, even where they are square.
+        readout = keras.initializers.RandomNormal(stddev=0.01)
+        embedding = keras.initializers.RandomNormal(stddev=0.01)
+    else:
+        raise ValueError(
+            "`initializers` must be 'keras' or 'dl4mt'. "
+            f"Received: initializers={initializers!r}."
+        )
+    if isinstance(head, str):
+        if head not in HEADS:
+            raise ValueError(
+                f"`head` must be one of {sorted(HEADS)}. Received: {head!r}."
+            )
+        if head == "pointer_softmax":
+            head_options = {"seed": seed, **head_options}
+        head = HEADS[head](
+            target_vocabulary_size,
+            kernel_initializer=readout,
+            name="head",
+            **head_options,
+        )
+    attention = BahdanauAttention(
+        attention_units or 2 * encoder_units,
+        use_bias=True,
+        kernel_initializer=kernel,
+        name="attention",
+    )
+    return Seq2Seq(
+        source_embedding=keras.layers.Embedding(
+            source_vocabulary_size,
+            embedding_dim,
+            embeddings_initializer=embedding,
+            name="source_embedding",
+        ),
+        encoder=BidirectionalGRU(
+            encoder_units, kernel, recurrent, name="encoder"
+        ),
+        initial_state=MeanInitialState(units, kernel, name="initial_state"),
+        target_embedding=keras.layers.Embedding(
+            target_vocabulary_size,
+            embedding_dim,
+            embeddings_initializer=embedding,
+            name="target_embedding",
+        ),
+        cell=ConditionalGRUCell(
+            units, attention, kernel, recurrent, name="cell"
+        ),
+        deep_output=DeepOutput(
+            output_units, dropout, readout, seed, name="deep_output"
+        ),
+        head=head,
+        dropout=dropout,
+        seed=seed,
+    )

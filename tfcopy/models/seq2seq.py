@@ -1,0 +1,196 @@
+"""Any encoder, any decoder cell, any head.
+
+Shapes: B batch, S source steps, T target steps, V target vocabulary.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.decoder import Decoder
+from tfcopy.layers.loop import memory as loop_memory
+from tfcopy.layers.padding_mask import PaddingMask
+from tfcopy.layers.teacher_forcing import TeacherForcing
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class Seq2Seq(keras.Model):
+    """An attentional encoder-decoder that returns a `CopyDistribution`.
+
+    The model takes a dict of `source_ids` `(B, S)` and `target_ids` `(B, T)`
+    (extended ids, ending with EOS) and gives the distributions of all target
+    words at once. For search it has `encode` and `decode_step`, which call
+    the same layers.
+
+    Args:
+        source_embedding: Layer from ids `(B, S)` to `(B, S, E)`.
+        encoder: Layer from `(inputs, mask)` to `(annotations, final)`.
+        initial_state: Layer from `(annotations, mask)` to the decoder's
+            first state `(B, D)`.
+        target_embedding: Layer from ids `(B, T)` to `(B, T, E)`.
+        cell: A decoder cell.
+        deep_output: Layer from `(state, embedding, context)` to features.
+        head: Layer from features, state, context, attention, annotations and
+            source mask to a `CopyDistribution`.
+        dropout: Share of the embeddings' elements dropped in training.
+        seed: Optional integer, of the dropout.
+    """
+
+    def __init__(
+        self,
+        source_embedding,
+        encoder,
+        initial_state,
+        target_embedding,
+        cell,
+        deep_output,
+        head,
+        dropout=0.0,
+        seed=None,
+        **kwargs,
+    ):
+        # === Layers ===
+        decoder = Decoder(cell, dtype=cell.dtype_policy, name="decoder")
+        shift = TeacherForcing(head.vocabulary_size, name="teacher_forcing")
+        mask = PaddingMask(name="source_mask")
+        source_dropout, target_dropout = (
+            keras.layers.Dropout(
+                dropout,
+                seed=None if seed is None else seed + i,
+                name=f"{side}_dropout",
+            )
+            for i, side in enumerate(("source", "target"))
+        )
+
+        # === Functional Model ===
+        inputs = {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in ("source_ids", "target_ids")
+        }
+        source_mask = mask(inputs["source_ids"])
+        embedded = source_dropout(source_embedding(inputs["source_ids"]))
+        annotations, _ = encoder(embedded, source_mask)
+        first_state = initial_state(annotations, source_mask)
+        previous = shift(inputs["target_ids"])
+        embeddings = target_dropout(target_embedding(previous))
+        states, contexts, attention = decoder(
+            embeddings, first_state, annotations, source_mask
+        )
+        outputs = head(
+            deep_output(states, embeddings, contexts),
+            state=states,
+            context=contexts,
+            attention=attention,
+            annotations=annotations,
+            source_mask=source_mask,
+        )
+        super().__init__(inputs=inputs, outputs=outputs, **kwargs)
+
+        # === Config ===
+        self.source_embedding = source_embedding
+        self.encoder = encoder
+        self.initial_state = initial_state
+        self.target_embedding = target_embedding
+        self.cell = cell
+        self.deep_output = deep_output
+        self.head = head
+        self.source_mask = mask
+        self.shift = shift
+        self.dropout = dropout
+        self.seed = seed
+
+    @property
+    def vocabulary_size(self):
+        """V, the size of the target vocabulary."""
+        return self.head.vocabulary_size
+
+    def encode(self, source_ids):
+        """All that decoding needs of the sources.
+
+        Args:
+            source_ids: `(B, S)`.
+
+        Returns:
+            `(memory, state)`: a dict for `decode_step`, and the cell's state
+            before the first step.
+        """
+        mask = self.source_mask(source_ids)
+        annotations, _ = self.encoder(self.source_embedding(source_ids), mask)
+        memory = self.cell.prepare(annotations, mask)
+        first = self.initial_state(annotations, mask)
+        state = self.cell.initial_state(first, memory)
+        sources = {"annotations": annotations, "source_mask": mask}
+        return {**memory, **sources}, state
+
+    @staticmethod
+    def repeat(memory, state, times):
+        """Memory and state with each sentence `times` times in a row."""
+
+        def repeat(x):
+            return ops.repeat(x, times, axis=0)
+
+        return (
+            loop_memory.map_rows(memory, repeat),
+            keras.tree.map_structure(repeat, state),
+        )
+
+    def decode_step(self, ids, state, memory):
+        """The distribution of one more word.
+
+        Args:
+            ids: The words before, of the target vocabulary, `(B,)`.
+            state: The cell's state.
+            memory: From `encode`.
+
+        Returns:
+            `(distribution, attention, state)`: a `CopyDistribution` with
+            `T = 1`, and the attention weights, `(B, S)`.
+        """
+        embedding = self.target_embedding(ops.expand_dims(ids, 1))
+        projected = self.cell.project(ops.squeeze(embedding, 1))
+        outputs, state = self.cell.step(projected, state, memory)
+        states, contexts, attention = (
+            ops.expand_dims(outputs[name], 1)
+            for name in ("hidden", "context", "attention")
+        )
+        distribution = self.head(
+            self.deep_output(states, embedding, contexts),
+            state=states,
+            context=contexts,
+            attention=attention,
+            annotations=memory["annotations"],
+            source_mask=memory["source_mask"],
+        )
+        return distribution, ops.exp(outputs["attention"]), state
+
+    def get_config(self):
+        parts = (
+            "source_embedding",
+            "encoder",
+            "initial_state",
+            "target_embedding",
+            "cell",
+            "deep_output",
+            "head",
+        )
+        config = {
+            name: keras.saving.serialize_keras_object(getattr(self, name))
+            for name in parts
+        }
+        return {
+            **config,
+            "dropout": self.dropout,
+            "seed": self.seed,
+            "name": self.name,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = {
+            name: keras.saving.deserialize_keras_object(
+                value, custom_objects=custom_objects
+            )
+            if isinstance(value, dict)
+            else value
+            for name, value in config.items()
+        }
+        return cls(**config)
