@@ -74,9 +74,9 @@ class Grammar:
         (block,) = rng.choices(blocks, weights=(80, 10, 10))
         en, fr = self._expand(block)
         opening = rng.random()
-        if opening < 0.12 and block is patterns.STATEMENTS:
+        if opening < 0.15 and block is patterns.STATEMENTS:
             en, fr = self._prepend(lexicon.OPENINGS, en, fr)
-        elif opening < 0.2 and block is not patterns.HEADINGS:
+        elif opening < 0.25 and block is not patterns.HEADINGS:
             en, fr = self._prepend(lexicon.ADDRESSES, en, fr)
         return _finish(_indefinite_article(en)), _finish(_elide(fr))
 
@@ -148,6 +148,10 @@ class Grammar:
 
     def _year(self) -> Phrase:
         year = str(self.rng.randrange(1951, 2016))
+        return Phrase.plain(year, year)
+
+    def _late_year(self) -> Phrase:
+        year = str(self.rng.randrange(2016, 2050))
         return Phrase.plain(year, year)
 
     def _amount(self) -> Phrase:
@@ -365,9 +369,9 @@ def _agree_article(article: str, feminine: bool) -> str:
 
 # === Sound and spelling of whole sentences ===
 
-_VOWEL = (
-    rf"(?={_NAME}?[aàâeéèêëiîïoôuùûœAÀÂEÉÈÊËIÎÏOÔUÙÛÁÓÍÚÖÜÅÆØ]|h[^auo]|hom)"
-)
+_VOWELS = "aàâeéèêëiîïoôuùûœ"
+_NAME_VOWELS = "AÁÀÂÄÅĀÆEÉÈÊËĒIÍÎÏĪOÓÔÕÖŌŐØUÚÙÛÜŪŰ"
+_VOWEL = rf"(?={_NAME}?[{_VOWELS}{_NAME_VOWELS}]|h[^auo]|hom)"
 _ELISIONS = [
     (re.compile(rf"\b([Ll])a_? {_VOWEL}"), r"\1'"),
     (re.compile(rf"\b([LlDdNnSsJjMm]|[Qq]u)e_? {_VOWEL}"), r"\1'"),
@@ -378,7 +382,7 @@ _ELISIONS = [
     (re.compile(r"\bÀ le "), "Au "),
     (re.compile(r"\bà les "), "aux "),
     (re.compile(rf"\bnouveau {_VOWEL}"), "nouvel "),
-    (re.compile(rf"\b([Cc])e (?!{_NAME})(?=[aàâeéèêiîoôuùûh])"), r"\1et "),
+    (re.compile(rf"\b([Cc])e (?=[{_VOWELS}h])"), r"\1et "),
 ]
 
 

@@ -76,6 +76,7 @@ _PLACES = (
     "burg grad dal ville mouth stad holm nica ovo etz ães vár berg ham lín "
     "zzo lec pool wijk ente öping ţi",
 )
+_PLACE_ENDINGS = "-sur-Mer -les-Bains -le-Vieux -am-See -Süd -2000 -Zdrój"
 _COMPANIES = (
     "Agro Alpha Aqua Bio Cyber Data Eco Eno Euro Ferro Geo Helio Hydro Inter "
     "Lumi Medi Mega Nano Neo Nord Omni Petro Pharma Poly Rail Sol Tele Terra "
@@ -163,8 +164,8 @@ class Names:
         shape = self.rng.random()
         if shape < 0.08:
             return self._draw(self._other_script)
-        if shape < 0.18:
-            return self._draw(lambda: f"{self._join(_PLACES)}-sur-Mer")
+        if shape < 0.16:
+            return self._draw(lambda: self._join((*_PLACES, _PLACE_ENDINGS)))
         return self._draw(lambda: self._join(_PLACES))
 
     def company(self) -> str:

@@ -195,8 +195,8 @@ j'ai parlé avec {mr} {past}, et {mr} est d'accord avec moi.
 {company} and {company2} want to merge, but {body} [is|are:body] against it.
 {company} et {company2} veulent fusionner, mais {body} [est|sont:body] contre.
 
-the {acronym} programme will be extended until {year}.
-le programme {acronym} sera prolongé jusqu'en {year}.
+the {acronym} programme will be extended until {late_year}.
+le programme {acronym} sera prolongé jusqu'en {late_year}.
 
 the {acronym} agency will move from {place} to {place2}.
 l'agence {acronym} va quitter {place} pour {place2}.
@@ -240,8 +240,8 @@ mon collègue {person} a montré que {clause}.
 the journalist {person} is still in prison {country.in}.
 le journaliste {person} est toujours en prison {country.in}.
 
-the bridge between {place} and {place2} will be opened in {year}.
-le pont entre {place} et {place2} sera ouvert en {year}.
+the bridge between {place} and {place2} will be opened in {late_year}.
+le pont entre {place} et {place2} sera ouvert en {late_year}.
 
 the next meeting will be held in {place} on {weekday}, {date}.
 la prochaine réunion se tiendra à {place} le {weekday} {date}.
@@ -251,6 +251,59 @@ le délai pour {doc} expire {weekday} à {hour}.
 
 the price of {company} shares fell by {number} per cent {past}.
 le cours de l'action {company} a baissé de {number} pour cent {past}.
+{person} finds {doc} {judgement}.
+{person} trouve {doc} [{judgement}:doc].
+
+for {person}, {doc} [is|are:doc] {judgement}.
+pour {person}, {doc} [est|sont:doc] [{judgement}:doc].
+
+{doc} proposed by {person} [is|are:doc] {judgement}.
+{doc} [proposé*:doc] par {person} [est|sont:doc] [{judgement}:doc].
+
+{body} [considers|consider:body] {doc} {judgement}.
+{body} [juge|jugent:body] {doc} [{judgement}:doc].
+
+on {date}, {role} met {person} in {place}.
+le {date}, {role} a rencontré {person} à {place}.
+
+{person} left {place} for {place2} in {month} {year}.
+{person} a quitté {place} pour {place2} en {month} {year}.
+
+between {place} and {place2}, the train takes {few} hours.
+entre {place} et {place2}, le train met {few} heures.
+
+{place} and {place2} have been partners since {year}.
+{place} et {place2} sont partenaires depuis {year}.
+
+the {acronym} report says that {clause}.
+le rapport {acronym} dit que {clause}.
+
+{org} paid {amount} to {org2}.
+{org} a versé {amount} à {org2}.
+
+{person}, from {place}, has been asking for {new_doc} since {year}.
+{person}, de {place}, demande {new_doc} depuis {year}.
+
+I have received {few} letters from {place} on {topic}.
+j'ai reçu {few} lettres de {place} sur {topic}.
+
+thanks to {person}, {clause}.
+grâce à {person}, {clause}.
+
+neither {person} nor {person2} {v.past} {doc}.
+ni {person} ni {person2} n'ont {v.done} {doc}.
+
+{role} and {person} will meet {soon} in {place}.
+{role} et {person} se rencontreront {soon} à {place}.
+
+{mr} is wrong: {clause}.
+{mr} a tort : {clause}.
+
+in {place}, {clause}.
+à {place}, {clause}.
+
+{person} has read {doc} from {org}, but {company} has not.
+{person} a lu {doc} de {org}, mais pas {company}.
 """
 
 QUESTIONS = """
