@@ -1,0 +1,155 @@
+"""A tiny model, its loss and its data, to train the trainer on.
+
+Run as a module, it trains once and leaves the weights in a file:
+`python -m tests.training.standin '{"log_dir": ..., "steps": ...}'`.
+"""
+
+import collections
+import json
+import os
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from tfcopy import tokens, training
+
+VOCABULARY = 20
+BATCHES = 7  # an epoch
+
+Distribution = collections.namedtuple(
+    "Distribution", "generate_logits generate_offset copy_log_probs"
+)
+
+
+def build_model(units=8, dropout=0.2, gru=False, vocabulary_size=VOCABULARY):
+    source_ids = keras.Input((None,), dtype="int32", name="source_ids")
+    target_ids = keras.Input((None,), dtype="int32", name="target_ids")
+    known = ops.where(target_ids < vocabulary_size, target_ids, tokens.UNK)
+    shifted = ops.pad(known[:, :-1], [[0, 0], [1, 0]])
+    memory = keras.layers.Embedding(vocabulary_size, units)(source_ids)
+    states = keras.layers.Embedding(vocabulary_size, units)(shifted)
+    if gru:
+        layer = keras.layers.GRU(units, return_sequences=True, use_cudnn=False)
+        states = layer(states)
+    states = keras.layers.Dense(units, activation="tanh")(states)
+    states = keras.layers.Dropout(dropout, seed=1)(states)
+    scores = ops.matmul(states, ops.transpose(memory, (0, 2, 1)))
+    states += ops.matmul(ops.softmax(scores), memory)
+    logits = keras.layers.Dense(vocabulary_size, dtype="float32")(states)
+    switch = keras.layers.Dense(1, dtype="float32")(states)[..., 0]
+    distribution = Distribution(
+        logits,
+        ops.log_sigmoid(switch) - ops.logsumexp(logits, axis=-1),
+        ops.log_sigmoid(-switch)[..., None]
+        + ops.log_softmax(ops.cast(scores, "float32")),
+    )
+    inputs = {"source_ids": source_ids, "target_ids": target_ids}
+    return keras.Model(inputs, distribution)
+
+
+def loss(batch, distribution):
+    """Generates all words; where a word is unknown, `UNK`."""
+    vocabulary_size = distribution.generate_logits.shape[-1]
+    known = tf.where(
+        batch["target_ids"] < vocabulary_size, batch["target_ids"], tokens.UNK
+    )
+    logits = distribution.generate_logits
+    generated = tf.gather(logits, known, axis=-1, batch_dims=2)
+    return -(generated + distribution.generate_offset)
+
+
+def metrics(batch, distribution):
+    copied = tf.exp(tf.reduce_logsumexp(distribution.copy_log_probs, -1))
+    return {"copied": tf.reduce_mean(copied)}
+
+
+def make_batch(seed, size=4):
+    rng = np.random.default_rng(seed)
+    source_length, target_length = rng.integers(3, 7, size=2)
+    ids = rng.integers(4, VOCABULARY, (size, max(source_length, target_length)))
+    target_ids = ids[:, :target_length].copy()
+    lengths = rng.integers(1, target_length + 1, size)
+    target_ids[np.arange(target_length) >= lengths[:, None]] = tokens.PAD
+    source_ids = ids[:, :source_length]
+    return {
+        "source_ids": source_ids.astype(np.int32),
+        "source_copy_ids": source_ids.astype(np.int32),
+        "target_ids": target_ids.astype(np.int32),
+        "pointers": np.full(target_ids.shape, tokens.GENERATE, np.int32),
+    }
+
+
+def dataset(seeds, size=4):
+    names = ("source_ids", "source_copy_ids", "target_ids", "pointers")
+    spec = {name: tf.TensorSpec((None, None), tf.int32) for name in names}
+    return tf.data.Dataset.from_generator(
+        lambda: (make_batch(seed, size) for seed in seeds),
+        output_signature=spec,
+    )
+
+
+def train_data(epoch, start_batch, context):
+    first = 1000 * epoch
+    return dataset(range(first + start_batch, first + BATCHES))
+
+
+def dev_data():
+    return dataset(range(500, 503))
+
+
+def make_trainer(strategy=None, optimizer=None, model=None, **options):
+    """Returns a trainer of the stand-in model, with the same start always."""
+    keras.utils.set_random_seed(3)
+    strategy = strategy or tf.distribute.get_strategy()
+    with strategy.scope():
+        model = model or build_model()
+        optimizer = optimizer or training.Adam(0.01)
+    options = {"steps": 20, "verbose": False, "clip_norm": 1.0} | options
+    options = {"dev_data": dev_data, "train_data": train_data} | options
+    return training.Trainer(
+        model, options.pop("loss", loss), optimizer, **options
+    )
+
+
+def main(options):
+    num_cpus = options.pop("num_cpus", 1)
+    output = options.pop("output", None)
+    delay = options.pop("delay", 0)
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * num_cpus,
+    )
+    devices = [f"CPU:{index}" for index in range(num_cpus)]
+    strategy = training.choose_strategy(devices)
+
+    def slow_train_data(*position):
+        return train_data(*position).map(wait(delay))
+
+    trainer = make_trainer(strategy, train_data=slow_train_data, **options)
+    try:
+        result = trainer.fit()
+    except training.TrainingInterrupted as interruption:
+        print(interruption)
+        sys.exit(interruption.exit_code)
+    print(result)
+    if output:
+        arrays = [v.numpy() for v in trainer.model.weights]
+        np.savez(output + ".npz", *arrays)
+        os.replace(output + ".npz", output)
+
+
+def wait(seconds):
+    def map_(batch):
+        with tf.control_dependencies(
+            [tf.py_function(lambda: __import__("time").sleep(seconds), [], [])]
+        ):
+            return tf.nest.map_structure(tf.identity, batch)
+
+    return map_ if seconds else lambda batch: batch
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

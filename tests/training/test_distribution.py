@@ -1,0 +1,114 @@
+"""Two replicas, or two processes, must end where one device ends."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.training import standin
+from tfcopy import training
+
+
+def start(output, environment=None, **options):
+    options |= {"output": str(output), "verbose": False}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.training.standin", json.dumps(options)],
+        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"} | (environment or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finish(process, output):
+    text, _ = process.communicate(timeout=100)
+    assert process.returncode == 0, text
+    with np.load(output) as archive:
+        return [archive[name] for name in archive.files]
+
+
+@pytest.fixture(scope="module")
+def one_device():
+    """Weights of one device that takes two batches an update."""
+    trainer = standin.make_trainer(accumulate=2, eval_every=10)
+    result = trainer.fit()
+    weights = [variable.numpy() for variable in trainer.model.weights]
+    return weights, result
+
+
+def assert_same(weights, expected):
+    for one, other in zip(weights, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_two_replicas_equal_one_device(tmp_path, one_device):
+    output = tmp_path / "weights"
+    process = start(output, num_cpus=2, eval_every=10)
+    assert_same(finish(process, output), one_device[0])
+
+
+def test_two_workers_equal_one_device(tmp_path, one_device):
+    with socket.create_server(("localhost", 0)) as a:
+        with socket.create_server(("localhost", 0)) as b:
+            ports = a.getsockname()[1], b.getsockname()[1]
+    cluster = {"worker": [f"localhost:{port}" for port in ports]}
+    processes = []
+    for index in range(2):
+        config = {
+            "cluster": cluster,
+            "task": {"type": "worker", "index": index},
+        }
+        processes.append(
+            start(
+                tmp_path / str(index),
+                {"TF_CONFIG": json.dumps(config)},
+                log_dir=str(tmp_path / "logs"),
+                eval_every=10,
+            )
+        )
+    for index, process in enumerate(processes):
+        assert_same(finish(process, tmp_path / str(index)), one_device[0])
+
+
+def test_accumulated_batches_equal_one_large_batch():
+    def large(epoch, start_batch, context):
+        return standin.dataset(range(start_batch, 7), size=8)
+
+    def small(epoch, start_batch, context):
+        def split(batch):
+            parts = tf.nest.map_structure(lambda x: tf.split(x, 2), batch)
+            return tf.data.Dataset.from_tensor_slices(parts)
+
+        dataset = large(epoch, 0, context).flat_map(split)
+        return dataset.skip(start_batch)
+
+    weights = []
+    for data, accumulate in ((large, 1), (small, 2)):
+        trainer = standin.make_trainer(
+            model=standin.build_model(dropout=0.0),
+            train_data=data,
+            accumulate=accumulate,
+            dev_data=None,
+        )
+        for variable in trainer.model.weights:
+            value = np.linspace(-0.3, 0.3, num=int(np.prod(variable.shape)))
+            variable.assign(value.reshape(variable.shape))
+        trainer.fit()
+        weights.append([v.numpy() for v in trainer.model.weights])
+    assert_same(*weights)
+
+
+def test_choose_strategy_is_the_default_one_without_gpus():
+    if tf.config.list_physical_devices("GPU"):
+        pytest.skip("there is a GPU")
+    assert training.choose_strategy() is tf.distribute.get_strategy()
+
+
+def test_precision_must_be_known():
+    with pytest.raises(ValueError, match="Received: precision='fp8'"):
+        training.set_precision("fp8")

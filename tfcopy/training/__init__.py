@@ -1,0 +1,11 @@
+"""Training on a CPU, on GPUs and on several machines."""
+
+from tfcopy.training.checkpoints import CheckpointError, Checkpoints
+from tfcopy.training.distribution import choose_strategy, set_precision
+from tfcopy.training.interruption import TrainingInterrupted
+from tfcopy.training.optimizers import Adam
+from tfcopy.training.records import Evaluation, Options, Result
+from tfcopy.training.tensorboard import log_embeddings, log_examples
+from tfcopy.training.train_step import TrainStep
+from tfcopy.training.trainer import Trainer
+from tfcopy.training.training_loop import TrainingDiverged

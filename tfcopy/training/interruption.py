@@ -1,0 +1,49 @@
+"""Ctrl-C and SIGTERM as a wish to stop after the current update."""
+
+import signal
+import threading
+
+
+class TrainingInterrupted(Exception):
+    """Training was asked to stop, and has saved what it had.
+
+    `exit_code` is what the shell expects of a program that a signal ended:
+    130 after Ctrl-C, 143 after SIGTERM.
+    """
+
+    def __init__(self, message, signal_number):
+        super().__init__(message)
+        self.exit_code = 128 + signal_number
+
+
+class Interruption:
+    """Context in which SIGINT and SIGTERM only leave their number.
+
+    `signal_number` is `None` until one arrives. A second one acts as if this
+    context were not there. Signals reach the main thread alone; in any other
+    this does nothing.
+    """
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self):
+        self.signal_number = None
+        self._previous = {}
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            for number in self.signals:
+                self._previous[number] = signal.signal(number, self._receive)
+        return self
+
+    def __exit__(self, *exception):
+        self._restore()
+
+    def _receive(self, number, frame):
+        self.signal_number = number
+        self._restore()
+
+    def _restore(self):
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous = {}

@@ -1,0 +1,89 @@
+"""One line that tells how training goes."""
+
+import math
+import shutil
+import sys
+import time
+
+
+class Progress:
+    """A bar on a terminal; elsewhere a plain line every few seconds.
+
+    Args:
+        total: Number of updates to make, or `None` if unknown.
+        stream: Defaults to the standard error.
+        interval: Seconds between two plain lines.
+        enabled: `False` for silence, as on all workers but the first.
+    """
+
+    def __init__(self, total=None, stream=None, interval=10, enabled=True):
+        self.total = total
+        self._stream = stream or sys.stderr
+        self._live = self._stream.isatty()
+        self._interval = 0.2 if self._live else interval
+        self._enabled = enabled
+        self._shown_at = -math.inf
+        self._drawn = False
+
+    def show(self, update, loss, tokens_per_second, seconds_per_update):
+        """Shows the state of training, if it is time to.
+
+        Args:
+            update: Number of updates made.
+            loss: Negative log likelihood of a target token, in nats.
+            tokens_per_second: Target tokens trained on in a second.
+            seconds_per_update: For the estimate of the time left.
+        """
+        now = time.monotonic()
+        if not self._enabled or now - self._shown_at < self._interval:
+            return
+        self._shown_at = now
+        parts = [
+            f"loss {loss:.4f}",
+            f"ppl {perplexity(loss):.4g}",
+            f"{tokens_per_second:,.0f} tok/s",
+        ]
+        count = f"update {update:,}"
+        if self.total:
+            count = f"update {update:,}/{self.total:,}"
+            left = (self.total - update) * seconds_per_update
+            parts.append(f"{clock(left)} left")
+        text = "  ".join(parts)
+        if not self._live:
+            print(f"{count}  {text}", file=self._stream, flush=True)
+            return
+        width = shutil.get_terminal_size().columns - 1
+        room = width - len(count) - len(text) - 6
+        if self.total and room >= 10:
+            room = min(room, 40)
+            done = min(round(room * update / self.total), room)
+            count = f"{count}  [{'=' * done}{' ' * (room - done)}]"
+        line = f"{count}  {text}"[:width]
+        print(f"\r{line}\033[K", end="", file=self._stream, flush=True)
+        self._drawn = True
+
+    def report(self, text):
+        """Prints a line of its own above the bar."""
+        if self._enabled:
+            self.close()
+            print(text, file=self._stream, flush=True)
+
+    def close(self):
+        """Leaves the bar as it stands and goes to the next line."""
+        if self._drawn:
+            print(file=self._stream, flush=True)
+        self._drawn = False
+
+
+def perplexity(nll):
+    """Returns `exp(nll)`, infinite where that is too large."""
+    return math.exp(nll) if nll < 700 else math.inf
+
+
+def clock(seconds):
+    """Formats seconds as `1:02:03`, or `2:03` below an hour."""
+    minutes, seconds = divmod(int(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02d}:{seconds:02d}"
+    return f"{minutes}:{seconds:02d}"

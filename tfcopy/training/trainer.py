@@ -1,0 +1,304 @@
+"""Trains a model: updates, dev scores, checkpoints, progress, TensorBoard."""
+
+import dataclasses
+import os
+
+import numpy as np
+import tensorflow as tf
+
+from tfcopy.training import checkpoints as checkpointing
+from tfcopy.training import distribution, seeds
+from tfcopy.training.progress import Progress, perplexity
+from tfcopy.training.records import Evaluation, Options, Result, State
+from tfcopy.training.tensorboard import EventLog
+from tfcopy.training.train_step import TrainStep, local_replicas
+from tfcopy.training.training_loop import TrainingLoop
+
+
+class Trainer:
+    """Trains a model until told to stop, or until it gets no better.
+
+    Repeating the command resumes a run: `fit` continues from the newest
+    checkpoint in `<log_dir>/checkpoints` and ends with the weights that it
+    would have had undisturbed, bit for bit on a CPU. A run that had finished
+    only loads its best weights.
+
+    Args:
+        model: Keras model of a dict of inputs that returns a
+            `CopyDistribution`, built under the scope of the strategy.
+        loss: Callable `(batch, distribution)` that returns the negative log
+            likelihood of each target token, of shape `(B, T)`.
+        optimizer: Keras optimizer, made under the same scope.
+        train_data: Callable `(epoch, start_batch, context)` that returns a
+            `tf.data.Dataset` of dicts of tensors: the batches of an epoch, one
+            for one replica at a time, from number `start_batch` on. It must
+            return the same batches each time, and does not shard.
+        dev_data: Dataset of such batches, or a callable that returns one.
+        log_dir: Folder for events and checkpoints; `None` for neither.
+        metrics: Optional callable `(batch, distribution)` that returns a dict
+            of scalars, means over the target tokens.
+        on_eval: Optional callable `(update, writer)`, called after each dev
+            score on the first worker; `writer` is a `tf.summary` writer.
+        **options: The fields of `Options`.
+    """
+
+    def __init__(
+        self,
+        model,
+        loss,
+        optimizer,
+        train_data,
+        dev_data=None,
+        log_dir=None,
+        metrics=None,
+        on_eval=None,
+        **options,
+    ):
+        self.options = Options(**options)
+        self.model = model
+        self.loss = loss
+        self.optimizer = optimizer
+        self.metrics = metrics
+        self.on_eval = on_eval
+        self.state = State()
+        self.strategy = distribution.strategy_of(model)
+        self._worker, self.num_workers = distribution.worker_position(
+            self.strategy
+        )
+        self.train_data = train_data
+        self.dev_data = dev_data
+        self._log_dir = log_dir and os.fspath(log_dir)
+        self.seed_states = seeds.seed_states(model)
+        self._train_step = None
+        self._prepare_optimizer()
+        self.progress = Progress(
+            total=self.options.steps,
+            interval=self.options.progress_seconds,
+            enabled=self.options.verbose and self.is_chief,
+        )
+        self.checkpoints = log_dir and checkpointing.Checkpoints(
+            os.path.join(self._log_dir, "checkpoints"),
+            report=self.progress.report,
+        )
+
+    @property
+    def is_chief(self):
+        return self._worker == 0
+
+    def fit(self):
+        """Trains, or goes on training.
+
+        Returns:
+            A `Result`. The model has the weights of the best dev score, or
+            the last ones without dev data.
+
+        Raises:
+            TrainingInterrupted: After Ctrl-C or SIGTERM, all saved.
+            TrainingDiverged: If loss or gradients are not finite.
+            CheckpointError: If a checkpoint is there that cannot be used.
+        """
+        self._resume()
+        best_weights = None
+        if self.state.evaluation_due or not self.is_finished():
+            events = EventLog(
+                self._log_dir if self.is_chief else None,
+                first_step=self.state.update + 1,
+                fresh=self.options.fresh,
+            )
+            try:
+                best_weights = TrainingLoop(self, events).run()
+            finally:
+                events.close()
+                self.progress.close()
+        if best_weights is not None:
+            self.model.set_weights(best_weights)
+        elif self.state.best_update:
+            self._load_best_weights()
+        return self._result()
+
+    def evaluate(self, data, cancelled=lambda: False):
+        """Scores the model on a dataset of batches.
+
+        Args:
+            data: Dataset of batches, or a callable that returns one.
+            cancelled: Optional callable; once it is true, scoring ends.
+
+        Returns:
+            An `Evaluation`, or `None` if cancelled.
+        """
+        dataset = data() if callable(data) else data
+        step = self.step_for(dataset.element_spec)
+        totals = np.zeros(3)
+        group, size = [], self.strategy.num_replicas_in_sync
+        for batch in dataset.prefetch(tf.data.AUTOTUNE):
+            if cancelled():
+                return None
+            group.append(batch)
+            if len(group) == size:
+                totals = totals + self._evaluate_group(step, group)
+                group = []
+        if group:
+            totals = totals + self._evaluate_group(step, group)
+        if self.num_workers > 1:
+            totals = _sum_over_workers(self.strategy, totals)
+        return _evaluation(totals, step.metric_names)
+
+    def score_group(self, group):
+        """Scores at most one batch per replica, on this worker alone."""
+        totals = self._evaluate_group(self._train_step, group)
+        return _evaluation(totals, self._train_step.metric_names)
+
+    def save(self):
+        """Writes a checkpoint; returns its path."""
+        info = {
+            "state": dataclasses.asdict(self.state),
+            "identity": self.options.identity,
+        }
+        arrays = checkpointing.collect(self.model, self.optimizer)
+        return self.checkpoints.save(self.state.update, info, arrays)
+
+    def _evaluate_group(self, step, group):
+        """Scores at most one batch per replica; this worker's share."""
+        mine = self.share(group)
+        # Replicas without a batch of their own repeat one, and do not count.
+        filled = tuple((mine + group[:1] * step.num_local)[: step.num_local])
+        totals = step.evaluate(filled).numpy().astype(np.float64)
+        return totals[: len(mine)].sum(axis=0)
+
+    def share(self, group):
+        """Returns this worker's part of one batch per replica."""
+        size = self.strategy.num_replicas_in_sync // self.num_workers
+        return group[self._worker * size : (self._worker + 1) * size]
+
+    def step_for(self, element_spec):
+        if self._train_step is None:
+            self._train_step = TrainStep(
+                self.model,
+                self.loss,
+                self.optimizer,
+                element_spec,
+                self.strategy,
+                seed_states=self.seed_states,
+                clip_norm=self.options.clip_norm,
+                accumulate=self.options.accumulate,
+                jit_compile=self._jit_compile(),
+                metrics=self.metrics,
+            )
+        return self._train_step
+
+    def _jit_compile(self):
+        if self.options.jit_compile is not None:
+            return self.options.jit_compile
+        layers = self.model._flatten_layers()
+        return bool(tf.config.list_physical_devices("GPU")) and all(
+            layer.supports_jit for layer in layers
+        )
+
+    def _prepare_optimizer(self):
+        made_under = getattr(
+            self.optimizer, "_distribution_strategy", self.strategy
+        )
+        if made_under is not self.strategy:
+            raise ValueError(
+                "`optimizer` must be made under the scope of the model's "
+                f"strategy. Received: {made_under} and {self.strategy}."
+            )
+        if self.optimizer.gradient_accumulation_steps or any(
+            getattr(self.optimizer, name, None) is not None
+            for name in ("clipnorm", "global_clipnorm", "clipvalue")
+        ):
+            raise ValueError(
+                "`optimizer` must not clip or accumulate gradients itself; "
+                "pass `clip_norm` and `accumulate` to the trainer."
+            )
+        with self.strategy.scope():
+            self.optimizer.build(self.model.trainable_variables)
+
+    def _load_best_weights(self):
+        path = self.checkpoints.best_path
+        try:
+            self.model.load_weights(path)
+        except (OSError, ValueError) as error:
+            raise checkpointing.CheckpointError(
+                f"Could not read the best weights in {path}: {error}"
+            ) from error
+
+    def _resume(self):
+        if not self.checkpoints:
+            return
+        if self.options.fresh and self.is_chief:
+            self.checkpoints.clear()
+        loaded = None if self.options.fresh else self.checkpoints.load()
+        if loaded is None:
+            return
+        path, info, arrays = loaded
+        identity = info["identity"]
+        for name in sorted(identity.keys() | self.options.identity.keys()):
+            there, here = identity.get(name), self.options.identity.get(name)
+            if there != here:
+                raise checkpointing.other_run(
+                    path, f"{name} is {there!r} there and {here!r} here"
+                )
+        checkpointing.restore(self.model, self.optimizer, arrays, path)
+        self.state = State(**info["state"])
+        self.progress.report(
+            f"Resuming from {path} after update {self.state.update:,}."
+        )
+
+    def is_finished(self):
+        state, options = self.state, self.options
+        return (
+            (options.patience is not None and state.stopped_early)
+            or (options.steps is not None and state.update >= options.steps)
+            or (options.epochs is not None and state.epoch >= options.epochs)
+        )
+
+    def _result(self):
+        state = self.state
+        return Result(
+            updates=state.update,
+            epochs=state.epoch,
+            seconds=state.seconds,
+            target_tokens=state.target_tokens,
+            target_tokens_per_second=state.timed_tokens
+            / max(state.timed_seconds, 1e-9),
+            best_dev_nll=state.best_nll,
+            best_dev_perplexity=perplexity(state.best_nll),
+            best_update=state.best_update,
+            stopped_early=state.stopped_early,
+        )
+
+
+def _evaluation(totals, metric_names):
+    nll, num_tokens, num_sentences, *sums = totals.tolist()
+    if not num_tokens:
+        raise ValueError(
+            "The data to score must have target tokens. Received none."
+        )
+    return Evaluation(
+        nll=nll / num_tokens,
+        perplexity=perplexity(nll / num_tokens),
+        nll_per_sentence=nll / num_sentences,
+        target_tokens=int(num_tokens),
+        metrics={
+            name: value / num_tokens for name, value in zip(metric_names, sums)
+        },
+    )
+
+
+def _sum_over_workers(strategy, values):
+    """Adds up an array over the processes."""
+
+    @tf.function
+    def total(values):
+        def replica_total(values):
+            context = tf.distribute.get_replica_context()
+            return context.all_reduce(
+                tf.distribute.ReduceOp.SUM, tf.identity(values)
+            )
+
+        results = strategy.run(replica_total, args=(values,))
+        return strategy.experimental_local_results(results)[0]
+
+    # Each of a worker's replicas adds the same values.
+    return total(tf.constant(values / local_replicas(strategy))).numpy()
