@@ -9,7 +9,6 @@ import hashlib
 import os
 import shutil
 import tarfile
-import urllib.error
 import urllib.request
 import zlib
 from pathlib import Path
@@ -127,10 +126,8 @@ def _extract(archive: Path, folder: Path, names: list[str]):
                 name = Path(member.name).name
                 if name not in wanted or not member.isfile():
                     continue
-                part = folder / f"{name}.part"
-                with tar.extractfile(member) as source, open(part, "wb") as out:
-                    shutil.copyfileobj(source, out, _BLOCK)
-                part.replace(folder / name)
+                with tar.extractfile(member) as source:
+                    _write(source, folder / name)
                 wanted.remove(name)
                 if not wanted:
                     return
@@ -149,6 +146,16 @@ def _extract(archive: Path, folder: Path, names: list[str]):
         f"{archive} does not hold {' and '.join(sorted(wanted))}. Is it the "
         f"archive of this language pair?"
     )
+
+
+def _write(source, path: Path):
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with open(part, "wb") as out:
+            shutil.copyfileobj(source, out, _BLOCK)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 # === Downloading ===
@@ -173,7 +180,10 @@ def _download(url: str, path: Path):
         if total is not None and part.stat().st_size != total:
             raise OSError(f"{part.stat().st_size:,} of {total:,} bytes came")
         part.replace(path)
-    except (OSError, urllib.error.URLError) as error:
+    except OSError as error:  # also what urllib raises
+        if getattr(error, "code", None) == 416:  # nothing is left to fetch
+            part.unlink()
+            return _download(url, path)
         reason = getattr(error, "reason", None) or error
         raise CorpusError(
             f"Could not download {url} to {path.parent} ({reason}). Repeat the "

@@ -21,6 +21,7 @@ FilePair = tuple[str | os.PathLike, str | os.PathLike]
 
 _HELD_OUT_SHARE = 20  # one pair in twenty
 _MAX_HELD_OUT = 2000
+_BLOCK = 4096  # lines
 
 
 def load(
@@ -103,7 +104,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 
 @dataclasses.dataclass(frozen=True)
 class _Files:
-    """A pair of files whose every line has been checked."""
+    """A pair of files of which every line has been checked."""
 
     paths: FilePair
     num_pairs: int
@@ -112,23 +113,22 @@ class _Files:
 
     @classmethod
     def check(cls, paths: FilePair) -> "_Files":
-        digests = hashlib.sha256(), hashlib.sha256()
-        num_pairs = num_skipped = 0
-        for pair in _read_aligned(paths):
-            for digest, line in zip(digests, pair):
-                digest.update(line.encode() + b"\n")
-            if _is_blank(pair):
-                num_skipped += 1
-            else:
-                num_pairs += 1
+        digest = hashlib.sha256()
+        num_lines = num_pairs = 0
+        pairs = _read_aligned(paths)
+        while block := list(itertools.islice(pairs, _BLOCK)):
+            for lines in zip(*block):
+                digest.update("\n".join((*lines, "")).encode())
+            num_lines += len(block)
+            num_pairs += sum(not _is_blank(pair) for pair in block)
+        num_skipped = num_lines - num_pairs
         if not num_pairs:
             raise CorpusError(
                 f"{paths[0]} and {paths[1]} hold no sentence pair"
                 + (f", only {num_skipped:,} empty lines" * (num_skipped > 0))
                 + ". Give two files with one sentence a line."
             )
-        text = fingerprint(*(digest.hexdigest() for digest in digests))
-        return cls(tuple(paths), num_pairs, num_skipped, text)
+        return cls(tuple(paths), num_pairs, num_skipped, digest.hexdigest())
 
     def read(self) -> Iterator[tuple[str, str]]:
         return (p for p in _read_aligned(self.paths) if not _is_blank(p))
@@ -197,7 +197,7 @@ def _read_aligned(paths: FilePair) -> Iterator[tuple[str, str]]:
 
 
 def _is_blank(pair: tuple[str, str]) -> bool:
-    return not all(line.strip() for line in pair)
+    return not (pair[0].strip() and pair[1].strip())
 
 
 def _open(path):

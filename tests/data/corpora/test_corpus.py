@@ -1,0 +1,43 @@
+import pytest
+
+from tfcopy.data.corpora.corpus import Split, TranslationCorpus
+
+
+def make_corpus(**overrides):
+    pairs = {"train": "ab", "validation": "c", "test": "d"}
+    splits = {
+        name: Split(lambda texts=texts: iter(zip(texts, texts)), texts)
+        for name, texts in pairs.items()
+    }
+    arguments = {
+        "name": "letters",
+        "source_language": "en",
+        "target_language": "fr",
+        "splits": splits,
+    }
+    return TranslationCorpus(**{**arguments, **overrides})
+
+
+def test_splits_are_read_again_and_again():
+    corpus = make_corpus()
+    assert list(corpus.train) == [("a", "a"), ("b", "b")]
+    assert list(corpus.train) == [("a", "a"), ("b", "b")]
+    assert list(corpus.test) == [("d", "d")]
+
+
+def test_fingerprint_follows_text_and_languages():
+    corpus = make_corpus()
+    assert corpus.fingerprint == make_corpus().fingerprint
+    assert corpus.fingerprint == make_corpus(name="other").fingerprint
+    changed = dict(corpus.splits, test=Split(corpus.test.read, "e"))
+    for other in (
+        make_corpus(splits=changed),
+        make_corpus(target_language="de"),
+        make_corpus(tokenized=True),
+    ):
+        assert corpus.fingerprint != other.fingerprint
+
+
+def test_all_three_splits_are_needed():
+    with pytest.raises(ValueError, match="train, validation, test"):
+        make_corpus(splits={})

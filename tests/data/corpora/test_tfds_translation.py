@@ -1,0 +1,166 @@
+import numpy as np
+import pytest
+import tensorflow_datasets as tfds
+
+from tfcopy.data.corpora import tfds_translation
+from tfcopy.data.corpora.corpus import CorpusError
+
+PAIRS = [
+    ("one", "un"),
+    ("北京 🙂", "北京 🙂"),
+    (" ", "blank"),
+    ("a\u2028b", "c\u0085d"),
+]
+
+
+class TinyTranslation(tfds.core.GeneratorBasedBuilder):
+    VERSION = tfds.core.Version("1.0.0")
+    features = tfds.features.Translation(("en", "fr"))
+    supervised_keys = ("en", "fr")
+
+    def _info(self):
+        return tfds.core.DatasetInfo(
+            builder=self,
+            features=self.features,
+            supervised_keys=self.supervised_keys,
+            disable_shuffling=True,
+        )
+
+    def _split_generators(self, dl_manager):
+        return {
+            split: self._generate_examples()
+            for split in ("train", "validation", "test")
+        }
+
+    def _generate_examples(self):
+        for i, (en, fr) in enumerate(PAIRS):
+            yield i, {"en": en, "fr": fr}
+
+
+class TinyTexts(TinyTranslation):
+    VERSION = tfds.core.Version("1.0.0")
+    features = tfds.features.FeaturesDict(
+        {
+            "en": tfds.features.Text(),
+            "fr": tfds.features.Text(),
+            "id": tfds.features.Scalar(np.int32),
+        }
+    )
+    supervised_keys = None
+
+    def _split_generators(self, dl_manager):
+        return {"train": self._generate_examples()}
+
+    def _generate_examples(self):
+        for i, example in super()._generate_examples():
+            yield i, {**example, "id": i}
+
+
+class TinyOffline(TinyTranslation):
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _split_generators(self, dl_manager):
+        raise ConnectionError("no route to host\nand more")
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("tfds")
+
+
+EXPECTED = [pair for pair in PAIRS if pair[0].strip()]
+
+
+def test_reads_a_translation_dataset_again_and_again(data_dir):
+    corpus = tfds_translation.load("tiny_translation", data_dir)
+    for _ in range(2):
+        assert list(corpus.train) == EXPECTED
+    assert list(corpus.test) == EXPECTED
+    assert (corpus.source_language, corpus.target_language) == ("en", "fr")
+    assert corpus.train.num_pairs == len(PAIRS)
+    again = tfds_translation.load("tiny_translation", data_dir, download=False)
+    assert again.fingerprint == corpus.fingerprint
+
+
+def test_direction_can_be_turned(data_dir):
+    forward = tfds_translation.load("tiny_translation", data_dir)
+    for languages in (
+        {"source_language": "fr"},
+        {"target_language": "en"},
+        {"source_language": "fr", "target_language": "en"},
+    ):
+        corpus = tfds_translation.load(
+            "tiny_translation", data_dir, **languages
+        )
+        assert list(corpus.train) == [pair[::-1] for pair in EXPECTED]
+        assert corpus.fingerprint != forward.fingerprint
+
+
+def test_reads_two_text_features_and_parts_of_splits(data_dir):
+    splits = {
+        "train": "train[:50%]",
+        "validation": "train[2:3]",
+        "test": "train[3:]",
+    }
+    corpus = tfds_translation.load("tiny_texts", data_dir, splits=splits)
+    assert list(corpus.train) == PAIRS[:2]
+    assert list(corpus.validation) == []
+    assert list(corpus.test) == PAIRS[3:]
+    assert corpus.test.num_pairs == 1
+
+
+def check_message(*parts, **arguments):
+    with pytest.raises(CorpusError) as caught:
+        tfds_translation.load(**arguments)
+    for part in parts:
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_name(data_dir):
+    check_message(
+        "'no_such_translation/xx-yy'",
+        str(data_dir),
+        "--data_dir",
+        name="no_such_translation/xx-yy",
+        data_dir=data_dir,
+    )
+
+
+def test_not_prepared_and_no_network(data_dir, capsys):
+    check_message(
+        "'tiny_offline'",
+        "no route to host",
+        "--data_dir",
+        name="tiny_offline",
+        data_dir=data_dir,
+    )
+    check_message(
+        "not prepared",
+        str(data_dir),
+        name="tiny_offline",
+        data_dir=data_dir,
+        download=False,
+    )
+
+
+def test_missing_split(data_dir):
+    check_message(
+        "no split 'validation'", "train", name="tiny_texts", data_dir=data_dir
+    )
+    check_message(
+        "'dev'",
+        name="tiny_translation",
+        data_dir=data_dir,
+        splits={"dev": "test"},
+    )
+
+
+def test_wrong_language(data_dir):
+    check_message(
+        "'de'",
+        "en, fr",
+        name="tiny_translation",
+        data_dir=data_dir,
+        target_language="de",
+    )
