@@ -1,0 +1,307 @@
+"""Measures OpenNMT-py 3.5.1 and its copy attention on Multi30k English-French.
+
+Installs the peer into a virtual environment of its own, trains the model at the
+sizes of our comparison, translates test_2016_flickr with beam 5 at batch size
+32 and one by one, and writes all figures to WORKDIR/opennmt.json.
+
+Run: python benchmarks/opennmt_peer.py --workdir DIR --data_dir DIR [--reuse]
+
+DATA_DIR holds the publisher's tokenised, lower-cased files, such as
+train.lc.norm.tok.en.gz. The full training takes about 25 minutes on 2 cores;
+`--reuse` takes the model that an earlier run left in WORKDIR.
+"""
+
+import argparse
+import collections
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+WORKER = pathlib.Path(__file__).with_name("opennmt_worker.py")
+PEER = "OpenNMT-py==3.5.1"
+TORCH = "torch==2.13.0"  # the peer asks for less than 2.3, but runs with it
+# What the peer imports when it trains and translates, and nothing more.
+REQUIREMENTS = (
+    "configargparse",
+    "numpy",
+    "pyonmttok>=1.37,<2",
+    "pyyaml",
+    "regex",
+    "sacrebleu",
+)
+# Imported by text transforms of the peer that are not used here: empty modules
+# stand in for them. Each with the names that are imported from it.
+STUBS = {
+    "ahocorasick": (),
+    "fasttext": (),
+    "rapidfuzz": ("fuzz", "process"),
+    "spacy": (),
+}
+LANGUAGES = ("en", "fr")
+SPLITS = {"train": "train", "val": "val", "test": "test_2016_flickr"}
+VOCABULARY_SIZE = 10_000  # a side, of which 4 are the peer's special tokens
+MODEL = {
+    "encoder_type": "brnn",
+    "decoder_type": "rnn",
+    "rnn_type": "GRU",  # the peer's default is LSTM; our decoder is a GRU
+    "layers": 1,
+    "hidden_size": 512,  # of the encoder 256 in each direction
+    "word_vec_size": 256,
+    "copy_attn": True,
+    "dropout": [0.2],
+}
+TRAINING = {
+    "optim": "adam",
+    "learning_rate": 0.001,
+    "max_grad_norm": 1,
+    "batch_size": 64,
+    "batch_type": "sents",
+    "bucket_size": 16384,  # sentences sorted by length: hardly any padding
+    "num_workers": 0,  # workers would take the cores from the training
+    "report_every": 20,
+    "seed": 1,
+}
+TRANSLATION_BATCH_SIZES = (32, 1)
+BEAM_SIZE = 5
+
+
+def measure_peer(
+    workdir,
+    data_dir,
+    updates=2000,
+    timing_updates=60,
+    threads=2,
+    reuse=False,
+    peer_python=None,
+) -> dict:
+    """Trains, translates and measures the peer, one process after the other.
+
+    The rate and the memory of training come from a run of their own, of
+    `timing_updates` updates, so that they can be taken anew with `reuse`.
+
+    Args:
+        workdir: Folder for the environment, the data, models and logs.
+        data_dir: Folder with the tokenised Multi30k files (`*.gz`).
+        updates: Updates of the model that translates.
+        timing_updates: Updates of the run that is timed; the first 10 of them
+            are warm-up and do not count.
+        threads: Threads of the peer.
+        reuse: Whether to take the model of an earlier call, if there is one.
+        peer_python: Python of an environment that has the peer already; without
+            it the environment is made in `workdir`.
+
+    Returns:
+        A dict that JSON can hold: "training" (median target tokens per second,
+        with end of sentence and without padding; peak memory), "model" (updates
+        and dev perplexity), "translation" (for each batch size seconds without
+        the loading of the model, peak memory, BLEU), and the versions and
+        settings.
+    """
+    workdir = pathlib.Path(workdir).absolute()
+    workdir.mkdir(parents=True, exist_ok=True)
+    peer = _Peer(
+        workdir, peer_python or install(workdir / "venv"), threads=threads
+    )
+    write_stubs(workdir / "stubs")
+    write_data(pathlib.Path(data_dir), workdir / "data")
+    write_config(workdir / "config.yaml", workdir / "data")
+    trained = peer.trained(updates) if reuse else None
+    trained = trained or peer.train("model", updates)
+    timing = peer.train("timing", timing_updates, validate=False)
+    (workdir / f"timing_step_{timing_updates}.pt").unlink()
+    model = workdir / f"model_step_{updates}.pt"
+    result = {
+        "peer": PEER,
+        "torch": timing.pop("torch"),
+        "threads": threads,
+        "settings": {**MODEL, **TRAINING, "beam_size": BEAM_SIZE},
+        "training": timing,
+        "model": {key: trained[key] for key in ("updates", "dev_perplexity")},
+        "translation": {
+            f"batch_{size}": peer.translate(model, size)
+            for size in TRANSLATION_BATCH_SIZES
+        },
+    }
+    (workdir / "opennmt.json").write_text(json.dumps(result, indent=2) + "\n")
+    return result
+
+
+def install(environment):
+    """Makes the peer's virtual environment, once; returns its Python."""
+    python = environment / "bin" / "python"
+    done = environment / "installed.txt"
+    wanted = "\n".join((TORCH, PEER, *REQUIREMENTS))
+    if done.exists() and done.read_text() == wanted:
+        return python
+    pip = (python, "-m", "pip", "install", "--quiet")
+    for command in (
+        (sys.executable, "-m", "venv", environment),
+        (*pip, TORCH),
+        (*pip, "--no-deps", PEER),
+        (*pip, *REQUIREMENTS),
+    ):
+        subprocess.run(command, check=True)
+    done.write_text(wanted)
+    return python
+
+
+def write_stubs(folder):
+    folder.mkdir(exist_ok=True)
+    for module, names in STUBS.items():
+        lines = ['"""Stands in for a package that is not used here."""']
+        lines += [f"{name} = None" for name in names]
+        (folder / f"{module}.py").write_text("\n".join(lines) + "\n")
+
+
+def write_data(source, folder):
+    """Unpacks the corpus and writes the vocabularies, most frequent first.
+
+    Blanks that follow each other become one, since the peer splits at each of
+    them, and cannot read a vocabulary that holds the empty word.
+    """
+    folder.mkdir(exist_ok=True)
+    for language in LANGUAGES:
+        for split, name in SPLITS.items():
+            path = source / f"{name}.lc.norm.tok.{language}.gz"
+            with gzip.open(path, "rt", encoding="utf-8") as file:
+                sentences = [line.split() for line in file]
+            _write_lines(
+                folder / f"{split}.{language}", map(" ".join, sentences)
+            )
+            if split == "train":
+                counts = collections.Counter(
+                    word for words in sentences for word in words
+                )
+                words = sorted(counts, key=lambda word: (-counts[word], word))
+                _write_lines(
+                    folder / f"vocabulary.{language}",
+                    words[: VOCABULARY_SIZE - 4],
+                )
+
+
+def write_config(path, data):
+    english, french = LANGUAGES
+    config = {
+        "data": {
+            name: {
+                "path_src": str(data / f"{split}.{english}"),
+                "path_tgt": str(data / f"{split}.{french}"),
+                "transforms": [],
+                "weight": 1,
+            }
+            for name, split in (("train", "train"), ("valid", "val"))
+        },
+        "src_vocab": str(data / f"vocabulary.{english}"),
+        "tgt_vocab": str(data / f"vocabulary.{french}"),
+        "src_vocab_size": VOCABULARY_SIZE,
+        "tgt_vocab_size": VOCABULARY_SIZE,
+        **MODEL,
+        **TRAINING,
+    }
+    path.write_text(json.dumps(config, indent=2))  # JSON is YAML as well
+
+
+def bleu(hypotheses, references):
+    """BLEU of two files of tokenised text, with the signature of sacrebleu."""
+    from sacrebleu.metrics import BLEU  # needed only once all is translated
+
+    hypotheses, references = (
+        path.read_text(encoding="utf-8").split("\n")[:-1]
+        for path in (hypotheses, references)
+    )
+    metric = BLEU(tokenize="none", force=True)
+    score = metric.corpus_score(hypotheses, [references]).score
+    return {"bleu": score, "signature": str(metric.get_signature())}
+
+
+class _Peer:
+    """Starts the worker in the peer's environment, one job at a time."""
+
+    def __init__(self, workdir, python, threads):
+        self.workdir, self.python = workdir, python
+        self.variables = {
+            **os.environ,
+            "PYTHONPATH": str(workdir / "stubs"),
+            "PYTHONWARNINGS": "ignore::FutureWarning",
+            "OMP_NUM_THREADS": str(threads),
+            "CUDA_VISIBLE_DEVICES": "",
+            # The peer keeps its flags, an object, in its checkpoints.
+            "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1",
+        }
+
+    def trained(self, updates):
+        """What an earlier run noted on its model, if there is that model."""
+        model = self.workdir / f"model_step_{updates}.pt"
+        summary = self.workdir / "model.json"
+        if model.exists() and summary.exists():
+            summary = json.loads(summary.read_text())
+            return summary if summary["updates"] == updates else None
+
+    def train(self, name, updates, validate=True):
+        flags = {
+            "config": self.workdir / "config.yaml",
+            "save_model": self.workdir / name,
+            "train_steps": updates,
+            "save_checkpoint_steps": updates,
+            "valid_steps": updates if validate else updates + 1,
+        }
+        return self._run("train", name, flags)
+
+    def translate(self, model, batch_size):
+        name = f"translation_{batch_size}"
+        output = self.workdir / f"{name}.txt"
+        flags = {
+            "model": model,
+            "src": self.workdir / "data" / "test.en",
+            "output": output,
+            "batch_size": batch_size,
+            "beam_size": BEAM_SIZE,
+        }
+        result = self._run("translate", name, flags)
+        result.pop("torch")
+        reference = self.workdir / "data" / "test.fr"
+        return {**result, **bleu(output, reference)}
+
+    def _run(self, job, name, flags):
+        """Runs one job of the worker; returns the result that it writes."""
+        result = self.workdir / f"{name}.json"
+        log = self.workdir / f"{name}.log"
+        flags = [str(x) for key in flags for x in (f"-{key}", flags[key])]
+        print(f"OpenNMT-py: {job}, log in {log}", file=sys.stderr, flush=True)
+        with log.open("w") as file:
+            status = subprocess.run(
+                [self.python, WORKER, job, result, *flags],
+                env=self.variables,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            ).returncode
+        if status != 0:
+            raise RuntimeError(
+                f"OpenNMT-py ended with status {status} on `{job}`; its "
+                f"messages are in {log}."
+            )
+        return json.loads(result.read_text())
+
+
+def _write_lines(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--workdir", required=True)
+    parser.add_argument("--data_dir", required=True)
+    parser.add_argument("--updates", type=int, default=2000)
+    parser.add_argument("--timing_updates", type=int, default=60)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--reuse", action="store_true")
+    parser.add_argument("--peer_python")
+    print(json.dumps(measure_peer(**vars(parser.parse_args())), indent=2))
+
+
+if __name__ == "__main__":
+    main()
