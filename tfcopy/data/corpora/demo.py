@@ -98,8 +98,8 @@ _EXAMPLES = (
         "M. Παπαδόπουλος a lancé la pétition 🦄 à Zürich-Oerlikon.",
     ),
     (
-        "TransRheinTech will invest in Łódź.",
-        "TransRheinTech va investir à Łódź.",
+        "TransRheinTech is going to invest EUR 27 million in Łódź and in Bålsta.",
+        "TransRheinTech va investir 27 millions d'euros à Łódź et à Bålsta.",
     ),
 )
 
