@@ -98,7 +98,8 @@ _EXAMPLES = (
         "M. Παπαδόπουλος a lancé la pétition 🦄 à Zürich-Oerlikon.",
     ),
     (
-        "TransRheinTech is going to invest EUR 27 million in Łódź and in Bålsta.",
+        "TransRheinTech is going to invest EUR 27 million in Łódź and in "
+        "Bålsta.",
         "TransRheinTech va investir 27 millions d'euros à Łódź et à Bålsta.",
     ),
 )
