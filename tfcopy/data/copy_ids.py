@@ -184,6 +184,7 @@ def _point_at_senses(pointers, is_asked, source, target, dictionary):
     owners = senses.value_rowids()
     sentences = tf.gather(tf.gather(target[1], asked), owners)
     found = _first_positions(source, (senses.values, sentences))
+    found = tf.where(senses.values == _UNK_WORD, _ABSENT, found)
     # The likeliest sense that occurs, not the leftmost position.
     order = tf.range(tf.size(found))
     best = tf.math.unsorted_segment_min(

@@ -73,18 +73,12 @@ class Dictionary:
             Ragged string tensor of shape `(N, None)`, likeliest first.
         """
         if self._sense_table is None:
+            rows = {word: i for i, word in enumerate(self._senses, start=1)}
+            senses = [[], *(self.senses(word) for word in self._senses)]
             with tf.init_scope():
                 self._sense_table = (
-                    _table(
-                        tf.constant(list(self._senses), tf.string),
-                        tf.range(1, len(self) + 1),
-                        default_value=0,
-                    ),
-                    tf.ragged.constant(
-                        [[], *(self.senses(word) for word in self._senses)],
-                        tf.string,
-                        ragged_rank=1,
-                    ),
+                    _table(rows, 0),
+                    tf.ragged.constant(senses, tf.string, ragged_rank=1),
                 )
         table, senses = self._sense_table
         return tf.gather(senses, table.lookup(words))
@@ -106,11 +100,7 @@ class Dictionary:
             if word not in shared
         }
         with tf.init_scope():
-            return _table(
-                tf.constant(list(best), tf.string),
-                tf.constant(list(best.values()), tf.string),
-                default_value="",
-            )
+            return _table(best, "")
 
 
 def emit(words, table):
@@ -128,9 +118,13 @@ def emit(words, table):
     return tf.where(translations == "", words, translations)
 
 
-def _table(keys, values, default_value):
+def _table(items, default_value):
+    items = {"": default_value, **items}  # TensorFlow refuses an empty table
     return tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(keys, values), default_value
+        tf.lookup.KeyValueTensorInitializer(
+            tf.constant(list(items)), tf.constant(list(items.values()))
+        ),
+        default_value,
     )
 
 

@@ -135,6 +135,8 @@ def encode(
         "unmatched": unmatched,
         "dictionary": dictionary,
     }
+    if keep_texts and iter(pairs) is pairs:
+        pairs = list(pairs)
     path = None
     if cache_dir is not None:
         key = _fingerprint(
@@ -170,7 +172,10 @@ def encode(
     )
     _check_not_empty(arrays, name, max_length)
     if path is not None:
-        chunks.write_atomically(path, lambda file: np.savez(file, **arrays))
+        try:
+            chunks.write_atomically(path, lambda file: np.savez(file, **arrays))
+        except OSError as error:  # the work goes on, only not remembered
+            _logger.warning("%s", error)
     return _corpus(arrays, pairs if keep_texts else None)
 
 
@@ -216,11 +221,11 @@ def _encoder(
         )
         return arrays
 
+    graph = encode_texts.get_concrete_function()
+
     def encode_chunk(pairs):
         source, target = zip(*pairs)
-        arrays = encode_texts(
-            chunks.to_tensor(source), chunks.to_tensor(target)
-        )
+        arrays = graph(chunks.to_tensor(source), chunks.to_tensor(target))
         return {key: value.numpy() for key, value in arrays.items()}
 
     return encode_chunk

@@ -82,7 +82,7 @@ def _lexer(language):
         _URL,
         r"<unk>",
         r"[:;]-[)(DPp|]",
-        rf"(?:(?:{_ABBREVIATIONS[language]})\.|{_ACRONYM})(?:{_WORD})?",
+        rf"(?:{_ACRONYM}|(?:{_ABBREVIATIONS[language]})\.)(?:{_WORD})?",
         _WORD,
         r"\.\.+",
         _EMOJI,

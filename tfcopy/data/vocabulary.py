@@ -184,8 +184,10 @@ def count_words(
             counted.append((words, counts))
         return counted
 
+    graph = count.get_concrete_function()
+
     def count_chunk(chunk):
-        counted = count(*(chunks.to_tensor(side) for side in zip(*chunk)))
+        counted = graph(*(chunks.to_tensor(side) for side in zip(*chunk)))
         return [(w.numpy().tolist(), c.numpy().tolist()) for w, c in counted]
 
     counters = [collections.Counter() for _ in tokenizers]

@@ -1,0 +1,186 @@
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfcopy.data.copy_ids import encode_pairs, encode_source
+from tfcopy.data.dictionary import Dictionary
+from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.tokens import (
+    EOS,
+    GENERATE,
+    NO_COPY,
+    SPECIAL_TOKENS,
+    UNK,
+    UNMATCHED,
+)
+
+
+def vocabulary(words):
+    return Vocabulary([*SPECIAL_TOKENS, *words.split()])
+
+
+def ragged(*sentences):
+    return tf.RaggedTensor.from_row_lengths(
+        tf.constant(sum(sentences, []), tf.string), [len(s) for s in sentences]
+    )
+
+
+# Section 9, check 9, of the notes on Gulcehre et al., 2016.
+SOURCE = "the commission visited strasbourg and flanders".split()
+TARGET = "la commission a visité strasbourg et flandre namur".split()
+ENGLISH = vocabulary("the commission visited and")
+FRENCH = vocabulary("la commission a visité et")
+FLANDERS = Dictionary([("flandre", "flanders", 1.0)])
+
+
+def encode_one(**options):
+    ids = encode_pairs(
+        ragged(SOURCE), ragged(TARGET), ENGLISH, FRENCH, **options
+    )
+    return {key: value.to_list()[0] for key, value in ids.items()}
+
+
+def test_labels_of_the_europarl_example():
+    ids = encode_one(dictionary=FLANDERS)
+    assert ids["pointers"] == [-1, -1, -1, -1, 3, -1, 5, UNMATCHED, -1]
+    size = FRENCH.size
+    assert ids["target_ids"] == [4, 5, 6, 7, size + 3, 8, UNK, UNK, EOS]
+    assert ids["source_ids"] == [4, 5, 6, UNK, 7, UNK, EOS]
+    assert ids["source_copy_ids"] == [
+        size,
+        5,
+        size + 2,
+        size + 3,
+        size + 4,
+        size + 5,
+        NO_COPY,
+    ]
+
+
+def test_labels_under_the_other_policies():
+    ids = encode_one(dictionary=FLANDERS, unmatched="unk")
+    assert ids["pointers"] == [-1, -1, -1, -1, 3, -1, 5, GENERATE, -1]
+    assert encode_one()["pointers"] == [-1, -1, -1, -1, 3, -1, -2, -2, -1]
+    assert encode_one(label_pointers=False)["pointers"] == [GENERATE] * 9
+    with pytest.raises(ValueError, match="`unmatched`.*'drop'"):
+        encode_one(unmatched="drop")
+
+
+def test_likeliest_sense_that_occurs_wins():
+    senses = Dictionary(
+        [("w", "gone", 0.9), ("w", "flanders", 0.6), ("w", "the", 0.3)]
+    )
+    ids = encode_pairs(
+        ragged(SOURCE, ["the"], ["x"]),
+        ragged(["w"], ["w"], ["w", "x"]),
+        ENGLISH,
+        FRENCH,
+        dictionary=senses,
+    )
+    assert ids["pointers"].to_list() == [[5, -1], [0, -1], [-2, 0, -1]]
+
+
+def test_a_literal_unk_is_never_copied():
+    ids = encode_pairs(
+        ragged(["<unk>", "x"]),
+        ragged(["<unk>", "x", "</s>"]),
+        ENGLISH,
+        FRENCH,
+    )
+    size = FRENCH.size
+    assert ids["source_copy_ids"].to_list() == [[NO_COPY, size + 1, NO_COPY]]
+    assert ids["target_ids"].to_list() == [[UNK, size + 1, UNK, EOS]]
+    assert ids["pointers"].to_list() == [[-1, 1, UNMATCHED, -1]]
+
+
+def test_source_side_alone_gives_the_same_in_a_graph():
+    graph = tf.function(
+        lambda words: encode_source(words, ENGLISH, FRENCH),
+        input_signature=[tf.RaggedTensorSpec([None, None], tf.string)],
+    )
+    words = ragged(SOURCE, [], ["x", "x", "the"])
+    pairs = encode_pairs(words, ragged([], [], []), ENGLISH, FRENCH)
+    source_ids, copy_ids = graph(words)
+    assert source_ids.to_list() == pairs["source_ids"].to_list()
+    assert copy_ids.to_list() == pairs["source_copy_ids"].to_list()
+    assert copy_ids.to_list()[1:] == [[-1], [9, 9, 11, -1]]
+    bare, _ = encode_source(words, ENGLISH, FRENCH, append_eos=False)
+    assert bare.to_list()[1:] == [[], [UNK, UNK, 4]]
+
+
+def test_an_empty_batch():
+    ids = encode_pairs(ragged(), ragged(), ENGLISH, FRENCH, dictionary=FLANDERS)
+    assert all(value.to_list() == [] for value in ids.values())
+
+
+def naive(source, target, english, french, dictionary, unmatched):
+    """The rules of the docstring, word by word."""
+    size, first = french.size, {}
+    for i, word in enumerate(source):
+        first.setdefault(word, i)
+    first.pop("<unk>", None)
+    copy_ids = [
+        NO_COPY
+        if word == "<unk>"
+        else french.id(word)
+        if word in french
+        else size + first[word]
+        for word in source
+    ]
+    target_ids, pointers = [], []
+    for word in target:
+        known = word in french or word == "<unk>"
+        reach = [first[s] for s in dictionary.senses(word) if s in first]
+        literal = first.get(word)
+        target_ids.append(
+            french.id(word) if known or literal is None else size + literal
+        )
+        if known:
+            pointers.append(GENERATE)
+        elif literal is not None:
+            pointers.append(literal)
+        elif reach:
+            pointers.append(reach[0])
+        else:
+            pointers.append(
+                UNMATCHED if unmatched == "attention_argmax" else GENERATE
+            )
+    return {
+        "source_ids": [english.id(word) for word in source] + [EOS],
+        "source_copy_ids": copy_ids + [NO_COPY],
+        "target_ids": target_ids + [EOS],
+        "pointers": pointers + [GENERATE],
+    }
+
+
+WORD = st.sampled_from(["a", "b", "c", "d", "é", "北京", "<unk>", "</s>"])
+SENTENCES = st.lists(st.tuples(st.lists(WORD), st.lists(WORD)), max_size=4)
+
+
+@given(
+    pairs=SENTENCES,
+    known=st.lists(st.sampled_from("abcd"), unique=True),
+    entries=st.lists(
+        st.tuples(WORD.filter("<unk>".__ne__), WORD, st.just(0.5)), max_size=4
+    ),
+    unmatched=st.sampled_from(["attention_argmax", "unk"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_equals_the_rules_word_by_word(pairs, known, entries, unmatched):
+    english, french = vocabulary("a c é"), vocabulary(" ".join(known))
+    dictionary = Dictionary(entries)
+    ids = encode_pairs(
+        ragged(*(source for source, _ in pairs)),
+        ragged(*(target for _, target in pairs)),
+        english,
+        french,
+        dictionary=dictionary,
+        unmatched=unmatched,
+    )
+    expected = [
+        naive(*pair, english, french, dictionary, unmatched) for pair in pairs
+    ]
+    for key, value in ids.items():
+        assert value.dtype == tf.int32
+        assert value.to_list() == [sentence[key] for sentence in expected]
