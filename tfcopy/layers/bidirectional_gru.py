@@ -44,6 +44,7 @@ class BidirectionalGRU(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
         self.units = units
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.recurrent_initializer = keras.initializers.get(
@@ -124,6 +125,10 @@ class BidirectionalGRU(keras.layers.Layer):
             keras.KerasTensor((batch, length, size), "float32"),
             keras.KerasTensor((batch, size), "float32"),
         )
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
 
     def get_config(self):
         return {

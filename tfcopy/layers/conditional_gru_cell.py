@@ -146,15 +146,14 @@ class ConditionalGRUCell(keras.layers.Layer):
         hidden = state["hidden"]
         recurrent = memory["state_product"](hidden)
         query = gru_update(inputs, recurrent, hidden)
-        projected = memory["query_product"](query)
-        attention_units = self.attention.units
+        attention_query, recurrent = ops.split(
+            memory["query_product"](query), [self.attention.units], axis=-1
+        )
         context, log_weights, attention_state = self.attention.step(
-            projected[:, :attention_units], state["attention"], memory
+            attention_query, state["attention"], memory
         )
         hidden = gru_update(
-            memory["context_product"](context),
-            projected[:, attention_units:],
-            query,
+            memory["context_product"](context), recurrent, query
         )
         outputs = {
             "hidden": hidden,

@@ -63,9 +63,7 @@ class DeepOutput(keras.layers.Layer):
         total = sum(layer(x) for layer, x in zip(self.projections, inputs))
         return self.dropout_layer(ops.tanh(total), training=training)
 
-    def compute_output_shape(
-        self, state_shape, embedding_shape, context_shape
-    ):
+    def compute_output_shape(self, state_shape, embedding_shape, context_shape):
         return (*state_shape[:-1], self.units)
 
     def get_config(self):

@@ -24,11 +24,10 @@ def gru_update(inputs, recurrent, state):
         reset gate as in the dl4mt tutorial.
     """
     units = state.shape[-1]
-    gates = ops.sigmoid(
-        inputs[..., : 2 * units] + recurrent[..., : 2 * units]
-    )
-    reset, update = gates[..., :units], gates[..., units:]
-    candidate = ops.tanh(
-        inputs[..., 2 * units :] + reset * recurrent[..., 2 * units :]
-    )
+    # `split`, since the gradient of a slice writes the whole tensor.
+    inputs_gates, inputs_candidate = ops.split(inputs, [2 * units], axis=-1)
+    gates, recurrent_candidate = ops.split(recurrent, [2 * units], axis=-1)
+    gates = ops.sigmoid(inputs_gates + gates)
+    reset, update = ops.split(gates, 2, axis=-1)
+    candidate = ops.tanh(inputs_candidate + reset * recurrent_candidate)
     return candidate + update * (state - candidate)

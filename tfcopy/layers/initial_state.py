@@ -25,6 +25,7 @@ class MeanInitialState(keras.layers.Layer):
 
     def __init__(self, units, kernel_initializer="glorot_uniform", **kwargs):
         super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
         self.units = units
         self.dense = keras.layers.Dense(
             units,
@@ -45,6 +46,10 @@ class MeanInitialState(keras.layers.Layer):
 
     def compute_output_shape(self, annotations_shape, mask_shape=None):
         return (annotations_shape[0], self.units)
+
+    def compute_mask(self, annotations, previous_mask):
+        """A state has no steps to mask."""
+        return None
 
     def get_config(self):
         return {

@@ -52,9 +52,7 @@ class NoisyTanh(keras.layers.Layer):
 
     def call(self, x, training=False):
         hard = ops.clip(x, -1.0, 1.0)
-        sigma = self.scale * ops.square(
-            ops.sigmoid(self.p * (hard - x)) - 0.5
-        )
+        sigma = self.scale * ops.square(ops.sigmoid(self.p * (hard - x)) - 0.5)
         direction = -ops.sign(x) * math.copysign(1.0, 1.0 - self.alpha)
         value = self.alpha * hard + (1.0 - self.alpha) * x
         return value + direction * sigma * self._noise(x, training)

@@ -74,7 +74,11 @@ class PointerSoftmaxHead(SoftmaxHead):
         self.seed = seed
 
     def build(
-        self, features_shape, state_shape, context_shape, **other_shapes
+        self,
+        features_shape,
+        state_shape,
+        context_shape,
+        annotations_shape=None,
     ):
         super().build(features_shape)
         units = self.switch_units or features_shape[-1]
@@ -96,7 +100,6 @@ class PointerSoftmaxHead(SoftmaxHead):
         )
         self.switch.build((*leading, units))
         if self.pointer == "separate":
-            annotations_shape = other_shapes["annotations_shape"]
             self.pointer_query = self._dense(units, "pointer_query")
             self.pointer_query.build(state_shape)
             self.pointer_value = keras.layers.Dense(

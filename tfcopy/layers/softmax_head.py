@@ -35,7 +35,7 @@ class SoftmaxHead(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
-    def build(self, features_shape, **other_shapes):
+    def build(self, features_shape):
         self.kernel = self.add_weight(
             name="kernel",
             shape=(features_shape[-1], self.vocabulary_size),

@@ -51,9 +51,7 @@ class _Replay(Product):
         @tf.custom_gradient
         def replay(x, result):
             def gradient(upstream):
-                dx = tf.matmul(
-                    tf.cast(upstream, transposed.dtype), transposed
-                )
+                dx = tf.matmul(tf.cast(upstream, transposed.dtype), transposed)
                 return tf.cast(dx, x.dtype), upstream
 
             return tf.identity(result), gradient
@@ -263,7 +261,7 @@ def _rows_of_groups(x):
     """`(T, G, M, I)` to `(G, T * M, I)`."""
     x = tf.transpose(x, (1, 0, 2, 3))
     shape = tf.shape(x)
-    return tf.reshape(x, (shape[0], shape[1] * shape[2], x.shape[-1]))
+    return tf.reshape(x, (shape[0], shape[1] * shape[2], shape[3]))
 
 
 class _Arrays:

@@ -1,0 +1,239 @@
+import itertools
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.layers import copying
+from tfcopy.models import gru_translator
+
+V = 7
+# The word 6 stands twice, an unknown word twice, then EOS, then padding.
+SOURCE_IDS = np.array([[4, 1, 4, 1, 3, 0], [5, 6, 3, 0, 0, 0]], "int32")
+COPY_IDS = np.array(
+    [[6, V + 1, 6, V + 1, -1, -1], [V, 4, -1, -1, -1, -1]], "int32"
+)
+
+
+@pytest.fixture(scope="module", params=["softmax", "pointer_softmax"])
+def model(request):
+    keras.utils.set_random_seed(3)
+    model = gru_translator(
+        9,
+        V,
+        head=request.param,
+        embedding_dim=4,
+        units=5,
+        encoder_units=3,
+        output_units=4,
+    )
+    rng = np.random.default_rng(1)
+    for weight in model.trainable_variables:
+        weight.assign(rng.normal(size=weight.shape) * 0.9)
+    return model
+
+
+def search(model, prefix=None, rows=slice(None), **options):
+    result = beam_search(
+        model,
+        ops.convert_to_tensor(SOURCE_IDS[rows]),
+        ops.convert_to_tensor(COPY_IDS[rows]),
+        SearchOptions(**options),
+        prefix=prefix,
+    )
+    return type(result)(*(ops.convert_to_numpy(x) for x in result))
+
+
+def teacher_forced(model, row, ids, merge="sum", pointers=None):
+    """Log-probabilities of the words of targets, by the training path.
+
+    `ids` holds one target, or several of the same length.
+    """
+    many = np.atleast_2d(np.array(ids, "int32"))
+    rows = [row] * len(many)
+    distribution = model({"source_ids": SOURCE_IDS[rows], "target_ids": many})
+    copy_ids = ops.convert_to_tensor(COPY_IDS[rows])
+    if merge == "sum":
+        scores = copying.marginal_log_likelihood(distribution, many, copy_ids)
+    else:
+        scores = copying.observed_log_likelihood(
+            distribution, many, np.array([pointers], "int32"), copy_ids
+        )
+    scores = ops.convert_to_numpy(scores)
+    return scores if np.ndim(ids) == 2 else scores[0]
+
+
+def words_of(row):
+    copies = {int(i) for i in COPY_IDS[row] if i >= 0}
+    return sorted({tokens.UNK, *range(4, V)} | copies)
+
+
+def brute_force(model, row, max_length):
+    """Every finished sentence of at most `max_length` tokens, best first."""
+    found = []
+    for length in range(max_length):
+        words = itertools.product(words_of(row), repeat=length)
+        targets = [[*ids, tokens.EOS] for ids in words]
+        scores = teacher_forced(model, row, targets).sum(axis=1)
+        found += zip(scores.tolist(), targets)
+    return sorted(found, reverse=True)
+
+
+def unpadded(ids):
+    return [int(i) for i in ids if i != tokens.PAD]
+
+
+def test_a_wide_beam_finds_what_brute_force_finds(model):
+    result = search(model, num_beams=80, num_hypotheses=5, max_length=3)
+    for row in range(2):
+        expected = brute_force(model, row, 3)[:5]
+        found = [unpadded(ids) for ids in result.ids[row]]
+        assert found == [ids for _, ids in expected]
+        np.testing.assert_allclose(
+            result.scores[row], [s for s, _ in expected], atol=1e-4
+        )
+
+
+def test_length_penalty_ranks_by_the_divided_score(model):
+    result = search(
+        model,
+        num_beams=80,
+        num_hypotheses=4,
+        max_length=3,
+        length_penalty=1.0,
+    )
+    for row in range(2):
+        scored = [(s / len(i), i) for s, i in brute_force(model, row, 3)]
+        expected = sorted(scored, reverse=True)[:4]
+        found = [unpadded(ids) for ids in result.ids[row]]
+        assert found == [ids for _, ids in expected]
+
+
+def test_min_length_forbid_unk_and_no_repeats_agree_with_brute_force(model):
+    result = search(
+        model,
+        num_beams=80,
+        num_hypotheses=3,
+        max_length=3,
+        min_length=2,
+        forbid_unk=True,
+        no_repeat_ngram=1,
+    )
+    for row in range(2):
+        allowed = [
+            ids
+            for _, ids in brute_force(model, row, 3)
+            if len(ids) > 2
+            and tokens.UNK not in ids
+            and len(set(ids)) == len(ids)
+        ]
+        found = [unpadded(ids) for ids in result.ids[row]]
+        assert found == allowed[:3]
+
+
+def test_one_beam_is_greedy(model):
+    result = search(model, num_beams=1, max_length=6)
+    for row in range(2):
+        ids = []
+        while len(ids) < 6 and tokens.EOS not in ids:
+            words = [*words_of(row), tokens.EOS]
+            scores = teacher_forced(model, row, [[*ids, w] for w in words])
+            ids.append(words[int(np.argmax(scores[:, -1]))])
+        assert unpadded(result.ids[row, 0]) == ids
+
+
+def test_unmerged_search_points_or_generates(model):
+    result = search(model, num_beams=4, max_length=5, merge="max")
+    for row in range(2):
+        ids = unpadded(result.ids[row, 0])
+        pointers = result.copied_from[row, 0, : len(ids)]
+        scores = teacher_forced(model, row, ids, "max", pointers)
+        np.testing.assert_allclose(
+            result.scores[row, 0], scores.sum(), atol=1e-4
+        )
+
+
+def test_copied_from_names_a_position_that_holds_the_word(model):
+    for merge in ("sum", "max"):
+        result = search(
+            model, num_beams=5, num_hypotheses=5, max_length=5, merge=merge
+        )
+        for row, n, t in zip(*np.nonzero(result.copied_from >= 0)):
+            position = result.copied_from[row, n, t]
+            assert result.ids[row, n, t] == COPY_IDS[row, position]
+        unknown = result.ids >= V
+        assert np.all(result.copied_from[unknown] >= 0)
+
+
+def test_a_sentence_does_not_depend_on_its_batch(model):
+    options = dict(num_beams=3, num_hypotheses=2, max_length=6)
+    together = search(model, **options)
+    for row in range(2):
+        alone = search(model, rows=[row], **options)
+        np.testing.assert_array_equal(alone.ids[0], together.ids[row])
+        np.testing.assert_allclose(
+            alone.scores[0], together.scores[row], atol=1e-5
+        )
+
+
+def test_every_hypothesis_begins_with_the_prefix(model):
+    prefix = np.array([[V + 1, 5], [6, tokens.PAD]], "int32")
+    result = search(
+        model, prefix=prefix, num_beams=3, num_hypotheses=2, max_length=4
+    )
+    assert np.all(result.ids[0, :, :2] == prefix[0])
+    assert np.all(result.ids[1, :, 0] == 6)
+    ids = unpadded(result.ids[0, 0])
+    if ids[-1] == tokens.EOS:
+        scores = teacher_forced(model, 0, ids)
+        np.testing.assert_allclose(result.scores[0, 0], scores.sum(), atol=1e-4)
+
+
+def test_attention_is_returned_if_asked_for(model):
+    result = search(model, max_length=5, return_attention=True)
+    assert result.attention.shape == (2, 1, 5, 6)
+    lengths = (result.ids[:, 0] != tokens.PAD).sum(axis=1)
+    for row, length in enumerate(lengths):
+        attention = result.attention[row, 0]
+        np.testing.assert_allclose(attention[:length].sum(1), 1, atol=1e-5)
+        assert np.all(attention[:, SOURCE_IDS[row] == tokens.PAD] == 0)
+    assert search(model).attention.shape[2] == 0
+
+
+def test_coverage_penalty_lowers_the_score(model):
+    plain = search(model, num_beams=1, max_length=4)
+    covered = search(
+        model,
+        num_beams=1,
+        max_length=4,
+        coverage_penalty=0.5,
+        return_attention=True,
+    )
+    np.testing.assert_array_equal(plain.ids, covered.ids)
+    for row in range(2):
+        length = len(unpadded(covered.ids[row, 0]))
+        real = SOURCE_IDS[row] != tokens.PAD
+        coverage = covered.attention[row, 0, :length, real].sum(axis=1)
+        penalty = 0.5 * np.log(np.minimum(coverage, 1)).sum()
+        np.testing.assert_allclose(
+            covered.scores[row], plain.scores[row] + penalty, atol=1e-4
+        )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"num_beams": 0},
+        {"num_hypotheses": 6},
+        {"max_length": 0},
+        {"min_length": 60},
+        {"merge": "mean"},
+        {"no_repeat_ngram": -1},
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        SearchOptions(**options)

@@ -1,0 +1,6 @@
+"""Search for the best target sentence, on every Keras backend."""
+
+from tfcopy.decoding.beam_search import SearchResult, beam_search
+from tfcopy.decoding.options import SearchOptions
+
+__all__ = ["SearchOptions", "SearchResult", "beam_search"]

@@ -1,0 +1,190 @@
+"""The words that may come next, few enough to rank.
+
+A beam never looks at all V + S words: the K best words to generate and the S
+positions to point at hold its K best, exactly.
+
+Shapes: B batch, K beams, C generated candidates, S source steps, V target
+vocabulary.
+"""
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.layers.copying import MASKED, gather_last
+
+
+class Source(NamedTuple):
+    """What candidates need of the source, made once a sentence.
+
+    Attributes:
+        ids: Copy ids, `(B, S)`.
+        valid: Boolean, `(B, S)`; positions that may be copied.
+        first: Boolean, `(B, S)`; a word's first position.
+        same: `(B, S, S)`, 1.0 where two positions hold one word.
+    """
+
+    ids: Any
+    valid: Any
+    first: Any
+    same: Any
+
+
+class Candidates(NamedTuple):
+    """Next words of each beam: C generated ones, then the S positions.
+
+    Attributes:
+        ids: Extended ids, `(B, K, C + S)`.
+        log_probs: `(B, K, C + S)`, about `MASKED` where not allowed.
+        copied_from: `(B, K, C + S)`; -1 if (mostly) generated.
+    """
+
+    ids: Any
+    log_probs: Any
+    copied_from: Any
+
+
+def describe_source(source_copy_ids):
+    """`Source` of a batch of copy ids `(B, S)`."""
+    valid = source_copy_ids >= 0
+    same = ops.expand_dims(source_copy_ids, 2) == ops.expand_dims(
+        source_copy_ids, 1
+    )
+    same = ops.logical_and(same, ops.expand_dims(valid, 1))
+    positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
+    first = ops.argmax(ops.cast(same, "int32"), axis=-1)
+    first = ops.cast(first, "int32") == positions
+    return Source(
+        source_copy_ids,
+        valid,
+        ops.logical_and(first, valid),
+        ops.cast(same, "float32"),
+    )
+
+
+def next_words(distribution, source, options, step, extra=0):
+    """The candidates of one step.
+
+    Args:
+        distribution: A `CopyDistribution` of `(B * K, 1, ...)`.
+        source: `Source`.
+        options: `SearchOptions`.
+        step: Number of words so far; scalar tensor.
+        extra: How many more words a later filter may take away from a beam.
+
+    Returns:
+        `Candidates`.
+    """
+    beams = options.num_beams
+    size = ops.shape(source.ids)[1]
+    logits = distribution.generate_logits[:, 0]  # (B * K, V)
+    offset = distribution.generate_offset  # (B * K, 1)
+    copied = ops.reshape(distribution.copy_log_probs, (-1, beams, size))
+
+    forbidden = [tokens.PAD, tokens.BOS]
+    if options.forbid_unk:
+        forbidden.append(tokens.UNK)
+    count = min(beams + len(forbidden) + 1 + extra, logits.shape[-1])
+    log_probs, ids = ops.top_k(logits, count)
+    ids = ops.reshape(ops.cast(ids, "int32"), (-1, beams, count))
+    log_probs = ops.reshape(log_probs + offset, (-1, beams, count))
+    banned = ids == tokens.EOS
+    if options.min_length:
+        banned = ops.logical_and(banned, step < options.min_length)
+    else:
+        banned = ops.zeros_like(banned)
+    for word in forbidden:
+        banned = ops.logical_or(banned, ids == word)
+
+    word_ids = ops.expand_dims(source.ids, 1)  # (B, 1, S)
+    allowed = ops.expand_dims(source.valid, 1)
+    positions = ops.arange(size, dtype="int32")
+    if options.merge == "max":
+        copied_from = ops.broadcast_to(positions, ops.shape(copied))
+    else:
+        copied, copied_from = _merge(logits, offset, copied, source, positions)
+        allowed = ops.expand_dims(source.first, 1)
+        # A generated word that the source holds is there already.
+        doubles = ops.any(
+            ops.expand_dims(ids, 3) == ops.expand_dims(word_ids, 2), axis=-1
+        )
+        banned = ops.logical_or(banned, doubles)
+    return Candidates(
+        ops.concatenate(
+            [ids, ops.broadcast_to(word_ids, ops.shape(copied))], axis=-1
+        ),
+        ops.concatenate(
+            [
+                ops.where(banned, MASKED, log_probs),
+                ops.where(allowed, copied, MASKED),
+            ],
+            axis=-1,
+        ),
+        ops.concatenate([ops.full_like(ids, -1), copied_from], axis=-1),
+    )
+
+
+def _merge(logits, offset, copied, source, positions):
+    """All the ways to say the word at each position.
+
+    Returns:
+        `(log_probs, copied_from)`, both `(B, K, S)`.
+    """
+    beams = copied.shape[1]
+    vocabulary_size = logits.shape[-1]
+    in_vocabulary = ops.logical_and(source.valid, source.ids < vocabulary_size)
+    ids = ops.where(in_vocabulary, source.ids, tokens.UNK)
+    ids = ops.repeat(ids, beams, axis=0)  # (B * K, S)
+    generated = ops.take_along_axis(logits, ids, axis=1) + offset
+    generated = ops.reshape(
+        generated,
+        (-1, *copied.shape[1:2], copied.shape[2] or ops.shape(copied)[2]),
+    )
+    generated = ops.where(ops.expand_dims(in_vocabulary, 1), generated, MASKED)
+    # (B, K, S) x (B, S, S): each position gets the mass of its word.
+    mass = ops.matmul(ops.exp(copied), source.same)
+    total = ops.where(mass > 0, ops.log(ops.maximum(mass, 1e-38)), MASKED)
+    # Where the word's mass is highest, if it is copied rather than generated.
+    places = ops.where(
+        ops.expand_dims(source.same, 1) > 0, ops.expand_dims(copied, 2), MASKED
+    )
+    best = ops.cast(ops.argmax(places, axis=-1), "int32")
+    copied_from = ops.where(total > generated, best, -1)
+    return ops.logaddexp(generated, total), copied_from
+
+
+def log_prob_of(distribution, source, ids, beams):
+    """`log p` and place of one given word a sentence: forced prefixes.
+
+    Args:
+        distribution: A `CopyDistribution` of `(B * K, 1, ...)`.
+        source: `Source`.
+        ids: Extended ids, `(B,)`.
+        beams: K.
+
+    Returns:
+        `(log_probs, copied_from)`, both `(B, K)`.
+    """
+    logits = distribution.generate_logits[:, 0]
+    vocabulary_size = logits.shape[-1]
+    size = ops.shape(source.ids)[1]
+    in_vocabulary = ops.expand_dims(ids < vocabulary_size, 1)
+    repeated = ops.repeat(
+        ops.where(ids < vocabulary_size, ids, tokens.UNK), beams, axis=0
+    )
+    generated = gather_last(logits, repeated)
+    generated = generated + distribution.generate_offset[:, 0]
+    generated = ops.reshape(generated, (-1, beams))
+    copied = ops.reshape(distribution.copy_log_probs, (-1, beams, size))
+    match = ops.logical_and(source.ids == ops.expand_dims(ids, 1), source.valid)
+    copied = ops.where(ops.expand_dims(match, 1), copied, MASKED)
+    total = ops.maximum(ops.logsumexp(copied, axis=-1), MASKED)
+    best = ops.cast(ops.argmax(copied, axis=-1), "int32")
+    # What can be neither generated nor copied passes as UNK.
+    possible = ops.logical_or(in_vocabulary, total <= MASKED / 2)
+    generated = ops.where(possible, generated, MASKED)
+    return (
+        ops.logaddexp(generated, total),
+        ops.where(total > generated, best, -1),
+    )

@@ -1,0 +1,66 @@
+"""What a search may be asked for."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchOptions:
+    """Options of `beam_search`.
+
+    Attributes:
+        num_beams: Hypotheses kept at each step; 1 is greedy search.
+        num_hypotheses: How many of them are returned, the best first.
+        max_length: Most tokens of a hypothesis, EOS included.
+        min_length: Fewest tokens before EOS.
+        length_penalty: Scores are divided by `length ** length_penalty`: 0
+            ranks by log-probability, 1 by its mean.
+        coverage_penalty: Weight of `sum_j log min(1, attention on j)`, added
+            to a finished hypothesis (Wu et al., 2016, eq. 14).
+        no_repeat_ngram: No sequence of so many words stands twice in a
+            hypothesis, copied words included; 0 switches it off.
+        forbid_unk: Whether UNK is never generated.
+        merge: `"sum"` adds up all ways to say a word; `"max"` keeps
+            generating it and pointing at each of its positions apart, as the
+            pointer softmax paper does.
+        return_attention: Whether the result holds the attention.
+    """
+
+    num_beams: int = 5
+    num_hypotheses: int = 1
+    max_length: int = 60
+    min_length: int = 0
+    length_penalty: float = 0.0
+    coverage_penalty: float = 0.0
+    no_repeat_ngram: int = 0
+    forbid_unk: bool = False
+    merge: str = "sum"
+    return_attention: bool = False
+
+    def __post_init__(self):
+        if self.num_beams < 1:
+            raise ValueError(
+                f"`num_beams` must be at least 1. Received: {self.num_beams}."
+            )
+        if not 1 <= self.num_hypotheses <= self.num_beams:
+            raise ValueError(
+                "`num_hypotheses` must be from 1 to `num_beams` "
+                f"({self.num_beams}). Received: {self.num_hypotheses}."
+            )
+        if self.max_length < 1:
+            raise ValueError(
+                f"`max_length` must be at least 1. Received: {self.max_length}."
+            )
+        if not 0 <= self.min_length < self.max_length:
+            raise ValueError(
+                "`min_length` must be at least 0 and below `max_length` "
+                f"({self.max_length}). Received: {self.min_length}."
+            )
+        if self.merge not in ("sum", "max"):
+            raise ValueError(
+                f"`merge` must be 'sum' or 'max'. Received: {self.merge!r}."
+            )
+        if self.no_repeat_ngram < 0:
+            raise ValueError(
+                "`no_repeat_ngram` must not be negative. "
+                f"Received: {self.no_repeat_ngram}."
+            )
