@@ -19,6 +19,8 @@ from tfcopy import tokens, training
 VOCABULARY = 20
 BATCHES = 7  # an epoch
 
+NAMES = ("source_ids", "source_copy_ids", "target_ids", "pointers")
+
 Distribution = collections.namedtuple(
     "Distribution", "generate_logits generate_offset copy_log_probs"
 )
@@ -83,17 +85,28 @@ def make_batch(seed, size=4):
 
 
 def dataset(seeds, size=4):
-    names = ("source_ids", "source_copy_ids", "target_ids", "pointers")
-    spec = {name: tf.TensorSpec((None, None), tf.int32) for name in names}
-    return tf.data.Dataset.from_generator(
-        lambda: (make_batch(seed, size) for seed in seeds),
-        output_signature=spec,
+    batches = [make_batch(seed, size) for seed in seeds]
+    lengths = {name: [b[name].shape[1] for b in batches] for name in NAMES}
+    arrays = {
+        name: np.stack(
+            [
+                np.pad(b[name], [(0, 0), (0, 9 - b[name].shape[1])])
+                for b in batches
+            ]
+        )
+        for name in NAMES
+    }
+    slices = tf.data.Dataset.from_tensor_slices((arrays, lengths))
+    return slices.map(
+        lambda arrays, lengths: {
+            name: arrays[name][:, : lengths[name]] for name in NAMES
+        }
     )
 
 
 def train_data(epoch, start_batch, context):
     first = 1000 * epoch
-    return dataset(range(first + start_batch, first + BATCHES))
+    return dataset(range(first, first + BATCHES)).skip(start_batch)
 
 
 def dev_data():

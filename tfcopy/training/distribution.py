@@ -23,6 +23,10 @@ def choose_strategy(devices=None):
     """
     cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster")
     if cluster:
+        # An op that waits for another worker occupies a thread; those that
+        # feed it must find a free one.
+        threads = max(8, os.cpu_count() or 1)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
         return tf.distribute.MultiWorkerMirroredStrategy()
     if devices is None:
         devices = [

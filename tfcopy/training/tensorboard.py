@@ -23,6 +23,7 @@ class EventLog:
         if folder is None:
             self.writer = tf.summary.create_noop_writer()
             return
+        folder = os.fspath(folder)
         if fresh:
             pattern = os.path.join(glob.escape(folder), "events.out.tfevents.*")
             for path in glob.glob(pattern):

@@ -128,7 +128,7 @@ class Trainer:
         """
         dataset = data() if callable(data) else data
         step = self.step_for(dataset.element_spec)
-        totals = np.zeros(3)
+        totals = 0.0
         group, size = [], self.strategy.num_replicas_in_sync
         for batch in dataset.prefetch(tf.data.AUTOTUNE):
             if cancelled():

@@ -1,0 +1,137 @@
+import errno
+import os
+
+import numpy as np
+import pytest
+
+from tests.training import standin
+from tfcopy import training
+from tfcopy.training.checkpoints import Checkpoints
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A finished run with two checkpoints."""
+    standin.make_trainer(log_dir=tmp_path, steps=6, save_every=4).fit()
+    return tmp_path
+
+
+def newest(folder):
+    return Checkpoints(folder / "checkpoints").paths()[0]
+
+
+def damage(path, how):
+    data = bytearray(open(path, "rb").read())
+    if how == "truncated":
+        data = data[: len(data) // 2]
+    elif how == "empty":
+        data = b""
+    else:
+        data[len(data) // 2] ^= 1
+    open(path, "wb").write(data)
+
+
+def resume(folder, **options):
+    options = {"log_dir": folder, "steps": 8} | options
+    return standin.make_trainer(**options).fit()
+
+
+@pytest.mark.parametrize("how", ["truncated", "empty", "one bit"])
+def test_damaged_checkpoint_falls_back_to_the_one_before(folder, capsys, how):
+    damage(newest(folder), how)
+    result = resume(folder, verbose=True)
+    text = capsys.readouterr().err
+    assert result.updates == 8
+    assert "checkpoint-000000006.npz is damaged" in text
+    assert "checkpoint-000000004.npz after update 4" in text
+
+
+def test_only_damaged_checkpoints_raise(folder):
+    for path in Checkpoints(folder / "checkpoints").paths():
+        damage(path, "truncated")
+    with pytest.raises(training.CheckpointError, match="No checkpoint.*000006"):
+        resume(folder)
+    assert resume(folder, fresh=True).updates == 8
+
+
+def test_checkpoint_of_another_vocabulary_raises(folder):
+    model = standin.build_model(vocabulary_size=21)
+    message = r"shape \(20, 8\) there and \(21, 8\) here.*--fresh"
+    with pytest.raises(training.CheckpointError, match=message):
+        resume(folder, model=model)
+
+
+def test_checkpoint_of_another_identity_raises(folder):
+    message = "vocabulary is None there and 'abc' here"
+    with pytest.raises(training.CheckpointError, match=message):
+        resume(folder, identity={"vocabulary": "abc"})
+
+
+def test_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch, capsys):
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(1, {"a": 1}, {"x": np.zeros(3)})
+    fill_disk(monkeypatch)
+    with pytest.raises(training.CheckpointError, match="2.npz: the disk is"):
+        checkpoints.save(2, {"a": 2}, {"x": np.ones(3)})
+    assert os.listdir(tmp_path) == ["checkpoint-000000001.npz"]
+    _, info, arrays = checkpoints.load()
+    assert info == {"a": 1} and not arrays["x"].any()
+
+
+def test_training_outlives_a_full_disk(tmp_path, monkeypatch, capsys):
+    expected = standin.make_trainer(steps=8, dev_data=None)
+    expected.fit()
+    trainer = standin.make_trainer(
+        log_dir=tmp_path, steps=8, save_every=3, dev_data=None, verbose=True
+    )
+    save = trainer.save
+
+    def save_once_full():
+        with monkeypatch.context() as patch:
+            if trainer.state.update < 6:
+                fill_disk(patch)
+            return save()
+
+    trainer.save = save_once_full
+    trainer.fit()
+    assert "Warning: Could not write" in capsys.readouterr().err
+    assert newest(tmp_path).endswith("checkpoint-000000008.npz")
+    for one, other in zip(trainer.model.weights, expected.model.weights):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def fill_disk(monkeypatch):
+    def fsync(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+
+def test_keeps_the_newest_two(tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    for update in (1, 20, 3, 10):
+        checkpoints.save(update, {}, {})
+    names = [os.path.basename(path) for path in checkpoints.paths()]
+    assert names == ["checkpoint-000000020.npz", "checkpoint-000000010.npz"]
+
+
+def test_best_weights_are_written_once_there_is_room(tmp_path, monkeypatch):
+    trainer = standin.make_trainer(
+        log_dir=tmp_path, steps=14, eval_every=7, save_every=10
+    )
+    save_best = trainer.checkpoints.save_best
+    failed = []
+
+    def save_best_later(model):
+        if trainer.state.update < 8:
+            failed.append(trainer.state.update)
+            raise training.CheckpointError("full")
+        save_best(model)
+
+    trainer.checkpoints.save_best = save_best_later
+    trainer.fit()
+    assert failed == [7]
+    fresh = standin.make_trainer()
+    fresh.model.load_weights(trainer.checkpoints.best_path)
+    for one, other in zip(trainer.model.weights, fresh.model.weights):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+pytest.importorskip("matplotlib")
+
+from tfcopy.training import figures  # noqa: E402
+
+SOURCE = [
+    "le",
+    "prix",
+    "$",
+    "новый",
+    "新しい",
+    "مرحبا",
+    "<unk>",
+    "🙂",
+    "x" * 99,
+]
+TARGET = ["price", "新", "new", "_", "a$b$c"]
+
+
+@pytest.fixture
+def weights():
+    rng = np.random.default_rng(0)
+    return rng.dirichlet(np.ones(len(SOURCE)), size=len(TARGET))
+
+
+def test_draws_any_script_without_warnings(weights):
+    copied = [1, 4, -1, -1, 2]
+    image = figures.attention_figure(SOURCE, TARGET, weights, copied)
+    assert image.dtype == tf.uint8 and image.shape[0] == 1
+    assert image.shape[3] == 4 and len(np.unique(image)) > 10
+
+
+def test_marks_copied_words(weights):
+    plain = figures.attention_figure(SOURCE, TARGET, weights)
+    marked = figures.attention_figure(SOURCE, TARGET, weights, [1] * 5)
+    red = (205, 255, 0, 90, 0, 90)
+
+    def count(image):
+        r, g, b = np.moveaxis(image[0, ..., :3].numpy(), -1, 0)
+        return np.sum((r > red[0]) & (g < red[3]) & (b < red[5]))
+
+    assert count(plain) == 0 and count(marked) > 100
+
+
+def test_padding_is_cut_off(weights):
+    padded = np.pad(weights, [(0, 3), (0, 4)], constant_values=0.5)
+    one = figures.attention_figure(SOURCE, TARGET, weights)
+    other = figures.attention_figure(SOURCE, TARGET, padded)
+    np.testing.assert_array_equal(one, other)
+
+
+def test_image_goes_to_a_file(tmp_path, weights):
+    path = str(tmp_path / "attention.png")
+    image = figures.attention_figure(SOURCE, TARGET, weights)
+    figures.save_png(path, image)
+    read = tf.io.decode_png(tf.io.read_file(path))
+    np.testing.assert_array_equal(read, image[0])
+
+
+def test_too_few_weights_raise(weights):
+    with pytest.raises(ValueError, match=r"weights.shape=\(2, 9\)"):
+        figures.attention_figure(SOURCE, TARGET, weights[:2])

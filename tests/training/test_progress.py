@@ -1,0 +1,58 @@
+import io
+import math
+
+import pytest
+
+from tfcopy.training.progress import Progress, clock, perplexity
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_plain_lines_where_there_is_no_terminal():
+    stream = io.StringIO()
+    progress = Progress(total=100, stream=stream, interval=0)
+    progress.show(10, math.log(8), 1234.5, 2.0)
+    line = "update 10/100  loss 2.0794  ppl 8  1,234 tok/s  3:00 left\n"
+    assert stream.getvalue() == line
+
+
+def test_plain_lines_are_rare():
+    stream = io.StringIO()
+    progress = Progress(stream=stream, interval=60)
+    for update in range(5):
+        progress.show(update, 1.0, 1.0, 1.0)
+    assert stream.getvalue().count("\n") == 1
+
+
+def test_terminal_shows_one_bar(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    stream = Terminal()
+    progress = Progress(total=4, stream=stream)
+    progress.show(2, 1.0, 1.0, 1.0)
+    progress.report("dev loss 1")
+    progress.close()
+    text = stream.getvalue()
+    assert text.startswith("\rupdate 2/4  [===")
+    assert text.endswith("left\033[K\ndev loss 1\n")
+
+
+def test_silence():
+    stream = Terminal()
+    progress = Progress(stream=stream, enabled=False)
+    progress.show(1, 1.0, 1.0, 1.0)
+    progress.report("text")
+    assert not stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "seconds, text", [(0, "0:00"), (62, "1:02"), (3723.9, "1:02:03")]
+)
+def test_clock(seconds, text):
+    assert clock(seconds) == text
+
+
+def test_perplexity_of_a_hopeless_loss_is_infinite():
+    assert perplexity(1e6) == math.inf

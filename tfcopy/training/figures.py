@@ -1,0 +1,128 @@
+"""Pictures of where a model looked and what it copied.
+
+Needs matplotlib (`pip install tfcopy[figures]`), without a display.
+"""
+
+import functools
+import io
+import unicodedata
+
+import numpy as np
+import tensorflow as tf
+
+# Tried in this order for the words that the first font lacks.
+_FALLBACK_FAMILIES = (
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
+    "Droid Sans Fallback",
+    "Microsoft YaHei",
+    "SimHei",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Arial Unicode MS",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Unifont",
+)
+
+
+def attention_figure(source_words, target_words, weights, copied=None):
+    """Draws attention weights with the words on the axes.
+
+    A word that was copied is bold, and its position in the source is framed.
+
+    Args:
+        source_words: The words along the horizontal axis.
+        target_words: The words along the vertical axis.
+        weights: Array of shape `(T, S)`, one row for each target word. What
+            lies beyond the words, such as padding, is cut off.
+        copied: Optional sequence of `T` source positions that the target
+            words were copied from, -1 for a generated word.
+
+    Returns:
+        uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    rows, columns = len(target_words), len(source_words)
+    weights = np.asarray(weights, np.float32)
+    if weights.shape[0] < rows or weights.shape[1] < columns:
+        raise ValueError(
+            "`weights` must have a row for each target word and a column for "
+            f"each source word. Received: weights.shape={weights.shape} for "
+            f"{rows} and {columns} words."
+        )
+    copied = [-1] * rows if copied is None else list(copied)[:rows]
+    size = 2 + 0.3 * columns, 1.6 + 0.3 * rows
+    figure = Figure(figsize=size, dpi=80, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.imshow(
+        weights[:rows, :columns], cmap="Greys", vmin=0, vmax=1, aspect="auto"
+    )
+    families = _families()
+    words = [_drawable(word) for word in source_words]
+    axes.set_xticks(range(columns), words, rotation=90, family=families)
+    words = [_drawable(word) for word in target_words]
+    axes.set_yticks(range(rows), words, family=families)
+    for row, (position, label) in enumerate(
+        zip(copied, axes.get_yticklabels())
+    ):
+        if 0 <= position < columns:
+            label.set_fontweight("bold")
+            corner = position - 0.5, row - 0.5
+            axes.add_patch(
+                Rectangle(corner, 1, 1, fill=False, edgecolor="C3", linewidth=2)
+            )
+    canvas.draw()
+    return tf.constant(np.asarray(canvas.buffer_rgba())[None])
+
+
+def save_png(path, image):
+    """Writes an image of `attention_figure` to a file."""
+    tf.io.write_file(path, tf.io.encode_png(image[0]))
+
+
+@functools.cache
+def _families():
+    """Returns the installed families that together draw most scripts."""
+    from matplotlib import font_manager
+
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return [name for name in _FALLBACK_FAMILIES if name in installed]
+
+
+@functools.cache
+def _known_characters():
+    """Returns the code points that some font of `_families` can draw."""
+    from matplotlib import font_manager
+
+    known = set()
+    for family in _families():
+        path = font_manager.findfont(family)
+        known.update(font_manager.get_font(path).get_charmap())
+    return known
+
+
+def _drawable(word, max_length=24):
+    """Replaces what no font can draw by its code, rather than by a box."""
+    if len(word) > max_length:
+        word = word[: max_length - 1] + "…"
+    known = _known_characters()
+    characters = []
+    for character in unicodedata.normalize("NFC", word):
+        if ord(character) in known and character.isprintable():
+            # A dollar would start a formula.
+            characters.append("\\$" if character == "$" else character)
+        else:
+            characters.append(f"<{ord(character):X}>")
+    return "".join(characters)
