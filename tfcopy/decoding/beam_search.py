@@ -122,25 +122,19 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
 def _first_beams(source_ids, options):
     """One empty hypothesis a sentence; the other beams hold none."""
     beams, length = options.num_beams, options.max_length
-    zero = ops.zeros_like(source_ids[:, :1])  # (B, 1)
+    batch, size = ops.shape(source_ids)
     only_first = ops.convert_to_tensor([0.0] + [MASKED] * (beams - 1))
-    log_probs = ops.cast(zero, "float32") + only_first
-    empty = ops.zeros_like(ops.expand_dims(source_ids, 1), dtype="float32")
+    log_probs = ops.zeros((batch, beams)) + only_first
     kept = length if options.return_attention else 0
-    width = beams if options.coverage_penalty else 0
-    ids = ops.expand_dims(ops.repeat(zero, beams, axis=1), 2)
-    ids = ops.repeat(ids, length, axis=2)
+    width = size if options.coverage_penalty else 0
+    ids = ops.full((batch, beams, length), tokens.PAD, dtype="int32")
     return _Beams(
         log_probs=log_probs,
         scores=log_probs,
         ids=ids,
-        copied_from=ids - 1,
-        attention=ops.repeat(
-            ops.expand_dims(ops.repeat(empty, beams, axis=1), 2), kept, axis=2
-        ),
-        coverage=ops.repeat(empty, beams, axis=1)
-        if width
-        else ops.zeros_like(ids[:, :, :0], dtype="float32"),
+        copied_from=ops.full_like(ids, -1),
+        attention=ops.zeros((batch, beams, kept, size)),
+        coverage=ops.zeros((batch, beams, width)),
     )
 
 
@@ -228,7 +222,7 @@ def _grow(alive, candidates, attention, step):
         here_ = ops.reshape(here, (1, 1, -1, *[1] * (len(new.shape) - 2)))
         return ops.where(here_, ops.expand_dims(new, 2), history)
 
-    history = _take_beams(alive, rows)
+    history = _take_beams(alive, rows, beams)
     attention = ops.reshape(
         ops.take(attention, rows, axis=0),
         (-1, beams, ops.shape(attention)[-1]),
@@ -294,7 +288,8 @@ def _best_of(first, second, priority, count):
         first = _Beams(
             *(ops.concatenate([a, b], axis=1) for a, b in zip(first, second))
         )
-    return _take_beams(first, _flat_rows(chosen, priority.shape[1]))
+    rows = _flat_rows(chosen, priority.shape[1])
+    return _take_beams(first, rows, count)
 
 
 def _flat_rows(beams, width=None):
@@ -305,19 +300,19 @@ def _flat_rows(beams, width=None):
     return ops.reshape(beams + ops.expand_dims(sentences, 1), (-1,))
 
 
-def _take_beams(beams, rows):
-    """Hypotheses by the flat rows of `_flat_rows`."""
+def _take_beams(beams, rows, count):
+    """Hypotheses by the flat rows of `_flat_rows`, `count` a sentence."""
 
     def take(x):
         shape = [
             size if size is not None else ops.shape(x)[i]
             for i, size in enumerate(x.shape)
         ]
-        if 0 in shape[2:]:
-            return x[:, : ops.shape(rows)[0] // ops.shape(x)[0]]
+        if 0 in x.shape[2:]:
+            return x[:, :count]
         flat = ops.reshape(x, (-1, *shape[2:]))
         taken = ops.take(flat, rows, axis=0)
-        return ops.reshape(taken, (shape[0], -1, *shape[2:]))
+        return ops.reshape(taken, (shape[0], count, *shape[2:]))
 
     return _Beams(*(take(x) for x in beams))
 
