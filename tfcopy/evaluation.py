@@ -1,0 +1,118 @@
+"""Scores of texts against references; all but perplexity in percent."""
+
+import math
+from collections.abc import Sequence
+
+import sacrebleu
+
+from tfcopy import tokens as special
+
+_UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
+
+
+def bleu(
+    hypotheses: Sequence[str],
+    references: Sequence[str] | Sequence[Sequence[str]],
+    tokenize: str = "13a",
+) -> dict:
+    """Corpus BLEU.
+
+    Args:
+        hypotheses: One text for each sentence.
+        references: One text for each sentence, or several lists of these.
+        tokenize: Sacrebleu's tokenisation: `"13a"` for text, `"none"` for
+            text that is tokenised already, `"zh"`, `"char"`, ...
+
+    Returns:
+        Dict of `score`, 0 to 100, and `signature`, which says how it was
+        computed.
+    """
+    references = _reference_lists(hypotheses, references)
+    # `force`: no warning about text that looks tokenised.
+    metric = sacrebleu.BLEU(tokenize=tokenize, force=True)
+    score = metric.corpus_score(list(hypotheses), references).score
+    return {"score": score, "signature": str(metric.get_signature())}
+
+
+def chrf(
+    hypotheses: Sequence[str],
+    references: Sequence[str] | Sequence[Sequence[str]],
+) -> dict:
+    """Corpus chrF2; arguments and result as for `bleu`."""
+    references = _reference_lists(hypotheses, references)
+    metric = sacrebleu.CHRF()
+    score = metric.corpus_score(list(hypotheses), references).score
+    return {"score": score, "signature": str(metric.get_signature())}
+
+
+def exact_match(
+    hypotheses: Sequence[str],
+    references: Sequence[str] | Sequence[Sequence[str]],
+) -> float:
+    """Share of hypotheses that equal a reference, blanks at the ends aside."""
+    lists = _reference_lists(hypotheses, references)
+    hits = sum(
+        hypothesis.strip() in [text.strip() for text in texts]
+        for hypothesis, *texts in zip(hypotheses, *lists)
+    )
+    return 100 * hits / len(hypotheses)
+
+
+def perplexity(nll: float, num_tokens: int) -> float:
+    """Perplexity of a word.
+
+    Args:
+        nll: Negative log-likelihood of all target tokens, summed, in nats.
+        num_tokens: Their number.
+    """
+    if num_tokens < 1:
+        raise ValueError(
+            f"`num_tokens` must be positive. Received: {num_tokens}."
+        )
+    try:
+        return math.exp(nll / num_tokens)
+    except OverflowError:
+        return math.inf
+
+
+def unk_rate(token_lists: Sequence[Sequence[str]]) -> float:
+    """Share of words that are `<unk>`.
+
+    Args:
+        token_lists: The words of each hypothesis; `Translation.tokens`.
+    """
+    return _percent(
+        word == _UNK_WORD for words in token_lists for word in words
+    )
+
+
+def copy_rate(copied_from_lists: Sequence[Sequence[int]]) -> float:
+    """Share of words that were copied from the source.
+
+    Args:
+        copied_from_lists: For each word of each hypothesis its source
+            position, negative if generated; `Translation.copied_from`.
+    """
+    return _percent(
+        position >= 0 for places in copied_from_lists for position in places
+    )
+
+
+def _percent(flags):
+    flags = list(flags)
+    return 100 * sum(flags) / len(flags) if flags else 0.0
+
+
+def _reference_lists(hypotheses, references):
+    """Lists of references, each as long as `hypotheses`."""
+    lists = [references]
+    if len(references) and not isinstance(references[0], str):
+        lists = references
+    for texts in lists:
+        if len(texts) != len(hypotheses) or not len(hypotheses):
+            raise ValueError(
+                "Expected one reference for each hypothesis, and at least one. "
+                f"Received: {len(hypotheses)} hypotheses and {len(texts)} "
+                "references."
+            )
+    return [list(texts) for texts in lists]

@@ -1,0 +1,195 @@
+"""Writes a translator as a SavedModel that TensorFlow Serving loads.
+
+    <directory>/<version>/saved_model.pb
+                          variables/
+                          assets/source_vocabulary.txt, target_vocabulary.txt
+                          assets.extra/tfcopy.json
+                          assets.extra/tf_serving_warmup_requests
+
+Signatures `serving_default` and `analyse` take `text`, strings `(B,)`, and
+give what `Translator.translate` and `Translator.analyse` give.
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+
+import keras
+import tensorflow as tf
+
+from tfcopy.serving import warmup
+from tfcopy.serving.translator import Translator
+
+CONFIG_NAME = "tfcopy.json"
+# Raise it with every change that a reader of the SavedModel must know of.
+FORMAT = 1
+
+
+def export(
+    translator: Translator,
+    directory,
+    *,
+    recipe: str | None = None,
+    version: int | None = None,
+    warmup_texts: Sequence[str] = ("",),
+    details: Mapping | None = None,
+) -> str:
+    """Writes a new version, all of it or nothing.
+
+    Args:
+        translator: What to serve; its model, vocabularies and options.
+        directory: Folder of the versions, `savedmodels/<recipe>`.
+        recipe: Name of the recipe; the last part of `directory` if not given.
+        version: Positive integer; one more than the highest there if not
+            given.
+        warmup_texts: What TensorFlow Serving asks before it answers others,
+            so that the first user need not wait.
+        details: More to remember in `assets.extra/tfcopy.json`.
+
+    Returns:
+        The folder that was written, `<directory>/<version>`.
+
+    Raises:
+        OSError: naming the folder, if it cannot be written.
+        ValueError: if the version exists already, or the graph has
+            operations that a plain TensorFlow runtime lacks.
+    """
+    directory = os.path.abspath(os.fspath(directory))
+    recipe = recipe or os.path.basename(directory)
+    if version is not None and os.path.exists(_path(directory, version)):
+        raise ValueError(
+            f"{_path(directory, version)} exists already. Choose another "
+            "`version`, or none to have the next one."
+        )
+    temporary = None
+    try:
+        os.makedirs(directory, exist_ok=True)
+        # TensorFlow Serving looks at folders that are named by a number.
+        temporary = tempfile.mkdtemp(prefix=".exporting-", dir=directory)
+        os.chmod(temporary, 0o755)
+        target = os.path.join(temporary, "model")
+        _write(translator, temporary, target, recipe, warmup_texts, details)
+        return _publish(target, directory, version)
+    except (OSError, tf.errors.OpError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OSError(
+            f"{directory}: the SavedModel cannot be written ({reason})."
+        ) from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+class _Served(tf.Module):
+    """The two functions that are served, and what they need."""
+
+    def __init__(self, translator):
+        super().__init__(name="tfcopy")
+        self.resources = translator.resources
+        self.translate = translator.translate
+        self.analyse = translator.analyse
+
+
+def _write(translator, folder, target, recipe, warmup_texts, details):
+    translator = translator.copy(
+        **{
+            name: getattr(translator, name).save(
+                os.path.join(folder, f"{name}.txt")
+            )
+            for name in ("source_vocabulary", "target_vocabulary")
+        }
+    )
+    signatures = {
+        "serving_default": translator.translate.get_concrete_function(),
+        "analyse": translator.analyse.get_concrete_function(),
+    }
+    for function in signatures.values():
+        _check_operations(function)
+    tf.saved_model.save(_Served(translator), target, signatures)
+    extra = os.path.join(target, "assets.extra")
+    os.makedirs(extra)
+    with open(os.path.join(extra, CONFIG_NAME), "w") as file:
+        config = _config(translator, recipe, details)
+        json.dump(config, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+    requests = [
+        (signature, texts)
+        for signature in signatures
+        for texts in [list(warmup_texts[:1]), list(warmup_texts)]
+    ]
+    warmup.write(os.path.join(extra, warmup.FILE_NAME), requests, recipe)
+
+
+def _config(translator, recipe, details):
+    source, target = translator.source_tokenizer, translator.target_tokenizer
+    return {
+        "format": FORMAT,
+        "recipe": recipe,
+        "source_tokenizer": dataclasses.asdict(source),
+        "target_tokenizer": dataclasses.asdict(target),
+        "source_vocabulary_size": translator.source_vocabulary.size,
+        "target_vocabulary_size": translator.target_vocabulary.size,
+        "search": dataclasses.asdict(translator.options),
+        "max_source_length": translator.max_source_length,
+        "replace_unk": translator.replace_unk,
+        "dictionary_size": len(translator.dictionary or ()),
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **(details or {}),
+    }
+
+
+def _check_operations(function):
+    """Refuses operations of other packages, of Python, and forced XLA."""
+    strangers = sorted(
+        name
+        for name in operations(function.graph.as_graph_def())
+        if ">" in name or "PyFunc" in name or "Xla" in name
+    )
+    if strangers:
+        raise ValueError(
+            "The graph must run on a plain TensorFlow runtime. "
+            f"Received operations: {', '.join(strangers)}."
+        )
+
+
+def operations(graph_def) -> set[str]:
+    """The operations of a graph and its functions, with `_XlaMustCompile`
+    among them if any function demands it."""
+    functions = graph_def.library.function
+    found = {node.op for node in graph_def.node}
+    for function in functions:
+        found |= {node.op for node in function.node_def}
+        if function.attr["_XlaMustCompile"].b:
+            found.add("_XlaMustCompile")
+    return found - {function.signature.name for function in functions}
+
+
+def versions(directory) -> list[int]:
+    """The versions in a folder, in order."""
+    return sorted(
+        int(name)
+        for name in os.listdir(directory)
+        if name.isdecimal() and os.path.isdir(os.path.join(directory, name))
+    )
+
+
+def _path(directory, version):
+    return os.path.join(directory, str(version))
+
+
+def _publish(target, directory, version):
+    """Renames the finished folder; another export may take a number first."""
+    while True:
+        number = version or max(versions(directory), default=0) + 1
+        try:
+            os.rename(target, _path(directory, number))
+            return _path(directory, number)
+        except OSError:
+            if version or not os.path.exists(_path(directory, number)):
+                raise

@@ -1,0 +1,55 @@
+"""Warm-up records of TensorFlow Serving, without its Python package.
+
+The messages are few and stable, so they are written out by field number:
+
+    PredictionLog   6: predict_log
+    PredictLog      1: request
+    PredictRequest  1: model_spec   2: inputs, a map   3: output_filter
+    ModelSpec       1: name         3: signature_name
+
+Reference: `tensorflow_serving/apis/*.proto`.
+"""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+# In the folder `assets.extra` of a SavedModel.
+FILE_NAME = "tf_serving_warmup_requests"
+
+
+def write(path, requests: Sequence[tuple[str, Sequence[str]]], name: str):
+    """Writes a TFRecord file of PredictionLog messages.
+
+    Args:
+        path: The file.
+        requests: `(signature, texts)` of each request.
+        name: Name of the model.
+    """
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for signature, texts in requests:
+            writer.write(prediction_log(signature, texts, name))
+
+
+def prediction_log(signature: str, texts: Sequence[str], name: str) -> bytes:
+    """A PredictionLog that asks a signature with one input, `text`."""
+    tensor = tf.make_tensor_proto(
+        [text.encode("utf-8", "replace") for text in texts], tf.string
+    )
+    model_spec = _field(1, name.encode()) + _field(3, signature.encode())
+    entry = _field(1, b"text") + _field(2, tensor.SerializeToString())
+    request = _field(1, model_spec) + _field(2, entry)
+    return _field(6, _field(1, request))
+
+
+def _field(number, content):
+    """A field of bytes, a string or a message in protobuf's wire format."""
+    return bytes([number << 3 | 2]) + _varint(len(content)) + content
+
+
+def _varint(value):
+    parts = []
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*parts, value])
