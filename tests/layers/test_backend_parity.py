@@ -1,0 +1,215 @@
+"""JAX gives TensorFlow's outputs and gradients, for the same weights.
+
+TensorFlow's side runs in the tests; JAX's in one other process, which finds
+weights and inputs in a file: `python -m tests.layers.test_backend_parity`.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy import layers, losses
+from tfcopy.layers.initial_state import MeanInitialState
+from tfcopy.layers.padding_mask import PaddingMask
+from tfcopy.layers.teacher_forcing import TeacherForcing
+from tfcopy.models import gru_translator
+
+B, S, T, V = 2, 4, 3, 7
+MASK = np.array([[True] * S, [True, True, False, False]])
+SOURCE_IDS = np.array([[5, 1, 6, 3], [4, 3, 0, 0]], "int32")
+TARGET_IDS = np.array([[V + 1, 5, 3], [4, 3, 0]], "int32")
+BATCH = {
+    "source_ids": SOURCE_IDS,
+    "source_copy_ids": np.array(
+        [[5, V + 1, V + 1, -1], [4, -1, -1, -1]], "int32"
+    ),
+    "target_ids": TARGET_IDS,
+    "pointers": np.array([[1, -2, -1], [-1, -1, -1]], "int32"),
+}
+
+
+def normal(*shape):
+    rng = np.random.default_rng(sum(shape))
+    return rng.normal(size=shape).astype("float32")
+
+
+HEAD_INPUTS = {
+    "features": normal(B, T, 3),
+    "state": normal(B, T, 5),
+    "context": normal(B, T, 6),
+    "attention": np.log(np.full((B, T, S), 1 / S, "float32")),
+    "annotations": normal(B, S, 6),
+    "source_mask": MASK,
+}
+
+
+def attention():
+    return layers.BahdanauAttention(4, use_bias=True)
+
+
+# Name: a function that makes the layer, and its inputs.
+LAYERS = {
+    "bahdanau_attention": (
+        attention,
+        {
+            "query": normal(B, T, 5),
+            "value": normal(B, S, 6),
+            "value_mask": MASK,
+        },
+    ),
+    "bidirectional_gru": (
+        lambda: layers.BidirectionalGRU(5),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "decoder": (
+        lambda: layers.Decoder(layers.ConditionalGRUCell(5, attention())),
+        {
+            "embeddings": normal(B, T, 3),
+            "initial_state": normal(B, 5),
+            "annotations": normal(B, S, 6),
+            "source_mask": MASK,
+        },
+    ),
+    "deep_output": (
+        lambda: layers.DeepOutput(4),
+        {
+            "state": normal(B, T, 5),
+            "embedding": normal(B, T, 3),
+            "context": normal(B, T, 6),
+        },
+    ),
+    "initial_state": (
+        lambda: MeanInitialState(5),
+        {"annotations": normal(B, S, 6), "mask": MASK},
+    ),
+    "noisy_tanh": (layers.NoisyTanh, {"x": 4 * normal(B, T, 5)}),
+    "padding_mask": (PaddingMask, {"ids": SOURCE_IDS}),
+    "pointer_softmax_head": (
+        lambda: layers.PointerSoftmaxHead(V),
+        HEAD_INPUTS,
+    ),
+    "pointer_softmax_head_separate": (
+        lambda: layers.PointerSoftmaxHead(V, 4, "relu", pointer="separate"),
+        HEAD_INPUTS,
+    ),
+    "softmax_head": (lambda: layers.SoftmaxHead(V), HEAD_INPUTS),
+    "teacher_forcing": (
+        lambda: TeacherForcing(V),
+        {"target_ids": TARGET_IDS},
+    ),
+}
+MODELS = ("generated", "observed", "marginal")
+
+
+def outputs_and_gradients(name, weights):
+    """Flat lists; `weights` are set first, and returned, if there are any."""
+    if name in MODELS:
+        layer = gru_translator(8, V, embedding_dim=3, units=5)
+        inputs = {}
+        loss = getattr(losses, name)
+    else:
+        make, inputs = LAYERS[name]
+        layer = make()
+        layer(
+            **{
+                k: keras.KerasTensor(x.shape, x.dtype)
+                for k, x in inputs.items()
+            }
+        )
+    if weights is None:
+        rng = np.random.default_rng(0)
+        weights = [rng.normal(size=w.shape).astype("f") for w in layer.weights]
+    layer.set_weights(weights)
+    floats = {k: x for k, x in inputs.items() if x.dtype.kind == "f"}
+    others = {k: x for k, x in inputs.items() if k not in floats}
+
+    def outputs(floats):
+        if name in MODELS:
+            ids = {k: BATCH[k] for k in ("source_ids", "target_ids")}
+            return loss(BATCH, layer(ids))
+        return layer(**floats, **others)
+
+    result = keras.tree.flatten(helpers.evaluate(outputs, floats))
+    gradients = []
+    if floats or layer.trainable_weights:
+        _, d_inputs, d_weights = helpers.gradients(
+            lambda floats: helpers.weighted_sum(outputs(floats)),
+            floats,
+            layer.trainable_weights,
+        )
+        tensors = [*floats.values(), *layer.trainable_weights]
+        gradients = [
+            ops.zeros(x.shape) if g is None else g
+            for x, g in zip(tensors, [*map(d_inputs.get, floats), *d_weights])
+        ]
+    return weights, helpers.to_numpy([*result, *gradients])
+
+
+def on_jax(path):
+    """The other process: weights from the file, results into the file."""
+    with np.load(path) as file:
+        weights = {}
+        for key in file:
+            name, index = key.split(":")
+            weights.setdefault(name, {})[int(index)] = file[key]
+    results = {}
+    for name in (*LAYERS, *MODELS):
+        found = weights.get(name, {})
+        ordered = [found[i] for i in range(len(found))]
+        _, arrays = outputs_and_gradients(name, ordered)
+        results.update({f"{name}:{i}": x for i, x in enumerate(arrays)})
+    np.savez(path, **results)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """TensorFlow's results and JAX's, by name."""
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("TensorFlow's process compares itself with JAX")
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("JAX is not installed")
+    weights, expected = {}, {}
+    for name in (*LAYERS, *MODELS):
+        weights[name], expected[name] = outputs_and_gradients(name, None)
+    path = tmp_path_factory.mktemp("parity") / "arrays.npz"
+    np.savez(
+        path,
+        **{
+            f"{k}:{i}": x for k, xs in weights.items() for i, x in enumerate(xs)
+        },
+    )
+    environment = {
+        **os.environ,
+        "KERAS_BACKEND": "jax",
+        "JAX_PLATFORMS": "cpu",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    }
+    subprocess.run(
+        [sys.executable, "-m", "tests.layers.test_backend_parity", str(path)],
+        env=environment,
+        check=True,
+        timeout=600,
+    )
+    with np.load(path) as file:
+        actual = {
+            name: [file[f"{name}:{i}"] for i in range(len(arrays))]
+            for name, arrays in expected.items()
+        }
+    return expected, actual
+
+
+@pytest.mark.parametrize("name", [*LAYERS, *MODELS])
+def test_outputs_and_gradients_are_the_same(both, name):
+    expected, actual = both
+    helpers.assert_close(tuple(actual[name]), tuple(expected[name]))
+
+
+if __name__ == "__main__":
+    on_jax(sys.argv[1])

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy.layers import BahdanauAttention, ConditionalGRUCell, Decoder
+
+MASK = np.array([[True] * 4, [True, True, False, False]])
+
+
+@pytest.fixture
+def inputs():
+    rng = np.random.default_rng(0)
+    return {
+        "embeddings": rng.normal(size=(2, 3, 3)).astype("float32"),
+        "initial_state": rng.normal(size=(2, 5)).astype("float32"),
+        "annotations": rng.normal(size=(2, 4, 6)).astype("float32"),
+        "source_mask": MASK,
+    }
+
+
+@pytest.fixture
+def layer():
+    attention = BahdanauAttention(7, use_bias=True)
+    return Decoder(ConditionalGRUCell(5, attention))
+
+
+def test_layer_contract(layer, inputs):
+    helpers.check_layer(
+        layer,
+        inputs,
+        output_shapes=[(2, 3, 5), (2, 3, 6), (2, 3, 4)],
+        padded={"source_mask": ["annotations"]},
+        without_gradient=["score_bias"],
+    )
+
+
+def test_takes_the_steps_of_the_cell_one_after_the_other(layer, inputs):
+    states, contexts, attention = layer(**inputs)
+    cell = layer.cell
+    memory = cell.prepare(inputs["annotations"], MASK)
+    state = cell.initial_state(inputs["initial_state"], memory)
+    for t in range(3):
+        words = cell.project(inputs["embeddings"][:, t])
+        outputs, state = cell.step(words, state, memory)
+        helpers.assert_close(states[:, t], outputs["hidden"])
+        helpers.assert_close(contexts[:, t], outputs["context"])
+        helpers.assert_close(attention[:, t], outputs["attention"])
+
+
+def test_attention_is_in_logs(layer, inputs):
+    weights = ops.exp(layer(**inputs)[2])
+    helpers.assert_close(ops.sum(weights, axis=-1), np.ones((2, 3)))
+    helpers.assert_close(weights[1, :, 2:], np.zeros((3, 2)), atol=0)
+
+
+def test_later_words_do_not_change_earlier_steps(layer, inputs):
+    before = layer(**inputs)
+    embeddings = inputs["embeddings"].copy()
+    embeddings[:, 2] += 1
+    after = layer(**{**inputs, "embeddings": embeddings})
+    for x, y in zip(before, after):
+        helpers.assert_close(x[:, :2], y[:, :2])
+    assert np.abs(ops.convert_to_numpy(before[0] - after[0]))[:, 2].min() > 0

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy.layers import DeepOutput
+
+
+@pytest.fixture
+def inputs():
+    rng = np.random.default_rng(0)
+    sizes = {"state": 5, "embedding": 3, "context": 6}
+    return {
+        name: rng.normal(size=(2, 4, size)).astype("float32")
+        for name, size in sizes.items()
+    }
+
+
+def test_layer_contract(inputs):
+    helpers.check_layer(
+        DeepOutput(7, dropout=0.5, seed=3),
+        inputs,
+        output_shapes=(2, 4, 7),
+        float32_outputs=False,
+    )
+
+
+def test_follows_the_equation(inputs):
+    layer = DeepOutput(7)
+    layer.build(*(x.shape for x in inputs.values()))
+    total = 0
+    for i, (projection, x) in enumerate(
+        zip(layer.projections, inputs.values())
+    ):
+        projection.bias.assign(np.full(7, i - 0.5))
+        total += x @ ops.convert_to_numpy(projection.kernel) + i - 0.5
+    helpers.assert_close(layer(**inputs), np.tanh(total))
+
+
+def test_drops_in_training_only(inputs):
+    layer = DeepOutput(50, dropout=0.5)
+    expected = layer(**inputs)
+    helpers.assert_close(layer(**inputs), expected)
+    dropped = helpers.to_numpy(layer(**inputs, training=True))
+    kept = dropped != 0
+    assert 0.3 < kept.mean() < 0.7
+    helpers.assert_close(dropped[kept], 2 * helpers.to_numpy(expected)[kept])

@@ -1,0 +1,283 @@
+"""`scan` against a plain Python loop, the file of the backends without one."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy.layers.loop import Product, memory, scan
+from tfcopy.layers.loop.unrolled_loop import scan as unrolled_scan
+
+T, B, D, G = 4, 2, 3, 2
+
+
+def normal(*shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=shape).astype("float32")
+
+
+def make_tensors(length=T):
+    """What a step reads: everything that may have a gradient."""
+    return {
+        "x": normal(length, B, D),
+        "groups": normal(length, G, B, D, seed=1),
+        "hidden": normal(B, D, seed=2),
+        "state_groups": normal(G, B, D, seed=3),
+        "keys": normal(B, D, seed=4),
+        "kernel": normal(D, 2 * D, seed=5),
+        "bias": normal(2 * D, seed=6),
+        "bare_kernel": normal(D, D, seed=7),
+        "group_kernel": normal(G, D, D, seed=8),
+        "group_bias": normal(G, 1, D, seed=9),
+        "row_kernel": normal(B, D, D, seed=10),
+    }
+
+
+def run(scan, tensors):
+    """A step with products of all kinds, integers, and nested structures."""
+    length, size = ops.shape(tensors["x"])[:2]
+    numbers = ops.expand_dims(ops.arange(length, dtype="int32"), -1)
+    inputs = {
+        "x": tensors["x"],
+        "rest": (tensors["groups"], numbers + ops.arange(size, dtype="int32")),
+    }
+    state = [
+        {"hidden": tensors["hidden"], "groups": tensors["state_groups"]},
+        ops.zeros_like(tensors["hidden"][:, 0], dtype="int32"),
+        (),
+    ]
+
+    def step(inputs, state, memory):
+        groups, numbers = inputs["rest"]
+        hidden, count = state[0]["hidden"], state[1]
+        pair = memory["pair"](hidden + inputs["x"])
+        first, second = ops.split(pair, 2, axis=-1)
+        gate = ops.sigmoid(first)
+        scale = 1.0 + 0.1 * ops.cast(ops.expand_dims(numbers, -1), "float32")
+        new = gate * ops.tanh(second) * scale + memory["bare"](gate * hidden)
+        row = memory["row"](ops.expand_dims(new + memory["keys"], 1))
+        new = ops.tanh(new + ops.squeeze(row, 1))
+        new_groups = ops.tanh(memory["group"](state[0]["groups"]) + groups)
+        outputs = {
+            "hidden": new,
+            "others": (ops.sum(new_groups, 0) * new, gate, count + numbers),
+        }
+        state = [
+            {"hidden": new, "groups": new_groups},
+            count + numbers,
+            (),
+        ]
+        return outputs, state
+
+    memory = {
+        "keys": tensors["keys"],
+        "pair": Product(tensors["kernel"], tensors["bias"]),
+        "bare": Product(tensors["bare_kernel"]),
+        "group": Product(tensors["group_kernel"], tensors["group_bias"]),
+        "row": Product(tensors["row_kernel"]),
+    }
+    return scan(step, inputs, state, memory)
+
+
+def floats(structure):
+    return [
+        x
+        for x in keras.tree.flatten(structure)
+        if keras.backend.is_float_dtype(x.dtype)
+    ]
+
+
+def as_tensors(arrays):
+    return keras.tree.map_structure(ops.convert_to_tensor, arrays)
+
+
+@pytest.mark.parametrize("length", [1, T])
+def test_equals_a_python_loop(length):
+    tensors = as_tensors(make_tensors(length))
+    outputs, state = run(scan, tensors)
+    expected, expected_state = run(unrolled_scan, tensors)
+    helpers.assert_close((outputs, state), (expected, expected_state))
+    assert outputs["hidden"].shape == (length, B, D)
+    assert outputs["others"][2].shape == (length, B)
+    assert keras.backend.standardize_dtype(state[1].dtype) == "int32"
+
+
+def gradients_of(scan, tensors):
+    def value(tensors):
+        return helpers.weighted_sum(floats(run(scan, tensors)))
+
+    return helpers.gradients(value, tensors)[:2]
+
+
+@pytest.mark.parametrize("length", [1, T])
+def test_gradients_equal_those_of_a_python_loop(length):
+    tensors = make_tensors(length)
+    value, gradients = gradients_of(scan, tensors)
+    expected_value, expected = gradients_of(unrolled_scan, tensors)
+    helpers.assert_close(value, expected_value)
+    for name in tensors:
+        helpers.assert_close(gradients[name], expected[name])
+        assert helpers.to_numpy(gradients[name]).any(), name
+
+
+def test_gradients_of_the_state_alone_and_of_one_output_alone():
+    for part in (
+        lambda outputs, state: state[0]["hidden"],
+        lambda outputs, state: outputs["others"][1],
+    ):
+        gradients, expected = (
+            helpers.gradients(
+                lambda tensors: helpers.weighted_sum(part(*run(f, tensors))),
+                make_tensors(),
+            )[1]
+            for f in (scan, unrolled_scan)
+        )
+        for name, x in expected.items():
+            x = np.zeros(gradients[name].shape) if x is None else x
+            helpers.assert_close(gradients[name], x)
+
+
+def test_gradients_match_finite_differences():
+    tensors = make_tensors()
+    _, gradients = gradients_of(scan, tensors)
+    value = helpers.compiled(
+        lambda tensors: helpers.weighted_sum(floats(run(scan, tensors))),
+        tensors,
+    )
+    small = 1e-2
+    for name, direction in make_tensors().items():
+        direction = direction / np.sqrt((direction**2).sum())
+        high, low = (
+            float(value({**tensors, name: tensors[name] + sign * direction}))
+            for sign in (small, -small)
+        )
+        expected = (high - low) / (2 * small)
+        actual = (helpers.to_numpy(gradients[name]) * direction).sum()
+        assert abs(actual - expected) < 0.01 * max(1, abs(expected)), name
+
+
+def values_and_gradients(tensors):
+    """Both of them, for a graph: TensorFlow's tape inside of it."""
+
+    def value(tensors):
+        outputs, state = run(scan, tensors)
+        total = ops.sum(ops.square(outputs["hidden"]))
+        return (
+            total + ops.sum(outputs["others"][0]) + ops.sum(state[0]["hidden"])
+        )
+
+    return helpers.gradients(value, tensors)[:2]
+
+
+LENGTHS = {"x": (0, 1), "groups": (0, 2), "hidden": (0,), "keys": (0,)}
+LENGTHS.update({"state_groups": (1,), "row_kernel": (0,)})
+
+
+def test_one_graph_for_all_lengths_and_batch_sizes():
+    tensors = make_tensors()
+    graph = helpers.compiled(values_and_gradients, tensors, LENGTHS)
+    for length, size in ((T, B), (1, B), (T - 1, 1)):
+        tensors = make_tensors(length)
+        for name, axes in LENGTHS.items():
+            tensors[name] = np.take(tensors[name], range(size), axes[-1])
+        tensors = as_tensors(tensors)
+        helpers.assert_close(graph(tensors), values_and_gradients(tensors))
+
+
+def test_compiled_by_xla():
+    tensors = as_tensors(make_tensors())
+    graph = helpers.compiled(values_and_gradients, tensors, jit_compile=True)
+    helpers.assert_close(graph(tensors), values_and_gradients(tensors))
+
+
+def test_a_step_may_have_no_memory_and_no_products():
+    def step(x, state, memory):
+        return state * x, state + x
+
+    x = ops.convert_to_tensor(normal(T, D))
+    state = ops.zeros((D,))
+    actual = scan(step, x, state, {})
+    helpers.assert_close(actual, unrolled_scan(step, x, state, {}))
+
+
+def test_products_in_bfloat16_leave_the_state_in_float32():
+    kernel = ops.cast(normal(D, D), "bfloat16")
+
+    def step(x, state, memory):
+        new = ops.tanh(memory["product"](state) + x)
+        return new, new
+
+    def value(scan, tensors):
+        product = Product(ops.cast(tensors["kernel"], "bfloat16"))
+        memory = {"product": product}
+        return scan(step, tensors["x"], tensors["state"], memory)
+
+    tensors = {"x": normal(T, B, D), "state": normal(B, D), "kernel": kernel}
+    tensors["kernel"] = ops.cast(kernel, "float32")
+    outputs, state = value(scan, as_tensors(tensors))
+    for x in (outputs, state):
+        assert keras.backend.standardize_dtype(x.dtype) == "float32"
+    found, expected = (
+        helpers.gradients(lambda t: helpers.weighted_sum(value(f, t)), tensors)[
+            :2
+        ]
+        for f in (scan, unrolled_scan)
+    )
+    helpers.assert_close(found, expected, rtol=0.03, atol=0.03)
+
+
+def test_rows_of_the_memory_are_repeated_but_weights_are_not():
+    found = memory.map_rows(
+        {
+            "keys": np.zeros((B, 5)),
+            "weight_score": np.zeros((B, 1)),
+            "shared": Product(np.zeros((B, D))),
+            "row": Product(np.zeros((B, D, D)), "bias"),
+        },
+        lambda x: np.repeat(x, 3, axis=0),
+    )
+    assert found["keys"].shape == (3 * B, 5)
+    assert found["weight_score"].shape == (B, 1)
+    assert found["shared"].kernel.shape == (B, D)
+    assert found["row"].kernel.shape == (3 * B, D, D)
+    assert found["row"].bias == "bias"
+
+
+def test_the_result_of_a_product_has_the_dtype_of_its_operand():
+    product = Product(ops.cast(normal(D, 5), "bfloat16"), normal(5))
+    y = product(ops.convert_to_tensor(normal(B, D)))
+    assert keras.backend.standardize_dtype(y.dtype) == "float32"
+    assert y.shape == (B, 5)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="about tf.function"
+)
+def test_a_graph_is_traced_once():
+    import tensorflow as tf
+
+    traces = []
+
+    def step(x, state, memory):
+        traces.append(None)
+        new = ops.tanh(memory["product"](state) + x)
+        return new, new
+
+    @tf.function(reduce_retracing=True)
+    def graph(x, state, kernel):
+        with tf.GradientTape() as tape:
+            tape.watch(kernel)
+            outputs, _ = scan(step, x, state, {"product": Product(kernel)})
+        return tape.gradient(outputs, kernel)
+
+    specs = [
+        tf.TensorSpec(shape) for shape in ((None, None, D), (None, D), (D, D))
+    ]
+    graph = tf.function(graph.python_function, input_signature=specs)
+    for length, size in ((3, 2), (5, 1), (1, 4)):
+        graph(normal(length, size, D), normal(size, D), normal(D, D))
+        if length == 3:
+            first = len(traces)
+    assert graph.experimental_get_tracing_count() == 1
+    assert len(traces) == first

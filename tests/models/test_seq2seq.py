@@ -1,0 +1,208 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy import losses
+from tfcopy.layers import CopyDistribution
+from tfcopy.layers.copying import merge
+from tfcopy.models import gru_translator
+from tfcopy.tokens import BOS, EOS, UNK
+
+V = 9
+BATCH = {
+    "source_ids": np.array([[5, 1, 6, 1, EOS], [7, 1, EOS, 0, 0]], "int32"),
+    "source_copy_ids": np.array([[4, 10, 8, 10, -1], [10, 11, -1, -1, -1]]),
+    "target_ids": np.array([[10, 8, 5, EOS], [11, EOS, 0, 0]], "int32"),
+    "pointers": np.array([[1, -1, -1, -1], [1, -1, -1, -1]], "int32"),
+}
+BATCH["source_copy_ids"] = BATCH["source_copy_ids"].astype("int32")
+INPUTS = {name: BATCH[name] for name in ("source_ids", "target_ids")}
+
+
+def make_model(head="pointer_softmax", **options):
+    model = gru_translator(8, V, head=head, embedding_dim=4, units=5, **options)
+    rng = np.random.default_rng(0)
+    for weight in model.weights:
+        weight.assign(rng.normal(size=weight.shape))
+    return model
+
+
+def run(model, inputs=INPUTS):
+    return CopyDistribution(*helpers.evaluate(model, inputs))
+
+
+@pytest.fixture(params=["softmax", "pointer_softmax"])
+def model(request):
+    return make_model(request.param)
+
+
+def test_gives_a_distribution_for_each_target_word(model):
+    distribution = model(INPUTS)
+    assert isinstance(distribution, CopyDistribution)
+    shapes = [tuple(x.shape) for x in distribution]
+    assert shapes == [(2, 4, V), (2, 4), (2, 4, 5)]
+    total = ops.sum(ops.exp(merge(distribution, BATCH["source_copy_ids"])), -1)
+    generated, copied = helpers.probabilities(distribution)
+    helpers.assert_close(
+        generated.sum(-1) + copied.sum(-1), np.ones((2, 4)), 0, 1e-6
+    )
+    # EOS names no word: its mass is lost when words are merged.
+    lost = np.where(BATCH["source_copy_ids"][:, None] < 0, copied, 0).sum(-1)
+    helpers.assert_close(total, 1 - lost, 0, 1e-5)
+
+
+def test_takes_only_the_two_ids():
+    assert set(make_model().input) == {"source_ids", "target_ids"}
+
+
+def test_saving_gives_the_same_model(model, tmp_path):
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert isinstance(loaded, type(model))
+    assert isinstance(loaded.head, type(model.head))
+    assert loaded.vocabulary_size == V
+    helpers.assert_close(run(loaded), run(model))
+
+
+def test_decode_step_takes_the_steps_of_the_model(model):
+    expected = run(model)
+    memory, state = model.encode(INPUTS["source_ids"])
+    targets = INPUTS["target_ids"]
+    previous = np.concatenate([np.full((2, 1), BOS), targets[:, :-1]], axis=1)
+    previous = np.where(previous >= V, UNK, previous).astype("int32")
+    for t in range(previous.shape[1]):
+        distribution, attention, state = model.decode_step(
+            previous[:, t], state, memory
+        )
+        helpers.assert_close(
+            tuple(distribution), tuple(x[:, t : t + 1] for x in expected)
+        )
+        helpers.assert_close(ops.sum(attention, -1), np.ones(2))
+
+
+def test_repeated_sentences_take_the_same_steps(model):
+    memory, state = model.encode(INPUTS["source_ids"])
+    repeated = model.repeat(memory, state, 3)[::-1]
+    ids = np.array([4, 5], "int32")
+    once = model.decode_step(ids, state, memory)
+    thrice = model.decode_step(np.repeat(ids, 3), *repeated)
+    expected = keras.tree.map_structure(
+        lambda x: ops.repeat(x, 3, axis=0), once
+    )
+    helpers.assert_close(thrice, expected)
+
+
+def test_padding_changes_nothing(model):
+    distribution = run(model)
+    longer = {
+        name: np.pad(ids, ((0, 0), (0, extra)))
+        for (name, ids), extra in zip(INPUTS.items(), (3, 2))
+    }
+    padded = run(model, longer)
+    generated, copied = helpers.probabilities(distribution)
+    padded_generated, padded_copied = helpers.probabilities(padded)
+    helpers.assert_close(padded_generated[:, :4], generated)
+    helpers.assert_close(padded_copied[:, :4, :5], copied)
+    assert not padded_copied[:, :, 5:].any()
+
+
+def test_a_sentence_alone_gives_the_same(model):
+    distribution = run(model)
+    alone = run(
+        model,
+        {
+            "source_ids": INPUTS["source_ids"][1:, :3],
+            "target_ids": INPUTS["target_ids"][1:, :2],
+        },
+    )
+    generated, copied = helpers.probabilities(distribution)
+    generated_alone, copied_alone = helpers.probabilities(alone)
+    helpers.assert_close(generated_alone, generated[1:, :2])
+    helpers.assert_close(copied_alone, copied[1:, :2, :3])
+
+
+def test_a_word_does_not_see_itself_or_later_ones(model):
+    other = dict(INPUTS, target_ids=INPUTS["target_ids"].copy())
+    other["target_ids"][:, 2:] = [[6, 7], [4, 4]]
+    before, after = run(model), run(model, other)
+    for x, y in zip(before, after):
+        helpers.assert_close(x[:, :3], y[:, :3])
+
+
+def test_which_copied_word_came_before_does_not_matter(model):
+    """The embedding knows all of them as UNK."""
+    other = dict(INPUTS, target_ids=INPUTS["target_ids"].copy())
+    other["target_ids"][:, 0] = [UNK, 13]
+    helpers.assert_close(tuple(run(model)), tuple(run(model, other)))
+
+
+def test_drops_in_training_only():
+    model = make_model(dropout=0.5, seed=1)
+    helpers.assert_close(tuple(model(INPUTS)), tuple(model(INPUTS)))
+    first = model(INPUTS, training=True)
+    second = model(INPUTS, training=True)
+    difference = ops.abs(first.generate_logits - second.generate_logits)
+    assert helpers.to_numpy(difference).max() > 1e-3
+
+
+@pytest.mark.parametrize("loss", ["generated", "observed", "marginal"])
+def test_every_weight_has_a_gradient(loss):
+    model = make_model()
+
+    def cost(_):
+        split = model(INPUTS)
+        words = ops.cast(BATCH["target_ids"] != 0, "float32")
+        return ops.sum(getattr(losses, loss)(BATCH, split) * words)
+
+    weights = model.trainable_weights
+    _, _, gradients = helpers.gradients(cost, {}, weights)
+    for weight, gradient in zip(weights, gradients):
+        assert gradient is not None, weight.path
+        gradient = helpers.to_numpy(gradient)
+        assert np.isfinite(gradient).all(), weight.path
+        # A softmax does not change if all scores grow by the same.
+        if not weight.path.endswith("score_bias"):
+            assert gradient.any(), weight.path
+
+
+def test_mixed_precision_keeps_logs_and_weights_in_float32():
+    expected = run(make_model())
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = make_model()
+    finally:
+        keras.config.set_dtype_policy(before)
+    assert {w.dtype for w in model.weights} == {"float32"}
+    assert model.head.compute_dtype == "bfloat16"
+    distribution = run(model)
+    for x, y in zip(distribution, expected):
+        assert keras.backend.standardize_dtype(x.dtype) == "float32"
+        helpers.assert_close(x, y, rtol=0.1, atol=0.1)
+
+
+def test_one_graph_for_all_sizes(model):
+    axes = {name: (0, 1) for name in INPUTS}
+    graph = helpers.compiled(lambda inputs: tuple(model(inputs)), INPUTS, axes)
+    shorter = {name: ids[:1, 1:] for name, ids in INPUTS.items()}
+    for inputs in (INPUTS, shorter):
+        helpers.assert_close(graph(inputs), tuple(run(model, inputs)))
+
+
+def test_loss_and_gradients_compiled_by_xla():
+    model = make_model()
+    weights = model.trainable_weights
+
+    def step(batch):
+        def cost(_):
+            split = model({name: batch[name] for name in INPUTS})
+            return ops.sum(losses.observed(batch, split))
+
+        value, _, gradients = helpers.gradients(cost, {}, weights)
+        return value, gradients
+
+    batch = keras.tree.map_structure(ops.convert_to_tensor, BATCH)
+    graph = helpers.compiled(step, batch, jit_compile=True)
+    helpers.assert_close(graph(batch), step(batch))

@@ -1,0 +1,157 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy import losses
+from tfcopy.layers import BahdanauAttention, PointerSoftmaxHead
+from tfcopy.tokens import EOS, GENERATE, PAD, UNK, UNMATCHED
+
+V, S = 6, 4
+BATCH = {
+    # The word of id 6 is "x" at 0 and 2; 5 is in the vocabulary and at 1.
+    "source_copy_ids": np.array([[6, 5, 6, -1]], "int32"),
+    "target_ids": np.array([[6, 5, UNK, EOS, PAD]], "int32"),
+    "pointers": np.array([[0, GENERATE, UNMATCHED, GENERATE, -1]], "int32"),
+}
+SHORTLIST = np.array([0.05, 0.1, 0.05, 0.3, 0.2, 0.3])
+LOCATION = np.array([0.5, 0.3, 0.2, 0.0])
+SWITCH = 0.6
+
+
+def distribution():
+    return helpers.distribution_of(
+        np.tile(SWITCH * SHORTLIST, (1, 5, 1)),
+        np.tile((1 - SWITCH) * LOCATION, (1, 5, 1)),
+    )
+
+
+def test_generated_takes_copied_words_for_unk():
+    words = SHORTLIST[[UNK, 5, UNK, EOS]]
+    helpers.assert_close(
+        losses.generated(BATCH, distribution())[:, :4],
+        -np.log(SWITCH * words)[None],
+    )
+
+
+def test_observed_pays_for_the_way_a_word_came():
+    p = [0.4 * 0.5, 0.6 * 0.3, 0.4 * 0.5, 0.6 * 0.3]
+    helpers.assert_close(
+        losses.observed(BATCH, distribution())[:, :4], -np.log([p])
+    )
+
+
+def test_marginal_adds_up_all_ways():
+    p = [0.4 * (0.5 + 0.2), 0.6 * 0.3 + 0.4 * 0.3, 0.6 * 0.1, 0.6 * 0.3]
+    helpers.assert_close(
+        losses.marginal(BATCH, distribution())[:, :4], -np.log([p])
+    )
+
+
+@pytest.mark.parametrize("loss", ["generated", "observed", "marginal"])
+def test_padding_costs_something_finite(loss):
+    nll = helpers.to_numpy(getattr(losses, loss)(BATCH, distribution()))
+    assert nll.shape == (1, 5)
+    assert nll.dtype == "float32"
+    assert np.isfinite(nll).all()
+
+
+def test_cost_of_a_sentence():
+    """Check 5 of the numeric checks: a sum over steps, without padding."""
+    d = np.array([0.8, 0.3, 0.5])
+    shortlist, location = np.array([0.5, 0.5]), np.array([0.6, 0.4])
+    batch = {
+        "source_copy_ids": np.array([[2, 3]], "int32"),
+        "target_ids": np.array([[1, 2, PAD]], "int32"),
+        "pointers": np.array([[GENERATE, 0, GENERATE]], "int32"),
+    }
+    split = helpers.distribution_of(
+        (d[:, None] * shortlist)[None], ((1 - d)[:, None] * location)[None]
+    )
+    nll = losses.observed(batch, split)
+    helpers.assert_close(nll[:, :2], [[0.916291, 0.867501]])
+    words = ops.cast(batch["target_ids"] != PAD, "float32")
+    helpers.assert_close(ops.sum(nll * words, axis=1), [1.783791])
+
+
+@pytest.mark.parametrize("bias, cost", [(1.0, 0.313262), (-1.0, 1.313262)])
+def test_cost_of_an_untrained_switch(bias, cost):
+    """Check 6 of the numeric checks, with zero weights."""
+    head = PointerSoftmaxHead(V, switch_bias=bias, kernel_initializer="zeros")
+    x = np.ones((1, 1, 3), "float32")
+    split = head(
+        x,
+        state=x,
+        context=x,
+        attention=np.full((1, 1, S), -np.log(S), "float32"),
+        annotations=np.ones((1, S, 3), "float32"),
+        source_mask=np.ones((1, S), "bool"),
+    )
+    batch = {k: x[:, 3:4] for k, x in BATCH.items()}
+    batch["source_copy_ids"] = BATCH["source_copy_ids"]
+    helpers.assert_close(losses.observed(batch, split), [[cost + np.log(V)]])
+
+
+class TestGradientsOfALabel:
+    """Check 15 of the numeric checks, on one step of attention and head."""
+
+    def gradients(self, pointer):
+        """Largest gradients by name, and the gradients in the same order."""
+        keras.utils.set_random_seed(0)
+        rng = np.random.default_rng(0)
+        query, value = rng.normal(size=(1, 1, 3)), rng.normal(size=(1, S, 5))
+        inputs = {"query": query.astype("f"), "value": value.astype("f")}
+        mask = np.array([[True] * S])
+        attention = BahdanauAttention(4)
+        head = PointerSoftmaxHead(V)
+        batch = {
+            "source_copy_ids": np.array([[4, 6, 7, -1]], "int32"),
+            "target_ids": np.array([[UNK]], "int32"),
+            "pointers": np.array([[pointer]], "int32"),
+        }
+
+        def cost(x):
+            context, weights = attention(**x, value_mask=mask)
+            split = head(
+                context,
+                state=x["query"],
+                context=context,
+                attention=ops.log(weights),
+                annotations=x["value"],
+                source_mask=mask,
+            )
+            return ops.sum(losses.observed(batch, split))
+
+        cost(inputs)
+        variables = {
+            "kernel": head.kernel,
+            "bias": head.bias,
+            "switch": head.switch.bias,
+            "attention": attention.score_kernel,
+        }
+        _, _, found = helpers.gradients(cost, inputs, [*variables.values()])
+        sizes = [
+            0.0 if g is None else float(np.abs(helpers.to_numpy(g)).max())
+            for g in found
+        ]
+        return dict(zip(variables, sizes)), found
+
+    def test_pointing_leaves_the_shortlist_alone(self):
+        size, _ = self.gradients(pointer=1)
+        assert size["kernel"] == size["bias"] == 0.0
+        assert size["switch"] > 1e-3 and size["attention"] > 1e-3
+
+    def test_generating_reaches_the_attention_through_the_context(self):
+        size, _ = self.gradients(pointer=GENERATE)
+        assert min(size.values()) > 1e-4
+
+    def test_an_unmatched_label_is_a_constant(self):
+        """It moves what the label that the argmax gives would move."""
+        _, unmatched = self.gradients(UNMATCHED)
+        each = [self.gradients(position)[1] for position in range(3)]
+        distances = sorted(
+            float(np.abs(helpers.to_numpy(found[3] - unmatched[3])).max())
+            for found in each
+        )
+        assert distances[0] < 1e-6 < 1e-3 < distances[1]
