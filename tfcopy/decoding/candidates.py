@@ -78,7 +78,8 @@ def next_words(distribution, source, options, step, extra=0):
     """
     beams = options.num_beams
     size = ops.shape(source.ids)[1]
-    logits = distribution.generate_logits[:, 0]  # (B * K, V)
+    logits = ops.cast(distribution.generate_logits[:, 0], "float32")
+    distribution = distribution._replace(generate_logits=logits[:, None])
     offset = distribution.generate_offset  # (B * K, 1)
     copied = ops.reshape(distribution.copy_log_probs, (-1, beams, size))
 
@@ -166,7 +167,7 @@ def log_prob_of(distribution, source, ids, beams):
     Returns:
         `(log_probs, copied_from)`, both `(B, K)`.
     """
-    logits = distribution.generate_logits[:, 0]
+    logits = ops.cast(distribution.generate_logits[:, 0], "float32")
     vocabulary_size = logits.shape[-1]
     size = ops.shape(source.ids)[1]
     in_vocabulary = ops.expand_dims(ids < vocabulary_size, 1)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.layers.log_softmax import log_softmax_at
 
 # The log of a probability of zero. Large enough to vanish after `exp`, small
 # enough that sums of a few stay finite in float32.
@@ -17,19 +18,29 @@ MASKED = -1e9
 class CopyDistribution(NamedTuple):
     """The distribution over the next word, split in two, in log space.
 
-    `sum_v p(generate v) + sum_j p(point at j) = 1`. All in float32.
+    `p(generate) + sum_j p(point at j) = 1`. All in float32, but for the
+    logits, which keep the dtype of the product that made them.
 
     Attributes:
-        generate_logits: `(B, T, V)`, unnormalised.
-        generate_offset: `(B, T)`; `log p(generate v)` is
-            `generate_logits[..., v] + generate_offset`.
+        generate_logits: `(B, T, V)`, unnormalised; their softmax says which
+            word is generated, if one is.
+        log_generate: `(B, T)`, `log p(generate)`.
         copy_log_probs: `(B, T, S)`, `log p(point at source position j)`; about
             `MASKED` on padding.
     """
 
     generate_logits: Any
-    generate_offset: Any
+    log_generate: Any
     copy_log_probs: Any
+
+    @property
+    def generate_offset(self):
+        """`(B, T)`; `log p(generate v)` is `generate_logits[..., v]` plus it.
+
+        For search. The training path never asks for it: the loss of the
+        words and its gradient are one fused operation on the logits.
+        """
+        return self.log_generate - log_normalizer(self.generate_logits)
 
 
 def generation_ids(ids, vocabulary_size):
@@ -38,33 +49,8 @@ def generation_ids(ids, vocabulary_size):
 
 
 def log_normalizer(logits):
-    """`logsumexp` over the last axis.
-
-    Its gradient is made from the logits in one pass, so that nothing of the
-    size of `logits` is kept between the passes.
-
-    Args:
-        logits: `(..., V)`.
-
-    Returns:
-        `(...)`.
-    """
-
-    @ops.custom_gradient
-    def function(logits):
-        # The softmax is the same whatever is subtracted.
-        highest = ops.max(logits, axis=-1, keepdims=True)
-        total = ops.sum(ops.exp(logits - highest), axis=-1, keepdims=True)
-        normalizer = ops.log(total) + highest
-
-        def gradient(*args, upstream=None):
-            upstream = args[0] if upstream is None else upstream
-            upstream = ops.expand_dims(upstream, -1)
-            return ops.exp(logits - normalizer) * upstream
-
-        return ops.squeeze(normalizer, -1), gradient
-
-    return function(logits)
+    """`logsumexp` over the last axis, `(..., V)` to `(...)`, in float32."""
+    return ops.logsumexp(ops.cast(logits, "float32"), axis=-1)
 
 
 def generate_log_probs(distribution, ids):
@@ -79,7 +65,7 @@ def generate_log_probs(distribution, ids):
     """
     logits = distribution.generate_logits
     ids = generation_ids(ids, logits.shape[-1])
-    return gather_last(logits, ids) + distribution.generate_offset
+    return log_softmax_at(logits, ids) + distribution.log_generate
 
 
 def gather_last(x, indices):
@@ -196,7 +182,7 @@ def merge(distribution, source_copy_ids):
     Returns:
         `(B, T, V + S)`.
     """
-    logits = distribution.generate_logits
+    logits = ops.cast(distribution.generate_logits, "float32")
     generated = ops.exp(
         logits + ops.expand_dims(distribution.generate_offset, -1)
     )

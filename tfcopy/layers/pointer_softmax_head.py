@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.bahdanau_attention import masked_log_softmax
-from tfcopy.layers.copying import MASKED, CopyDistribution, log_normalizer
+from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.noisy_tanh import NoisyTanh
 from tfcopy.layers.softmax_head import SoftmaxHead
 
@@ -158,7 +158,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         point = ops.expand_dims(ops.log_sigmoid(-switch), -1)
         return CopyDistribution(
             generate_logits=logits,
-            generate_offset=ops.log_sigmoid(switch) - log_normalizer(logits),
+            log_generate=ops.log_sigmoid(switch),
             copy_log_probs=point + location,
         )
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from tfcopy.layers.copying import MASKED, CopyDistribution, log_normalizer
+from tfcopy.layers.copying import MASKED, CopyDistribution
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -46,18 +46,17 @@ class SoftmaxHead(keras.layers.Layer):
         )
 
     def logits(self, features, candidate_ids=None):
-        """Scores of the words before the softmax, `(B, T, V)`, float32."""
+        """Scores of the words before the softmax, `(B, T, V)`."""
         kernel, bias = self.kernel, self.bias
         if candidate_ids is not None:
             kernel = ops.take(kernel, candidate_ids, axis=1)
             bias = ops.take(bias, candidate_ids, axis=0)
         shape = ops.shape(features)
         rows = ops.reshape(features, (-1, features.shape[-1]))
-        logits = ops.matmul(
-            ops.cast(rows, self.compute_dtype),
-            ops.cast(kernel, self.compute_dtype),
+        rows, kernel, bias = (
+            ops.cast(x, self.compute_dtype) for x in (rows, kernel, bias)
         )
-        logits = ops.cast(logits, "float32") + ops.cast(bias, "float32")
+        logits = ops.matmul(rows, kernel) + bias
         return ops.reshape(logits, (*shape[:-1], logits.shape[-1]))
 
     def call(
@@ -73,7 +72,7 @@ class SoftmaxHead(keras.layers.Layer):
         logits = self.logits(features, candidate_ids)
         return CopyDistribution(
             generate_logits=logits,
-            generate_offset=-log_normalizer(logits),
+            log_generate=ops.zeros_like(logits[..., 0], dtype="float32"),
             copy_log_probs=ops.full_like(attention, MASKED, dtype="float32"),
         )
 
@@ -92,7 +91,7 @@ class SoftmaxHead(keras.layers.Layer):
             words = candidate_ids.shape[0]
         batch, length = features.shape[:2]
         return CopyDistribution(
-            keras.KerasTensor((batch, length, words), "float32"),
+            keras.KerasTensor((batch, length, words), self.compute_dtype),
             keras.KerasTensor((batch, length), "float32"),
             keras.KerasTensor((batch, length, attention.shape[-1]), "float32"),
         )

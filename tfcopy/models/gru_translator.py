@@ -77,7 +77,11 @@ def gru_translator(
                 f"`head` must be one of {sorted(HEADS)}. Received: {head!r}."
             )
         if head == "pointer_softmax":
-            head_options = {"seed": seed, **head_options}
+            head_options = {
+                "seed": seed,
+                "switch_units": embedding_dim,
+                **head_options,
+            }
         head = HEADS[head](
             target_vocabulary_size,
             kernel_initializer=readout,
