@@ -1,0 +1,6 @@
+"""One experiment a file: `python -m tfcopy.recipes.<name>`."""
+
+import os
+
+# Before TensorFlow is imported: its greetings are not for users.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

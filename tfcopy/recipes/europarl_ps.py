@@ -1,0 +1,268 @@
+"""Pointer softmax on Europarl English-French (Gulcehre et al., 2016).
+
+Trains the paper's baseline (nmt) and the same model with a pointer softmax,
+compares them, shows what was copied, and exports the better one.
+
+    python -m tfcopy.recipes.europarl_ps                        the demo corpus
+    python -m tfcopy.recipes.europarl_ps --data_dir europarl/   Europarl v7
+    python -m tfcopy.recipes.europarl_ps --train '[a.en, a.fr]' your own files
+    python -m tfcopy.recipes.europarl_ps --preset paper         the paper's
+
+Repeating a command that was interrupted goes on where it stopped.
+"""
+
+import dataclasses
+import os
+import sys
+
+from tfcopy.recipes import flags
+
+PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Every field is a flag, and this is the only place of its default.
+
+    Attributes:
+        preset: Which sizes and corpus the other fields started from.
+        data_dir: Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); of
+            a TFDS dataset, where it is kept.
+        download: Fetch Europarl into --data_dir if it is not there.
+        train: Two text files, source and target, plain or gzipped:
+            '[a.en, a.fr]'.
+        validation: Two files; held out from --train if not given.
+        test: Two files; held out from --train if not given.
+        tfds: Name of a TFDS translation dataset, as wmt14_translate/fr-en.
+        source_language: Code of the language to translate from.
+        target_language: Code of the language to translate into.
+        tokenization: moses, or space for text that is tokenised already.
+        dictionary: TSV file of target words and their source translations,
+            for pointer labels.
+        unmatched: Label of OOV words that the source does not hold:
+            attention_argmax (point where the model looks) or unk.
+        source_vocabulary: Vocabulary file to use instead of counting words.
+        target_vocabulary: Vocabulary file to use instead of counting words.
+        source_vocabulary_size: Most frequent source words to keep.
+        target_vocabulary_size: Most frequent target words to keep.
+        max_length: Longer sentences, in words, are not trained on.
+        systems: Which of nmt and pointer_softmax to train.
+        embedding_dim: Size of the word embeddings.
+        units: Size of the decoder's state.
+        encoder_units: Size of the encoder's state, each direction.
+        attention_units: Hidden size of the attention.
+        output_units: Width of the layer below the output softmax.
+        dropout: Share dropped of embeddings and of that layer, in training.
+        initializers: keras, or dl4mt (those of the paper's base system).
+        switch_activation: noisy_tanh, relu or another Keras activation.
+        switch_bias: Where the switch starts; above 0 leans to generating.
+        optimizer: adam or adadelta.
+        learning_rate: Of the optimizer.
+        batch_size: Sentences of an update, over all devices.
+        accumulate: Batches of an update.
+        normalize: What the loss is divided by, tokens or sentences.
+        clip_norm: Largest norm of the gradients of an update.
+        updates: Most updates of each system.
+        eval_every: Updates between two scores on the validation set.
+        patience: Scores in a row without a better one that end training.
+        pad_multiple: Sentences are padded to a multiple of this length.
+        precision: float32 or mixed_bfloat16.
+        num_beams: Beams of the search.
+        length_penalty: Scores are divided by length to this power.
+        max_target_length: Most words of a translation.
+        merge: How search treats several ways to say a word: max (the
+            paper's) or sum.
+        bleu_tokenize: Sacrebleu's tokenisation; 13a, or none for text that
+            is tokenised already.
+        seed: Of weights, order, dropout and noise.
+        run: Name of the run; the preset's if not given.
+        log_dir: Where logs, checkpoints and results go.
+        savedmodel_dir: Where the better system is exported.
+        fresh: Remove what an earlier run of this name left.
+    """
+
+    preset: str = "demo"
+    data_dir: str | None = None
+    download: bool = False
+    train: list[str] | None = None
+    validation: list[str] | None = None
+    test: list[str] | None = None
+    tfds: str | None = None
+    source_language: str = "en"
+    target_language: str = "fr"
+    tokenization: str = "moses"
+    dictionary: str | None = None
+    unmatched: str = "attention_argmax"
+    source_vocabulary: str | None = None
+    target_vocabulary: str | None = None
+    source_vocabulary_size: int = 2_000
+    target_vocabulary_size: int = 2_000
+    max_length: int = 50
+    systems: list[str] = dataclasses.field(
+        default_factory=lambda: ["nmt", "pointer_softmax"]
+    )
+    embedding_dim: int = 128
+    units: int = 256
+    encoder_units: int | None = 128
+    attention_units: int | None = None
+    output_units: int | None = None
+    dropout: float = 0.1
+    initializers: str = "keras"
+    switch_activation: str = "noisy_tanh"
+    switch_bias: float = 1.0
+    optimizer: str = "adam"
+    learning_rate: float = 2e-3
+    batch_size: int = 64
+    accumulate: int = 1
+    normalize: str = "tokens"
+    clip_norm: float | None = 1.0
+    updates: int = 1_500
+    eval_every: int = 150
+    patience: int | None = 5
+    pad_multiple: int = 1
+    precision: str = "float32"
+    num_beams: int = 5
+    length_penalty: float = 1.0
+    max_target_length: int = 60
+    merge: str = "max"
+    bleu_tokenize: str = "13a"
+    seed: int = 0
+    run: str | None = None
+    log_dir: str = "tensorboard_logs/europarl_ps"
+    savedmodel_dir: str = "savedmodels/europarl_ps"
+    fresh: bool = False
+
+
+PRESETS = {
+    "paper": {
+        "source_vocabulary_size": 30_000,
+        "target_vocabulary_size": 30_000,
+        "embedding_dim": 512,
+        "units": 1024,
+        "encoder_units": None,
+        "dropout": 0.0,
+        "initializers": "dl4mt",
+        "optimizer": "adadelta",
+        "learning_rate": 1.0,
+        "batch_size": 32,
+        "normalize": "sentences",
+        "updates": 500_000,
+        "eval_every": 5_000,
+        "patience": 10,
+        "max_target_length": 200,
+        "bleu_tokenize": "none",
+    }
+}
+
+SYSTEMS = {"nmt": "softmax", "pointer_softmax": "pointer_softmax"}
+
+
+def run(config):
+    """Trains, compares, shows and exports; returns the results."""
+    # Here, so that --help and a wrong flag answer at once.
+    import keras
+
+    from tfcopy import training
+    from tfcopy.recipes import translation
+    from tfcopy.serving.export import export
+
+    unknown = sorted(set(config.systems) - set(SYSTEMS))
+    if unknown or not config.systems:
+        raise ValueError(
+            f"--systems must name some of {sorted(SYSTEMS)}. "
+            f"Received: {config.systems}."
+        )
+    strategy = training.choose_strategy()
+    training.set_precision(config.precision)
+    folder = os.path.join(config.log_dir, config.run or config.preset)
+    watch = translation.Stopwatch()
+    data = translation.prepare(config, os.path.join(folder, "data"))
+
+    results, translators, answers = {}, {}, {}
+    for number, system in enumerate(config.systems, 1):
+        print(f"\n[{number}/{len(config.systems)}] {system}")
+        keras.utils.set_random_seed(config.seed)
+        with strategy.scope():
+            model = build_model(config, data.vocabularies, SYSTEMS[system])
+        print(f"{model.count_params():,} parameters")
+        translator = build_translator(config, model, data, system)
+        scores = translation.train_and_score(
+            config, system, model, translator, data, folder
+        )
+        results[system], answers[system] = scores
+        translators[system] = translator
+
+    translation.print_examples(data, answers)
+    translation.print_comparison(results, PAPER)
+    best = max(results, key=lambda system: results[system]["bleu"])
+    path = export(
+        translators[best],
+        config.savedmodel_dir,
+        warmup_texts=[pair[0] for pair in data.test[:8]],
+        details={"system": best, "bleu": results[best]["bleu"]},
+    )
+    report = {
+        "recipe": "europarl_ps",
+        "preset": config.preset,
+        "seed": config.seed,
+        "seconds": watch.seconds,
+        "config": dataclasses.asdict(config),
+        "systems": results,
+        "paper": PAPER,
+        "savedmodel": os.path.relpath(path),
+    }
+    translation.write_results(os.path.join(folder, "results.json"), report)
+    if "demo" in data.corpus.name:
+        translation.print_unseen_names(translators[best])
+    translation.print_next_steps(folder, path, best, watch.seconds)
+    return report
+
+
+def build_model(config, vocabularies, head):
+    """The system's model."""
+    from tfcopy.models import gru_translator
+
+    options = {}
+    if head == "pointer_softmax":
+        options = {
+            "switch_activation": config.switch_activation,
+            "switch_bias": config.switch_bias,
+        }
+    return gru_translator(
+        vocabularies[0].size,
+        vocabularies[1].size,
+        head=head,
+        embedding_dim=config.embedding_dim,
+        units=config.units,
+        encoder_units=config.encoder_units,
+        attention_units=config.attention_units,
+        output_units=config.output_units,
+        dropout=config.dropout,
+        initializers=config.initializers,
+        seed=config.seed,
+        **options,
+    )
+
+
+def build_translator(config, model, data, system):
+    """Text in, text out, with the system's model."""
+    from tfcopy.decoding import SearchOptions
+    from tfcopy.serving.translator import Translator
+
+    options = SearchOptions(
+        num_beams=config.num_beams,
+        max_length=config.max_target_length,
+        length_penalty=config.length_penalty,
+        merge=config.merge,
+    )
+    return Translator(
+        model,
+        *data.vocabularies,
+        source_tokenizer=data.tokenizers[0],
+        target_tokenizer=data.tokenizers[1],
+        options=options,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(flags.main(Config, PRESETS, run, __doc__))

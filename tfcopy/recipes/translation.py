@@ -1,0 +1,455 @@
+"""What recipes that translate do alike: corpora, training, scores.
+
+Functions, not a base class: a recipe calls those it needs.
+"""
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import os
+import time
+
+import keras
+import tensorflow as tf
+
+from tfcopy import evaluation, losses, training
+from tfcopy.data import encoding, pipeline, vocabulary
+from tfcopy.data.corpora import demo, europarl, text_pairs, tfds_translation
+from tfcopy.data.dictionary import Dictionary
+from tfcopy.data.tokenization import Tokenizer
+from tfcopy.layers import copying
+
+try:
+    from tfcopy.training import figures
+except ImportError:  # matplotlib is an extra
+    figures = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """A corpus made ready: vocabularies, and ids of its three parts."""
+
+    corpus: object
+    tokenizers: tuple
+    vocabularies: tuple
+    train: encoding.EncodedCorpus
+    validation: encoding.EncodedCorpus
+    test: list
+
+    @property
+    def identity(self):
+        """What must not change between a run and its resumption."""
+        return {
+            f"vocabulary of the {side}": hashlib.sha256(
+                "\n".join(words.words).encode()
+            ).hexdigest()[:16]
+            for side, words in zip(("source", "target"), self.vocabularies)
+        }
+
+
+def load_corpus(config):
+    """The corpus that the flags ask for.
+
+    `--train` names two files, `--tfds` a dataset, `--data_dir` a folder with
+    Europarl; without any of them the demo corpus is generated.
+    """
+    languages = {
+        "source_language": config.source_language,
+        "target_language": config.target_language,
+    }
+    given = [
+        flag
+        for flag in ("train", "tfds", "data_dir")
+        if getattr(config, flag) is not None
+    ]
+    if len(given) > 1 and given != ["tfds", "data_dir"]:
+        raise ValueError(
+            "Only one of --train, --tfds and --data_dir can name the corpus. "
+            f"Received: {', '.join('--' + flag for flag in given)}."
+        )
+    if config.train is not None:
+        return text_pairs.load(
+            _pair(config.train, "--train"),
+            _pair(config.validation, "--validation"),
+            _pair(config.test, "--test"),
+            tokenized=config.tokenization == "space",
+            seed=config.seed,
+            **languages,
+        )
+    if config.tfds is not None:
+        return tfds_translation.load(config.tfds, config.data_dir, **languages)
+    if config.data_dir is not None or config.preset == "paper":
+        return europarl.load(
+            config.data_dir or "data/europarl",
+            download=config.download,
+            seed=config.seed,
+            **languages,
+        )
+    return demo.load(source_language=config.source_language)
+
+
+def _pair(files, flag):
+    if files is None:
+        return None
+    if len(files) != 2:
+        raise ValueError(
+            f"{flag} takes two files, source and target: "
+            f"{flag} '[a.en, a.fr]'. Received: {files}."
+        )
+    return tuple(files)
+
+
+def prepare(config, folder):
+    """Counts words, and turns the corpus into ids; both are remembered.
+
+    Args:
+        config: The recipe's config.
+        folder: Where vocabularies and ids are kept.
+
+    Returns:
+        `Data`.
+    """
+    corpus = load_corpus(config)
+    mode = "space" if corpus.tokenized else config.tokenization
+    tokenizers = tuple(
+        Tokenizer(mode=mode, language=language)
+        for language in (corpus.source_language, corpus.target_language)
+    )
+    vocabularies = _vocabularies(config, corpus, tokenizers, folder)
+    dictionary = None
+    if config.dictionary is not None:
+        dictionary = Dictionary.load(config.dictionary)
+
+    def encode(name, **options):
+        return encoding.encode(
+            corpus.splits[name],
+            *vocabularies,
+            source_tokenizer=tokenizers[0],
+            target_tokenizer=tokenizers[1],
+            unmatched=config.unmatched,
+            dictionary=dictionary,
+            cache_dir=folder,
+            name=name,
+            **options,
+        )
+
+    data = Data(
+        corpus=corpus,
+        tokenizers=tokenizers,
+        vocabularies=vocabularies,
+        train=encode("train", max_length=config.max_length),
+        validation=encode("validation", max_length=config.max_length),
+        # Nothing is left out of a test set for its length.
+        test=[pair for pair in corpus.test if pair[0].strip()],
+    )
+    left_out = data.train.num_empty + data.train.num_too_long
+    print(
+        f"{corpus.name}: {len(data.train):,} pairs to train on"
+        f" ({left_out:,} left out: {data.train.num_empty:,} empty,"
+        f" {data.train.num_too_long:,} longer than {config.max_length}),"
+        f" {len(data.validation):,} to validate, {len(data.test):,} to test;"
+        f" {vocabularies[0].size:,} and {vocabularies[1].size:,} words"
+    )
+    return data
+
+
+def _vocabularies(config, corpus, tokenizers, folder):
+    sizes = config.source_vocabulary_size, config.target_vocabulary_size
+    given = config.source_vocabulary, config.target_vocabulary
+    loaded = [path and vocabulary.Vocabulary.load(path) for path in given]
+    if not all(loaded):
+        counts = vocabulary.count_words(corpus.train, tokenizers)
+        loaded = [
+            words or vocabulary.Vocabulary.build(count, size)
+            for words, count, size in zip(loaded, counts, sizes)
+        ]
+    sides = ("source", "target")
+    return tuple(
+        words.save(os.path.join(folder, f"vocabulary.{side}.txt"))
+        for words, side in zip(loaded, sides)
+    )
+
+
+def batches(config, encoded, seed):
+    """The training data as `Trainer` wants it."""
+
+    def train_data(epoch, start_batch, context):
+        replicas = context.num_replicas_in_sync
+        return pipeline.batches(
+            encoded,
+            config.batch_size,
+            shuffle_seed=seed,
+            epoch=epoch,
+            start_batch=start_batch // replicas,
+            pad_multiple=config.pad_multiple,
+            replicas=range(replicas),
+            num_replicas=replicas,
+        )
+
+    return train_data
+
+
+def copy_metrics(batch, distribution):
+    """Share of words the labels copy, and the mean probability to copy."""
+    mask = tf.cast(batch["target_ids"] != 0, tf.float32)
+    total = tf.reduce_sum(mask)
+    labelled = tf.cast(batch["pointers"] != -1, tf.float32)
+    copied = copying.copied_mass(distribution)
+    return {
+        "copied_words": tf.reduce_sum(labelled * mask) / total,
+        "copy_probability": tf.reduce_sum(copied * mask) / total,
+    }
+
+
+def optimizer(config):
+    """The optimizer that the flags ask for."""
+    if config.optimizer == "adam":
+        return training.Adam(config.learning_rate)
+    return keras.optimizers.Adadelta(
+        config.learning_rate, rho=0.95, epsilon=1e-6
+    )
+
+
+def train(config, system, model, data, log_dir, on_eval=None):
+    """Trains a model, or goes on training; returns the `Trainer`'s result.
+
+    The baseline, which cannot point, generates UNK for every OOV word.
+    """
+    dev = pipeline.evaluation_batches(
+        data.validation, config.batch_size, pad_multiple=config.pad_multiple
+    )
+    points = system != "nmt"
+    trainer = training.Trainer(
+        model,
+        losses.observed if points else losses.generated,
+        optimizer(config),
+        batches(config, data.train, config.seed),
+        dev.map(lambda batch: {name: batch[name] for name in _BATCH}),
+        log_dir,
+        metrics=copy_metrics if points else None,
+        on_eval=on_eval,
+        steps=config.updates,
+        accumulate=config.accumulate,
+        normalize=config.normalize,
+        clip_norm=config.clip_norm,
+        eval_every=config.eval_every,
+        patience=config.patience,
+        seed=config.seed,
+        fresh=config.fresh,
+        identity={**data.identity, "system": system},
+    )
+    return trainer.fit()
+
+
+def train_and_score(config, system, model, translator, data, folder):
+    """Trains a system and translates the test set.
+
+    Returns:
+        `(results, translations)`: the system's part of results.json, and a
+        `Translation` for each sentence.
+    """
+    log_dir = os.path.join(folder, system)
+    pictures = Pictures(translator, data.corpus.splits["validation"])
+    trained = train(config, system, model, data, log_dir, pictures)
+    words = data.vocabularies
+    source_matrix, target_matrix = (
+        keras.ops.convert_to_numpy(layer.embeddings)
+        for layer in (model.source_embedding, model.target_embedding)
+    )
+    training.log_embeddings(
+        log_dir,
+        {
+            "source": (source_matrix, words[0].words),
+            "target": (target_matrix, words[1].words),
+        },
+    )
+    watch = Stopwatch()
+    translations = translator.translate_all(pair[0] for pair in data.test)
+    results = {
+        "parameters": model.count_params(),
+        "updates": trained.updates,
+        **score(config, translations, data),
+    }
+    if system == "nmt":
+        replaced = translator.copy(replace_unk=True)
+        answers = replaced.translate_all(pair[0] for pair in data.test)
+        results["unk_replaced"] = score(config, answers, data)
+    return {
+        **results,
+        "perplexity": trained.best_dev_perplexity,
+        "seconds_training": round(trained.seconds, 1),
+        "seconds_translating": watch.seconds,
+        "target_tokens_per_second": round(trained.target_tokens_per_second),
+    }, translations
+
+
+def score(config, translations, data):
+    """The metrics of the test set's translations."""
+    texts = [answer.text for answer in translations]
+    references = [pair[1] for pair in data.test]
+    bleu = evaluation.bleu(texts, references, config.bleu_tokenize)
+    chrf = evaluation.chrf(texts, references)
+    return {
+        "bleu": round(bleu["score"], 2),
+        "bleu_signature": bleu["signature"],
+        "chrf": round(chrf["score"], 2),
+        "unk_rate": round(
+            evaluation.unk_rate([answer.tokens for answer in translations]), 2
+        ),
+        "copy_rate": round(
+            evaluation.copy_rate([a.copied_from for a in translations]), 2
+        ),
+    }
+
+
+class Pictures:
+    """What TensorBoard shows after each dev score: answers and attention.
+
+    Args:
+        translator: Of the model that trains.
+        pairs: Where the sentences come from.
+        count: Number of sentences.
+    """
+
+    def __init__(self, translator, pairs, count=4):
+        self.translator = translator
+        self.pairs = list(itertools.islice(pairs, count))
+
+    def __call__(self, update, writer):
+        texts = [_text(pair[0]) for pair in self.pairs]
+        analysis = self.translator.analyse(tf.constant(texts))
+        analysis = {name: value.numpy() for name, value in analysis.items()}
+        examples = []
+        for i, (source, reference) in enumerate(self.pairs):
+            words = _words(analysis["tokens"][i, 0])
+            source_words = _words(analysis["source_tokens"][i])
+            copied = analysis["copied_from"][i, 0, : len(words)]
+            examples.append(
+                (
+                    _text(source).split(),
+                    words,
+                    [place >= 0 for place in copied],
+                    _text(reference).split(),
+                )
+            )
+            attention = analysis["attention"][i, 0]
+            if figures is None or not words:
+                continue
+            picture = figures.attention_figure(
+                source_words, words, attention, copied
+            )
+            with writer.as_default(update):
+                tf.summary.image(f"attention/{i}", picture)
+        training.log_examples(writer, update, examples)
+
+
+def _text(text):
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+
+
+def _words(row):
+    return [word.decode("utf-8") for word in row if word]
+
+
+def print_examples(data, answers, count=4):
+    """Shows translations of sentences with copied words, marked [so]."""
+    chosen = [
+        i
+        for i in range(len(data.test))
+        if any(
+            place >= 0
+            for translations in answers.values()
+            for place in translations[i].copied_from
+        )
+    ]
+    print("\nExamples from the test set (words [copied] from the source):")
+    width = max(map(len, answers)) + 2
+    for i in chosen[:count] or range(min(count, len(data.test))):
+        print(f"\n{'source':{width}}{_text(data.test[i][0])}")
+        for system, translations in answers.items():
+            print(f"{system:{width}}{mark_copied(translations[i])}")
+        print(f"{'reference':{width}}{_text(data.test[i][1])}")
+
+
+def mark_copied(translation):
+    """The words of a translation, those that were copied in brackets."""
+    return " ".join(
+        f"[{word}]" if place >= 0 else word
+        for word, place in zip(translation.tokens, translation.copied_from)
+    )
+
+
+def print_comparison(results, paper):
+    """A table of the systems, and what the paper reports."""
+    columns = ("bleu", "chrf", "unk_rate", "copy_rate", "perplexity")
+    columns += ("updates", "seconds_training", "target_tokens_per_second")
+    titles = ("BLEU", "chrF", "% UNK", "% copied", "dev ppl", "updates")
+    titles += ("seconds", "tokens/s")
+    print(f"\n{'':28}" + "".join(f"{title:>10}" for title in titles))
+    rows = dict(results)
+    for system, scores in results.items():
+        if "unk_replaced" in scores:
+            rows[f"{system}, UNK replaced"] = scores["unk_replaced"]
+    for system, scores in rows.items():
+        cells = [
+            f"{scores[name]:>10,.6g}" if name in scores else f"{'':>10}"
+            for name in columns
+        ]
+        print(f"{system:28}" + "".join(cells))
+    for system, scores in paper.items():
+        print(f"{system + ', paper':28}{scores['bleu']:>10}")
+    signature = next(iter(results.values()))["bleu_signature"]
+    print(f"BLEU: {signature}. The paper's is of newstest2011, multi-bleu.")
+
+
+def print_unseen_names(translator):
+    """Shows that names never seen come back as typed."""
+    print("\nNames that the model has never seen:")
+    pairs = demo.examples()
+    for answer, pair in zip(
+        translator.translate_all([pair[0] for pair in pairs], progress=False),
+        pairs,
+    ):
+        print(f"\n  {pair[0]}\n  {answer.text}")
+
+
+def print_next_steps(folder, path, system, seconds):
+    """Says what to do with the outcome."""
+    path = os.path.relpath(path)
+    print(
+        f"""
+{system} is in {path}; all figures are in {folder}/results.json.
+({seconds / 60:.1f} minutes)
+
+Ask it:          python -m tfcopy.serving.ask {os.path.dirname(path)}
+Look at it:      tensorboard --logdir {folder}
+Serve it:        docker run -p 8501:8501 \\
+                   -v "$PWD/{os.path.dirname(path)}:/models/europarl_ps" \\
+                   -e MODEL_NAME=europarl_ps tensorflow/serving
+                 curl -d '{{"instances": ["The session is closed."]}}' \\
+                   localhost:8501/v1/models/europarl_ps:predict"""
+    )
+
+
+_BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
+
+
+def write_results(path, results):
+    """Writes results.json, whole or not at all."""
+    partial = f"{path}.part"
+    with open(partial, "w", encoding="utf-8") as file:
+        json.dump(results, file, ensure_ascii=False, indent=2)
+        file.write("\n")
+    os.replace(partial, path)
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self):
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self):
+        return round(time.monotonic() - self._start, 1)
