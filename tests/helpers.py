@@ -179,7 +179,7 @@ def check_layer(
     inputs,
     output_shapes,
     *,
-    float32_outputs=True,
+    mixed_dtypes="float32",
     padded=None,
     dynamic_axes=None,
     without_gradient=(),
@@ -194,7 +194,8 @@ def check_layer(
         layer: An unbuilt layer.
         inputs: Dict of its call arguments, as arrays.
         output_shapes: Shape of its output, or the list of their shapes.
-        float32_outputs: Whether all outputs are float32 in mixed precision.
+        mixed_dtypes: Dtype of its output in mixed precision, or the list of
+            their dtypes; of integers it is not asked.
         padded: Dict from the name of a mask to the names of the inputs whose
             axis 1 it masks.
         dynamic_axes: Dict of the axes that may have any size, where that is
@@ -214,7 +215,7 @@ def check_layer(
     _check_copy(layer, inputs, outputs)
     _check_dynamic(layer, inputs, dynamic_axes)
     _check_functional_model(layer, inputs, outputs, dynamic_axes)
-    _check_mixed_precision(layer, inputs, outputs, float32_outputs)
+    _check_mixed_precision(layer, inputs, outputs, mixed_dtypes)
     _check_gradients(layer, inputs, without_gradient)
     for mask, names in (padded or {}).items():
         _check_padding(layer, inputs, outputs, mask, names)
@@ -302,20 +303,22 @@ def _check_functional_model(layer, inputs, outputs, dynamic_axes):
     assert_close(evaluate(loaded, inputs), outputs)
 
 
-def _check_mixed_precision(layer, inputs, outputs, float32_outputs):
+def _check_mixed_precision(layer, inputs, outputs, dtypes):
     mixed = with_dtype(layer, "mixed_bfloat16")
-    mixed(**_symbolic(inputs, dict.fromkeys(inputs, ())))
+    specs = mixed(**_symbolic(inputs, dict.fromkeys(inputs, ())))
     _copy_weights(layer, mixed)
     assert all(w.dtype == "float32" for w in mixed.weights)
-    mixed_outputs = _outputs(mixed, inputs)
-    for x, y in zip(
-        keras.tree.flatten(mixed_outputs),
-        keras.tree.flatten(outputs),
-        strict=True,
+    specs, mixed_outputs, outputs = (
+        keras.tree.flatten(x) for x in (specs, _outputs(mixed, inputs), outputs)
+    )
+    if isinstance(dtypes, str):
+        dtypes = [dtypes] * len(outputs)
+    for spec, dtype, x, y in zip(
+        specs, dtypes, mixed_outputs, outputs, strict=True
     ):
-        dtype = keras.backend.standardize_dtype(x.dtype)
-        if "float" in keras.backend.standardize_dtype(y.dtype):
-            assert dtype == ("float32" if float32_outputs else "bfloat16")
+        found = keras.backend.standardize_dtype(x.dtype)
+        assert spec.dtype == found
+        assert found == dtype or "float" not in found
         assert_close(x, y, BFLOAT16_TOLERANCE, BFLOAT16_TOLERANCE)
 
 

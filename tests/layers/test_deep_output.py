@@ -21,7 +21,7 @@ def test_layer_contract(inputs):
         DeepOutput(7, dropout=0.5, seed=3),
         inputs,
         output_shapes=(2, 4, 7),
-        float32_outputs=False,
+        mixed_dtypes="bfloat16",
     )
 
 

@@ -54,6 +54,7 @@ def run(scan, tensors):
         pair = memory["pair"](hidden + inputs["x"])
         first, second = ops.split(pair, 2, axis=-1)
         gate = ops.sigmoid(first)
+        numbers = numbers + memory["shift"]
         scale = 1.0 + 0.1 * ops.cast(ops.expand_dims(numbers, -1), "float32")
         new = gate * ops.tanh(second) * scale + memory["bare"](gate * hidden)
         row = memory["row"](ops.expand_dims(new + memory["keys"], 1))
@@ -72,6 +73,7 @@ def run(scan, tensors):
 
     memory = {
         "keys": tensors["keys"],
+        "shift": ops.arange(size, dtype="int32"),
         "pair": Product(tensors["kernel"], tensors["bias"]),
         "bare": Product(tensors["bare_kernel"]),
         "group": Product(tensors["group_kernel"], tensors["group_bias"]),
@@ -281,3 +283,20 @@ def test_a_graph_is_traced_once():
             first = len(traces)
     assert graph.experimental_get_tracing_count() == 1
     assert len(traces) == first
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="others do not replay"
+)
+@pytest.mark.parametrize(
+    "calls, message", [(0, r"\['product'\]"), (2, "only once")]
+)
+def test_each_product_is_called_once_a_step(calls, message):
+    def step(x, state, memory):
+        for _ in range(calls):
+            state = memory["product"](state)
+        return state, state
+
+    product = Product(ops.ones((D, D)))
+    with pytest.raises(ValueError, match=message):
+        scan(step, normal(T, B, D), ops.ones((B, D)), {"product": product})

@@ -26,7 +26,7 @@ def test_layer_contract():
         NoisyTanh(alpha=1.1, scale=0.3, seed=5),
         {"x": x},
         output_shapes=(2, 3, 5),
-        float32_outputs=False,
+        mixed_dtypes="bfloat16",
     )
 
 

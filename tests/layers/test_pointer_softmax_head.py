@@ -39,6 +39,7 @@ def test_layer_contract():
         PointerSoftmaxHead(V, switch_units=8, temperature=2.0, seed=3),
         make_inputs(scale=4.0),
         output_shapes=SHAPES,
+        mixed_dtypes=["bfloat16", "float32", "float32"],
         dynamic_axes={"attention": (0, 1, 2)},
     )
 
@@ -51,6 +52,7 @@ def test_layer_contract_with_a_separate_pointer():
         make_inputs(),
         output_shapes=SHAPES,
         padded={"source_mask": ["annotations"]},
+        mixed_dtypes=["bfloat16", "float32", "float32"],
         dynamic_axes={"attention": (0, 1, 2)},
     )
 
@@ -156,12 +158,28 @@ def test_logs_stay_in_float32_in_mixed_precision():
         V, switch_bias=7.0, kernel_initializer="zeros", dtype="mixed_bfloat16"
     )
     distribution = head(**make_inputs())
-    for x in distribution:
+    for x in (distribution.generate_offset, distribution.copy_log_probs):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
     offset = -np.log1p(np.exp(-7.0)) - np.log(V)
     helpers.assert_close(
         distribution.generate_offset, np.full((B, T), offset), 0, 1e-6
     )
+
+
+@pytest.mark.parametrize("bias", [200.0, -200.0])
+def test_the_log_of_a_sure_switch_is_finite(bias):
+    """The sigmoid itself would be 0 or 1 in float32."""
+    distribution = zero_switch(bias)
+    uniform = zero_switch(0.0)
+    logs = (
+        (distribution.generate_offset, uniform.generate_offset, min(bias, 0)),
+        (distribution.copy_log_probs, uniform.copy_log_probs, min(-bias, 0)),
+    )
+    for actual, even, change in logs:
+        even = helpers.to_numpy(even)
+        possible = even > MASKED / 2
+        expected = even[possible] + np.log(2) + change
+        helpers.assert_close(helpers.to_numpy(actual)[possible], expected)
 
 
 def test_noise_in_training_only():

@@ -32,6 +32,7 @@ def test_layer_contract(inputs):
         SoftmaxHead(V),
         inputs,
         output_shapes=[(2, 3, V), (2, 3), (2, 3, 7)],
+        mixed_dtypes=["bfloat16", "float32", "float32"],
         dynamic_axes={"attention": (0, 1, 2)},
     )
 

@@ -18,6 +18,7 @@ BATCH = {
     "pointers": np.array([[1, -1, -1, -1], [1, -1, -1, -1]], "int32"),
 }
 BATCH["source_copy_ids"] = BATCH["source_copy_ids"].astype("int32")
+LOSSES = ("generated", "observed", "marginal")
 INPUTS = {name: BATCH[name] for name in ("source_ids", "target_ids")}
 
 
@@ -147,7 +148,7 @@ def test_drops_in_training_only():
     assert helpers.to_numpy(difference).max() > 1e-3
 
 
-@pytest.mark.parametrize("loss", ["generated", "observed", "marginal"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_every_weight_has_a_gradient(loss):
     model = make_model()
 
@@ -179,8 +180,10 @@ def test_mixed_precision_keeps_logs_and_weights_in_float32():
     assert model.head.compute_dtype == "bfloat16"
     distribution = run(model)
     for x, y in zip(distribution, expected):
-        assert keras.backend.standardize_dtype(x.dtype) == "float32"
         helpers.assert_close(x, y, rtol=0.1, atol=0.1)
+    costs = [getattr(losses, name)(BATCH, distribution) for name in LOSSES]
+    for x in (*distribution[1:], distribution.generate_offset, *costs):
+        assert keras.backend.standardize_dtype(x.dtype) == "float32"
 
 
 def test_one_graph_for_all_sizes(model):

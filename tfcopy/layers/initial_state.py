@@ -44,8 +44,8 @@ class MeanInitialState(keras.layers.Layer):
         count = ops.maximum(ops.sum(keep, axis=1), 1.0)
         return ops.cast(self.dense(total / count), "float32")
 
-    def compute_output_shape(self, annotations_shape, mask_shape=None):
-        return (annotations_shape[0], self.units)
+    def compute_output_spec(self, annotations, mask):
+        return keras.KerasTensor((annotations.shape[0], self.units), "float32")
 
     def compute_mask(self, annotations, previous_mask):
         """A state has no steps to mask."""

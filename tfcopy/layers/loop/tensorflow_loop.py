@@ -67,6 +67,8 @@ class _Record(Product):
         self.result = None
 
     def __call__(self, x):
+        if self.result is not None:
+            raise ValueError("A step must call each product only once.")
         self.result = super().__call__(x)
         return self.result
 
@@ -99,6 +101,11 @@ class _Scan:
         }
         outputs, state = self.step(inputs_t, state, {**tensors, **recorded})
         results = {name: p.result for name, p in recorded.items()}
+        unused = [name for name, result in results.items() if result is None]
+        if unused:
+            raise ValueError(
+                f"A step must call each product once. Never called: {unused}."
+            )
         return outputs, state, results
 
     def _trace(self):
