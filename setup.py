@@ -1,0 +1,48 @@
+"""Installation; pyproject.toml holds the settings of ruff and pytest only."""
+
+import pathlib
+
+from setuptools import find_packages, setup
+
+FIGURES = ["matplotlib>=3.9"]
+
+setup(
+    name="tfcopy",
+    version="0.1.0",
+    description="Sequence models that copy, point, plan and read definitions",
+    long_description=pathlib.Path(__file__)
+    .with_name("README.md")
+    .read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    python_requires=">=3.11",
+    packages=find_packages(include=["tfcopy", "tfcopy.*"]),
+    install_requires=[
+        "tensorflow>=2.21,<2.22",
+        "keras>=3.15,<4",
+        # 2.21.0 fails at import.
+        "tensorflow-text>=2.21.1,<2.22",
+        "tensorflow-datasets>=4.9.10,<5",
+        # TensorFlow Datasets imports it without asking for it.
+        "importlib_resources>=6",
+        # Brings keras-hub, under which name it is imported.
+        "keras-nlp>=0.32,<0.33",
+        # TensorFlow 2.21 no longer brings it.
+        "tensorboard>=2.21,<3",
+        "sacrebleu>=2.6,<3",
+        "jsonargparse[signatures]>=4.40,<5",
+        "tqdm>=4.66",
+        "numpy",
+    ],
+    extras_require={
+        "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
+        "figures": FIGURES,
+        "dev": [
+            *FIGURES,
+            "hypothesis>=6.100",
+            "jax>=0.7",
+            "pytest>=8",
+            "ruff>=0.8",
+            "sacremoses>=0.1.1",
+        ],
+    },
+)
