@@ -104,6 +104,10 @@ LAYERS = {
         lambda: TeacherForcing(V),
         {"target_ids": TARGET_IDS},
     ),
+    "transformer_annotations": (
+        lambda: layers.TransformerAnnotations(6, 1, 2),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
 }
 MODELS = ("generated", "observed", "marginal")
 

@@ -3,7 +3,11 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
+from tfcopy.layers import (
+    PointerSoftmaxHead,
+    SoftmaxHead,
+    TransformerAnnotations,
+)
 from tfcopy.models import gru_translator
 
 TINY = {"embedding_dim": 4, "units": 5}
@@ -85,6 +89,25 @@ def test_sizes_can_be_chosen_apart():
     assert model.vocabulary_size == 9
 
 
+def test_a_transformer_reads_in_place_of_the_gru():
+    model = gru_translator(
+        8,
+        9,
+        encoder="transformer",
+        encoder_units=3,
+        encoder_layers=1,
+        encoder_heads=2,
+        dropout=0.2,
+        **TINY,
+    )
+    assert isinstance(model.encoder, TransformerAnnotations)
+    assert model.encoder.units == 2 * 3
+    assert model.encoder.num_layers == 1
+    assert model.encoder.num_heads == 2
+    assert model.encoder.dropout == 0.2
+    assert model.cell.attention.units == 2 * 3
+
+
 def test_head_by_name_or_as_a_layer():
     assert type(gru_translator(8, 9, head="softmax", **TINY).head) is (
         SoftmaxHead
@@ -120,7 +143,7 @@ def test_a_seed_repeats_the_dropout_and_the_noise():
     assert model.head.seed == 11
 
 
-@pytest.mark.parametrize("option", ["head", "initializers"])
+@pytest.mark.parametrize("option", ["head", "encoder", "initializers"])
 def test_names_are_checked(option):
     with pytest.raises(ValueError, match=f"`{option}` must be.*'other'"):
         gru_translator(8, 9, **{option: "other"}, **TINY)

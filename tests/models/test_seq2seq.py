@@ -34,8 +34,10 @@ def run(model, inputs=INPUTS):
     return CopyDistribution(*helpers.evaluate(model, inputs))
 
 
-@pytest.fixture(params=["softmax", "pointer_softmax"])
+@pytest.fixture(params=["softmax", "pointer_softmax", "transformer"])
 def model(request):
+    if request.param == "transformer":
+        return make_model(encoder="transformer", encoder_heads=2)
     return make_model(request.param)
 
 

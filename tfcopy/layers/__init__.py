@@ -9,6 +9,7 @@ from tfcopy.layers.deep_output import DeepOutput
 from tfcopy.layers.noisy_tanh import NoisyTanh
 from tfcopy.layers.pointer_softmax_head import PointerSoftmaxHead
 from tfcopy.layers.softmax_head import SoftmaxHead
+from tfcopy.layers.transformer_annotations import TransformerAnnotations
 
 __all__ = [
     "BahdanauAttention",
@@ -20,4 +21,5 @@ __all__ = [
     "NoisyTanh",
     "PointerSoftmaxHead",
     "SoftmaxHead",
+    "TransformerAnnotations",
 ]

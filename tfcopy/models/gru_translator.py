@@ -9,12 +9,14 @@ from tfcopy.layers import (
     DeepOutput,
     PointerSoftmaxHead,
     SoftmaxHead,
+    TransformerAnnotations,
 )
 from tfcopy.layers.initial_state import MeanInitialState
 from tfcopy.layers.initializers import SquareOrthogonal
 from tfcopy.models.seq2seq import Seq2Seq
 
 HEADS = {"softmax": SoftmaxHead, "pointer_softmax": PointerSoftmaxHead}
+ENCODERS = ("gru", "transformer")
 
 
 def gru_translator(
@@ -22,6 +24,9 @@ def gru_translator(
     target_vocabulary_size,
     *,
     head="pointer_softmax",
+    encoder="gru",
+    encoder_layers=2,
+    encoder_heads=4,
     embedding_dim=512,
     units=1024,
     encoder_units=None,
@@ -32,21 +37,27 @@ def gru_translator(
     seed=None,
     **head_options,
 ):
-    """Bidirectional GRU encoder, conditional GRU decoder, deep output.
+    """An encoder, conditional GRU decoder, deep output.
 
     Args:
         source_vocabulary_size: Positive integer.
         target_vocabulary_size: Positive integer, V.
         head: `"softmax"`, `"pointer_softmax"`, or a head layer.
+        encoder: `"gru"` (bidirectional, the paper's) or `"transformer"`,
+            which gives annotations of the same size.
+        encoder_layers: Blocks of the Transformer.
+        encoder_heads: Attention heads of each block.
         embedding_dim: Size of the embeddings of both sides.
         units: Size of the decoder's state.
         encoder_units: Size of one direction's state; `units` if `None`.
         attention_units: Hidden size of the attention; twice `encoder_units`
             if `None`.
         output_units: Width of the deep output; `embedding_dim` if `None`.
-        dropout: Of the embeddings and of the deep output.
+        dropout: Of the embeddings and of the deep output, and in the blocks
+            of the Transformer.
         initializers: `"keras"` (Glorot, orthogonal), or `"dl4mt"` (the base
-            system's: orthogonal if square, else normal of deviation 0.01).
+            system's: orthogonal if square, else normal of deviation 0.01; a
+            Transformer keeps Glorot's).
         seed: Optional integer, of dropout and noise.
         head_options: Passed to the head where it is a name.
 
@@ -88,6 +99,23 @@ def gru_translator(
             name="head",
             **head_options,
         )
+    if encoder not in ENCODERS:
+        raise ValueError(
+            f"`encoder` must be one of {ENCODERS}. "
+            f"Received: encoder={encoder!r}."
+        )
+    if encoder == "gru":
+        encoder = BidirectionalGRU(
+            encoder_units, kernel, recurrent, name="encoder"
+        )
+    else:
+        encoder = TransformerAnnotations(
+            2 * encoder_units,
+            encoder_layers,
+            encoder_heads,
+            dropout=dropout,
+            name="encoder",
+        )
     attention = BahdanauAttention(
         attention_units or 2 * encoder_units,
         use_bias=True,
@@ -101,9 +129,7 @@ def gru_translator(
             embeddings_initializer=embedding,
             name="source_embedding",
         ),
-        encoder=BidirectionalGRU(
-            encoder_units, kernel, recurrent, name="encoder"
-        ),
+        encoder=encoder,
         initial_state=MeanInitialState(units, kernel, name="initial_state"),
         target_embedding=keras.layers.Embedding(
             target_vocabulary_size,

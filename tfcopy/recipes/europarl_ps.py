@@ -49,7 +49,11 @@ class Config:
         systems: Which of nmt and pointer_softmax to train.
         embedding_dim: Size of the word embeddings.
         units: Size of the decoder's state.
-        encoder_units: Size of the encoder's state, each direction.
+        encoder: gru (the paper's), or transformer.
+        encoder_units: Size of the encoder's state, each direction; half the
+            size of a Transformer.
+        encoder_layers: Blocks of a Transformer encoder.
+        encoder_heads: Attention heads of each of them.
         attention_units: Hidden size of the attention.
         output_units: Width of the layer below the output softmax.
         dropout: Share dropped of embeddings and of that layer, in training.
@@ -103,7 +107,10 @@ class Config:
     )
     embedding_dim: int = 128
     units: int = 256
+    encoder: str = "gru"
     encoder_units: int | None = 128
+    encoder_layers: int = 2
+    encoder_heads: int = 4
     attention_units: int | None = None
     output_units: int | None = None
     dropout: float = 0.1
@@ -233,6 +240,9 @@ def build_model(config, vocabularies, head):
         vocabularies[1].size,
         head=head,
         embedding_dim=config.embedding_dim,
+        encoder=config.encoder,
+        encoder_layers=config.encoder_layers,
+        encoder_heads=config.encoder_heads,
         units=config.units,
         encoder_units=config.encoder_units,
         attention_units=config.attention_units,

@@ -1,0 +1,139 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests import helpers
+from tfcopy.layers import TransformerAnnotations
+
+MASK = np.array([[True] * 4, [True, True, False, False]])
+
+
+@pytest.fixture
+def inputs():
+    inputs = np.random.default_rng(0).normal(size=(2, 4, 3))
+    return {"inputs": inputs.astype("float32"), "mask": MASK}
+
+
+@pytest.fixture
+def layer(inputs):
+    layer = TransformerAnnotations(6, num_layers=2, num_heads=3)
+    layer.build(inputs["inputs"].shape)
+    rng = np.random.default_rng(1)
+    for weight in layer.weights:
+        weight.assign(rng.normal(size=weight.shape))
+    return layer
+
+
+def test_layer_contract(inputs):
+    helpers.check_layer(
+        TransformerAnnotations(6, num_layers=2, num_heads=3),
+        inputs,
+        output_shapes=[(2, 4, 6), (2, 6)],
+        padded={"mask": ["inputs"]},
+        # The softmax takes no notice of what all keys have in common.
+        without_gradient=("bias",),
+    )
+
+
+def numpy_norm(x, weights):
+    gamma, beta = weights
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + 1e-5) * gamma + beta
+
+
+def numpy_block(x, mask, weights):
+    """One sentence, `(S, C)`; attention first."""
+    (query, query_bias, key, key_bias, value, value_bias) = weights[:6]
+    (output, output_bias) = weights[6:8]
+    y = numpy_norm(x, weights[8:10])
+    attended = output_bias
+    for head in range(query.shape[1]):
+        q = y @ query[:, head] + query_bias[head]
+        k = y @ key[:, head] + key_bias[head]
+        v = y @ value[:, head] + value_bias[head]
+        scores = np.exp(q @ k.T / np.sqrt(q.shape[-1])) * mask
+        scores = scores / scores.sum(-1, keepdims=True)
+        attended = attended + scores @ v @ output[head]
+    x = x + attended
+    y = numpy_norm(x, weights[10:12])
+    hidden, hidden_bias, output, output_bias = weights[12:]
+    hidden = np.maximum(y @ hidden + hidden_bias, 0)
+    return x + hidden @ output + output_bias
+
+
+def numpy_positions(length, units):
+    rows = np.zeros((length, units))
+    for position in range(length):
+        for i in range(units):
+            angle = position / 10000 ** (i // 2 * 2 / units)
+            rows[position, i] = np.cos(angle) if i % 2 else np.sin(angle)
+    return rows
+
+
+def test_follows_the_equations(layer, inputs):
+    weights = [w.astype("float64") for w in layer.get_weights()]
+    kernel, *blocks = weights[:-2]
+    for row in range(2):
+        mask = MASK[row]
+        x = inputs["inputs"][row] @ kernel * np.sqrt(6)
+        x = x + numpy_positions(4, 6)
+        for start in (0, 16):
+            x = numpy_block(x, mask, blocks[start : start + 16])
+        x = numpy_norm(x, weights[-2:]) * mask[:, None]
+        annotations, final = layer(**inputs)
+        helpers.assert_close(annotations[row], x, 1e-4, 1e-4)
+        helpers.assert_close(final[row], x[mask].mean(0), 1e-4, 1e-4)
+
+
+def test_more_padding_changes_nothing(layer, inputs):
+    annotations, final = layer(**inputs)
+    longer = {
+        "inputs": np.pad(inputs["inputs"], ((0, 0), (0, 3), (0, 0))),
+        "mask": np.pad(MASK, ((0, 0), (0, 3))),
+    }
+    longer_annotations, longer_final = layer(**longer)
+    helpers.assert_close(longer_annotations[:, :4], annotations)
+    helpers.assert_close(longer_final, final)
+    assert not helpers.to_numpy(longer_annotations)[:, 4:].any()
+
+
+def test_nothing_but_padding(layer, inputs):
+    outputs = layer(inputs["inputs"], np.zeros_like(MASK))
+    for x in helpers.to_numpy(outputs):
+        assert not x.any()
+
+
+def test_positions_of_long_sentences_differ_in_mixed_precision(layer):
+    mixed = helpers.with_dtype(layer, "mixed_bfloat16")
+    mixed(np.zeros((1, 1, 3), "f"), np.ones((1, 1), bool))
+    mixed.set_weights(layer.get_weights())
+    zeros, mask = np.zeros((1, 600, 3), "float32"), np.ones((1, 600), bool)
+    rows = helpers.to_numpy(mixed(zeros, mask)[0])[0, -300:]
+    assert len(np.unique(rows, axis=0)) > 290
+
+
+def test_dropout_only_in_training(layer, inputs):
+    config = {**layer.get_config(), "dropout": 0.5}
+    other = TransformerAnnotations.from_config(config)
+    other.build(inputs["inputs"].shape)
+    weights = iter(layer.get_weights())
+    for weight in other.trainable_weights:
+        weight.assign(next(weights))
+    helpers.assert_close(other(**inputs), layer(**inputs))
+    dropped, _ = other(**inputs, training=True)
+    assert np.abs(helpers.to_numpy(dropped - layer(**inputs)[0])).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    "options", [{"num_heads": 4}, {"num_heads": 0}, {"num_layers": 0}]
+)
+def test_sizes_are_checked(options):
+    with pytest.raises(ValueError, match="Received: units=6"):
+        TransformerAnnotations(6, **options)
+
+
+def test_layers_are_imported_without_keras_hub():
+    code = "import sys, tfcopy.models; assert 'keras_hub' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,127 @@
+"""A Transformer encoder, of KerasHub's blocks.
+
+Shapes: B batch, S source steps, E input size, C units.
+"""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class TransformerAnnotations(keras.layers.Layer):
+    """Reads a sentence by self-attention, in place of `BidirectionalGRU`.
+
+    The inputs are projected to `units` and get sinusoidal positions, which
+    have no largest length. Each block normalises before it attends, and the
+    sum of all blocks is normalised once more, so that training needs no
+    warm-up.
+
+    Masking: no word attends to padding; annotations of padding are zero.
+
+    Args:
+        units: Positive integer, the size of an annotation.
+        num_layers: Positive integer, the number of blocks.
+        num_heads: Positive integer that divides `units`.
+        feedforward_units: Hidden size of a block's feed-forward network;
+            `4 * units` if `None`.
+        dropout: Of the attention and of what each block adds.
+
+    Call arguments:
+        inputs: Embedded words, `(B, S, E)`.
+        mask: Boolean, `(B, S)`.
+
+    Returns:
+        `(annotations, final)`: `(B, S, units)`, float32, and their mean over
+        the words of a sentence, `(B, units)`.
+
+    Reference:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762);
+        [Xiong et al., 2020](https://arxiv.org/abs/2002.04745) on the place of
+        the normalisation.
+    """
+
+    def __init__(
+        self,
+        units,
+        num_layers=2,
+        num_heads=4,
+        feedforward_units=None,
+        dropout=0.0,
+        **kwargs,
+    ):
+        # Here: it takes a second, and imports TensorFlow on every backend.
+        import keras_hub
+
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+        if num_layers < 1 or num_heads < 1 or units % num_heads:
+            raise ValueError(
+                "`num_layers` and `num_heads` must be positive, and `units` a "
+                f"multiple of `num_heads`. Received: units={units}, "
+                f"num_layers={num_layers}, num_heads={num_heads}."
+            )
+        self.units = units
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.feedforward_units = feedforward_units
+        self.dropout = dropout
+        self.projection = keras.layers.Dense(
+            units, use_bias=False, dtype=self.dtype_policy, name="projection"
+        )
+        # In bfloat16 the positions after 256 would fall together.
+        self.positions = keras_hub.layers.SinePositionEncoding(
+            dtype="float32", name="positions"
+        )
+        self.blocks = [
+            keras_hub.layers.TransformerEncoder(
+                feedforward_units or 4 * units,
+                num_heads,
+                dropout=dropout,
+                normalize_first=True,
+                dtype=self.dtype_policy,
+                name=f"block_{i}",
+            )
+            for i in range(num_layers)
+        ]
+        self.norm = keras.layers.LayerNormalization(
+            epsilon=1e-5, dtype=self.dtype_policy, name="norm"
+        )
+
+    def build(self, inputs_shape, mask_shape=None):
+        self.projection.build(inputs_shape)
+        shape = (*inputs_shape[:-1], self.units)
+        for layer in (*self.blocks, self.norm):
+            layer.build(shape)
+
+    def call(self, inputs, mask, training=None):
+        x = self.projection(ops.cast(inputs, self.compute_dtype))
+        x = ops.cast(x, "float32") * self.units**0.5
+        x = ops.cast(x + self.positions(x), self.compute_dtype)
+        for block in self.blocks:
+            x = block(x, padding_mask=mask, training=training)
+        annotations = ops.cast(self.norm(x), "float32")
+        keep = ops.cast(ops.expand_dims(mask, -1), "float32")
+        annotations = annotations * keep
+        count = ops.maximum(ops.sum(keep, axis=1), 1.0)
+        return annotations, ops.sum(annotations, axis=1) / count
+
+    def compute_output_spec(self, inputs, mask, training=None):
+        batch, length = inputs.shape[:2]
+        return (
+            keras.KerasTensor((batch, length, self.units), "float32"),
+            keras.KerasTensor((batch, self.units), "float32"),
+        )
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "num_layers": self.num_layers,
+            "num_heads": self.num_heads,
+            "feedforward_units": self.feedforward_units,
+            "dropout": self.dropout,
+        }
