@@ -1,5 +1,8 @@
 """What the tests of all layers share, on every Keras backend."""
 
+import tempfile
+from pathlib import Path
+
 import keras
 import numpy as np
 from keras import ops
@@ -291,9 +294,6 @@ def _check_dynamic(layer, inputs, dynamic_axes):
 
 
 def _check_functional_model(layer, inputs, outputs, dynamic_axes):
-    import tempfile
-    from pathlib import Path
-
     symbolic = _symbolic(inputs, dynamic_axes)
     model = keras.Model(symbolic, layer(**symbolic))
     with tempfile.TemporaryDirectory() as folder:
