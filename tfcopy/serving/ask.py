@@ -4,8 +4,10 @@ Needs TensorFlow alone, none of the Python code that trained the model.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
+import logging
 import os
 import queue
 import sys
@@ -53,6 +55,26 @@ def main(arguments=None):
         # Whoever reads has seen enough; keep Python from flushing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Hides what the libraries write to standard error as they start.
+
+    Set TF_CPP_MIN_LOG_LEVEL=0 to see it.
+    """
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 class _Error(Exception):
@@ -129,13 +151,19 @@ def _is_saved_model(folder):
 
 def _load(folder, options):
     """Returns the function of a list of lines (bytes) to answers (bytes)."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    import tensorflow as tf  # Late: --help and errors need not wait for it.
-
     try:
-        model = tf.saved_model.load(folder)
-    except (OSError, tf.errors.OpError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+        with _quiet():
+            # Late: --help and errors need not wait for it.
+            import tensorflow as tf
+
+            logging.getLogger("absl").setLevel(logging.ERROR)
+            model = tf.saved_model.load(folder)
+            # The first question would be slow, and have its own messages.
+            for ask in model.signatures.values():
+                if "text" in ask.structured_input_signature[1]:
+                    ask(text=tf.constant(["a"]))
+    except Exception as error:  # whatever a damaged file leads to
+        reason = str(error).strip().split("\n")[0]
         raise _Error(f"{folder}: cannot be loaded ({reason}).") from None
     signatures = model.signatures
     for name in ("serving_default", "analyse"):
@@ -154,10 +182,9 @@ def _load(folder, options):
         ask, form = signatures["serving_default"], _to_text
     number = itertools.count()
 
-    def answer(lines):
-        # The model goes with the signatures if nothing holds it.
-        outputs = ask(text=tf.constant(lines, tf.string)), model
-        outputs = {name: x.numpy() for name, x in outputs[0].items()}
+    def answer(lines, model=model):  # variables live as long as the model
+        outputs = ask(text=tf.constant(lines, tf.string))
+        outputs = {name: x.numpy() for name, x in outputs.items()}
         for i in range(len(lines)):
             row = {name: x[i] for name, x in outputs.items()}
             yield form(row, next(number), options.n_best)

@@ -84,16 +84,6 @@ def export(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-class _Served(tf.Module):
-    """The two functions that are served, and what they need."""
-
-    def __init__(self, translator):
-        super().__init__(name="tfcopy")
-        self.resources = translator.resources
-        self.translate = translator.translate
-        self.analyse = translator.analyse
-
-
 def _write(translator, folder, target, recipe, warmup_texts, details):
     translator = translator.copy(
         **{
@@ -109,7 +99,9 @@ def _write(translator, folder, target, recipe, warmup_texts, details):
     }
     for function in signatures.values():
         _check_operations(function)
-    tf.saved_model.save(_Served(translator), target, signatures)
+    served = tf.Module(name="tfcopy")
+    served.resources = translator.resources
+    tf.saved_model.save(served, target, signatures)
     extra = os.path.join(target, "assets.extra")
     os.makedirs(extra)
     with open(os.path.join(extra, CONFIG_NAME), "w") as file:

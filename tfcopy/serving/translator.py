@@ -381,8 +381,10 @@ class Translator(tf.Module):
         ids = ids[:, :, :longest]
         is_word = is_word[:, :, :longest]
         size = self.target_vocabulary.size
+        # Which of the word's positions, if search does not say: the first.
+        copied_from = result.copied_from[:, :, :longest]
         copied_from = tf.where(
-            ids >= size, ids - size, result.copied_from[:, :, :longest]
+            (ids >= size) & (copied_from < 0), ids - size, copied_from
         )
         if self.replace_unk:
             attention = tf.where(

@@ -1,0 +1,120 @@
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+
+from tests.serving.translators import copier, random_translator
+from tfcopy.serving import ask
+from tfcopy.serving.export import export
+
+LINES = "the session of Łukasz .\n\n北京 😀\r\n \t\nO'Brien-Şahin".encode()
+ANSWERS = ["the session of Łukasz .", "", "北京 😀", "", "O'Brien-Şahin"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("savedmodels") / "copier"
+    export(random_translator(), folder, version=2)
+    export(copier(), folder, version=10)
+    return str(folder)
+
+
+@pytest.fixture
+def asked(monkeypatch, capfdbinary):
+    """Returns the function of arguments and input to status, output, error."""
+
+    def asked(*arguments, lines=LINES):
+        stdin = io.TextIOWrapper(io.BytesIO(lines))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status = ask.main(list(arguments))
+        sys.stdout.flush()
+        output, error = capfdbinary.readouterr()
+        return status, output.decode().splitlines(), error.decode()
+
+    return asked
+
+
+@pytest.mark.parametrize("batch_size", ["1", "2", "32"])
+def test_a_line_in_is_a_line_out(asked, folder, batch_size):
+    status, output, error = asked(folder, "--batch_size", batch_size)
+    assert (status, output, error) == (0, ANSWERS, "")
+    assert asked(folder, lines=b"")[:2] == (0, [])
+
+
+def test_n_best_lines_carry_number_and_score(asked, folder):
+    status, output, _ = asked(folder, "--version=2", "--n_best=2")
+    assert status == 0
+    rows = [line.split(" ||| ") for line in output]
+    assert [row[0] for row in rows] == list("00122344")
+    scores = [float(row[2]) for row in rows]
+    assert scores[0] >= scores[1] and scores[2] == 0
+    # More than the model has beams.
+    _, output, _ = asked(folder, "--version=2", "--n_best=9")
+    assert [line[0] for line in output].count("0") == 3
+
+
+def test_json_tells_what_was_copied(asked, folder):
+    _, output, _ = asked(folder, "--json")
+    answers = [json.loads(line) for line in output]
+    assert [answer["text"] for answer in answers] == ANSWERS
+    assert answers[2] == {
+        "text": "北京 😀",
+        "score": pytest.approx(0, abs=1e-5),
+        "tokens": ["北京", "😀"],
+        "copied_from": [0, 1],
+        "source_tokens": ["北京", "😀", "</s>"],
+    }
+    _, output, _ = asked(folder, "--json", "--version=2", "--n_best=3")
+    assert len(json.loads(output[0])["n_best"]) == 3
+
+
+def test_any_bytes_get_an_answer(asked, folder):
+    lines = b"\xff\xfe\n\x00\x01\n" + "\u2028\u0085x\u0085y".encode() + b"\n"
+    status, output, _ = asked(folder, lines=lines)
+    assert (status, output) == (0, ["\ufffd\ufffd", "", "x y"])
+
+
+def test_a_process_answers_each_line_at_once(folder):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tfcopy.serving.ask", folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        for line in ("the session of Łukasz .\n", "\n", "北京\n"):
+            process.stdin.write(line.encode())
+            process.stdin.flush()
+            assert process.stdout.readline().decode() == line
+        process.stdin.close()
+        assert process.wait() == 0
+        assert process.stderr.read() == b""
+
+
+def test_errors_say_what_is_wrong(asked, folder, tmp_path):
+    def error(*arguments):
+        status, output, error = asked(*arguments)
+        assert (status, output) == (2, [])
+        assert error.startswith("ask: ") and error.count("\n") == 1
+        return error
+
+    assert "no such folder" in error(str(tmp_path / "none"))
+    assert "no exported model in it" in error(str(tmp_path))
+    assert "There is: 2, 10." in error(folder, "--version=3")
+    assert "leave --version out" in error(folder + "/2", "--version=2")
+    os.makedirs(tmp_path / "damaged" / "1")
+    (tmp_path / "damaged" / "1" / "saved_model.pb").write_bytes(b"oops")
+    assert "cannot be loaded" in error(str(tmp_path / "damaged"))
+    tf.saved_model.save(tf.Module(), str(tmp_path / "other" / "1"))
+    assert "not a model exported by tfcopy" in error(str(tmp_path / "other"))
+
+
+def test_help_needs_no_tensorflow(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(SystemExit):
+        ask.main(["--help"])
+    assert "savedmodels/europarl_ps" in capsys.readouterr().out

@@ -1,0 +1,220 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tests.serving.translators import (
+    NAMES,
+    SOURCE,
+    TARGET,
+    Copier,
+    copier,
+    random_translator,
+    sentences,
+)
+from tfcopy.data import Dictionary
+from tfcopy.serving import warmup
+from tfcopy.serving.export import export, operations
+from tfcopy.serving.translator import Translator
+
+# What a served graph needs of TensorFlow to work with text: no op of
+# tensorflow-text or of Python, which the servers may lack.
+TEXT_OPERATIONS = {
+    "HashTableV2",
+    "LookupTableFindV2",
+    "ReduceJoin",
+    "InitializeTableFromTextFileV2",
+    "StaticRegexFullMatch",
+    "StaticRegexReplace",
+    "StringJoin",
+    "StringSplitV2",
+    "StringStrip",
+    "UnicodeTranscode",
+    "UnsortedSegmentJoin",
+}
+
+# Loads models and answers with TensorFlow alone: {folder: [texts, answers]}.
+ASK_ALONE = """
+import json, sys
+import tensorflow as tf
+questions = json.load(sys.stdin)
+answers = {}
+for folder, texts in questions.items():
+    model = tf.saved_model.load(folder)
+    output = model.signatures["serving_default"](text=tf.constant(texts))
+    answers[folder] = [text.decode() for text in output["text"].numpy()]
+assert not any(name.split(".")[0] == "tfcopy" for name in sys.modules)
+json.dump(answers, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def random():
+    return random_translator()
+
+
+@pytest.fixture(scope="module")
+def exported(random, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("savedmodels") / "demo"
+    return export(random, folder, warmup_texts=["the session", "x"])
+
+
+@pytest.fixture(scope="module")
+def loaded(exported):
+    return tf.saved_model.load(exported)
+
+
+def test_a_process_with_tensorflow_alone_gives_the_same_texts(
+    random, exported, tmp_path
+):
+    copying = copier(
+        dictionary=Dictionary([("open", "ouverte", 1.0)]), replace_unk=True
+    )
+    names = [f"of {name} open ." for name in NAMES]
+    texts = sentences(100, seed=1) + [" ", "\0\x1f"]
+    folder = export(copying, tmp_path / "copier")
+    process = subprocess.run(
+        [sys.executable, "-c", ASK_ALONE],
+        input=json.dumps({exported: texts, folder: names}),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert process.returncode == 0, process.stderr
+    answers = json.loads(process.stdout)
+    expected = random.translate(tf.constant(texts))["text"].numpy()
+    assert answers[exported] == [text.decode() for text in expected]
+    assert answers[folder] == [f"of {name} ouverte ." for name in NAMES]
+
+
+def test_signatures_keep_the_contract(loaded):
+    string, real, integer = tf.string, tf.float32, tf.int32
+    expected = {
+        "serving_default": {"text": (string, 1), "score": (real, 1)},
+        "analyse": {
+            "text": (string, 1),
+            "score": (real, 1),
+            "texts": (string, 2),
+            "scores": (real, 2),
+            "tokens": (string, 3),
+            "source_tokens": (string, 2),
+            "copied_from": (integer, 3),
+            "attention": (real, 4),
+        },
+    }
+    assert set(loaded.signatures) == set(expected)
+    for name, outputs in expected.items():
+        signature = loaded.signatures[name]
+        _, inputs = signature.structured_input_signature
+        assert list(inputs) == ["text"]
+        assert inputs["text"].dtype == string
+        assert inputs["text"].shape.as_list() == [None]
+        found = {
+            key: (spec.dtype, spec.shape.rank)
+            for key, spec in signature.structured_outputs.items()
+        }
+        assert found == outputs
+
+
+def test_analyse_is_served_as_it_is(random, loaded):
+    texts = tf.constant(["the session of Łukasz 北京 is open .", "", "😀"])
+    expected = random.analyse(texts)
+    found = loaded.signatures["analyse"](text=texts)
+    for name, x in expected.items():
+        if x.dtype == tf.float32:
+            np.testing.assert_allclose(found[name], x, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(found[name], x)
+
+
+def test_the_graph_runs_on_a_plain_runtime(exported):
+    with open(os.path.join(exported, "saved_model.pb"), "rb") as file:
+        message = saved_model_pb2.SavedModel.FromString(file.read())
+    found = operations(message.meta_graphs[0].graph_def)
+    words = ("Regex", "String", "Unicode", "Lookup", "HashTable", "Join")
+    about_text = {name for name in found if any(word in name for word in words)}
+    assert about_text <= TEXT_OPERATIONS
+    assert not any(
+        ">" in name or "PyFunc" in name or "Xla" in name for name in found
+    )
+
+
+def test_the_folder_holds_all_there_is_to_know(exported):
+    with open(os.path.join(exported, "assets", "target_vocabulary.txt")) as f:
+        assert f.read().split() == list(TARGET.words)
+    with open(os.path.join(exported, "assets.extra", "tfcopy.json")) as f:
+        config = json.load(f)
+    assert config["recipe"] == "demo"
+    assert config["source_tokenizer"] == {"mode": "moses", "language": "en"}
+    assert config["search"]["num_beams"] == 3
+    assert config["source_vocabulary_size"] == SOURCE.size
+    assert os.listdir(os.path.dirname(exported)) == ["1"]
+
+
+def test_warm_up_records_are_those_of_tensorflow_serving(exported):
+    # Serialised by tensorflow-serving-api 2.21.
+    expected = (
+        b"2+\n)\n\x0f\n\x04demo\x1a\x07analyse\x12\x16\n\x04text\x12\x0e"
+        b"\x08\x07\x12\x04\x12\x02\x08\x02B\x01aB\x01b"
+    )
+    assert warmup.prediction_log("analyse", ["a", "b"], "demo") == expected
+    long = warmup.prediction_log("analyse", ["x" * 300], "demo")
+    assert b"B\xac\x02" + b"x" * 300 in long
+    path = os.path.join(exported, "assets.extra", warmup.FILE_NAME)
+    records = [x.numpy() for x in tf.data.TFRecordDataset(path)]
+    assert records == [
+        warmup.prediction_log(signature, texts, "demo")
+        for signature in ("serving_default", "analyse")
+        for texts in (["the session"], ["the session", "x"])
+    ]
+
+
+def test_versions_count_up(tmp_path):
+    translator = copier()
+    assert export(translator, tmp_path / "a") == str(tmp_path / "a" / "1")
+    with pytest.raises(ValueError, match="exists already"):
+        export(translator, tmp_path / "a", version=1)
+    (tmp_path / "a" / "7").mkdir()
+    path = export(translator, tmp_path / "a", details={"bleu": 54.4})
+    assert path == str(tmp_path / "a" / "8")
+    with open(os.path.join(path, "assets.extra", "tfcopy.json")) as file:
+        assert json.load(file)["bleu"] == 54.4
+
+
+def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tf.saved_model, "save", full)
+    with pytest.raises(OSError, match="a: the SavedModel cannot be written"):
+        export(copier(), tmp_path / "a")
+    assert os.listdir(tmp_path / "a") == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file/b: the SavedModel cannot"):
+        export(copier(), tmp_path / "file" / "b")
+
+
+def test_python_in_the_graph_is_refused(tmp_path):
+    class Python(Copier):
+        def encode(self, source_ids):
+            same = tf.numpy_function(lambda x: x, [source_ids], tf.int32)
+            return super().encode(tf.ensure_shape(same, [None, None]))
+
+    with pytest.raises(ValueError, match="PyFunc"):
+        export(Translator(Python(), SOURCE, TARGET), tmp_path / "a")
+    assert os.listdir(tmp_path / "a") == []
+
+
+def test_a_model_of_mixed_precision_is_exported(tmp_path):
+    translator = random_translator("mixed_bfloat16")
+    loaded = tf.saved_model.load(export(translator, tmp_path / "a"))
+    texts = tf.constant(sentences(5))
+    expected = translator.translate(texts)["text"].numpy()
+    found = loaded.signatures["serving_default"](text=texts)["text"].numpy()
+    assert found.tolist() == expected.tolist()

@@ -1,0 +1,86 @@
+import math
+import subprocess
+import sys
+
+import pytest
+
+from tfcopy import evaluation
+
+TEXTS = ["the session of Łukasz is open .", "北京 has the floor now , again ."]
+
+
+def test_a_perfect_answer_scores_100():
+    result = evaluation.bleu(TEXTS, TEXTS)
+    assert result["score"] == pytest.approx(100)
+    assert "tok:13a" in result["signature"]
+    assert evaluation.chrf(TEXTS, TEXTS)["score"] == pytest.approx(100)
+    assert evaluation.exact_match(TEXTS, TEXTS) == 100
+
+
+def test_bleu_follows_its_definition():
+    hypothesis, reference = "a b c d e f", "a b c d e g h"
+    # Matching n-grams: 5 of 6, 4 of 5, 3 of 4, 2 of 3; brevity exp(1 - 7/6).
+    expected = 100 * math.exp(-1 / 6) * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25
+    result = evaluation.bleu([hypothesis], [reference], tokenize="none")
+    assert result["score"] == pytest.approx(expected)
+    assert "tok:none" in result["signature"]
+
+
+def test_tokenisation_matters():
+    hypotheses, references = ["the session, is open"], ["the session , is open"]
+    assert evaluation.bleu(hypotheses, references)["score"] > 99
+    assert evaluation.bleu(hypotheses, references, "none")["score"] < 50
+
+
+def test_several_references():
+    hypotheses = ["a b c d", "e f g h"]
+    lists = [["x", "e f g h"], ["a b c d", "y"]]
+    assert evaluation.bleu(hypotheses, lists)["score"] == pytest.approx(100)
+    assert evaluation.exact_match(hypotheses, lists) == 100
+
+
+def test_exact_match_is_a_percentage():
+    assert evaluation.exact_match(["a ", "b", "c", "d"], list("axyz")) == 25
+
+
+def test_lengths_must_agree():
+    for metric in (evaluation.bleu, evaluation.chrf, evaluation.exact_match):
+        with pytest.raises(ValueError, match="2 hypotheses and 1 references"):
+            metric(["a", "b"], ["a"])
+        with pytest.raises(ValueError, match="0 hypotheses"):
+            metric([], [])
+
+
+def test_error_rate_counts_words_to_change():
+    references = ["a b c d", "e f", "Łukasz 北京"]
+    # One word changed, one missing; one too many; all right.
+    hypotheses = ["a x c", " e  f g", "Łukasz 北京"]
+    rate = evaluation.error_rate(hypotheses, references)
+    assert rate == pytest.approx(100 * 3 / 8)
+    assert evaluation.error_rate(["", "a"], ["a b", "a"]) == (
+        pytest.approx(100 * 2 / 3)
+    )
+    assert evaluation.error_rate([""], [""]) == 0
+    with pytest.raises(ValueError, match="2 hypotheses and 1 references"):
+        evaluation.error_rate(["a", "b"], ["a"])
+
+
+def test_other_scores_need_no_tensorflow():
+    code = (
+        "import sys; from tfcopy import evaluation; evaluation.bleu('a', 'a');"
+        "assert not {'tensorflow', 'keras'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_perplexity():
+    assert evaluation.perplexity(4 * math.log(3), 4) == pytest.approx(3)
+    assert evaluation.perplexity(1e6, 1) == math.inf
+    with pytest.raises(ValueError, match="num_tokens"):
+        evaluation.perplexity(1.0, 0)
+
+
+def test_rates_are_of_words():
+    assert evaluation.unk_rate([["a", "<unk>"], [], ["b", "c"]]) == 25
+    assert evaluation.copy_rate([[-1, 3], [], [0, -1]]) == 50
+    assert evaluation.unk_rate([]) == evaluation.copy_rate([[]]) == 0
