@@ -1,11 +1,12 @@
 import keras
+import keras_hub
 import numpy as np
 import pytest
 from keras import ops
 
 from tests import helpers
 from tfcopy import losses
-from tfcopy.layers import BahdanauAttention, PointerSoftmaxHead
+from tfcopy.layers import BahdanauAttention, PointerSoftmaxHead, copying
 from tfcopy.tokens import EOS, GENERATE, PAD, UNK, UNMATCHED
 
 V, S = 6, 4
@@ -47,6 +48,14 @@ def test_marginal_adds_up_all_ways():
     helpers.assert_close(
         losses.marginal(BATCH, distribution())[:, :4], -np.log([p])
     )
+
+
+def test_marginal_is_what_keras_hub_calls_perplexity():
+    metric = keras_hub.metrics.Perplexity(mask_token_id=PAD)
+    words = copying.merge(distribution(), BATCH["source_copy_ids"])
+    metric.update_state(BATCH["target_ids"], ops.exp(words))
+    nll = losses.marginal(BATCH, distribution())[:, :4]
+    helpers.assert_close(metric.result(), ops.exp(ops.mean(nll)), 1e-4)
 
 
 @pytest.mark.parametrize("loss", ["generated", "observed", "marginal"])

@@ -58,6 +58,27 @@ def exact_match(
     return 100 * hits / len(hypotheses)
 
 
+def error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Words to insert, delete or change for each 100 words of the references.
+
+    Args:
+        hypotheses: One text for each sentence; blanks separate words.
+        references: One text for each sentence.
+    """
+    # Here: they take seconds, and the other scores do without them.
+    import keras_hub
+    import tensorflow as tf
+
+    (references,) = _reference_lists(hypotheses, references)
+    truth, answers = (
+        tf.strings.split(tf.constant(texts))
+        for texts in (references, list(hypotheses))
+    )
+    metric = keras_hub.metrics.EditDistance()
+    metric.update_state(truth, answers)
+    return 100 * float(metric.result())
+
+
 def perplexity(nll: float, num_tokens: int) -> float:
     """Perplexity of a word.
 

@@ -294,6 +294,7 @@ def score(config, translations, data):
         "bleu": round(bleu["score"], 2),
         "bleu_signature": bleu["signature"],
         "chrf": round(chrf["score"], 2),
+        "error_rate": round(evaluation.error_rate(texts, references), 2),
         "unk_rate": round(
             evaluation.unk_rate([answer.tokens for answer in translations]), 2
         ),
