@@ -55,7 +55,8 @@ def gru_translator(
         output_units: Width of the deep output; `embedding_dim` if `None`.
         dropout: Of the embeddings and of the deep output, and in the blocks
             of the Transformer.
-        initializers: `"keras"` (Glorot, orthogonal), or `"dl4mt"` (the base
+        initializers: `"keras"` (Glorot, orthogonal, embeddings of
+            deviation 1), or `"dl4mt"` (the base
             system's: orthogonal if square, else normal of deviation 0.01; a
             Transformer keeps Glorot's).
         seed: Optional integer, of dropout and noise.
@@ -71,7 +72,10 @@ def gru_translator(
     output_units = output_units or embedding_dim
     if initializers == "keras":
         kernel, recurrent = "glorot_uniform", "orthogonal"
-        readout, embedding = "glorot_uniform", "uniform"
+        readout = "glorot_uniform"
+        # Keras's default is so small that attention takes hundreds of
+        # updates to begin to learn.
+        embedding = keras.initializers.RandomNormal(stddev=1.0)
     elif initializers == "dl4mt":
         kernel = recurrent = SquareOrthogonal()
         # Never orthogonal, even where they are square.

@@ -1,0 +1,289 @@
+"""Speed, memory and efficiency on Multi30k English-French, beside a peer.
+
+    python benchmarks/multi30k_speed.py --data_dir multi30k/tok \
+        --run_dir tensorboard_logs/europarl_ps/multi30k --workdir peer/
+
+One run measures, one after the other and each in a process of its own: the
+machine's matrix-product rate; training steps of tfcopy in float32 and in
+mixed_bfloat16, with the share of that rate that they reach; translation of
+the 1,000 test sentences with beam 5, in batches of 32 and one by one; and the
+same of OpenNMT-py with its copy attention (see opennmt_peer.py). The ratios
+are of this run alone. `--run_dir` is what the recipe left (docs/results.md,
+"Multi30k"); without it, models with random weights are timed in training only.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+PRECISIONS = ("float32", "mixed_bfloat16")
+WARM_UP = 15
+
+
+def recipe_config(data_dir, precision, run_dir=None):
+    """The recipe's config of the Multi30k experiment."""
+    from tfcopy.recipes import europarl_ps
+
+    def pair(part):
+        stem = os.path.join(data_dir, part + ".lc.norm.tok.")
+        return [stem + "en.gz", stem + "fr.gz"]
+
+    folder = pathlib.Path(run_dir or "benchmark/run")
+    return europarl_ps.Config(
+        train=pair("train"),
+        validation=pair("val"),
+        test=pair("test_2016_flickr"),
+        tokenization="space",
+        source_vocabulary_size=10_000,
+        target_vocabulary_size=10_000,
+        embedding_dim=256,
+        units=512,
+        encoder_units=256,
+        output_units=512,
+        dropout=0.2,
+        learning_rate=1e-3,
+        batch_size=64,
+        updates=2_000,
+        bleu_tokenize="none",
+        precision=precision,
+        run=folder.name,
+        log_dir=str(folder.parent),
+    )
+
+
+def forward_products(config, source_tokens, target_tokens, pairs, words):
+    """Floating-point operations of the forward matrix products of a batch.
+
+    Counts every position that is computed (padding too), and nothing but
+    products with weights or annotations: a multiplication and an addition for
+    each pair of elements.
+
+    Args:
+        config: The recipe's config.
+        source_tokens, target_tokens: Positions of the batch, B * S and B * T.
+        pairs: B * S * T.
+        words: Target vocabulary size.
+    """
+    e, d, h = config.embedding_dim, config.units, config.encoder_units
+    o, c, a = config.output_units, 2 * config.encoder_units, 2 * h
+    encoder = 2 * (e * 3 * h + h * 3 * h) + c * a
+    decoder = e * 3 * d + d * 3 * d + d * (a + 3 * d) + c * 3 * d
+    readout = (d + e + c) * o + o * words
+    switch = (d + c) * e + e * e + e
+    attention = a + c
+    return 2 * (
+        source_tokens * encoder
+        + target_tokens * (decoder + readout + switch)
+        + pairs * attention
+    )
+
+
+def matrix_rate(seconds=2.0):
+    """The best float32 rate of a (1088, 512) x (512, 10000) product."""
+    import tensorflow as tf
+
+    a, b = tf.random.normal((1088, 512)), tf.random.normal((512, 10_000))
+    best, end = 1e9, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        tf.matmul(a, b)[0, 0].numpy()
+        best = min(best, time.perf_counter() - start)
+    return 2 * 1088 * 512 * 10_000 / best
+
+
+def train_job(options):
+    """Times training steps on real batches, through the true train step."""
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    from tfcopy import losses, training
+    from tfcopy.recipes import europarl_ps, translation
+
+    config = recipe_config(options.data_dir, options.precision)
+    config = europarl_ps.dataclasses.replace(config, log_dir=options.folder)
+    training.set_precision(config.precision)
+    data = translation.prepare(config, os.path.join(options.folder, "data"))
+    keras.utils.set_random_seed(0)
+    model = europarl_ps.build_model(
+        config, data.vocabularies, "pointer_softmax"
+    )
+    context = tf.distribute.InputContext(num_replicas_in_sync=1)
+    batches = translation.batches(config, data.train, 0)(0, 0, context)
+    trainer = training.Trainer(
+        model,
+        losses.observed,
+        translation.optimizer(config),
+        translation.batches(config, data.train, 0),
+        steps=1,
+        clip_norm=1.0,
+        verbose=False,
+    )
+    step = trainer.step_for(batches.element_spec)
+    rate = matrix_rate()
+    seconds, tokens, operations = [], [], []
+    for number, batch in enumerate(batches.prefetch(2)):
+        if number == WARM_UP + options.steps:
+            break
+        source, target = batch["source_ids"], batch["target_ids"]
+        num_tokens = int(np.count_nonzero(target))
+        seeds = tf.zeros((1, len(trainer.seed_states)), tf.int64)
+        start = time.perf_counter()
+        scale = tf.constant(1.0 / num_tokens)
+        nll, *_ = step.update((batch,), scale, seeds, tf.constant(0.0))
+        nll.numpy()
+        seconds.append(time.perf_counter() - start)
+        tokens.append(num_tokens)
+        size, length = target.shape
+        operations.append(
+            3
+            * forward_products(
+                config,
+                size * source.shape[1],
+                size * length,
+                size * length * source.shape[1],
+                data.vocabularies[1].size,
+            )
+        )
+    rate = max(rate, matrix_rate())
+    rows = list(zip(seconds, tokens, operations))[WARM_UP:]
+    achieved = statistics.median(f / s for s, _, f in rows)
+    return {
+        "target_tokens_per_second": statistics.median(
+            t / s for s, t, _ in rows
+        ),
+        "milliseconds_per_step": 1000 * statistics.median(seconds[WARM_UP:]),
+        "model_gflops_per_second": achieved / 1e9,
+        "matrix_gflops_per_second": rate / 1e9,
+        "share_of_matrix_rate": achieved / rate,
+        "parameters": model.count_params(),
+    }
+
+
+def translate_job(options):
+    """Times the translation of the test set; the model's loading is apart."""
+    from tfcopy import training
+    from tfcopy.recipes import europarl_ps, translation
+
+    config = recipe_config(options.data_dir, options.precision, options.run_dir)
+    training.set_precision(config.precision)
+    data = translation.prepare(config, os.path.join(options.run_dir, "data"))
+    model = europarl_ps.build_model(
+        config, data.vocabularies, "pointer_softmax"
+    )
+    checkpoints = os.path.join(options.run_dir, "pointer_softmax/checkpoints")
+    model.load_weights(training.Checkpoints(checkpoints).best_path)
+    translator = europarl_ps.build_translator(
+        config, model, data, "pointer_softmax"
+    )
+    texts = [pair[0] for pair in data.test]
+    translator.translate_all(texts[:2], 1, progress=False)  # builds the graph
+    start = time.perf_counter()
+    answers = translator.translate_all(texts, options.batch, progress=False)
+    seconds = time.perf_counter() - start
+    scores = translation.score(config, answers, data)
+    return {
+        "seconds": seconds,
+        "bleu": scores["bleu"],
+        "signature": scores["bleu_signature"],
+    }
+
+
+def measure(job, options, **arguments):
+    """Runs a job in a process of its own."""
+    command = [sys.executable, __file__, "--job", job]
+    for name, value in {**vars(options), **arguments}.items():
+        if value is not None and name != "job":
+            command += [f"--{name}", str(value)]
+    print(job, arguments, flush=True)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr[-3000:])
+    result = json.loads(done.stdout.splitlines()[-1])
+    print(json.dumps(result, indent=2), flush=True)
+    return result
+
+
+def compare(options):
+    """Measures both systems and prints the ratios."""
+    ours = {"training": {}, "translation": {}}
+    for precision in PRECISIONS:
+        ours["training"][precision] = measure(
+            "train", options, precision=precision
+        )
+    if options.run_dir:
+        for precision in PRECISIONS:
+            for batch in (32, 1):
+                ours["translation"][f"{precision}, batch {batch}"] = measure(
+                    "translate", options, precision=precision, batch=batch
+                )
+    report = {"tfcopy": ours}
+    if options.workdir:
+        sys.path.insert(0, str(pathlib.Path(__file__).parent))
+        from opennmt_peer import measure_peer
+
+        peer = measure_peer(
+            options.workdir,
+            options.data_dir,
+            updates=options.peer_updates,
+            reuse=True,
+        )
+        report |= {"opennmt": peer, "ratios": ratios(ours, peer)}
+    print(json.dumps(report, indent=2))
+    return report
+
+
+def ratios(ours, peer):
+    """How many times faster than the peer."""
+    rate = peer["training"]["target_tokens_per_s"]
+    found = {
+        f"training, {precision}": result["target_tokens_per_second"] / rate
+        for precision, result in ours["training"].items()
+    }
+    for name, result in ours["translation"].items():
+        theirs = peer["translation"]["batch_" + name.rsplit(" ", 1)[1]]
+        found[f"translation, {name}"] = theirs["seconds"] / result["seconds"]
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data_dir", required=True, help="the .gz files")
+    parser.add_argument("--run_dir", help="the recipe's Multi30k run")
+    parser.add_argument("--workdir", help="of the peer; without it, no peer")
+    parser.add_argument(
+        "--peer_updates", type=int, default=2_000, help="default 2000"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=60, help="training steps timed"
+    )
+    parser.add_argument("--folder", default="/tmp/tfcopy_benchmark")
+    parser.add_argument("--out", help="JSON file to write")
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    parser.add_argument("--precision", help=argparse.SUPPRESS)
+    parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    jobs = {"train": train_job, "translate": translate_job}
+    if options.job:
+        result = jobs[options.job](options)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(json.dumps({**result, "peak_memory_mib": peak / 1024}))
+        return
+    report = compare(options)
+    if options.out:
+        pathlib.Path(options.out).write_text(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
