@@ -110,6 +110,9 @@ class Trainer:
             finally:
                 events.close()
                 self.progress.close()
+        if self.num_workers > 1:
+            # The first worker has written its files before any other goes on.
+            _sum_over_workers(self.strategy, np.zeros(1))
         if best_weights is not None:
             self.model.set_weights(best_weights)
         elif self.state.best_update:
