@@ -82,6 +82,14 @@ class EncodedCorpus:
         return np.diff(self.target_splits)
 
     @property
+    def checksum(self) -> str:
+        """Changes with the ids, their order, or where the copies point."""
+        digest = hashlib.sha256()
+        for name in _ARRAYS[:-2]:
+            digest.update(np.ascontiguousarray(getattr(self, name)).data)
+        return digest.hexdigest()[:16]
+
+    @property
     def num_target_tokens(self) -> int:
         return int(self.target_splits[-1])
 

@@ -14,6 +14,13 @@ Repeating a command that was interrupted goes on where it stopped.
 import dataclasses
 import os
 import sys
+from typing import Literal
+
+from jsonargparse.typing import (
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+)
 
 from tfcopy.recipes import flags
 
@@ -22,7 +29,9 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Every field is a flag, and this is the only place of its default.
+    """Corpus, model, training, search, and where the results go.
+
+    Every field is a flag, and this is the only place of its default.
 
     Attributes:
         preset: Which sizes and corpus the other fields started from.
@@ -36,7 +45,11 @@ class Config:
         tfds: Name of a TFDS translation dataset, as wmt14_translate/fr-en.
         source_language: Code of the language to translate from.
         target_language: Code of the language to translate into.
-        tokenization: moses, or space for text that is tokenised already.
+        tokenization: moses; space for text that is tokenised already; or
+            sentencepiece for the pieces of --sentencepiece_model, which then
+            are the words of all other flags.
+        sentencepiece_model: One file for both languages, or two: '[en.model,
+            fr.model]'; tfcopy.data.train_sentencepiece makes them.
         dictionary: TSV file of target words and their source translations,
             for pointer labels.
         unmatched: Label of OOV words that the source does not hold:
@@ -94,46 +107,47 @@ class Config:
     tfds: str | None = None
     source_language: str = "en"
     target_language: str = "fr"
-    tokenization: str = "moses"
+    tokenization: Literal["moses", "space", "sentencepiece"] = "moses"
+    sentencepiece_model: list[str] | None = None
     dictionary: str | None = None
-    unmatched: str = "attention_argmax"
+    unmatched: Literal["attention_argmax", "unk"] = "attention_argmax"
     source_vocabulary: str | None = None
     target_vocabulary: str | None = None
-    source_vocabulary_size: int = 2_000
-    target_vocabulary_size: int = 2_000
-    max_length: int = 50
-    systems: list[str] = dataclasses.field(
+    source_vocabulary_size: PositiveInt = 2_000
+    target_vocabulary_size: PositiveInt = 2_000
+    max_length: PositiveInt = 50
+    systems: list[Literal["nmt", "pointer_softmax"]] = dataclasses.field(
         default_factory=lambda: ["nmt", "pointer_softmax"]
     )
-    embedding_dim: int = 128
-    units: int = 256
-    encoder: str = "gru"
-    encoder_units: int | None = 128
-    encoder_layers: int = 2
-    encoder_heads: int = 4
-    attention_units: int | None = None
-    output_units: int | None = None
-    dropout: float = 0.1
-    initializers: str = "keras"
+    embedding_dim: PositiveInt = 128
+    units: PositiveInt = 256
+    encoder: Literal["gru", "transformer"] = "gru"
+    encoder_units: PositiveInt | None = 128
+    encoder_layers: PositiveInt = 2
+    encoder_heads: PositiveInt = 4
+    attention_units: PositiveInt | None = None
+    output_units: PositiveInt | None = None
+    dropout: flags.Share = 0.1
+    initializers: Literal["keras", "dl4mt"] = "keras"
     switch_activation: str = "noisy_tanh"
     switch_bias: float = 1.0
-    optimizer: str = "adam"
-    learning_rate: float = 2e-3
-    batch_size: int = 64
-    accumulate: int = 1
-    normalize: str = "tokens"
-    clip_norm: float | None = 1.0
-    updates: int = 1_500
-    eval_every: int = 150
-    patience: int | None = 5
-    pad_multiple: int = 1
-    precision: str = "float32"
-    num_beams: int = 5
-    length_penalty: float = 1.0
-    max_target_length: int = 60
-    merge: str = "max"
-    bleu_tokenize: str = "13a"
-    seed: int = 0
+    optimizer: Literal["adam", "adadelta"] = "adam"
+    learning_rate: PositiveFloat = 2e-3
+    batch_size: PositiveInt = 64
+    accumulate: PositiveInt = 1
+    normalize: Literal["tokens", "sentences"] = "tokens"
+    clip_norm: PositiveFloat | None = 1.0
+    updates: PositiveInt = 1_500
+    eval_every: PositiveInt = 150
+    patience: PositiveInt | None = 5
+    pad_multiple: PositiveInt = 1
+    precision: Literal["float32", "mixed_bfloat16"] = "float32"
+    num_beams: PositiveInt = 5
+    length_penalty: NonNegativeFloat = 1.0
+    max_target_length: PositiveInt = 60
+    merge: Literal["max", "sum"] = "max"
+    bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = "13a"
+    seed: flags.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/europarl_ps"
     savedmodel_dir: str = "savedmodels/europarl_ps"
@@ -167,21 +181,19 @@ SYSTEMS = {"nmt": "softmax", "pointer_softmax": "pointer_softmax"}
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     # Here, so that --help and a wrong flag answer at once.
-    import keras
+    with flags.quiet():
+        import keras
 
-    from tfcopy import training
-    from tfcopy.recipes import translation
-    from tfcopy.serving.export import export
+        from tfcopy import training
+        from tfcopy.recipes import translation
+        from tfcopy.serving.export import export
 
-    unknown = sorted(set(config.systems) - set(SYSTEMS))
-    if unknown or not config.systems:
-        raise ValueError(
-            f"--systems must name some of {sorted(SYSTEMS)}. "
-            f"Received: {config.systems}."
-        )
+    folder = os.path.join(config.log_dir, config.run or config.preset)
+    translation.check(config, SYSTEMS)
+    translation.check_writable(folder, "--log_dir")
+    translation.check_writable(config.savedmodel_dir, "--savedmodel_dir")
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    folder = os.path.join(config.log_dir, config.run or config.preset)
     watch = translation.Stopwatch()
     data = translation.prepare(config, os.path.join(folder, "data"))
 
@@ -216,7 +228,7 @@ def run(config):
         "config": dataclasses.asdict(config),
         "systems": results,
         "paper": PAPER,
-        "savedmodel": os.path.relpath(path),
+        "savedmodel": translation.shown(path),
     }
     translation.write_results(os.path.join(folder, "results.json"), report)
     if "demo" in data.corpus.name:

@@ -1,12 +1,24 @@
 """A recipe's command line, made from its `Config`."""
 
+import argparse
+import contextlib
 import os
+import re
+import signal
 import sys
+import typing
 
 import jsonargparse
+from jsonargparse.typing import restricted_number_type
+
+# Types that a `Config` may use, beside `PositiveInt` and its like.
+Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
+Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
+
+_REPEAT = "Interrupted. Repeat the command to go on."
 
 
-def main(config_class, presets, run, description):
+def main(config_class, presets, run, description, arguments=None):
     """Parses the flags, runs the recipe, and turns errors into messages.
 
     Args:
@@ -14,62 +26,89 @@ def main(config_class, presets, run, description):
             its docstring the help.
         presets: Name to the fields that differ from the defaults; `demo` is
             the defaults themselves.
-        run: Function of the config.
+        run: Function of the config. An exception of it that has an
+            `exit_code`, as `TrainingInterrupted` has, ends the process so.
         description: First lines of `--help`.
+        arguments: The command line; that of the process if not given.
 
     Returns:
         The process's exit status.
     """
-    config = parse(config_class, presets, description, sys.argv[1:])
-    from tfcopy.training import TrainingInterrupted
-
-    try:
-        run(config)
-    except TrainingInterrupted as interruption:
-        print(f"\n{interruption}", file=sys.stderr)
-        return getattr(interruption, "exit_code", 130)
-    except KeyboardInterrupt:
-        print("\nInterrupted. Repeat the command to go on.", file=sys.stderr)
-        return 130
-    except (ValueError, OSError, ArithmeticError, RuntimeError) as error:
-        if os.environ.get("TFCOPY_DEBUG"):
-            raise
-        message = str(error) or type(error).__name__
-        print(f"\nError: {message}", file=sys.stderr)
-        print("(TFCOPY_DEBUG=1 shows the traceback.)", file=sys.stderr)
-        return 1
+    with _terminable():
+        try:
+            run(parse(config_class, presets, description, arguments))
+        except KeyboardInterrupt as error:
+            print(f"\n{_REPEAT}", file=sys.stderr)
+            return getattr(error, "exit_code", 130)
+        except Exception as error:
+            if hasattr(error, "exit_code"):
+                print(f"\n{error}", file=sys.stderr)
+                return error.exit_code
+            if os.environ.get("TFCOPY_DEBUG"):
+                raise
+            print(f"\nError: {_message(error)}", file=sys.stderr)
+            print("(TFCOPY_DEBUG=1 shows the traceback.)", file=sys.stderr)
+            return 1
     return 0
 
 
-def parse(config_class, presets, description, arguments):
-    """The config that a command line asks for."""
-    preset = _preset(arguments)
+@contextlib.contextmanager
+def quiet():
+    """Hides what TensorFlow writes to standard error as it is imported."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def parse(config_class, presets, description, arguments=None):
+    """The config that a command line asks for.
+
+    Flags win over `--config`, and both over the preset. A wrong flag ends the
+    process with a message and the status 2.
+    """
     parser = jsonargparse.ArgumentParser(
         prog=_program(),
+        usage="%(prog)s [flags]",
         description=description,
         formatter_class=_HelpFormatter,
+        allow_abbrev=False,
+        exit_on_error=False,
     )
     parser.add_argument(
         "--preset",
         choices=["demo", *presets],
         default="demo",
-        help="sizes and corpus to start from; the other flags change it",
+        help="Sizes and corpus to start from; the other flags change them.",
     )
     parser.add_argument(
         "--config",
         action=jsonargparse.ActionConfigFile,
-        help="YAML file of flags; those on the command line win",
+        help="YAML file of flags; those after it on the command line win.",
     )
     parser.add_class_arguments(config_class, None, skip={"preset"})
-    if preset in presets:
-        parser.set_defaults(presets[preset])
-    namespace = parser.parse_args(arguments)
+    for action in parser._actions:
+        if action.metavar == "{true,false}":  # `--fresh` is `--fresh true`
+            action.nargs, action.const = "?", True
+    try:
+        namespace = parser.parse_args(arguments)
+        if namespace.preset in presets:
+            parser.set_defaults(presets[namespace.preset])
+            namespace = parser.parse_args(arguments)
+    except (argparse.ArgumentError, jsonargparse.ArgumentError) as error:
+        print(f"Error: {_explain(config_class, error)}", file=sys.stderr)
+        print(f"See {parser.prog} --help.", file=sys.stderr)
+        raise SystemExit(2) from None
     values = {
         field: getattr(namespace, field)
         for field in config_class.__dataclass_fields__
-        if field != "preset"
     }
-    return config_class(preset=namespace.preset, **values)
+    return config_class(**values)
 
 
 class _HelpFormatter(jsonargparse.DefaultHelpFormatter):
@@ -80,13 +119,86 @@ class _HelpFormatter(jsonargparse.DefaultHelpFormatter):
         return "\n".join(indent + line for line in lines)
 
 
-def _preset(arguments):
-    for i, argument in enumerate(arguments):
-        if argument.startswith("--preset="):
-            return argument.split("=", 1)[1]
-        if argument == "--preset" and i + 1 < len(arguments):
-            return arguments[i + 1]
-    return "demo"
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM arrived."""
+
+    exit_code = 128 + signal.SIGTERM
+
+
+@contextlib.contextmanager
+def _terminable():
+    """Makes SIGTERM an exception, as SIGINT is."""
+
+    def terminate(number, frame):
+        raise _Terminated
+
+    try:
+        previous = signal.signal(signal.SIGTERM, terminate)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+# What a flag of a type must be.
+_EXPECTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "PositiveInt": "a whole number from 1 on",
+    "NonNegativeInt": "a whole number from 0 on",
+    "PositiveFloat": "a number above 0",
+    "NonNegativeFloat": "a number from 0 on",
+    "Share": "a number from 0 to below 1",
+    "Seed": "a whole number from 0 to below 2^32",
+}
+_RECEIVED = (
+    r"Given value: (.*)$",
+    r"Got value: (.*)$",
+    r"Not of type \w+: (.*) does not conform",
+    r"Not of type \w+: .*: '(.*)'",
+)
+
+
+def _explain(config_class, error):
+    """One line on a wrong flag: its name, what it must be, what came."""
+    text = str(error)
+    flag = re.match(r'Parser key "(\w+)":', text)
+    kinds = typing.get_type_hints(config_class)
+    if flag and flag[1] in kinds:
+        expected = f"--{flag[1]} must be {_expected(kinds[flag[1]])}."
+        found = (re.search(form, text, re.MULTILINE) for form in _RECEIVED)
+        received = next((match[1] for match in found if match), None)
+        return f"{expected} Received: {received}." if received else expected
+    text = re.sub(
+        r"Option '(.*)' is not accepted", r"--config: no flag \1", text
+    )
+    text = text.replace('Parser key "config":', "--config:")
+    text = text.replace("Problems parsing config:", "--config:")
+    text = text.replace("argument --", "--")
+    return " ".join(text.split()).removesuffix(".") + "."
+
+
+def _expected(kind):
+    arguments = [a for a in typing.get_args(kind) if a is not type(None)]
+    if typing.get_origin(kind) is typing.Literal:
+        return " or ".join(map(str, arguments))
+    if typing.get_origin(kind) is list:
+        return f"a list, as '[a, b]', of {_expected(arguments[0])}"
+    if arguments:
+        return _expected(arguments[0])
+    return _EXPECTED.get(kind.__name__, "text")
+
+
+def _message(error):
+    """What an error says; those of TensorFlow say it in the first line."""
+    text = str(error).strip() or type(error).__name__
+    if type(error).__module__.startswith("tensorflow"):
+        text = text.splitlines()[0]
+    return text
 
 
 def _program():

@@ -8,15 +8,17 @@ import hashlib
 import itertools
 import json
 import os
+import tempfile
 import time
 
 import keras
 import tensorflow as tf
 
-from tfcopy import evaluation, losses, training
+from tfcopy import evaluation, losses, tokens, training
 from tfcopy.data import encoding, pipeline, vocabulary
 from tfcopy.data.corpora import demo, europarl, text_pairs, tfds_translation
 from tfcopy.data.dictionary import Dictionary
+from tfcopy.data.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.layers import copying
 
@@ -45,7 +47,50 @@ class Data:
                 "\n".join(words.words).encode()
             ).hexdigest()[:16]
             for side, words in zip(("source", "target"), self.vocabularies)
-        }
+        } | {"training data": self.train.checksum}
+
+
+def check(config, systems):
+    """Raises a ValueError that names a flag which makes no sense.
+
+    What would otherwise be found out after the first system has been trained,
+    or never.
+    """
+    unknown = sorted(set(config.systems) - set(systems))
+    if unknown or not config.systems:
+        raise ValueError(
+            f"--systems must name some of {', '.join(systems)}. "
+            f"Received: {config.systems}."
+        )
+    for flag in ("source_vocabulary_size", "target_vocabulary_size"):
+        if getattr(config, flag) <= len(tokens.SPECIAL_TOKENS):
+            raise ValueError(
+                f"--{flag} must be above {len(tokens.SPECIAL_TOKENS)}, the "
+                f"number of special words. Received: {getattr(config, flag)}."
+            )
+    if config.switch_activation != "noisy_tanh":
+        try:
+            keras.activations.get(config.switch_activation)
+        except ValueError:
+            raise ValueError(
+                "--switch_activation must be noisy_tanh or the name of a Keras "
+                f"activation. Received: {config.switch_activation}."
+            ) from None
+    for flag in ("validation", "test"):
+        if getattr(config, flag) is not None and config.train is None:
+            raise ValueError(f"--{flag} needs --train as well.")
+
+
+def check_writable(folder, flag):
+    """Makes a folder; an OSError names the flag if nothing can be written."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"{flag}: cannot write to {folder} ({error.strerror or error})."
+        ) from error
 
 
 def load_corpus(config):
@@ -79,12 +124,19 @@ def load_corpus(config):
         )
     if config.tfds is not None:
         return tfds_translation.load(config.tfds, config.data_dir, **languages)
-    if config.data_dir is not None or config.preset == "paper":
+    wants_europarl = config.download or config.preset == "paper"
+    if config.data_dir is not None or wants_europarl:
         return europarl.load(
             config.data_dir or "data/europarl",
             download=config.download,
             seed=config.seed,
             **languages,
+        )
+    if set(languages.values()) != {"en", "fr"}:
+        raise ValueError(
+            "The demo corpus is English (en) and French (fr). Received: "
+            f"--source_language {config.source_language} "
+            f"--target_language {config.target_language}."
         )
     return demo.load(source_language=config.source_language)
 
@@ -111,15 +163,11 @@ def prepare(config, folder):
         `Data`.
     """
     corpus = load_corpus(config)
-    mode = "space" if corpus.tokenized else config.tokenization
-    tokenizers = tuple(
-        Tokenizer(mode=mode, language=language)
-        for language in (corpus.source_language, corpus.target_language)
-    )
-    vocabularies = _vocabularies(config, corpus, tokenizers, folder)
+    tokenizers = _tokenizers(config, corpus)
     dictionary = None
     if config.dictionary is not None:
-        dictionary = Dictionary.load(config.dictionary)
+        dictionary = _load(Dictionary, config.dictionary, "--dictionary")
+    vocabularies = _vocabularies(config, corpus, tokenizers, folder)
 
     def encode(name, **options):
         return encoding.encode(
@@ -151,13 +199,39 @@ def prepare(config, folder):
         f" {len(data.validation):,} to validate, {len(data.test):,} to test;"
         f" {vocabularies[0].size:,} and {vocabularies[1].size:,} words"
     )
+    if len(data.train) < config.batch_size:
+        raise ValueError(
+            f"--batch_size must be at most {len(data.train)}, the number of "
+            f"pairs to train on. Received: {config.batch_size}."
+        )
     return data
+
+
+def _tokenizers(config, corpus):
+    if config.tokenization == "sentencepiece":
+        files = config.sentencepiece_model or []
+        if len(files) not in (1, 2):
+            raise ValueError(
+                "--tokenization sentencepiece takes one or two files as "
+                f"--sentencepiece_model '[FILE]'. Received: {files}."
+            )
+        source, target = files[0], files[-1]
+        return SentencepieceTokenizer(source), SentencepieceTokenizer(target)
+    mode = "space" if corpus.tokenized else config.tokenization
+    return tuple(
+        Tokenizer(mode=mode, language=language)
+        for language in (corpus.source_language, corpus.target_language)
+    )
 
 
 def _vocabularies(config, corpus, tokenizers, folder):
     sizes = config.source_vocabulary_size, config.target_vocabulary_size
-    given = config.source_vocabulary, config.target_vocabulary
-    loaded = [path and vocabulary.Vocabulary.load(path) for path in given]
+    flags = "source_vocabulary", "target_vocabulary"
+    given = [(getattr(config, flag), f"--{flag}") for flag in flags]
+    loaded = [
+        path and _load(vocabulary.Vocabulary, path, flag)
+        for path, flag in given
+    ]
     if not all(loaded):
         counts = vocabulary.count_words(corpus.train, tokenizers)
         loaded = [
@@ -169,6 +243,18 @@ def _vocabularies(config, corpus, tokenizers, folder):
         words.save(os.path.join(folder, f"vocabulary.{side}.txt"))
         for words, side in zip(loaded, sides)
     )
+
+
+def _load(kind, path, flag):
+    """A vocabulary or dictionary from the file that a flag names."""
+    try:
+        return kind.load(path)
+    except OSError as error:
+        raise OSError(
+            f"{flag}: cannot read {path} ({error.strerror or error})."
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{flag}: {error}") from error
 
 
 def batches(config, encoded, seed):
@@ -237,9 +323,19 @@ def train(config, system, model, data, log_dir, on_eval=None):
         patience=config.patience,
         seed=config.seed,
         fresh=config.fresh,
-        identity={**data.identity, "system": system},
+        identity={**data.identity, "system": system, **_identity(config)},
     )
     return trainer.fit()
+
+
+# Flags that a run may not change half-way; the sizes show in the weights.
+_FIXED = ("dropout", "initializers", "switch_activation", "seed", "unmatched")
+_FIXED += ("optimizer", "learning_rate", "batch_size", "accumulate")
+_FIXED += ("normalize", "clip_norm", "pad_multiple", "precision")
+
+
+def _identity(config):
+    return {f"--{flag}": getattr(config, flag) for flag in _FIXED}
 
 
 def train_and_score(config, system, model, translator, data, folder):
@@ -415,9 +511,16 @@ def print_unseen_names(translator):
         print(f"\n  {pair[0]}\n  {answer.text}")
 
 
+def shown(path):
+    """A path as users would write it: from here, if it lies below."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative
+
+
 def print_next_steps(folder, path, system, seconds):
     """Says what to do with the outcome."""
-    path = os.path.relpath(path)
+    served = os.path.dirname(os.path.abspath(path))
+    path = shown(path)
     print(
         f"""
 {system} is in {path}; all figures are in {folder}/results.json.
@@ -426,7 +529,7 @@ def print_next_steps(folder, path, system, seconds):
 Ask it:          python -m tfcopy.serving.ask {os.path.dirname(path)}
 Look at it:      tensorboard --logdir {folder}
 Serve it:        docker run -p 8501:8501 \\
-                   -v "$PWD/{os.path.dirname(path)}:/models/europarl_ps" \\
+                   -v "{served}:/models/europarl_ps" \\
                    -e MODEL_NAME=europarl_ps tensorflow/serving
                  curl -d '{{"instances": ["The session is closed."]}}' \\
                    localhost:8501/v1/models/europarl_ps:predict"""

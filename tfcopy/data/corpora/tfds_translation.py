@@ -1,7 +1,9 @@
 """Any translation dataset of TensorFlow Datasets, by its name."""
 
 import functools
+import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping
 
 import tensorflow_datasets as tfds
@@ -55,6 +57,7 @@ def load(
                 f"TFDS dataset {name!r} is not prepared in {place}. Allow the "
                 "download, or give the folder that holds it with --data_dir."
             )
+        _keep_tidy()
         try:
             builder.download_and_prepare()
         except Exception as error:  # of any kind: network, disk, manual steps
@@ -85,6 +88,13 @@ def from_builder(
             for split, tfds_split in names.items()
         },
     )
+
+
+def _keep_tidy():
+    """No lines for each failed try to connect; bars on terminals only."""
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    if not sys.stderr.isatty():
+        tfds.disable_progress_bar()
 
 
 def _split(builder, tfds_split: str, languages: tuple[str, str]) -> Split:
