@@ -61,10 +61,25 @@ def test_checkpoint_of_another_vocabulary_raises(folder):
         resume(folder, model=model)
 
 
-def test_checkpoint_of_another_identity_raises(folder):
-    message = "vocabulary is None there and 'abc' here"
+def test_checkpoint_of_another_identity_raises(tmp_path):
+    resume(tmp_path, steps=2, identity={"vocabulary": "abc", "old": 1})
+    message = "vocabulary is 'abc' there and 'def' here"
     with pytest.raises(training.CheckpointError, match=message):
-        resume(folder, identity={"vocabulary": "abc"})
+        resume(tmp_path, identity={"vocabulary": "def"})
+    result = resume(tmp_path, identity={"vocabulary": "abc", "new": 1})
+    assert result.updates == 8
+
+
+@pytest.mark.parametrize("steps", [6, 8])
+def test_damaged_best_weights_are_sought_anew(tmp_path, capsys, steps):
+    options = {"log_dir": tmp_path, "eval_every": 2}
+    standin.make_trainer(steps=6, **options).fit()
+    path = Checkpoints(tmp_path / "checkpoints").best_path
+    damage(path, "truncated")
+    result = resume(tmp_path, steps=steps, verbose=True, eval_every=2)
+    assert result.updates == steps and result.best_update >= 6
+    assert f"{path} cannot be read" in capsys.readouterr().err
+    standin.make_trainer().model.load_weights(path)
 
 
 def test_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch, capsys):

@@ -97,8 +97,7 @@ class Trainer:
             TrainingDiverged: If loss or gradients are not finite.
             CheckpointError: If a checkpoint is there that cannot be used.
         """
-        self._resume()
-        best_weights = None
+        best_weights = self._resume()
         if self.state.evaluation_due or not self.is_finished():
             events = EventLog(
                 self._log_dir if self.is_chief else None,
@@ -106,7 +105,7 @@ class Trainer:
                 fresh=self.options.fresh,
             )
             try:
-                best_weights = TrainingLoop(self, events).run()
+                best_weights = TrainingLoop(self, events, best_weights).run()
             finally:
                 events.close()
                 self.progress.close()
@@ -115,8 +114,6 @@ class Trainer:
             _sum_over_workers(self.strategy, np.zeros(1))
         if best_weights is not None:
             self.model.set_weights(best_weights)
-        elif self.state.best_update:
-            self._load_best_weights()
         return self._result()
 
     def evaluate(self, data, cancelled=lambda: False):
@@ -217,27 +214,20 @@ class Trainer:
         with self.strategy.scope():
             self.optimizer.build(self.model.trainable_variables)
 
-    def _load_best_weights(self):
-        path = self.checkpoints.best_path
-        try:
-            self.model.load_weights(path)
-        except (OSError, ValueError) as error:
-            raise checkpointing.CheckpointError(
-                f"Could not read the best weights in {path}: {error}"
-            ) from error
-
     def _resume(self):
+        """Goes back to the newest checkpoint; returns the best weights."""
         if not self.checkpoints:
-            return
+            return None
         if self.options.fresh and self.is_chief:
             self.checkpoints.clear()
         loaded = None if self.options.fresh else self.checkpoints.load()
         if loaded is None:
-            return
+            return None
         path, info, arrays = loaded
         identity = info["identity"]
-        for name in sorted(identity.keys() | self.options.identity.keys()):
-            there, here = identity.get(name), self.options.identity.get(name)
+        # What only one of them knows is of another release of the recipe.
+        for name in sorted(identity.keys() & self.options.identity.keys()):
+            there, here = identity[name], self.options.identity[name]
             if there != here:
                 raise checkpointing.other_run(
                     path, f"{name} is {there!r} there and {here!r} here"
@@ -247,6 +237,25 @@ class Trainer:
         self.progress.report(
             f"Resuming from {path} after update {self.state.update:,}."
         )
+        return self._read_best_weights() if self.state.best_update else None
+
+    def _read_best_weights(self):
+        current = self.model.get_weights()
+        try:
+            self.model.load_weights(self.checkpoints.best_path)
+            return self.model.get_weights()
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            self.progress.report(
+                f"Warning: {self.checkpoints.best_path} cannot be read "
+                f"({error}). The best weights are sought anew, from the "
+                "checkpoint on."
+            )
+            self.state.best_nll, self.state.best_update = State.best_nll, 0
+            self.state.stopped_early = False
+            self.state.evaluation_due = self.dev_data is not None
+            return None
+        finally:
+            self.model.set_weights(current)
 
     def is_finished(self):
         state, options = self.state, self.options

@@ -33,9 +33,10 @@ class TrainingLoop:
     Args:
         trainer: `Trainer`, whose state and weights are carried on.
         events: `EventLog`.
+        best_weights: Those of the best dev score so far, or `None`.
     """
 
-    def __init__(self, trainer, events):
+    def __init__(self, trainer, events, best_weights=None):
         self._trainer = trainer
         self._events = events
         self._state = trainer.state
@@ -57,7 +58,7 @@ class TrainingLoop:
         self._timed = False
         self._recent_loss = 0, 0  # nll, tokens
         self._recent_time = 0, 0, 0  # tokens, seconds, updates
-        self._best_weights = None
+        self._best_weights = best_weights
         self._best_is_written = True
 
     def run(self):
@@ -277,12 +278,14 @@ class TrainingLoop:
             return None
         self._events.flush()
         path = None
-        try:
-            path = trainer.save()
-        except CheckpointError as error:
-            trainer.progress.report(f"Warning: {error}")
         if not self._best_is_written:
             self._write_best()
+        # A checkpoint must not tell of better weights than there are.
+        if self._best_is_written:
+            try:
+                path = trainer.save()
+            except CheckpointError as error:
+                trainer.progress.report(f"Warning: {error}")
         self._saved_at = self._settled_at = time.monotonic()
         return path
 
