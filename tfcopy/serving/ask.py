@@ -1,6 +1,7 @@
 """Asks a SavedModel: a line of text in, a line of text out.
 
-Needs TensorFlow alone, none of the Python code that trained the model.
+Needs TensorFlow alone, none of the Python code that trained the model;
+TensorFlow Text as well if the model cuts words into pieces.
 """
 
 import argparse
@@ -157,6 +158,9 @@ def _load(folder, options):
             import tensorflow as tf
 
             logging.getLogger("absl").setLevel(logging.ERROR)
+            with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
+                if b"SentencepieceOp" in file.read():
+                    import tensorflow_text  # noqa: F401 its operations
             model = tf.saved_model.load(folder)
             # The first question would be slow, and have its own messages.
             for ask in model.signatures.values():

@@ -27,6 +27,12 @@ from tfcopy.serving.translator import Translator
 CONFIG_NAME = "tfcopy.json"
 # Raise it with every change that a reader of the SavedModel must know of.
 FORMAT = 1
+# Operations of TensorFlow Text that all released servers link.
+LINKED = (
+    "SentencepieceOp",
+    "SentencepieceTokenizeOp",
+    "SentencepieceDetokenizeOp",
+)
 
 
 def export(
@@ -56,7 +62,7 @@ def export(
     Raises:
         OSError: naming the folder, if it cannot be written.
         ValueError: if the version exists already, or the graph has
-            operations that a plain TensorFlow runtime lacks.
+            operations that TensorFlow Serving lacks.
     """
     directory = os.path.abspath(os.fspath(directory))
     recipe = recipe or os.path.basename(directory)
@@ -141,13 +147,19 @@ def _check_operations(function):
     strangers = sorted(
         name
         for name in operations(function.graph.as_graph_def())
-        if ">" in name or "PyFunc" in name or "Xla" in name
+        if not _is_served(name)
     )
     if strangers:
         raise ValueError(
             "The graph must run on a plain TensorFlow runtime. "
             f"Received operations: {', '.join(strangers)}."
         )
+
+
+def _is_served(name):
+    is_core = name.startswith("_") or hasattr(tf.raw_ops, name)
+    is_python_or_xla = "PyFunc" in name or "Xla" in name
+    return name in LINKED or (is_core and not is_python_or_xla)
 
 
 def operations(graph_def) -> set[str]:

@@ -140,7 +140,11 @@ class Translator(tf.Module):
             self.target_vocabulary.table(),
             self._target_words,
         ]
-        return weights + tables + [self._emission] * bool(self._emission)
+        if self._emission is not None:
+            tables.append(self._emission)
+        tokenizers = self.source_tokenizer, self.target_tokenizer
+        pieces = [x for tokenizer in tokenizers for x in tokenizer.resources]
+        return weights + tables + pieces
 
     @property
     def model(self):

@@ -1,0 +1,112 @@
+"""Trains a SentencePiece model for `--tokenization sentencepiece`.
+
+    python -m tfcopy.data.train_sentencepiece \\
+        --input europarl-v7.fr-en.en europarl-v7.fr-en.fr \\
+        --vocab_size 16000 --output europarl.model
+
+Several files, plain or gzipped, one sentence a line, give one model for all.
+"""
+
+import argparse
+import gzip
+import io
+import os
+import sys
+from collections.abc import Iterable
+
+from tfcopy.data import chunks
+
+
+def train(
+    lines: Iterable[str],
+    vocab_size: int,
+    path,
+    *,
+    model_type: str = "unigram",
+    max_lines: int = 1_000_000,
+    seed: int = 0,
+):
+    """Trains a model that keeps all characters as they are.
+
+    Args:
+        lines: Sentences.
+        vocab_size: Number of pieces, with three that SentencePiece reserves.
+        path: The file to write, by custom `<name>.model`.
+        model_type: `"unigram"` or `"bpe"`.
+        max_lines: If there are more lines, a random choice of so many is
+            kept in memory.
+        seed: Of that choice.
+
+    Raises:
+        ValueError: if the lines are too few for so many pieces.
+    """
+    import sentencepiece
+
+    sentencepiece.set_random_generator_seed(seed)
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(" ".join(line.split()) for line in lines),
+            model_writer=model,
+            model_type=model_type,
+            vocab_size=vocab_size,
+            input_sentence_size=max_lines,
+            shuffle_input_sentence=True,
+            normalization_rule_name="identity",
+            unk_surface="<unk>",
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        reason = str(error).split("] ")[-1].strip()
+        raise ValueError(
+            f"SentencePiece cannot make {vocab_size} pieces of this text: "
+            f"{reason or 'there is none.'}"
+        ) from None
+    chunks.write_atomically(path, lambda file: file.write(model.getvalue()))
+
+
+def read_lines(paths: Iterable) -> Iterable[str]:
+    """The lines of files, plain or gzipped; invalid UTF-8 becomes U+FFFD."""
+    for path in paths:
+        is_zipped = os.fspath(path).endswith(".gz")
+        with (gzip.open if is_zipped else open)(path, "rb") as file:
+            for line in file:
+                yield line.decode("utf-8", "replace")
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.data.train_sentencepiece",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--input", nargs="+", required=True, metavar="FILE")
+    parser.add_argument(
+        "--vocab_size", type=int, default=16_000, help="default: %(default)s"
+    )
+    parser.add_argument("--output", required=True, metavar="FILE")
+    parser.add_argument(
+        "--model_type", choices=("unigram", "bpe"), default="unigram"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        train(
+            read_lines(options.input),
+            options.vocab_size,
+            options.output,
+            model_type=options.model_type,
+        )
+    except ImportError:
+        message = "SentencePiece is missing: pip install 'tfcopy[subwords]'."
+    except (OSError, ValueError) as error:
+        message = str(error)
+    else:
+        print(f"{options.output}: {options.vocab_size:,} pieces")
+        return 0
+    print(f"Error: {message}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
