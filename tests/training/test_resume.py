@@ -68,7 +68,7 @@ def assert_same_bits(weights, expected):
 
 def kill_and_resume(folder, kills):
     for _ in range(kills):
-        code, text = run_for(folder, random.randint(4, 9), signal.SIGKILL)
+        code, text = run_for(folder, random.randint(1, 4), signal.SIGKILL)
         assert code == -signal.SIGKILL, text
     code, text = run_for(folder, -1, None)
     assert code == 0, text
