@@ -79,8 +79,6 @@ def next_words(distribution, source, options, step, extra=0):
     beams = options.num_beams
     size = ops.shape(source.ids)[1]
     logits = ops.cast(distribution.generate_logits[:, 0], "float32")
-    distribution = distribution._replace(generate_logits=logits[:, None])
-    offset = distribution.generate_offset  # (B * K, 1)
     copied = ops.reshape(distribution.copy_log_probs, (-1, beams, size))
 
     forbidden = [tokens.PAD, tokens.BOS]
@@ -88,6 +86,9 @@ def next_words(distribution, source, options, step, extra=0):
         forbidden.append(tokens.UNK)
     count = min(beams + len(forbidden) + 1 + extra, logits.shape[-1])
     log_probs, ids = ops.top_k(logits, count)
+    # The normaliser, from the softmax (one fused operation) of the best word.
+    best = ops.take_along_axis(ops.softmax(logits, axis=-1), ids[:, :1], axis=1)
+    offset = distribution.log_generate + ops.log(best) - log_probs[:, :1]
     ids = ops.reshape(ops.cast(ids, "int32"), (-1, beams, count))
     log_probs = ops.reshape(log_probs + offset, (-1, beams, count))
     banned = ids == tokens.EOS

@@ -148,9 +148,10 @@ class PointerSoftmaxHead(SoftmaxHead):
         annotations,
         source_mask,
         candidate_ids=None,
+        prepared=None,
         training=False,
     ):
-        logits = self.logits(features, candidate_ids)
+        logits = self.logits(features, candidate_ids, prepared)
         switch = self.switch_logit(state, context, training)
         location = self.location_log_probs(
             state, attention, annotations, source_mask

@@ -23,6 +23,7 @@ class SoftmaxHead(keras.layers.Layer):
         source_mask: Boolean, `(B, S)`.
         candidate_ids: Optional `(K,)`: only these words get a logit, in this
             order (the large vocabulary trick).
+        prepared: Optional, from `prepare`.
 
     Returns:
         `CopyDistribution` with all of the mass on generated words.
@@ -45,17 +46,26 @@ class SoftmaxHead(keras.layers.Layer):
             name="bias", shape=(self.vocabulary_size,), initializer="zeros"
         )
 
-    def logits(self, features, candidate_ids=None):
+    def prepare(self):
+        """The output layer in the dtype it computes in, for a search.
+
+        Returns:
+            `(kernel, bias)`, to be passed as `prepared`: cast once a search
+            rather than at each step.
+        """
+        return tuple(
+            ops.cast(x, self.compute_dtype) for x in (self.kernel, self.bias)
+        )
+
+    def logits(self, features, candidate_ids=None, prepared=None):
         """Scores of the words before the softmax, `(B, T, V)`."""
-        kernel, bias = self.kernel, self.bias
+        kernel, bias = prepared or self.prepare()
         if candidate_ids is not None:
             kernel = ops.take(kernel, candidate_ids, axis=1)
             bias = ops.take(bias, candidate_ids, axis=0)
         shape = ops.shape(features)
         rows = ops.reshape(features, (-1, features.shape[-1]))
-        rows, kernel, bias = (
-            ops.cast(x, self.compute_dtype) for x in (rows, kernel, bias)
-        )
+        rows = ops.cast(rows, self.compute_dtype)
         logits = ops.matmul(rows, kernel) + bias
         return ops.reshape(logits, (*shape[:-1], logits.shape[-1]))
 
@@ -68,8 +78,9 @@ class SoftmaxHead(keras.layers.Layer):
         annotations,
         source_mask,
         candidate_ids=None,
+        prepared=None,
     ):
-        logits = self.logits(features, candidate_ids)
+        logits = self.logits(features, candidate_ids, prepared)
         return CopyDistribution(
             generate_logits=logits,
             log_generate=ops.zeros_like(logits[..., 0], dtype="float32"),
@@ -85,6 +96,7 @@ class SoftmaxHead(keras.layers.Layer):
         annotations,
         source_mask,
         candidate_ids=None,
+        prepared=None,
     ):
         words = self.vocabulary_size
         if candidate_ids is not None:

@@ -119,7 +119,9 @@ class Seq2Seq(keras.Model):
         first = self.initial_state(annotations, mask)
         state = self.cell.initial_state(first, memory)
         sources = {"annotations": annotations, "source_mask": mask}
-        return {**memory, **sources}, state
+        kernel, bias = self.head.prepare()
+        output = {"weight_output": kernel, "weight_output_bias": bias}
+        return {**memory, **sources, **output}, state
 
     @staticmethod
     def repeat(memory, state, times):
@@ -159,6 +161,7 @@ class Seq2Seq(keras.Model):
             attention=attention,
             annotations=memory["annotations"],
             source_mask=memory["source_mask"],
+            prepared=(memory["weight_output"], memory["weight_output_bias"]),
         )
         return distribution, ops.exp(outputs["attention"]), state
 
