@@ -4,7 +4,6 @@ Needs matplotlib (`pip install tfcopy[figures]`), without a display.
 """
 
 import functools
-import io
 import unicodedata
 
 import numpy as np
