@@ -67,6 +67,7 @@ def test_the_served_model_holds_the_pieces(
 ):
     path = export(translator(tokenizer, _Copier), tmp_path / "served")
     os.remove(tokenizer.model_file)
+    tf.random.set_seed(1)
     found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
     assert found == TEXTS
     loaded = tf.saved_model.load(path).signatures["serving_default"]

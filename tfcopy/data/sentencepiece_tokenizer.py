@@ -11,6 +11,9 @@ import tensorflow as tf
 
 from tfcopy.data.tokenization import normalize_blanks
 
+_STRINGS = tf.TensorSpec([None], tf.string)
+_SPLITS = tf.TensorSpec([None], tf.int64)
+
 
 @dataclasses.dataclass(frozen=True)
 class SentencepieceTokenizer:
@@ -33,11 +36,11 @@ class SentencepieceTokenizer:
 
     def tokenize(self, text):
         """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
-        return self._processor.tokenize(normalize_blanks(text))
+        return self._functions[0](normalize_blanks(text))
 
     def detokenize(self, tokens):
         """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
-        text = self._processor.detokenize(tokens)
+        text = self._functions[1](tokens.flat_values, tokens.row_splits)
         # Pieces copied from another model's may be unknown to this one.
         return tf.strings.strip(tf.strings.regex_replace(text, "▁", " "))
 
@@ -46,29 +49,42 @@ class SentencepieceTokenizer:
         digest = hashlib.sha256(self._model).hexdigest()[:16]
         return f"sentencepiece-{digest}"
 
-    @property
-    def resources(self) -> tuple:
-        """What a SavedModel must hold."""
-        return (self._processor,)
-
     @functools.cached_property
     def _model(self):
         with open(self.model_file, "rb") as file:
             return file.read()
 
     @functools.cached_property
-    def _processor(self):
+    def _functions(self):
+        """Graphs that make the resource of the model for themselves.
+
+        One made outside of them would be lost as soon as TensorFlow clears
+        its caches, which it does when a random seed is set.
+        """
         import tensorflow_text  # Late: only those who want pieces need it.
 
-        with tf.init_scope():
-            try:
-                processor = tensorflow_text.SentencepieceTokenizer(
-                    self._model, out_type=tf.string
-                )
-                processor.vocab_size()  # The model is read now, not before.
-            except tf.errors.OpError:
-                raise ValueError(
-                    f"{self.model_file}: not a model of SentencePiece. "
-                    "`python -m tfcopy.data.train_sentencepiece` makes one."
-                ) from None
-        return processor
+        def processor():
+            return tensorflow_text.SentencepieceTokenizer(
+                self._model, out_type=tf.string
+            )
+
+        @tf.function(input_signature=[_STRINGS], autograph=False)
+        def tokenize(text):
+            return processor().tokenize(text)
+
+        @tf.function(input_signature=[_STRINGS, _SPLITS], autograph=False)
+        def detokenize(pieces, splits):
+            tokens = tf.RaggedTensor.from_row_splits(
+                pieces, splits, validate=False
+            )
+            return processor().detokenize(tokens)
+
+        try:
+            with tf.init_scope():  # The model is read now, not later.
+                tokenize(tf.constant([""]))
+        except tf.errors.OpError:
+            raise ValueError(
+                f"{self.model_file}: not a model of SentencePiece. "
+                "`python -m tfcopy.data.train_sentencepiece` makes one."
+            ) from None
+        return tokenize, detokenize

@@ -244,10 +244,5 @@ class Tokenizer:
         return detokenize(tokens, mode=self.mode, language=self.language)
 
     @property
-    def resources(self) -> tuple:
-        """What a SavedModel must hold: nothing."""
-        return ()
-
-    @property
     def fingerprint(self) -> str:
         return f"{self.mode}-{self.language}-{VERSION}"

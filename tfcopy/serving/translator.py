@@ -140,11 +140,7 @@ class Translator(tf.Module):
             self.target_vocabulary.table(),
             self._target_words,
         ]
-        if self._emission is not None:
-            tables.append(self._emission)
-        tokenizers = self.source_tokenizer, self.target_tokenizer
-        pieces = [x for tokenizer in tokenizers for x in tokenizer.resources]
-        return weights + tables + pieces
+        return weights + tables + [self._emission] * bool(self._emission)
 
     @property
     def model(self):
