@@ -208,15 +208,29 @@ def prepare(config, folder):
 
 
 def _tokenizers(config, corpus):
+    files = config.sentencepiece_model or []
     if config.tokenization == "sentencepiece":
-        files = config.sentencepiece_model or []
         if len(files) not in (1, 2):
             raise ValueError(
                 "--tokenization sentencepiece takes one or two files as "
                 f"--sentencepiece_model '[FILE]'. Received: {files}."
             )
+        for file in files:
+            try:
+                SentencepieceTokenizer(file).tokenize(tf.constant([""]))
+            except OSError as error:
+                raise OSError(
+                    f"--sentencepiece_model: cannot read {file} "
+                    f"({error.strerror or error})."
+                ) from error
+            except ValueError as error:
+                raise ValueError(f"--sentencepiece_model: {error}") from error
         source, target = files[0], files[-1]
         return SentencepieceTokenizer(source), SentencepieceTokenizer(target)
+    if files:
+        raise ValueError(
+            "--sentencepiece_model needs --tokenization sentencepiece."
+        )
     mode = "space" if corpus.tokenized else config.tokenization
     return tuple(
         Tokenizer(mode=mode, language=language)
