@@ -183,7 +183,7 @@ def encode(
         try:
             chunks.write_atomically(path, lambda file: np.savez(file, **arrays))
         except OSError as error:  # the work goes on, only not remembered
-            _logger.warning("%s", error)
+            _logger.warning("Warning: %s Going on without it.", error)
     return _corpus(arrays, pairs if keep_texts else None)
 
 
@@ -291,7 +291,7 @@ def _load(path) -> dict[str, np.ndarray] | None:
                 raise ValueError(f"{key} is cut off")
         return arrays
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as e:
-        _logger.warning("%s: damaged (%s); it is made anew.", path, e)
+        _logger.warning("Warning: %s: damaged (%s); it is made anew.", path, e)
         return None
 
 

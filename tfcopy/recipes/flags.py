@@ -197,7 +197,7 @@ def _message(error):
     """What an error says; those of TensorFlow say it in the first line."""
     text = str(error).strip() or type(error).__name__
     if type(error).__module__.startswith("tensorflow"):
-        text = text.splitlines()[0]
+        text = re.sub(r"^\{\{.*?\}\} ", "", text.splitlines()[0])
     return text
 
 

@@ -15,7 +15,7 @@ import keras
 import tensorflow as tf
 
 from tfcopy import evaluation, losses, tokens, training
-from tfcopy.data import encoding, pipeline, vocabulary
+from tfcopy.data import chunks, encoding, pipeline, vocabulary
 from tfcopy.data.corpora import demo, europarl, text_pairs, tfds_translation
 from tfcopy.data.dictionary import Dictionary
 from tfcopy.data.sentencepiece_tokenizer import SentencepieceTokenizer
@@ -362,18 +362,7 @@ def train_and_score(config, system, model, translator, data, folder):
     log_dir = os.path.join(folder, system)
     pictures = Pictures(translator, data.corpus.splits["validation"])
     trained = train(config, system, model, data, log_dir, pictures)
-    words = data.vocabularies
-    source_matrix, target_matrix = (
-        keras.ops.convert_to_numpy(layer.embeddings)
-        for layer in (model.source_embedding, model.target_embedding)
-    )
-    training.log_embeddings(
-        log_dir,
-        {
-            "source": (source_matrix, words[0].words),
-            "target": (target_matrix, words[1].words),
-        },
-    )
+    _log_embeddings(model, data, log_dir)
     watch = Stopwatch()
     translations = translator.translate_all(pair[0] for pair in data.test)
     results = {
@@ -392,6 +381,21 @@ def train_and_score(config, system, model, translator, data, folder):
         "seconds_translating": watch.seconds,
         "target_tokens_per_second": round(trained.target_tokens_per_second),
     }, translations
+
+
+def _log_embeddings(model, data, log_dir):
+    layers = model.source_embedding, model.target_embedding
+    tables = {
+        side: (keras.ops.convert_to_numpy(layer.embeddings), known.words)
+        for side, layer, known in zip(
+            ("source", "target"), layers, data.vocabularies
+        )
+    }
+    try:
+        training.log_embeddings(log_dir, tables)
+    except (OSError, tf.errors.OpError) as error:  # only to be looked at
+        reason = str(error).splitlines()[0].rpartition("; ")[2]
+        print(f"Warning: {log_dir}: embeddings are not written ({reason}).")
 
 
 def score(config, translations, data):
@@ -555,11 +559,8 @@ _BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
 
 def write_results(path, results):
     """Writes results.json, whole or not at all."""
-    partial = f"{path}.part"
-    with open(partial, "w", encoding="utf-8") as file:
-        json.dump(results, file, ensure_ascii=False, indent=2)
-        file.write("\n")
-    os.replace(partial, path)
+    text = json.dumps(results, ensure_ascii=False, indent=2)
+    chunks.write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
 
 
 class Stopwatch:

@@ -1,5 +1,6 @@
 """What TensorBoard shows of a run."""
 
+import contextlib
 import glob
 import os
 
@@ -17,13 +18,19 @@ class EventLog:
         folder: Path, or `None` to write nothing.
         first_step: First step that is going to be written.
         fresh: Whether to remove the events of earlier runs.
+        report: Callable that prints a line. Where events cannot be written,
+            as on a full disk, it says so once, and no more are written.
     """
 
-    def __init__(self, folder, first_step=0, fresh=False):
-        if folder is None:
-            self.writer = tf.summary.create_noop_writer()
-            return
-        folder = os.fspath(folder)
+    def __init__(self, folder, first_step=0, fresh=False, report=print):
+        self.folder = folder
+        self.writer = tf.summary.create_noop_writer()
+        self._report = report
+        if folder is not None:
+            with self.tolerating():
+                self._open(os.fspath(folder), first_step, fresh)
+
+    def _open(self, folder, first_step, fresh):
         if fresh:
             pattern = os.path.join(glob.escape(folder), "events.out.tfevents.*")
             for path in glob.glob(pattern):
@@ -40,16 +47,31 @@ class EventLog:
                 writer=self.writer._resource, event=event.SerializeToString()
             )
 
+    @contextlib.contextmanager
+    def tolerating(self):
+        """Context in which events are written, or the wish is given up."""
+        try:
+            yield
+        except (OSError, tf.errors.OpError) as error:
+            reason = getattr(error, "message", str(error)).splitlines()[0]
+            self._report(
+                f"Warning: {self.folder}: no more events are written "
+                f"({reason.rpartition('; ')[2]})."
+            )
+            self.writer = tf.summary.create_noop_writer()
+
     def scalars(self, step, values, prefix=""):
-        with self.writer.as_default(step):
+        with self.tolerating(), self.writer.as_default(step):
             for name, value in values.items():
                 tf.summary.scalar(prefix + name, value)
 
     def flush(self):
-        self.writer.flush()
+        with self.tolerating():
+            self.writer.flush()
 
     def close(self):
-        self.writer.close()
+        with self.tolerating():
+            self.writer.close()
 
 
 def log_examples(writer, step, examples, name="examples"):

@@ -103,6 +103,7 @@ class Trainer:
                 self._log_dir if self.is_chief else None,
                 first_step=self.state.update + 1,
                 fresh=self.options.fresh,
+                report=self.progress.report,
             )
             try:
                 best_weights = TrainingLoop(self, events, best_weights).run()

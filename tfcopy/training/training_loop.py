@@ -250,7 +250,8 @@ class TrainingLoop:
                 state.update, values | scores.metrics, prefix="dev/"
             )
             if trainer.on_eval:
-                trainer.on_eval(state.update, self._events.writer)
+                with self._events.tolerating():
+                    trainer.on_eval(state.update, self._events.writer)
             self._events.flush()
         self._settled_at = time.monotonic()
         return True

@@ -1,0 +1,313 @@
+"""The whole command on tiny files, and everything that can be wrong."""
+
+import errno
+import json
+import os
+import re
+import signal
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcopy.data.corpora import demo
+from tfcopy.recipes import europarl_ps, flags, translation
+from tfcopy.training.checkpoints import Checkpoints
+
+TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --updates 4
+--eval_every 2 --batch_size 8 --max_target_length 6 --num_beams 2
+--systems [pointer_softmax]""".split()
+NUM_PAIRS = 60
+
+
+def write(path, data):
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return str(path)
+
+
+def pair(one, other):
+    return f"[{one}, {other}]"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Files of 60 pairs, of which one is blank and one 10,000 words long."""
+    folder = tmp_path_factory.mktemp("corpus")
+    paths = []
+    for the, name in (("the", "a.en"), ("le", "a.fr")):
+        lines = [
+            f"{the} name{i} is {i % 7} ." + " short" * (i % 2)
+            for i in range(NUM_PAIRS)
+        ]
+        lines += ["" if the == "le" else "blank", "long " * 10_000]
+        paths.append(write(folder / name, "\n".join(lines) + "\n"))
+    return pair(*paths)
+
+
+def start(folder, *arguments):
+    """The command; returns its exit status."""
+    folders = [f"--log_dir={folder}/logs", f"--savedmodel_dir={folder}/served"]
+    return flags.main(
+        europarl_ps.Config,
+        europarl_ps.PRESETS,
+        europarl_ps.run,
+        europarl_ps.__doc__,
+        [*TINY, *folders, *arguments],
+    )
+
+
+def results(folder):
+    with open(folder / "logs" / "demo" / "results.json") as file:
+        return json.load(file)
+
+
+def figures(folder):
+    """Those that do not depend on the time of day."""
+    return {
+        system: {k: v for k, v in scores.items() if "second" not in k}
+        for system, scores in results(folder)["systems"].items()
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, corpus):
+    folder = tmp_path_factory.mktemp("finished")
+    assert start(folder, "--train", corpus) == 0
+    return folder
+
+
+# === What it writes ===
+
+
+def test_results_hold_what_was_agreed(finished):
+    found = results(finished)
+    assert list(found) == (
+        "recipe preset seed seconds config systems paper savedmodel".split()
+    )
+    assert found["recipe"] == "europarl_ps" and found["preset"] == "demo"
+    assert found["config"]["units"] == 8
+    assert found["paper"]["pointer_softmax"] == {"bleu": 23.76}
+    scores = found["systems"]["pointer_softmax"]
+    expected = """parameters updates bleu chrf unk_rate copy_rate perplexity
+        seconds_training target_tokens_per_second"""
+    assert set(expected.split()) <= set(scores)
+    assert scores["updates"] == 4
+    assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
+
+
+def test_finished_run_is_not_trained_again(finished, corpus, capsys):
+    before = figures(finished)
+    seconds = results(finished)["systems"]["pointer_softmax"][
+        "seconds_training"
+    ]
+    assert start(finished, "--train", corpus) == 0
+    out, err = capsys.readouterr()
+    assert not re.search("^update", err, re.MULTILINE)
+    assert "\r" not in out + err and "\033" not in out + err
+    assert figures(finished) == before
+    after = results(finished)["systems"]["pointer_softmax"]
+    assert after["seconds_training"] == seconds
+
+
+def test_interrupted_run_ends_as_an_undisturbed_one(
+    tmp_path, finished, corpus, capsys, monkeypatch
+):
+    """Stopped while counting words, training and translating."""
+    moments = [
+        (translation.vocabulary, "count_words", signal.SIGINT),
+        (translation.Pictures, "__call__", signal.SIGTERM),
+        (translation, "score", signal.SIGINT),
+    ]
+    for place, name, number in moments:
+        function = getattr(place, name)
+
+        def interrupted(*arguments, **options):
+            os.kill(os.getpid(), number)
+            return function(*arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, interrupted)
+            assert start(tmp_path, "--train", corpus) == 128 + number
+        error = capsys.readouterr().err
+        assert re.search(r"Repeat\s+the\s+command\s+to\s+go\s+on", error)
+    assert start(tmp_path, "--train", corpus) == 0
+    assert figures(tmp_path) == figures(finished)
+
+
+# === A corpus, a vocabulary or a folder that is no good ===
+
+LONG = "w " * 60 + "\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (("a\nb\n", "a\n"), r"a.en has 2 lines, but \S*b.fr has 1"),
+        (("a\nb\n", b"a\ncaf\xe9\n"), "b.fr, line 2: not valid UTF-8"),
+        (("", ""), "hold no sentence pair"),
+        (("\na\n", "a\n \n"), "hold no sentence pair, only 2 empty lines"),
+        ((LONG * 9, LONG * 9), "7 a side of more than 50 tokens"),
+        (("a b\n" * 5, "c d\n" * 5), "--batch_size must be at most 3"),
+        ((b"\x1f\x8b\x08 cut", "a\n"), "a.en: the gzip data is damaged"),
+    ],
+    ids="length utf8 empty blank long few gzip".split(),
+)
+@pytest.mark.parametrize("flag", ["train", "validation"])
+def test_bad_corpus(tmp_path, corpus, capsys, files, message, flag):
+    if flag == "validation" and "--batch_size" in message:
+        return
+    message = message.replace("7 a side", r"\d a side")
+    one, other = (
+        write(tmp_path / name, data)
+        for name, data in zip(("a.en", "b.fr"), files)
+    )
+    arguments = ["--train", corpus, f"--{flag}", pair(one, other)]
+    assert_error(capsys, tmp_path, arguments, message)
+
+
+def test_bad_vocabulary(tmp_path, corpus, capsys):
+    path = write(tmp_path / "words.txt", "one\ntwo\n")
+    arguments = ["--train", corpus, "--target_vocabulary", path]
+    message = f"--target_vocabulary: {path}, line 1: not a vocabulary"
+    assert_error(capsys, tmp_path, arguments, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--train [/no/a,/no/b]", "/no/a: cannot be read"),
+        ("--train [a.en]", r"--train takes two files.* \['a.en'\]"),
+        ("--source_vocabulary /no/v", "--source_vocabulary: .* /no/v"),
+        ("--dictionary /no/d", "--dictionary: cannot read /no/d"),
+        ("--systems []", "--systems must name some of nmt, pointer_softmax"),
+        ("--switch_activation foo", "--switch_activation must be .* foo"),
+        ("--source_vocabulary_size 4", "--source_vocabulary_size must be"),
+        ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
+        ("--savedmodel_dir /proc/x", "--savedmodel_dir: .* /proc/x"),
+        ("--tfds x", "Only one of --train, --tfds and --data_dir"),
+    ],
+)
+def test_bad_flag(tmp_path, corpus, capsys, arguments, message):
+    arguments = ["--train", corpus, *arguments.split()]
+    assert_error(capsys, tmp_path, arguments, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--validation [a,b]", "--validation needs --train"),
+        ("--target_language de", "--target_language de"),
+        ("--tfds no_such/x", "TFDS has no dataset 'no_such/x'"),
+        ("--preset paper --data_dir /no", "No Europarl in /no: .*--data_dir"),
+    ],
+)
+def test_no_corpus(tmp_path, capsys, arguments, message):
+    assert_error(capsys, tmp_path, arguments.split(), message)
+
+
+def test_no_network(tmp_path, capsys, monkeypatch):
+    def urlopen(*arguments, **options):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    arguments = ["--download", "--data_dir", str(tmp_path / "data")]
+    message = "Could not download https://.*no route to host.*--data_dir"
+    assert_error(capsys, tmp_path, arguments, message)
+
+
+def assert_error(capsys, folder, arguments, message):
+    """One line that says what is wrong, and no traceback."""
+    capsys.readouterr()
+    assert start(folder, *arguments) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert re.match(f"Error: .*{message}", lines[-2]), lines
+    assert not any("Traceback" in line for line in lines)
+
+
+# === A run that cannot go on ===
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--units 9", "of another run: .*there and .* here.*--fresh"),
+        ("--learning_rate 1", "--learning_rate is 0.002 there and 1.0 here"),
+        ("--max_length 5", "training data is '.*' there and"),
+        ("--source_vocabulary {}", "vocabulary of the source is '.*' there"),
+    ],
+)
+def test_resumed_with_other_flags(
+    tmp_path, finished, corpus, capsys, arguments, message
+):
+    logs = finished / "logs" / "demo"
+    with open(logs / "data" / "vocabulary.source.txt") as file:
+        words = file.read().splitlines()
+    words[4] = "new"
+    path = write(tmp_path / "v.txt", "\n".join(words))
+    checkpoint = Checkpoints(logs / "pointer_softmax" / "checkpoints").paths()
+    kept = [os.stat(name).st_mtime_ns for name in checkpoint]
+    arguments = arguments.format(path).split()
+    assert_error(capsys, finished, ["--train", corpus, *arguments], message)
+    assert [os.stat(name).st_mtime_ns for name in checkpoint] == kept
+
+
+def test_loss_that_is_not_finite(tmp_path, corpus, capsys):
+    arguments = ["--train", corpus, "--learning_rate", "1e30"]
+    message = r"Update \d \(epoch 0, batch \d\) has loss nan"
+    assert_error(capsys, tmp_path, arguments, message)
+    for path in Checkpoints(
+        tmp_path / "logs" / "demo" / "pointer_softmax" / "checkpoints"
+    ).paths():
+        with np.load(path) as archive:
+            assert all(np.isfinite(archive[k]).all() for k in archive)
+
+
+@pytest.mark.parametrize("part", ["results", "served"])
+def test_full_disk(finished, corpus, capsys, monkeypatch, part):
+    before = figures(finished)
+
+    def full(*arguments, **options):
+        if part == "served":
+            raise tf.errors.ResourceExhaustedError(
+                None, None, "variables; No space left on device"
+            )
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if part == "served":
+        monkeypatch.setattr(tf.saved_model, "save", full)
+        message = "served: the SavedModel cannot be written .*No space left"
+    else:
+        monkeypatch.setattr(json, "dumps", full)
+        message = ".*No space left"
+    assert_error(capsys, finished, ["--train", corpus], message)
+    assert figures(finished) == before
+
+
+# === The default command ===
+
+# Words with a letter beyond ASCII: they are in no training pair.
+NAMES = re.compile(r"[^\s,.]*[^\x00-\x7f][^\s,.]*")
+
+
+@pytest.mark.slow
+def test_demo_copies_names_never_seen(tmp_path):
+    arguments = ["--log_dir", str(tmp_path), "--savedmodel_dir"]
+    status = flags.main(
+        europarl_ps.Config,
+        europarl_ps.PRESETS,
+        europarl_ps.run,
+        europarl_ps.__doc__,
+        [*arguments, str(tmp_path / "served")],
+    )
+    assert status == 0
+    with open(tmp_path / "demo" / "results.json") as file:
+        found = json.load(file)
+    systems = found["systems"]
+    assert systems["pointer_softmax"]["bleu"] > systems["nmt"]["bleu"] + 10
+    served = tf.saved_model.load(found["savedmodel"])
+    ask = served.signatures["serving_default"]
+    sources = [source for source, _ in demo.examples()]
+    answers = ask(text=tf.constant(sources))["text"].numpy()
+    for source, answer in zip(sources, answers):
+        names = NAMES.findall(source)
+        assert names and all(name in answer.decode() for name in names), answer
