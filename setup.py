@@ -5,6 +5,7 @@ import pathlib
 from setuptools import find_packages, setup
 
 FIGURES = ["matplotlib>=3.9"]
+SUBWORDS = ["sentencepiece>=0.2.1"]
 
 setup(
     name="tfcopy",
@@ -36,8 +37,10 @@ setup(
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "figures": FIGURES,
+        "subwords": SUBWORDS,
         "dev": [
             *FIGURES,
+            *SUBWORDS,
             "hypothesis>=6.100",
             "jax>=0.7",
             "pytest>=8",

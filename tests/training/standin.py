@@ -14,7 +14,8 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from tfcopy import tokens, training
+from tfcopy import losses, tokens, training
+from tfcopy.models import gru_translator
 
 VOCABULARY = 20
 BATCHES = 7  # an epoch
@@ -52,6 +53,19 @@ def build_model(units=8, dropout=0.2, gru=False, vocabulary_size=VOCABULARY):
     return keras.Model(inputs, distribution)
 
 
+def build_translator():
+    """The zoo's own model, small, with dropout and noise."""
+    return gru_translator(
+        VOCABULARY,
+        VOCABULARY,
+        embedding_dim=6,
+        units=8,
+        encoder_units=4,
+        dropout=0.2,
+        seed=1,
+    )
+
+
 def loss(batch, distribution):
     """Generates all words; where a word is unknown, `UNK`."""
     vocabulary_size = distribution.generate_logits.shape[-1]
@@ -80,7 +94,13 @@ def make_batch(seed, size=4):
         "source_ids": source_ids.astype(np.int32),
         "source_copy_ids": source_ids.astype(np.int32),
         "target_ids": target_ids.astype(np.int32),
-        "pointers": np.full(target_ids.shape, tokens.GENERATE, np.int32),
+        "pointers": np.where(
+            np.arange(target_length) % 3 == 0, 0, tokens.GENERATE
+        )
+        .astype(np.int32)
+        .repeat(size)
+        .reshape(target_length, size)
+        .T,
     }
 
 
@@ -113,11 +133,19 @@ def dev_data():
     return dataset(range(500, 503))
 
 
-def make_trainer(strategy=None, optimizer=None, model=None, **options):
-    """Returns a trainer of the stand-in model, with the same start always."""
+def make_trainer(
+    strategy=None, optimizer=None, model=None, translator=False, **options
+):
+    """Returns a trainer with the same start always.
+
+    Of the stand-in model; of a `gru_translator` with `translator`.
+    """
     keras.utils.set_random_seed(3)
     strategy = strategy or tf.distribute.get_strategy()
     with strategy.scope():
+        if translator:
+            model = build_translator()
+            options["loss"] = losses.observed
         model = model or build_model()
         optimizer = optimizer or training.Adam(0.01)
     options = {"steps": 20, "verbose": False, "clip_norm": 1.0} | options

@@ -32,13 +32,14 @@ def finish(process, output):
         return [archive[name] for name in archive.files]
 
 
-@pytest.fixture(scope="module")
-def one_device():
-    """Weights of one device that takes two batches an update."""
-    trainer = standin.make_trainer(accumulate=2, eval_every=10)
-    result = trainer.fit()
+@pytest.fixture(scope="module", params=["standin", "translator"])
+def one_device(request):
+    """Options, and weights of one device that takes two batches an update."""
+    options = {"translator": request.param == "translator"}
+    trainer = standin.make_trainer(accumulate=2, eval_every=10, **options)
+    trainer.fit()
     weights = [variable.numpy() for variable in trainer.model.weights]
-    return weights, result
+    return weights, options
 
 
 def assert_same(weights, expected):
@@ -48,15 +49,16 @@ def assert_same(weights, expected):
 
 def test_two_replicas_equal_one_device(tmp_path, one_device):
     output = tmp_path / "weights"
-    process = start(output, num_cpus=2, eval_every=10)
-    assert_same(finish(process, output), one_device[0])
+    expected, options = one_device
+    process = start(output, num_cpus=2, eval_every=10, **options)
+    assert_same(finish(process, output), expected)
 
 
 def test_two_workers_equal_one_device(tmp_path, one_device):
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         folder.mkdir()
-        processes = start_workers(folder)
+        processes = start_workers(folder, **one_device[1])
         try:
             for index, process in enumerate(processes):
                 weights = finish(process, folder / str(index))
@@ -74,7 +76,7 @@ def test_two_workers_equal_one_device(tmp_path, one_device):
     pytest.skip("the workers lost each other three times")
 
 
-def start_workers(folder):
+def start_workers(folder, **options):
     with socket.create_server(("localhost", 0)) as a:
         with socket.create_server(("localhost", 0)) as b:
             ports = a.getsockname()[1], b.getsockname()[1]
@@ -86,6 +88,7 @@ def start_workers(folder):
             {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})},
             log_dir=str(folder / "logs"),
             eval_every=10,
+            **options,
         )
         for task in tasks
     ]

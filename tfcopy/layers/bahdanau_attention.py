@@ -102,7 +102,10 @@ class BahdanauAttention(keras.layers.Layer):
             "weight_score": ops.cast(self.score_kernel, "float32"),
         }
         if self.use_bias:
-            memory["weight_score_bias"] = ops.cast(self.score_bias, "float32")
+            # The softmax does not see it: its gradient is exactly zero, but
+            # would come back as rounding noise, which Adam blows up.
+            bias = ops.cast(self.score_bias, "float32")
+            memory["weight_score_bias"] = ops.stop_gradient(bias) + 0.0 * bias
         return memory
 
     def initial_state(self, memory):
