@@ -126,35 +126,42 @@ class _Scan:
         inputs, state, tensors, products = self._pack(flat)
         length = _length(inputs)
         sources = _Arrays.unstack(inputs)
-        saved = _Arrays.empty(
-            (self.outputs_spec, state, self.results_spec), length
-        )
+        saved = _Arrays.empty(self.outputs_spec, length)
+        kept = _Arrays.empty((state, self.results_spec), length)
 
-        def body(t, state, arrays):
+        def body(t, state, saved_arrays, kept_arrays):
             outputs, new_state, results = self._step_and_results(
                 sources.read(t), state, tensors, products
             )
             # Copy shapes that a step's broadcasting may have blurred.
             new_state = tf.nest.map_structure(_like, new_state, state)
-            arrays = saved.write(arrays, t, (outputs, state, results))
-            return t + 1, new_state, arrays
+            return (
+                t + 1,
+                new_state,
+                saved.write(saved_arrays, t, outputs),
+                kept.write(kept_arrays, t, (state, results)),
+            )
 
-        _, final, arrays = _while(length, body, (0, state, saved.arrays))
-        outputs, states, results = saved.stack(arrays)
+        _, final, saved_arrays, kept_arrays = _while(
+            length, body, (0, state, saved.arrays, kept.arrays)
+        )
+        outputs = saved.stack(saved_arrays)
+        # Handed over as they are: stacking would copy them twice.
+        kept = _Arrays(kept.structure, kept_arrays)
 
         def gradient(*upstream):
-            return self._backward(flat, states, results, upstream)
+            return self._backward(flat, kept, upstream)
 
         return tf.nest.flatten((outputs, final)), gradient
 
-    def _backward(self, flat, states, results, upstream):
+    def _backward(self, flat, kept, upstream):
         inputs, state, tensors, products = self._pack(flat)
         d_outputs, d_state = tf.nest.pack_sequence_as(
             (self.outputs_spec, state),
             [tf.convert_to_tensor(x) for x in upstream],
         )
         length = _length(inputs)
-        sources = _Arrays.unstack((inputs, states, results, d_outputs))
+        sources = _Arrays.unstack((inputs, d_outputs))
         transposed = {
             name: tf.linalg.matrix_transpose(tensors_[0])
             for name, tensors_ in products.items()
@@ -162,15 +169,16 @@ class _Scan:
         saved = _Arrays.empty(
             (
                 [_step_spec(x) for x in _floats(inputs)],
-                tf.nest.map_structure(_step_spec, results),
-                self._operands_spec(products, results),
+                self.results_spec,
+                self._operands_spec(products),
             ),
             length,
         )
 
         def body(i, d_state, d_tensors, arrays):
             t = length - 1 - i
-            inputs_t, state_t, results_t, d_outputs_t = sources.read(t)
+            inputs_t, d_outputs_t = sources.read(t)
+            state_t, results_t = kept.read(t)
             floats = (
                 _floats(inputs_t),
                 _floats(state_t),
@@ -227,12 +235,12 @@ class _Scan:
             ]
         )
 
-    def _operands_spec(self, products, results):
+    def _operands_spec(self, products):
         """An operand has its result's shape but for the last axis."""
         spec = {}
-        for name, tensors in products.items():
-            shape = results[name].shape[1:-1] + tensors[0].shape[-2:-1]
-            spec[name] = tf.TensorSpec(shape, results[name].dtype)
+        for name, result in self.results_spec.items():
+            shape = result.shape[:-1] + products[name][0].shape[-2:-1]
+            spec[name] = tf.TensorSpec(shape, result.dtype)
         return spec
 
 
@@ -295,7 +303,12 @@ class _Arrays:
     def empty(cls, structure, length):
         """`structure` holds one step's tensors or specs."""
         arrays = [
-            tf.TensorArray(x.dtype, length, element_shape=x.shape)
+            tf.TensorArray(
+                x.dtype,
+                length,
+                element_shape=x.shape,
+                clear_after_read=False,
+            )
             for x in tf.nest.flatten(structure)
         ]
         return cls(structure, arrays)
