@@ -94,7 +94,9 @@ class BidirectionalGRU(keras.layers.Layer):
         # Keeps the batch size of `inputs` even where it is not known.
         state = ops.zeros_like(both[0, :, :, : self.units])
         states, final = scan(self._step, (both, keep), state, memory)
-        forward, backward = states[:, 0], ops.flip(states[:, 1], axis=0)
+        # `unstack`, since the gradient of a slice writes the whole tensor.
+        forward, backward = ops.unstack(states, 2, axis=1)
+        backward = ops.flip(backward, axis=0)
         annotations = ops.concatenate([forward, backward], axis=-1)
         return (
             ops.transpose(annotations, (1, 0, 2)),

@@ -148,10 +148,9 @@ class PointerSoftmaxHead(SoftmaxHead):
         annotations,
         source_mask,
         candidate_ids=None,
-        prepared=None,
         training=False,
     ):
-        logits = self.logits(features, candidate_ids, prepared)
+        logits = self.logits(features, candidate_ids)
         switch = self.switch_logit(state, context, training)
         location = self.location_log_probs(
             state, attention, annotations, source_mask

@@ -23,7 +23,6 @@ class SoftmaxHead(keras.layers.Layer):
         source_mask: Boolean, `(B, S)`.
         candidate_ids: Optional `(K,)`: only these words get a logit, in this
             order (the large vocabulary trick).
-        prepared: Optional, from `prepare`.
 
     Returns:
         `CopyDistribution` with all of the mass on generated words.
@@ -46,20 +45,11 @@ class SoftmaxHead(keras.layers.Layer):
             name="bias", shape=(self.vocabulary_size,), initializer="zeros"
         )
 
-    def prepare(self):
-        """The output layer in the dtype it computes in, for a search.
-
-        Returns:
-            `(kernel, bias)`, to be passed as `prepared`: cast once a search
-            rather than at each step.
-        """
-        return tuple(
+    def logits(self, features, candidate_ids=None):
+        """Scores of the words before the softmax, `(B, T, V)`."""
+        kernel, bias = (
             ops.cast(x, self.compute_dtype) for x in (self.kernel, self.bias)
         )
-
-    def logits(self, features, candidate_ids=None, prepared=None):
-        """Scores of the words before the softmax, `(B, T, V)`."""
-        kernel, bias = prepared or self.prepare()
         if candidate_ids is not None:
             kernel = ops.take(kernel, candidate_ids, axis=1)
             bias = ops.take(bias, candidate_ids, axis=0)
@@ -78,9 +68,8 @@ class SoftmaxHead(keras.layers.Layer):
         annotations,
         source_mask,
         candidate_ids=None,
-        prepared=None,
     ):
-        logits = self.logits(features, candidate_ids, prepared)
+        logits = self.logits(features, candidate_ids)
         return CopyDistribution(
             generate_logits=logits,
             log_generate=ops.zeros_like(logits[..., 0], dtype="float32"),
@@ -96,7 +85,6 @@ class SoftmaxHead(keras.layers.Layer):
         annotations,
         source_mask,
         candidate_ids=None,
-        prepared=None,
     ):
         words = self.vocabulary_size
         if candidate_ids is not None:

@@ -119,9 +119,7 @@ class Seq2Seq(keras.Model):
         first = self.initial_state(annotations, mask)
         state = self.cell.initial_state(first, memory)
         sources = {"annotations": annotations, "source_mask": mask}
-        kernel, bias = self.head.prepare()
-        output = {"weight_output": kernel, "weight_output_bias": bias}
-        return {**memory, **sources, **output}, state
+        return {**memory, **sources, **self._cast_weights()}, state
 
     @staticmethod
     def repeat(memory, state, times):
@@ -147,6 +145,10 @@ class Seq2Seq(keras.Model):
             `(distribution, attention, state)`: a `CopyDistribution` with
             `T = 1`, and the attention weights, `(B, S)`.
         """
+        with self._weights_of(memory):
+            return self._decode_step(ids, state, memory)
+
+    def _decode_step(self, ids, state, memory):
         embedding = self.target_embedding(ops.expand_dims(ids, 1))
         projected = self.cell.project(ops.squeeze(embedding, 1))
         outputs, state = self.cell.step(projected, state, memory)
@@ -161,9 +163,33 @@ class Seq2Seq(keras.Model):
             attention=attention,
             annotations=memory["annotations"],
             source_mask=memory["source_mask"],
-            prepared=(memory["weight_output"], memory["weight_output_bias"]),
         )
         return distribution, ops.exp(outputs["attention"]), state
+
+    def _mixed_weights(self):
+        """The weights that a step uses in another dtype than their own."""
+        parts = (self.target_embedding, self.cell, self.deep_output, self.head)
+        return [
+            weight
+            for part in parts
+            for layer in part._flatten_layers()
+            if layer.compute_dtype != layer.variable_dtype
+            for weight in layer._trainable_variables
+        ]
+
+    def _cast_weights(self):
+        """Those weights, cast once a search rather than at each step."""
+        return {
+            f"weight_{i}": ops.cast(weight, self.head.compute_dtype)
+            for i, weight in enumerate(self._mixed_weights())
+        }
+
+    def _weights_of(self, memory):
+        """A scope in which these weights are those of `memory`."""
+        scope = keras.StatelessScope()
+        for i, weight in enumerate(self._mixed_weights()):
+            scope.state_mapping[id(weight)] = memory[f"weight_{i}"]
+        return scope
 
     def get_config(self):
         parts = (
