@@ -211,3 +211,20 @@ def test_loss_and_gradients_compiled_by_xla():
     batch = keras.tree.map_structure(ops.convert_to_tensor, BATCH)
     graph = helpers.compiled(step, batch, jit_compile=True)
     helpers.assert_close(graph(batch), step(batch))
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="exports a SavedModel"
+)
+def test_keras_exports_the_model(tmp_path):
+    import tensorflow as tf
+
+    model = gru_translator(9, 9, embedding_dim=3, units=4, encoder_units=2)
+    model.export(tmp_path / "model", verbose=False)
+    inputs = {
+        "source_ids": tf.constant([[4, 5, 3]]),
+        "target_ids": tf.constant([[4, 3]]),
+    }
+    loaded = tf.saved_model.load(tmp_path / "model")
+    served = loaded.serve(inputs)
+    helpers.assert_close(served[0], model(inputs)[0])

@@ -71,7 +71,7 @@ class BidirectionalGRU(keras.layers.Layer):
                 )
                 setattr(self, name, weight)
 
-    def call(self, inputs, mask):
+    def call(self, inputs, mask, training=False):
         inputs = ops.cast(inputs, self.compute_dtype)
         both = ops.stack(
             [
@@ -93,7 +93,7 @@ class BidirectionalGRU(keras.layers.Layer):
         memory = {"recurrent": Product(ops.stack(kernels))}
         # Keeps the batch size of `inputs` even where it is not known.
         state = ops.zeros_like(both[0, :, :, : self.units])
-        states, final = scan(self._step, (both, keep), state, memory)
+        states, final = scan(self._step, (both, keep), state, memory, training)
         # `unstack`, since the gradient of a slice writes the whole tensor.
         forward, backward = ops.unstack(states, 2, axis=1)
         backward = ops.flip(backward, axis=0)
@@ -120,7 +120,7 @@ class BidirectionalGRU(keras.layers.Layer):
         state = state + keep * (new - state)
         return state, state
 
-    def compute_output_spec(self, inputs, mask):
+    def compute_output_spec(self, inputs, mask, training=False):
         batch, length = inputs.shape[:2]
         size = 2 * self.units
         return (

@@ -41,18 +41,30 @@ class Decoder(keras.layers.Layer):
         if not self.cell.built:
             self.cell.build(embeddings_shape, annotations_shape)
 
-    def call(self, embeddings, initial_state, annotations, source_mask):
+    def call(
+        self,
+        embeddings,
+        initial_state,
+        annotations,
+        source_mask,
+        training=False,
+    ):
         memory = self.cell.prepare(annotations, source_mask)
         state = self.cell.initial_state(initial_state, memory)
         inputs = self.cell.project(ops.transpose(embeddings, (1, 0, 2)))
-        outputs, _ = scan(self.cell.step, inputs, state, memory)
+        outputs, _ = scan(self.cell.step, inputs, state, memory, training)
         return tuple(
             ops.transpose(outputs[name], (1, 0, 2))
             for name in ("hidden", "context", "attention")
         )
 
     def compute_output_spec(
-        self, embeddings, initial_state, annotations, source_mask
+        self,
+        embeddings,
+        initial_state,
+        annotations,
+        source_mask,
+        training=False,
     ):
         leading = embeddings.shape[:2]
         return tuple(

@@ -126,21 +126,22 @@ def gru_translator(
         kernel_initializer=kernel,
         name="attention",
     )
-    return Seq2Seq(
-        source_embedding=keras.layers.Embedding(
-            source_vocabulary_size,
+
+    def embed(size, name):
+        # In float32: mixed precision would cast the whole table at each use.
+        return keras.layers.Embedding(
+            size,
             embedding_dim,
             embeddings_initializer=embedding,
-            name="source_embedding",
-        ),
+            dtype="float32",
+            name=name,
+        )
+
+    return Seq2Seq(
+        source_embedding=embed(source_vocabulary_size, "source_embedding"),
         encoder=encoder,
         initial_state=MeanInitialState(units, kernel, name="initial_state"),
-        target_embedding=keras.layers.Embedding(
-            target_vocabulary_size,
-            embedding_dim,
-            embeddings_initializer=embedding,
-            name="target_embedding",
-        ),
+        target_embedding=embed(target_vocabulary_size, "target_embedding"),
         cell=ConditionalGRUCell(
             units, attention, kernel, recurrent, name="cell"
         ),

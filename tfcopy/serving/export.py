@@ -107,7 +107,9 @@ def _write(translator, folder, target, recipe, warmup_texts, details):
         _check_operations(function)
     served = tf.Module(name="tfcopy")
     served.resources = translator.resources
-    tf.saved_model.save(served, target, signatures)
+    # Nobody trains what is served, and the loop's gradient cannot be saved.
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    tf.saved_model.save(served, target, signatures, options)
     extra = os.path.join(target, "assets.extra")
     os.makedirs(extra)
     with open(os.path.join(extra, CONFIG_NAME), "w") as file:

@@ -3,7 +3,7 @@
 import jax
 
 
-def scan(step, inputs, state, memory):
+def scan(step, inputs, state, memory, training=False):
     """Runs `step` over the leading axis; see `tensorflow_loop.scan`."""
 
     def body(carry, inputs_t):

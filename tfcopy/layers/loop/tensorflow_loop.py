@@ -18,7 +18,7 @@ from tfcopy.layers.loop.memory import flatten
 from tfcopy.layers.loop.product import Product
 
 
-def scan(step, inputs, state, memory):
+def scan(step, inputs, state, memory, training=False):
     """Runs `step` over the leading axis of `inputs`, differentiably.
 
     Args:
@@ -28,12 +28,14 @@ def scan(step, inputs, state, memory):
         inputs: Nested structure of tensors `(T, ...)`, `T >= 1`.
         state: Nested structure of tensors; a step keeps its shapes and dtypes.
         memory: Dict of tensors and `Product`s, the same at every step.
+        training: Whether gradients will be asked for: quicker then, but such
+            a graph cannot be saved. They can be had either way.
 
     Returns:
         `(outputs, state)`: the steps' outputs, each stacked to `(T, ...)`,
         and the state after the last step.
     """
-    return _Scan(step, inputs, state, memory)()
+    return _Scan(step, inputs, state, memory, training)()
 
 
 class _Replay(Product):
@@ -74,8 +76,9 @@ class _Record(Product):
 
 
 class _Scan:
-    def __init__(self, step, inputs, state, memory):
+    def __init__(self, step, inputs, state, memory, training):
         self.step = step
+        self.training = training
         tensors, self.products = flatten(memory)
         products = {k: p.tensors() for k, p in self.products.items()}
         self.arguments = keras.tree.map_structure(
@@ -146,11 +149,15 @@ class _Scan:
             length, body, (0, state, saved.arrays, kept.arrays)
         )
         outputs = saved.stack(saved_arrays)
-        # Handed over as they are: stacking would copy them twice.
-        kept = _Arrays(kept.structure, kept_arrays)
+        if self.training:
+            # Handed over as they are: stacking would copy them twice.
+            kept = _Arrays(kept.structure, kept_arrays)
+        else:
+            stacked = kept.stack(kept_arrays)
 
         def gradient(*upstream):
-            return self._backward(flat, kept, upstream)
+            arrays = kept if self.training else _Arrays.unstack(stacked)
+            return self._backward(flat, arrays, upstream)
 
         return tf.nest.flatten((outputs, final)), gradient
 

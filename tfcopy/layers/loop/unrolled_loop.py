@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 
-def scan(step, inputs, state, memory):
+def scan(step, inputs, state, memory, training=False):
     """Runs `step` over the leading axis; see `tensorflow_loop.scan`."""
     length = keras.tree.flatten(inputs)[0].shape[0]
     steps = []
