@@ -137,8 +137,8 @@ class Config:
     accumulate: PositiveInt = 1
     normalize: Literal["tokens", "sentences"] = "tokens"
     clip_norm: PositiveFloat | None = 1.0
-    updates: PositiveInt = 1_000
-    eval_every: PositiveInt = 200
+    updates: PositiveInt = 1_500
+    eval_every: PositiveInt = 250
     patience: PositiveInt | None = 5
     pad_multiple: PositiveInt = 1
     precision: Literal["float32", "mixed_bfloat16"] = "float32"

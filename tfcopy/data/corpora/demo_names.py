@@ -112,10 +112,17 @@ _OTHER_SCRIPTS = {
         "ძე შვილი ია ანი რაძე",
     ),
 }
-_EMOJI = (
-    "🌍 🌱 🐝 🐟 🌾 🚲 🚆 ⚡ 💧 🌳 🐄 🔬 📚 🎓 🏥 🎻 🍇 🌊 🔥 🌻 🐺 🦉 "
-    "🐬 🍀 🌞 🚀 🎨 🎬 🥐 🧀 🍷 🐑 🦊 🐢 🕊 🏔 🌈 🍏 🥕 🚢"
-)
+# So many that each is as rare as a name.
+_EMOJI = [
+    chr(code)
+    for first, last in (
+        (0x1F300, 0x1F3FA),  # before the skin tones
+        (0x1F400, 0x1F4FC),
+        (0x1F680, 0x1F6C5),
+        (0x1F90C, 0x1F9FF),
+    )
+    for code in range(first, last + 1)
+]
 _SPLIT_OF_REMAINDER = {0: "test", 1: "validation"}  # of eight; else training
 
 
@@ -179,7 +186,7 @@ class Names:
         return self._draw(draw)
 
     def emoji(self) -> str:
-        return self._draw(lambda: self.rng.choice(_EMOJI.split()))
+        return self._draw(lambda: self.rng.choice(_EMOJI))
 
     def code(self) -> str:
         """The number of a report or a directive: A5-0123/1999."""
