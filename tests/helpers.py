@@ -55,6 +55,7 @@ def distribution_of(generated, copied):
         log(generated) + 3.0,  # Logits are not normalised.
         log(np.sum(generated, axis=-1)),
         log(copied),
+        log(copied),
     )
     return CopyDistribution(
         *(ops.convert_to_tensor(x.astype("float32")) for x in tensors)
@@ -71,6 +72,25 @@ def probabilities(distribution):
         )
     )
     return np.exp(logits + offset[..., None]), np.exp(copied)
+
+
+def arguments(inputs):
+    """A layer's call arguments, from a flat dict.
+
+    `decoded_hidden`, `decoded_state` and so on go into the dict `decoded`;
+    those of its entries that are not given are empty.
+    """
+    prefix = "decoded_"
+    flat = {k: x for k, x in inputs.items() if not k.startswith(prefix)}
+    if len(flat) == len(inputs):
+        return flat
+    names = ("hidden", "state", "inputs", "context", "attention")
+    decoded = {k: inputs.get(prefix + k) for k in names}
+    given = next(x for x in decoded.values() if x is not None)
+    decoded = {
+        k: given[..., :0] if x is None else x for k, x in decoded.items()
+    }
+    return {**flat, "decoded": decoded}
 
 
 def evaluate(function, tensors):
@@ -195,7 +215,7 @@ def check_layer(
 
     Args:
         layer: An unbuilt layer.
-        inputs: Dict of its call arguments, as arrays.
+        inputs: Dict of its call arguments, as arrays; see `arguments`.
         output_shapes: Shape of its output, or the list of their shapes.
         mixed_dtypes: Dtype of its output in mixed precision, or the list of
             their dtypes; of integers it is not asked.
@@ -208,7 +228,7 @@ def check_layer(
     """
     inputs = {name: _as_float32(x) for name, x in inputs.items()}
     dynamic_axes = {**_default_axes(inputs), **(dynamic_axes or {})}
-    outputs = layer(**inputs)
+    outputs = layer(**arguments(inputs))
     shapes = [tuple(x.shape) for x in keras.tree.flatten(outputs)]
     expected = output_shapes
     if isinstance(output_shapes, tuple):
@@ -225,7 +245,7 @@ def check_layer(
 
 
 def _outputs(layer, inputs):
-    return evaluate(lambda tensors: layer(**tensors), inputs)
+    return evaluate(lambda tensors: layer(**arguments(tensors)), inputs)
 
 
 def _as_float32(x):
@@ -258,7 +278,7 @@ def _symbolic(inputs, dynamic_axes):
 
 
 def _check_symbolic(layer, inputs, outputs):
-    symbolic = layer(**_symbolic(inputs, dict.fromkeys(inputs, ())))
+    symbolic = layer(**arguments(_symbolic(inputs, dict.fromkeys(inputs, ()))))
     for spec, x in zip(
         keras.tree.flatten(symbolic), keras.tree.flatten(outputs), strict=True
     ):
@@ -288,14 +308,16 @@ def _check_dynamic(layer, inputs, dynamic_axes):
         for axis in dynamic_axes[name]:
             x = np.take(x, range(x.shape[axis] - 1), axis)
         shorter[name] = x
-    graph = compiled(lambda tensors: layer(**tensors), inputs, dynamic_axes)
+    graph = compiled(
+        lambda tensors: layer(**arguments(tensors)), inputs, dynamic_axes
+    )
     for some in (inputs, shorter):
         assert_close(graph(some), _outputs(layer, some))
 
 
 def _check_functional_model(layer, inputs, outputs, dynamic_axes):
     symbolic = _symbolic(inputs, dynamic_axes)
-    model = keras.Model(symbolic, layer(**symbolic))
+    model = keras.Model(symbolic, layer(**arguments(symbolic)))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.keras"
         model.save(path)
@@ -305,7 +327,7 @@ def _check_functional_model(layer, inputs, outputs, dynamic_axes):
 
 def _check_mixed_precision(layer, inputs, outputs, dtypes):
     mixed = with_dtype(layer, "mixed_bfloat16")
-    specs = mixed(**_symbolic(inputs, dict.fromkeys(inputs, ())))
+    specs = mixed(**arguments(_symbolic(inputs, dict.fromkeys(inputs, ()))))
     _copy_weights(layer, mixed)
     assert all(w.dtype == "float32" for w in mixed.weights)
     specs, mixed_outputs, outputs = (
@@ -328,7 +350,7 @@ def _check_gradients(layer, inputs, without_gradient):
     if not floats and not layer.trainable_weights:
         return
     _, d_inputs, d_weights = gradients(
-        lambda tensors: weighted_sum(layer(**tensors, **others)),
+        lambda tensors: weighted_sum(layer(**arguments({**tensors, **others}))),
         floats,
         layer.trainable_weights,
     )

@@ -6,7 +6,11 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import losses
-from tfcopy.layers import BahdanauAttention, PointerSoftmaxHead, copying
+from tfcopy.layers import (
+    BahdanauAttention,
+    PointerSoftmaxHead,
+    copying,
+)
 from tfcopy.tokens import EOS, GENERATE, PAD, UNK, UNMATCHED
 
 V, S = 6, 4
@@ -91,9 +95,11 @@ def test_cost_of_an_untrained_switch(bias, cost):
     x = np.ones((1, 1, 3), "float32")
     split = head(
         x,
-        state=x,
-        context=x,
-        attention=np.full((1, 1, S), -np.log(S), "float32"),
+        {
+            "state": x,
+            "context": x,
+            "attention": np.full((1, 1, S), -np.log(S), "float32"),
+        },
         annotations=np.ones((1, S, 3), "float32"),
         source_mask=np.ones((1, S), "bool"),
     )
@@ -124,9 +130,11 @@ class TestGradientsOfALabel:
             context, weights = attention(**x, value_mask=mask)
             split = head(
                 context,
-                state=x["query"],
-                context=context,
-                attention=ops.log(weights),
+                {
+                    "state": x["query"],
+                    "context": context,
+                    "attention": ops.log(weights),
+                },
                 annotations=x["value"],
                 source_mask=mask,
             )

@@ -42,9 +42,10 @@ def normal(*shape):
 
 HEAD_INPUTS = {
     "features": normal(B, T, 3),
-    "state": normal(B, T, 5),
-    "context": normal(B, T, 6),
-    "attention": np.log(np.full((B, T, S), 1 / S, "float32")),
+    "decoded_state": normal(B, T, 5),
+    "decoded_context": normal(B, T, 6),
+    "decoded_inputs": normal(B, T, 3),
+    "decoded_attention": np.log(np.full((B, T, S), 1 / S, "float32")),
     "annotations": normal(B, S, 6),
     "source_mask": MASK,
 }
@@ -80,9 +81,9 @@ LAYERS = {
     "deep_output": (
         lambda: layers.DeepOutput(4),
         {
-            "state": normal(B, T, 5),
-            "embedding": normal(B, T, 3),
-            "context": normal(B, T, 6),
+            "decoded_hidden": normal(B, T, 5),
+            "decoded_inputs": normal(B, T, 3),
+            "decoded_context": normal(B, T, 6),
         },
     ),
     "initial_state": (
@@ -97,6 +98,17 @@ LAYERS = {
     ),
     "pointer_softmax_head_separate": (
         lambda: layers.PointerSoftmaxHead(V, 4, "relu", pointer="separate"),
+        HEAD_INPUTS,
+    ),
+    "output_projection": (
+        lambda: layers.OutputProjection(4),
+        {
+            "decoded_hidden": normal(B, T, 5),
+            "decoded_context": normal(B, T, 6),
+        },
+    ),
+    "pointer_generator_head": (
+        lambda: layers.PointerGeneratorHead(V),
         HEAD_INPUTS,
     ),
     "softmax_head": (lambda: layers.SoftmaxHead(V), HEAD_INPUTS),
@@ -121,12 +133,11 @@ def outputs_and_gradients(name, weights):
     else:
         make, inputs = LAYERS[name]
         layer = make()
-        layer(
-            **{
-                k: keras.KerasTensor(x.shape, x.dtype)
-                for k, x in inputs.items()
-            }
-        )
+        symbolic = {
+            k: keras.Input(batch_shape=x.shape, dtype=x.dtype.name)
+            for k, x in inputs.items()
+        }
+        layer(**helpers.arguments(symbolic))
     if weights is None:
         rng = np.random.default_rng(0)
         weights = [rng.normal(size=w.shape).astype("f") for w in layer.weights]
@@ -138,7 +149,7 @@ def outputs_and_gradients(name, weights):
         if name in MODELS:
             ids = {k: BATCH[k] for k in ("source_ids", "target_ids")}
             return loss(BATCH, layer(ids))
-        return layer(**floats, **others)
+        return layer(**helpers.arguments({**floats, **others}))
 
     result = keras.tree.flatten(helpers.evaluate(outputs, floats))
     gradients = []

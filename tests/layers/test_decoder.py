@@ -29,27 +29,26 @@ def test_layer_contract(layer, inputs):
     helpers.check_layer(
         layer,
         inputs,
-        output_shapes=[(2, 3, 5), (2, 3, 6), (2, 3, 4)],
+        output_shapes=[(2, 3, 4), (2, 3, 6), (2, 3, 5), (2, 3, 3), (2, 3, 5)],
         padded={"source_mask": ["annotations"]},
         without_gradient=["score_bias"],
     )
 
 
 def test_takes_the_steps_of_the_cell_one_after_the_other(layer, inputs):
-    states, contexts, attention = layer(**inputs)
+    decoded = layer(**inputs)
     cell = layer.cell
     memory = cell.prepare(inputs["annotations"], MASK)
     state = cell.initial_state(inputs["initial_state"], memory)
     for t in range(3):
         words = cell.project(inputs["embeddings"][:, t])
         outputs, state = cell.step(words, state, memory)
-        helpers.assert_close(states[:, t], outputs["hidden"])
-        helpers.assert_close(contexts[:, t], outputs["context"])
-        helpers.assert_close(attention[:, t], outputs["attention"])
+        for name, x in outputs.items():
+            helpers.assert_close(decoded[name][:, t], x)
 
 
 def test_attention_is_in_logs(layer, inputs):
-    weights = ops.exp(layer(**inputs)[2])
+    weights = ops.exp(layer(**inputs)["attention"])
     helpers.assert_close(ops.sum(weights, axis=-1), np.ones((2, 3)))
     helpers.assert_close(weights[1, :, 2:], np.zeros((3, 2)), atol=0)
 
@@ -59,6 +58,7 @@ def test_later_words_do_not_change_earlier_steps(layer, inputs):
     embeddings = inputs["embeddings"].copy()
     embeddings[:, 2] += 1
     after = layer(**{**inputs, "embeddings": embeddings})
-    for x, y in zip(before, after):
-        helpers.assert_close(x[:, :2], y[:, :2])
-    assert np.abs(ops.convert_to_numpy(before[0] - after[0]))[:, 2].min() > 0
+    for name in before:
+        helpers.assert_close(before[name][:, :2], after[name][:, :2])
+    difference = before["hidden"] - after["hidden"]
+    assert np.abs(ops.convert_to_numpy(difference))[:, 2].min() > 0

@@ -9,7 +9,7 @@ from tfcopy.layers import DeepOutput
 @pytest.fixture
 def inputs():
     rng = np.random.default_rng(0)
-    sizes = {"state": 5, "embedding": 3, "context": 6}
+    sizes = {"decoded_hidden": 5, "decoded_inputs": 3, "decoded_context": 6}
     return {
         name: rng.normal(size=(2, 4, size)).astype("float32")
         for name, size in sizes.items()
@@ -27,21 +27,23 @@ def test_layer_contract(inputs):
 
 def test_follows_the_equation(inputs):
     layer = DeepOutput(7)
-    layer.build(*(x.shape for x in inputs.values()))
+    layer(**helpers.arguments(inputs))
     total = 0
     for i, (projection, x) in enumerate(
         zip(layer.projections, inputs.values())
     ):
         projection.bias.assign(np.full(7, i - 0.5))
         total += x @ ops.convert_to_numpy(projection.kernel) + i - 0.5
-    helpers.assert_close(layer(**inputs), np.tanh(total))
+    helpers.assert_close(layer(**helpers.arguments(inputs)), np.tanh(total))
 
 
 def test_drops_in_training_only(inputs):
     layer = DeepOutput(50, dropout=0.5)
-    expected = layer(**inputs)
-    helpers.assert_close(layer(**inputs), expected)
-    dropped = helpers.to_numpy(layer(**inputs, training=True))
+    expected = layer(**helpers.arguments(inputs))
+    helpers.assert_close(layer(**helpers.arguments(inputs)), expected)
+    dropped = helpers.to_numpy(
+        layer(**helpers.arguments(inputs), training=True)
+    )
     kept = dropped != 0
     assert 0.3 < kept.mean() < 0.7
     helpers.assert_close(dropped[kept], 2 * helpers.to_numpy(expected)[kept])

@@ -22,16 +22,16 @@ def make_inputs(mask=MASK, seed=0, scale=1.0):
     attention = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
     inputs = {
         "features": scale * rng.normal(size=(B, T, F)),
-        "state": scale * rng.normal(size=(B, T, D)),
-        "context": scale * rng.normal(size=(B, T, C)),
-        "attention": np.maximum(attention, MASKED),
+        "decoded_state": scale * rng.normal(size=(B, T, D)),
+        "decoded_context": scale * rng.normal(size=(B, T, C)),
+        "decoded_attention": np.maximum(attention, MASKED),
         "annotations": rng.normal(size=(B, S, C)),
     }
     inputs = {name: x.astype("float32") for name, x in inputs.items()}
     return {**inputs, "source_mask": mask}
 
 
-SHAPES = [(B, T, V), (B, T), (B, T, S)]
+SHAPES = [(B, T, V), (B, T), (B, T, S), (B, T, S)]
 
 
 def test_layer_contract():
@@ -39,8 +39,8 @@ def test_layer_contract():
         PointerSoftmaxHead(V, switch_units=8, temperature=2.0, seed=3),
         make_inputs(scale=4.0),
         output_shapes=SHAPES,
-        mixed_dtypes=["bfloat16", "float32", "float32"],
-        dynamic_axes={"attention": (0, 1, 2)},
+        mixed_dtypes=["bfloat16", *["float32"] * 3],
+        dynamic_axes={"decoded_attention": (0, 1, 2)},
     )
 
 
@@ -52,8 +52,8 @@ def test_layer_contract_with_a_separate_pointer():
         make_inputs(),
         output_shapes=SHAPES,
         padded={"source_mask": ["annotations"]},
-        mixed_dtypes=["bfloat16", "float32", "float32"],
-        dynamic_axes={"attention": (0, 1, 2)},
+        mixed_dtypes=["bfloat16", *["float32"] * 3],
+        dynamic_axes={"decoded_attention": (0, 1, 2)},
     )
 
 
@@ -64,8 +64,10 @@ def numpy_dense(layer, x):
 def test_follows_the_equations():
     head = PointerSoftmaxHead(V, switch_activation="tanh", temperature=2.0)
     inputs = make_inputs()
-    generated, copied = helpers.probabilities(head(**inputs))
-    hidden = np.concatenate([inputs["state"], inputs["context"]], -1)
+    generated, copied = helpers.probabilities(head(**helpers.arguments(inputs)))
+    hidden = np.concatenate(
+        [inputs["decoded_state"], inputs["decoded_context"]], -1
+    )
     hidden = np.tanh(numpy_dense(head.hidden1, hidden))
     hidden = hidden + np.tanh(numpy_dense(head.hidden2, hidden))
     logit = 2 * numpy_dense(head.switch, hidden)
@@ -73,14 +75,18 @@ def test_follows_the_equations():
     logits = inputs["features"] @ helpers.to_numpy(head.kernel)
     shortlist = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
     helpers.assert_close(generated, switch * shortlist)
-    helpers.assert_close(copied, (1 - switch) * np.exp(inputs["attention"]))
+    helpers.assert_close(
+        copied, (1 - switch) * np.exp(inputs["decoded_attention"])
+    )
 
 
 def test_separate_pointer_follows_the_equation():
     head = PointerSoftmaxHead(V, switch_units=8, pointer="separate")
     inputs = make_inputs()
-    copied = np.exp(helpers.to_numpy(head(**inputs).copy_log_probs))
-    query = numpy_dense(head.pointer_query, inputs["state"])
+    copied = np.exp(
+        helpers.to_numpy(head(**helpers.arguments(inputs)).copy_log_probs)
+    )
+    query = numpy_dense(head.pointer_query, inputs["decoded_state"])
     value = inputs["annotations"] @ helpers.to_numpy(head.pointer_value.kernel)
     hidden = np.tanh(query[:, :, None] + value[:, None])
     scores = np.exp(hidden @ helpers.to_numpy(head.pointer_score))[..., 0]
@@ -97,7 +103,7 @@ def zero_switch(switch_bias, temperature=1.0):
         switch_bias=switch_bias,
         temperature=temperature,
     )
-    return head(**make_inputs())
+    return head(**helpers.arguments(make_inputs()))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +118,7 @@ def test_switch_of_a_new_head(switch_bias, temperature, generated):
 
 def test_switch_leans_to_the_shortlist_by_default():
     head = PointerSoftmaxHead(V, kernel_initializer="zeros")
-    mass = copied_mass(head(**make_inputs()))
+    mass = copied_mass(head(**helpers.arguments(make_inputs())))
     helpers.assert_close(mass, np.full((B, T), 0.268941))
 
 
@@ -125,7 +131,7 @@ def test_mass_is_one(scale, seed, lengths):
     mask = np.arange(S) < np.array(lengths)[:, None]
     head = PointerSoftmaxHead(V, switch_activation="tanh", temperature=2.0)
     generated, copied = helpers.probabilities(
-        head(**make_inputs(mask, seed, scale))
+        head(**helpers.arguments(make_inputs(mask, seed, scale)))
     )
     total = generated.sum(-1) + copied.sum(-1)
     # Logits of 10,000 have a rounding error of 1e-3.
@@ -139,10 +145,10 @@ def test_saturated_inputs_give_finite_values_and_gradients(pointer):
     head = PointerSoftmaxHead(V, pointer=pointer)
     inputs = make_inputs(scale=1e4)
     mask = inputs.pop("source_mask")
-    head(**inputs, source_mask=mask)
+    head(**helpers.arguments(inputs), source_mask=mask)
     numbers = helpers.gradients(
         lambda x: helpers.weighted_sum(
-            head(**x, source_mask=mask, training=True)
+            head(**helpers.arguments(x), source_mask=mask, training=True)
         ),
         inputs,
         head.trainable_weights,
@@ -157,7 +163,7 @@ def test_logs_stay_in_float32_in_mixed_precision():
     head = PointerSoftmaxHead(
         V, switch_bias=7.0, kernel_initializer="zeros", dtype="mixed_bfloat16"
     )
-    distribution = head(**make_inputs())
+    distribution = head(**helpers.arguments(make_inputs()))
     for x in (distribution.generate_offset, distribution.copy_log_probs):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
     offset = -np.log1p(np.exp(-7.0)) - np.log(V)
@@ -185,9 +191,11 @@ def test_the_log_of_a_sure_switch_is_finite(bias):
 def test_noise_in_training_only():
     head = PointerSoftmaxHead(V, seed=1)
     inputs = make_inputs(scale=10.0)
-    without = head(**inputs)
-    helpers.assert_close(head(**inputs), without)
-    first, second = (head(**inputs, training=True) for _ in "12")
+    without = head(**helpers.arguments(inputs))
+    helpers.assert_close(head(**helpers.arguments(inputs)), without)
+    first, second = (
+        head(**helpers.arguments(inputs), training=True) for _ in "12"
+    )
     for x, y in ((first, without), (first, second)):
         difference = ops.abs(x.generate_offset - y.generate_offset)
         assert helpers.to_numpy(difference).max() > 1e-4
@@ -198,8 +206,8 @@ def test_noise_in_training_only():
 def test_candidates_take_the_mass_of_the_shortlist():
     head = PointerSoftmaxHead(V)
     ids = np.array([3, 8, 1], "int32")
-    full = head(**make_inputs())
-    some = head(**make_inputs(), candidate_ids=ids)
+    full = head(**helpers.arguments(make_inputs()))
+    some = head(**helpers.arguments(make_inputs()), candidate_ids=ids)
     helpers.assert_close(some.copy_log_probs, full.copy_log_probs)
     generated, copied = helpers.probabilities(some)
     total = generated.sum(-1) + copied.sum(-1)
@@ -207,7 +215,8 @@ def test_candidates_take_the_mass_of_the_shortlist():
 
 
 def test_is_a_copy_distribution():
-    assert isinstance(PointerSoftmaxHead(V)(**make_inputs()), CopyDistribution)
+    distribution = PointerSoftmaxHead(V)(**helpers.arguments(make_inputs()))
+    assert isinstance(distribution, CopyDistribution)
 
 
 def test_pointer_is_checked():

@@ -15,9 +15,8 @@ def inputs():
     rng = np.random.default_rng(0)
     shapes = {
         "features": (2, 3, 5),
-        "state": (2, 3, 4),
-        "context": (2, 3, 6),
-        "attention": (2, 3, 7),
+        "decoded_hidden": (2, 3, 4),
+        "decoded_attention": (2, 3, 7),
         "annotations": (2, 7, 6),
     }
     inputs = {
@@ -31,17 +30,17 @@ def test_layer_contract(inputs):
     helpers.check_layer(
         SoftmaxHead(V),
         inputs,
-        output_shapes=[(2, 3, V), (2, 3), (2, 3, 7)],
-        mixed_dtypes=["bfloat16", "float32", "float32"],
-        dynamic_axes={"attention": (0, 1, 2)},
+        output_shapes=[(2, 3, V), (2, 3), (2, 3, 7), (2, 3, 7)],
+        mixed_dtypes=["bfloat16", *["float32"] * 3],
+        dynamic_axes={"decoded_attention": (0, 1, 2)},
     )
 
 
 def test_is_a_softmax_that_never_points(inputs):
     head = SoftmaxHead(V)
-    head.build((2, 3, 5))
+    head.build((2, 3, 5), None)
     head.bias.assign(np.arange(V))
-    distribution = head(**inputs)
+    distribution = head(**helpers.arguments(inputs))
     generated, copied = helpers.probabilities(distribution)
     expected = np.exp(
         inputs["features"] @ helpers.to_numpy(head.kernel) + np.arange(V)
@@ -54,9 +53,9 @@ def test_is_a_softmax_that_never_points(inputs):
 
 def test_candidates_take_all_of_the_mass(inputs):
     head = SoftmaxHead(V)
-    full = head(**inputs).generate_logits
+    full = head(**helpers.arguments(inputs)).generate_logits
     ids = np.array([3, 8, 1], "int32")
-    distribution = head(**inputs, candidate_ids=ids)
+    distribution = head(**helpers.arguments(inputs), candidate_ids=ids)
     helpers.assert_close(
         distribution.generate_logits, ops.take(full, ids, axis=-1)
     )
@@ -66,7 +65,9 @@ def test_candidates_take_all_of_the_mass(inputs):
 
 def test_candidates_are_known_to_the_symbolic_call(inputs):
     spec = SoftmaxHead(V)(
-        **{k: keras.KerasTensor(x.shape, x.dtype) for k, x in inputs.items()},
+        **helpers.arguments(
+            {k: keras.Input(batch_shape=x.shape) for k, x in inputs.items()}
+        ),
         candidate_ids=keras.KerasTensor((4,), "int32"),
     )
     assert spec.generate_logits.shape == (2, 3, 4)

@@ -45,7 +45,7 @@ def test_gives_a_distribution_for_each_target_word(model):
     distribution = model(INPUTS)
     assert isinstance(distribution, CopyDistribution)
     shapes = [tuple(x.shape) for x in distribution]
-    assert shapes == [(2, 4, V), (2, 4), (2, 4, 5)]
+    assert shapes == [(2, 4, V), (2, 4), (2, 4, 5), (2, 4, 5)]
     total = ops.sum(ops.exp(merge(distribution, BATCH["source_copy_ids"])), -1)
     generated, copied = helpers.probabilities(distribution)
     helpers.assert_close(

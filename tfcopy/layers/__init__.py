@@ -7,6 +7,8 @@ from tfcopy.layers.copying import CopyDistribution
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.deep_output import DeepOutput
 from tfcopy.layers.noisy_tanh import NoisyTanh
+from tfcopy.layers.output_projection import OutputProjection
+from tfcopy.layers.pointer_generator_head import PointerGeneratorHead
 from tfcopy.layers.pointer_softmax_head import PointerSoftmaxHead
 from tfcopy.layers.softmax_head import SoftmaxHead
 from tfcopy.layers.transformer_annotations import TransformerAnnotations
@@ -19,6 +21,8 @@ __all__ = [
     "Decoder",
     "DeepOutput",
     "NoisyTanh",
+    "OutputProjection",
+    "PointerGeneratorHead",
     "PointerSoftmaxHead",
     "SoftmaxHead",
     "TransformerAnnotations",

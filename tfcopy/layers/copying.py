@@ -27,11 +27,14 @@ class CopyDistribution(NamedTuple):
         log_generate: `(B, T)`, `log p(generate)`.
         copy_log_probs: `(B, T, S)`, `log p(point at source position j)`; about
             `MASKED` on padding.
+        attention: `(B, T, S)`, the logs of the attention weights behind it,
+            for coverage and pictures; no part of the distribution.
     """
 
     generate_logits: Any
     log_generate: Any
     copy_log_probs: Any
+    attention: Any = None
 
     @property
     def generate_offset(self):

@@ -1,11 +1,12 @@
 """Runs a decoder cell over all steps of the known target.
 
-Shapes: B batch, T target steps, S source steps, D state, C value size.
+Shapes: B batch, T target steps, S source steps, D first state.
 """
 
 import keras
 from keras import ops
 
+from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.loop import scan
 
 
@@ -23,8 +24,7 @@ class Decoder(keras.layers.Layer):
         source_mask: Boolean, `(B, S)`.
 
     Returns:
-        `(states, contexts, attention)`: `(B, T, D)`, `(B, T, C)` and the logs
-        of the attention weights, `(B, T, S)`; all float32.
+        dict of `decoder_outputs`.
     """
 
     def __init__(self, cell, **kwargs):
@@ -53,10 +53,10 @@ class Decoder(keras.layers.Layer):
         state = self.cell.initial_state(initial_state, memory)
         inputs = self.cell.project(ops.transpose(embeddings, (1, 0, 2)))
         outputs, _ = scan(self.cell.step, inputs, state, memory, training)
-        return tuple(
-            ops.transpose(outputs[name], (1, 0, 2))
-            for name in ("hidden", "context", "attention")
-        )
+        outputs = {
+            name: ops.transpose(x, (1, 0, 2)) for name, x in outputs.items()
+        }
+        return decoder_outputs(outputs, embeddings)
 
     def compute_output_spec(
         self,
@@ -66,15 +66,25 @@ class Decoder(keras.layers.Layer):
         source_mask,
         training=False,
     ):
-        leading = embeddings.shape[:2]
-        return tuple(
-            keras.KerasTensor((*leading, size), "float32")
-            for size in (
-                initial_state.shape[-1],
-                annotations.shape[-1],
-                annotations.shape[1],
-            )
-        )
+        embeddings_shape = embeddings.shape
+        leading = embeddings_shape[:2]
+        cell = self.cell
+        sizes = {
+            "hidden": cell.units,
+            "state": cell.state_size,
+            "context": annotations.shape[-1],
+            "attention": annotations.shape[1],
+        }
+        dtype = embeddings.dtype
+        if getattr(cell, "input_units", None):
+            embeddings_shape, dtype = (*leading, cell.input_units), "float32"
+        return {
+            "inputs": keras.KerasTensor(embeddings_shape, dtype),
+            **{
+                name: keras.KerasTensor((*leading, size), "float32")
+                for name, size in sizes.items()
+            },
+        }
 
     def get_config(self):
         return {

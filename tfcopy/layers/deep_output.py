@@ -6,7 +6,7 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class DeepOutput(keras.layers.Layer):
-    """`tanh(state W_s + b_s + embedding W_e + b_e + context W_c + b_c)`.
+    """`tanh(hidden W_s + b_s + inputs W_e + b_e + context W_c + b_c)`.
 
     Args:
         units: Positive integer.
@@ -15,9 +15,7 @@ class DeepOutput(keras.layers.Layer):
         seed: Optional integer, of the dropout.
 
     Call arguments:
-        state: Decoder states, `(B, T, D)`.
-        embedding: The previous words, embedded, `(B, T, E)`.
-        context: `(B, T, C)`.
+        decoded: dict of `decoder_outputs`.
 
     Returns:
         `(B, T, units)`.
@@ -53,18 +51,17 @@ class DeepOutput(keras.layers.Layer):
             dropout, seed=seed, dtype=self.dtype_policy
         )
 
-    def build(self, state_shape, embedding_shape, context_shape):
-        shapes = (state_shape, embedding_shape, context_shape)
-        for projection, shape in zip(self.projections, shapes):
+    def build(self, decoded_shape):
+        for projection, shape in zip(self.projections, _read(decoded_shape)):
             projection.build(shape)
 
-    def call(self, state, embedding, context, training=False):
-        inputs = (state, embedding, context)
+    def call(self, decoded, training=False):
+        inputs = _read(decoded)
         total = sum(layer(x) for layer, x in zip(self.projections, inputs))
         return self.dropout_layer(ops.tanh(total), training=training)
 
-    def compute_output_shape(self, state_shape, embedding_shape, context_shape):
-        return (*state_shape[:-1], self.units)
+    def compute_output_shape(self, decoded_shape):
+        return (*decoded_shape["hidden"][:-1], self.units)
 
     def get_config(self):
         return {
@@ -76,3 +73,8 @@ class DeepOutput(keras.layers.Layer):
             ),
             "seed": self.seed,
         }
+
+
+def _read(decoded):
+    """What the projections read, in their order."""
+    return decoded["hidden"], decoded["inputs"], decoded["context"]

@@ -15,6 +15,7 @@ class MeanInitialState(keras.layers.Layer):
     Call arguments:
         annotations: `(B, S, C)`.
         mask: Boolean, `(B, S)`.
+        final: Ignored; what the encoder ended with.
 
     Returns:
         `(B, units)`, float32.
@@ -35,16 +36,16 @@ class MeanInitialState(keras.layers.Layer):
             name="projection",
         )
 
-    def build(self, annotations_shape, mask_shape=None):
+    def build(self, annotations_shape, mask_shape=None, final_shape=None):
         self.dense.build((annotations_shape[0], annotations_shape[-1]))
 
-    def call(self, annotations, mask):
+    def call(self, annotations, mask, final=None):
         keep = ops.cast(ops.expand_dims(mask, -1), "float32")
         total = ops.sum(ops.cast(annotations, "float32") * keep, axis=1)
         count = ops.maximum(ops.sum(keep, axis=1), 1.0)
         return ops.cast(self.dense(total / count), "float32")
 
-    def compute_output_spec(self, annotations, mask):
+    def compute_output_spec(self, annotations, mask, final=None):
         return keras.KerasTensor((annotations.shape[0], self.units), "float32")
 
     def compute_mask(self, annotations, previous_mask):

@@ -73,18 +73,13 @@ class PointerSoftmaxHead(SoftmaxHead):
         self.pointer = pointer
         self.seed = seed
 
-    def build(
-        self,
-        features_shape,
-        state_shape,
-        context_shape,
-        annotations_shape=None,
-    ):
-        super().build(features_shape)
+    def build(self, features_shape, decoded_shape, annotations_shape=None):
+        super().build(features_shape, decoded_shape)
         units = self.switch_units or features_shape[-1]
         leading = tuple(features_shape[:-1])
         self.hidden1 = self._dense(units, "switch_hidden1")
-        self.hidden1.build((*leading, state_shape[-1] + context_shape[-1]))
+        size = decoded_shape["state"][-1] + decoded_shape["context"][-1]
+        self.hidden1.build((*leading, size))
         self.hidden2 = self._dense(units, "switch_hidden2")
         self.hidden2.build((*leading, units))
         self.activations = [self._activation(i) for i in (1, 2)]
@@ -101,7 +96,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         self.switch.build((*leading, units))
         if self.pointer == "separate":
             self.pointer_query = self._dense(units, "pointer_query")
-            self.pointer_query.build(state_shape)
+            self.pointer_query.build(decoded_shape["state"])
             self.pointer_value = keras.layers.Dense(
                 units,
                 use_bias=False,
@@ -116,9 +111,11 @@ class PointerSoftmaxHead(SoftmaxHead):
                 initializer=self.kernel_initializer,
             )
 
-    def switch_logit(self, state, context, training=False):
+    def switch_logit(self, decoded, training=False):
         """The scaled input of the switch's sigmoid, `(B, T)`, float32."""
-        hidden = ops.concatenate([state, context], axis=-1)
+        hidden = ops.concatenate(
+            [decoded["state"], decoded["context"]], axis=-1
+        )
         hidden = self.activations[0](self.hidden1(hidden), training=training)
         hidden = hidden + self.activations[1](
             self.hidden2(hidden), training=training
@@ -126,11 +123,11 @@ class PointerSoftmaxHead(SoftmaxHead):
         logit = self.switch(ops.cast(hidden, "float32"))
         return self.temperature * ops.squeeze(logit, -1)
 
-    def location_log_probs(self, state, attention, annotations, source_mask):
+    def location_log_probs(self, decoded, annotations, source_mask):
         """The log of the location softmax, `(B, T, S)`, float32."""
         if self.pointer == "attention":
-            return ops.cast(attention, "float32")
-        query = ops.expand_dims(self.pointer_query(state), 2)
+            return ops.cast(decoded["attention"], "float32")
+        query = ops.expand_dims(self.pointer_query(decoded["state"]), 2)
         value = ops.expand_dims(self.pointer_value(annotations), 1)
         hidden = ops.tanh(ops.cast(query + value, "float32"))  # (B, T, S, H)
         scores = ops.matmul(hidden, ops.cast(self.pointer_score, "float32"))
@@ -142,24 +139,21 @@ class PointerSoftmaxHead(SoftmaxHead):
     def call(
         self,
         features,
-        state,
-        context,
-        attention,
+        decoded,
         annotations,
         source_mask,
         candidate_ids=None,
         training=False,
     ):
         logits = self.logits(features, candidate_ids)
-        switch = self.switch_logit(state, context, training)
-        location = self.location_log_probs(
-            state, attention, annotations, source_mask
-        )
+        switch = self.switch_logit(decoded, training)
+        location = self.location_log_probs(decoded, annotations, source_mask)
         point = ops.expand_dims(ops.log_sigmoid(-switch), -1)
         return CopyDistribution(
             generate_logits=logits,
             log_generate=ops.log_sigmoid(switch),
             copy_log_probs=point + location,
+            attention=decoded["attention"],
         )
 
     def compute_output_spec(self, *args, training=False, **kwargs):

@@ -16,9 +16,7 @@ class SoftmaxHead(keras.layers.Layer):
 
     Call arguments:
         features: What the words are read from (a deep output), `(B, T, F)`.
-        state: Decoder states, `(B, T, D)`; heads that point use them.
-        context: `(B, T, C)`.
-        attention: Logs of the attention weights, `(B, T, S)`.
+        decoded: dict of `decoder_outputs`; heads that point use them.
         annotations: `(B, S, C)`.
         source_mask: Boolean, `(B, S)`.
         candidate_ids: Optional `(K,)`: only these words get a logit, in this
@@ -35,7 +33,7 @@ class SoftmaxHead(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
-    def build(self, features_shape):
+    def build(self, features_shape, decoded_shape, annotations_shape=None):
         self.kernel = self.add_weight(
             name="kernel",
             shape=(features_shape[-1], self.vocabulary_size),
@@ -62,9 +60,7 @@ class SoftmaxHead(keras.layers.Layer):
     def call(
         self,
         features,
-        state,
-        context,
-        attention,
+        decoded,
         annotations,
         source_mask,
         candidate_ids=None,
@@ -73,15 +69,16 @@ class SoftmaxHead(keras.layers.Layer):
         return CopyDistribution(
             generate_logits=logits,
             log_generate=ops.zeros_like(logits[..., 0], dtype="float32"),
-            copy_log_probs=ops.full_like(attention, MASKED, dtype="float32"),
+            copy_log_probs=ops.full_like(
+                decoded["attention"], MASKED, dtype="float32"
+            ),
+            attention=decoded["attention"],
         )
 
     def compute_output_spec(
         self,
         features,
-        state,
-        context,
-        attention,
+        decoded,
         annotations,
         source_mask,
         candidate_ids=None,
@@ -93,7 +90,10 @@ class SoftmaxHead(keras.layers.Layer):
         return CopyDistribution(
             keras.KerasTensor((batch, length, words), self.compute_dtype),
             keras.KerasTensor((batch, length), "float32"),
-            keras.KerasTensor((batch, length, attention.shape[-1]), "float32"),
+            *(
+                keras.KerasTensor(decoded["attention"].shape, "float32")
+                for _ in ("copy_log_probs", "attention")
+            ),
         )
 
     def get_config(self):

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.decoder import Decoder
+from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.loop import memory as loop_memory
 from tfcopy.layers.padding_mask import PaddingMask
 from tfcopy.layers.teacher_forcing import TeacherForcing
@@ -24,13 +25,14 @@ class Seq2Seq(keras.Model):
     Args:
         source_embedding: Layer from ids `(B, S)` to `(B, S, E)`.
         encoder: Layer from `(inputs, mask)` to `(annotations, final)`.
-        initial_state: Layer from `(annotations, mask)` to the decoder's
-            first state `(B, D)`.
-        target_embedding: Layer from ids `(B, T)` to `(B, T, E)`.
+        initial_state: Layer from `(annotations, mask, final)` to the
+            decoder's first state `(B, D)`.
+        target_embedding: Layer from ids `(B, T)` to `(B, T, E)`; it may be
+            the `source_embedding`, if both sides share a vocabulary.
         cell: A decoder cell.
-        deep_output: Layer from `(state, embedding, context)` to features.
-        head: Layer from features, state, context, attention, annotations and
-            source mask to a `CopyDistribution`.
+        deep_output: Layer from the dict of `decoder_outputs` to features.
+        head: Layer from features, that dict, annotations and source mask to
+            a `CopyDistribution`.
         dropout: Share of the embeddings' elements dropped in training.
         seed: Optional integer, of the dropout.
     """
@@ -68,18 +70,14 @@ class Seq2Seq(keras.Model):
         }
         source_mask = mask(inputs["source_ids"])
         embedded = source_dropout(source_embedding(inputs["source_ids"]))
-        annotations, _ = encoder(embedded, source_mask)
-        first_state = initial_state(annotations, source_mask)
+        annotations, final = encoder(embedded, source_mask)
+        first_state = initial_state(annotations, source_mask, final)
         previous = shift(inputs["target_ids"])
         embeddings = target_dropout(target_embedding(previous))
-        states, contexts, attention = decoder(
-            embeddings, first_state, annotations, source_mask
-        )
+        decoded = decoder(embeddings, first_state, annotations, source_mask)
         outputs = head(
-            deep_output(states, embeddings, contexts),
-            state=states,
-            context=contexts,
-            attention=attention,
+            deep_output(decoded),
+            decoded=decoded,
             annotations=annotations,
             source_mask=source_mask,
         )
@@ -114,10 +112,13 @@ class Seq2Seq(keras.Model):
             before the first step.
         """
         mask = self.source_mask(source_ids)
-        annotations, _ = self.encoder(self.source_embedding(source_ids), mask)
+        embedded = self.source_embedding(source_ids)
+        annotations, final = self.encoder(embedded, mask)
         memory = self.cell.prepare(annotations, mask)
-        first = self.initial_state(annotations, mask)
+        first = self.initial_state(annotations, mask, final)
         state = self.cell.initial_state(first, memory)
+        if hasattr(self.cell, "search_state"):
+            state = self.cell.search_state(state, memory)
         sources = {"annotations": annotations, "source_mask": mask}
         return {**memory, **sources, **self._cast_weights()}, state
 
@@ -152,15 +153,13 @@ class Seq2Seq(keras.Model):
         embedding = self.target_embedding(ops.expand_dims(ids, 1))
         projected = self.cell.project(ops.squeeze(embedding, 1))
         outputs, state = self.cell.step(projected, state, memory)
-        states, contexts, attention = (
-            ops.expand_dims(outputs[name], 1)
-            for name in ("hidden", "context", "attention")
+        decoded = decoder_outputs(
+            {name: ops.expand_dims(x, 1) for name, x in outputs.items()},
+            embedding,
         )
         distribution = self.head(
-            self.deep_output(states, embedding, contexts),
-            state=states,
-            context=contexts,
-            attention=attention,
+            self.deep_output(decoded),
+            decoded=decoded,
             annotations=memory["annotations"],
             source_mask=memory["source_mask"],
         )
@@ -205,6 +204,8 @@ class Seq2Seq(keras.Model):
             name: keras.saving.serialize_keras_object(getattr(self, name))
             for name in parts
         }
+        if self.target_embedding is self.source_embedding:
+            config["target_embedding"] = None
         return {
             **config,
             "dropout": self.dropout,
@@ -222,4 +223,7 @@ class Seq2Seq(keras.Model):
             else value
             for name, value in config.items()
         }
+        config["target_embedding"] = (
+            config["target_embedding"] or config["source_embedding"]
+        )
         return cls(**config)

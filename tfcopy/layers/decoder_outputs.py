@@ -1,0 +1,33 @@
+"""What a decoder tells the layers behind it.
+
+A dict of float32 tensors, since that is what a saved functional model gives
+back to its layers:
+
+    hidden     (B, T, D)  the hidden state; words are read from it
+    state      (B, T, *)  the whole state, which switches read: `hidden` of a
+                          GRU; cell and hidden state of an LSTM, side by side
+    inputs     (B, T, E)  what the recurrence read: the word before, embedded;
+                          with input feeding merged with the last context
+    context    (B, T, C)
+    attention  (B, T, S)  logs of the attention weights
+
+Shapes: B batch, T target steps, S source steps, D units, E input size, C
+value size.
+"""
+
+from keras import ops
+
+
+def decoder_outputs(outputs, embeddings):
+    """Completes what a cell's steps gave, batch first.
+
+    Args:
+        outputs: Dict of `hidden`, `context` and `attention`; of `cell` where
+            an LSTM has one, and of `inputs` where the cell changes them.
+        embeddings: The words before, `(B, T, E)`.
+    """
+    outputs = {"inputs": embeddings, "state": outputs["hidden"], **outputs}
+    if "cell" in outputs:
+        both = [outputs.pop("cell"), outputs["hidden"]]
+        outputs["state"] = ops.concatenate(both, axis=-1)
+    return outputs
