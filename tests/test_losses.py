@@ -172,3 +172,34 @@ class TestGradientsOfALabel:
             for found in each
         )
         assert distances[0] < 1e-6 < 1e-3 < distances[1]
+
+
+class TestCoverage:
+    def test_by_hand(self):
+        """Check 5 of the pointer-generator's numeric checks."""
+        weights = np.array([[[0.5, 0.5], [0.9, 0.1], [0.0, 1.0]]])
+        attention = np.log(np.maximum(weights, 1e-30)).astype("float32")
+        costs = losses.coverage(ops.convert_to_tensor(attention))
+        helpers.assert_close(costs, [[0.0, 0.6, 0.6]])
+
+    def test_of_uniform_attention(self):
+        attention = np.full((1, 50, 7), -np.log(7), "float32")
+        costs = helpers.to_numpy(losses.coverage(attention))
+        helpers.assert_close(costs[0, 1:], np.ones(49))
+        helpers.assert_close(costs.mean(), 0.98)
+
+    def test_looking_at_each_place_once_is_free(self):
+        attention = np.where(np.eye(4)[None] > 0, 0.0, copying.MASKED)
+        costs = losses.coverage(ops.convert_to_tensor(attention, "float32"))
+        helpers.assert_close(costs, np.zeros((1, 4)))
+
+    def test_the_penalty_can_be_switched_off(self):
+        enabled = keras.Variable(0.0)
+        penalty = losses.CoveragePenalty(2.0, enabled)
+        split = helpers.distribution_of(
+            np.full((1, 3, 2), 0.25), np.full((1, 3, 2), 0.25)
+        )
+        split = split._replace(attention=split.copy_log_probs)
+        helpers.assert_close(penalty({}, split), np.zeros((1, 3)))
+        enabled.assign(1.0)
+        helpers.assert_close(penalty({}, split), [[0.0, 1.0, 1.0]])

@@ -5,6 +5,8 @@ gives the cost of each target word, `(B, T)`, in nats. Padding is masked by
 whoever adds up.
 """
 
+from keras import ops
+
 from tfcopy.layers import copying
 
 
@@ -39,3 +41,43 @@ def marginal(batch, distribution):
     return -copying.marginal_log_likelihood(
         distribution, batch["target_ids"], batch["source_copy_ids"]
     )
+
+
+def coverage(attention):
+    """What looking again at the same place costs: `sum_j min(a_tj, c_tj)`.
+
+    `c_t` is the sum of the attention of the steps before; the first step
+    costs nothing. It works with the attention of any cell and any head.
+
+    Args:
+        attention: Logs of the attention weights, `(B, T, S)`, float32.
+
+    Returns:
+        `(B, T)`, from 0 to 1.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 12.
+    """
+    weights = ops.exp(attention)
+    before = ops.cumsum(weights, axis=1) - weights
+    return ops.sum(ops.minimum(weights, before), axis=-1)
+
+
+class CoveragePenalty:
+    """`coverage` of a batch, as a penalty for `Trainer`.
+
+    Args:
+        weight: How much it counts beside the loss.
+        enabled: Optional scalar variable it is multiplied by, as that of a
+            `CoverageAttention` which is switched on half-way.
+    """
+
+    def __init__(self, weight=1.0, enabled=None):
+        self.weight = weight
+        self.enabled = enabled
+
+    def __call__(self, batch, distribution):
+        scale = self.weight
+        if self.enabled is not None:
+            scale = scale * ops.cast(self.enabled, "float32")
+        return scale * coverage(distribution.attention)

@@ -50,7 +50,7 @@ def test_evaluation_is_a_mean_over_target_tokens():
     assert scores.nll_per_sentence == pytest.approx(nll / sentences, rel=1e-5)
 
 
-@pytest.mark.parametrize("normalize", ["tokens", "sentences"])
+@pytest.mark.parametrize("normalize", ["tokens", "sentences", "examples"])
 def test_gradient_is_that_of_the_normalised_loss(normalize):
     trainer = standin.make_trainer(
         optimizer=keras.optimizers.SGD(1.0),
@@ -65,9 +65,13 @@ def test_gradient_is_that_of_the_normalised_loss(normalize):
     with tf.GradientTape() as tape:
         inputs = {name: batch[name] for name in trainer.model.input}
         nll = standin.loss(batch, trainer.model(inputs))
-        nll = tf.reduce_sum(tf.where(mask, nll, 0.0))
-        count = tf.reduce_sum(tf.cast(mask, tf.float32))
-        nll /= count if normalize == "tokens" else float(len(mask))
+        nll = tf.reduce_sum(tf.where(mask, nll, 0.0), axis=1)
+        counts = tf.reduce_sum(tf.cast(mask, tf.float32), axis=1)
+        nll = {
+            "tokens": tf.reduce_sum(nll) / tf.reduce_sum(counts),
+            "sentences": tf.reduce_mean(nll),
+            "examples": tf.reduce_mean(nll / counts),
+        }[normalize]
     gradients = tape.gradient(nll, trainer.model.trainable_variables)
     expected = [
         variable.numpy() - tf.convert_to_tensor(gradient).numpy()

@@ -4,8 +4,10 @@ from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 from tfcopy.training.distribution import choose_strategy, set_precision
 from tfcopy.training.interruption import TrainingInterrupted
 from tfcopy.training.optimizers import Adam
+from tfcopy.training.phases import Phase
 from tfcopy.training.records import Evaluation, Options, Result
 from tfcopy.training.tensorboard import log_embeddings, log_examples
 from tfcopy.training.train_step import TrainStep
 from tfcopy.training.trainer import Trainer
 from tfcopy.training.training_loop import TrainingDiverged
+from tfcopy.training.warm_start import warm_start

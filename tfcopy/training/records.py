@@ -14,7 +14,8 @@ class Options:
             is needed; with both, what comes first ends training.
         accumulate: Batches per replica in one update.
         normalize: What the summed loss of an update is divided by: its target
-            "tokens", or its "sentences".
+            "tokens", or its "sentences"; or "examples" for the mean over the
+            sentences of each one's mean over its tokens.
         clip_norm: Largest global norm of the gradients; `None` for no limit.
         eval_every: Updates between two dev scores; `None` for once an epoch.
         patience: Dev scores in a row without a better one after which training
@@ -53,9 +54,9 @@ class Options:
             raise ValueError(
                 "`steps` or `epochs` must be given. Received neither."
             )
-        if self.normalize not in ("tokens", "sentences"):
+        if self.normalize not in ("tokens", "sentences", "examples"):
             raise ValueError(
-                '`normalize` must be "tokens" or "sentences". '
+                '`normalize` must be "tokens", "sentences" or "examples". '
                 f"Received: normalize={self.normalize!r}."
             )
         for name in ("accumulate", "save_every", "log_every", "eval_every"):
@@ -78,10 +79,24 @@ class State:
     timed_tokens: int = 0
     timed_seconds: float = 0.0
     best_nll: float = math.inf
+    best_penalty: float = 0.0
     best_update: int = 0
     bad_evaluations: int = 0
     stopped_early: bool = False
     evaluation_due: bool = False
+    phase: int = 0
+
+    def forget_best(self):
+        """The best weights are sought anew."""
+        self.best_nll, self.best_penalty = math.inf, 0.0
+        self.best_update = self.bad_evaluations = 0
+        self.stopped_early = False
+
+    def begin_phase(self, has_dev_data):
+        """Counts a phase; the weights it begins with are to be scored."""
+        self.phase += 1
+        self.forget_best()
+        self.evaluation_due = has_dev_data
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +104,7 @@ class Evaluation:
     """Scores on a data set, per target token unless named otherwise."""
 
     nll: float
+    penalty: float
     perplexity: float
     nll_per_sentence: float
     target_tokens: int
@@ -105,6 +121,7 @@ class Result:
     target_tokens: int
     target_tokens_per_second: float
     best_dev_nll: float
+    best_dev_penalty: float
     best_dev_perplexity: float
     best_update: int
     stopped_early: bool

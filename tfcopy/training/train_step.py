@@ -39,6 +39,10 @@ class TrainStep:
         jit_compile: Whether to compile loss and gradients.
         metrics: Optional callable `(batch, distribution)` that returns a dict
             of scalars, means over the target tokens.
+        penalty: Optional callable `(batch, distribution)` that returns what
+            the objective adds to the loss of each token, `(B, T)`.
+        by_example: Whether each sentence counts the same, whatever its
+            length: its tokens' costs are divided by their number.
     """
 
     def __init__(
@@ -53,6 +57,8 @@ class TrainStep:
         accumulate=1,
         jit_compile=False,
         metrics=None,
+        penalty=None,
+        by_example=False,
     ):
         self.model = model
         self.loss = loss
@@ -61,6 +67,8 @@ class TrainStep:
         self.clip_norm = clip_norm
         self.metrics = metrics
         self.metric_names = ()
+        self.penalty = penalty
+        self.by_example = by_example
         self._seed_states = list(seed_states)
         self._variables = model.trainable_variables
         self._used = range(len(self._variables))
@@ -134,9 +142,9 @@ class TrainStep:
         """Scores one batch per replica of this process, without dropout.
 
         Returns:
-            float32 tensor of shape `(L, 3 + number of metrics)`: sum of the
-            negative log likelihood, target tokens, sentences, and each metric
-            times the number of target tokens.
+            float32 tensor of shape `(L, 4 + number of metrics)`: sums of the
+            negative log likelihood and of the penalty, target tokens,
+            sentences, and each metric times the number of target tokens.
         """
         totals = self.strategy.run(self._replica_evaluate, args=(batches,))
         return tf.stack(self.strategy.experimental_local_results(totals))
@@ -174,11 +182,16 @@ class TrainStep:
 
     def _gradients(self, batch, scale):
         with tf.GradientTape() as tape:
-            nll = tf.reduce_sum(self._token_nll(batch, training=True)[0])
-            objective = nll * scale
+            nll, penalty, _ = self._token_costs(batch, training=True)
+            objective = nll if penalty is None else nll + penalty
+            if self.by_example:
+                lengths = tf.reduce_sum(_target_mask(batch), 1, keepdims=True)
+                objective /= tf.maximum(lengths, 1.0)
+            nll, objective = tf.reduce_sum(nll), tf.reduce_sum(objective)
+            objective *= scale
             if self.model.losses:
-                penalty = tf.add_n(self.model.losses)
-                objective += penalty / self._batches_per_update
+                regularization = tf.add_n(self.model.losses)
+                objective += regularization / self._batches_per_update
         gradients = tape.gradient(objective, self._variables)
         return nll, [densify(gradient) for gradient in gradients]
 
@@ -186,21 +199,28 @@ class TrainStep:
         return self._score(self._mine(batches))
 
     def _score(self, batch):
-        nll, distribution = self._token_nll(batch, training=False)
-        target_mask = batch["target_ids"] != tokens.PAD
-        num_tokens = tf.reduce_sum(tf.cast(target_mask, tf.float32))
+        nll, penalty, distribution = self._token_costs(batch, training=False)
+        num_tokens = tf.reduce_sum(_target_mask(batch))
         num_sentences = tf.cast(tf.shape(nll)[0], tf.float32)
         metrics = self.metrics(batch, distribution) if self.metrics else {}
         self.metric_names = tuple(metrics)
         sums = [tf.cast(v, tf.float32) * num_tokens for v in metrics.values()]
-        return tf.stack([tf.reduce_sum(nll), num_tokens, num_sentences, *sums])
+        penalty = 0.0 if penalty is None else tf.reduce_sum(penalty)
+        nll = tf.reduce_sum(nll)
+        return tf.stack([nll, penalty, num_tokens, num_sentences, *sums])
 
-    def _token_nll(self, batch, training):
+    def _token_costs(self, batch, training):
+        """Loss and penalty (or `None`) of each token, zero on padding."""
         inputs = {name: batch[name] for name in self.model.input}
         distribution = self.model(inputs, training=training)
-        nll = self.loss(batch, distribution)  # (B, T)
         target_mask = batch["target_ids"] != tokens.PAD
-        return tf.where(target_mask, nll, tf.zeros_like(nll)), distribution
+        costs = []
+        for function in (self.loss, self.penalty):
+            cost = function and function(batch, distribution)  # (B, T)
+            if cost is not None:
+                cost = tf.where(target_mask, cost, tf.zeros_like(cost))
+            costs.append(cost)
+        return (*costs, distribution)
 
     def _sum_over_replicas(self, values):
         if self.strategy.num_replicas_in_sync == 1:
@@ -230,6 +250,10 @@ def local_replicas(strategy):
 def relax_shape(spec):
     """Forgets all sizes of a `tf.TensorSpec`."""
     return tf.TensorSpec([None] * spec.shape.rank, spec.dtype)
+
+
+def _target_mask(batch):
+    return tf.cast(batch["target_ids"] != tokens.PAD, tf.float32)
 
 
 def densify(gradient):

@@ -39,6 +39,10 @@ class Trainer:
             of scalars, means over the target tokens.
         on_eval: Optional callable `(update, writer)`, called after each dev
             score on the first worker; `writer` is a `tf.summary` writer.
+        penalty: Optional callable like `loss`: what the objective adds to the
+            cost of each token. Dev scores are compared by the sum of both;
+            the perplexity is that of the loss alone.
+        phases: `Phase`s, in the order of their starts.
         **options: The fields of `Options`.
     """
 
@@ -52,6 +56,8 @@ class Trainer:
         log_dir=None,
         metrics=None,
         on_eval=None,
+        penalty=None,
+        phases=(),
         **options,
     ):
         self.options = Options(**options)
@@ -60,6 +66,8 @@ class Trainer:
         self.optimizer = optimizer
         self.metrics = metrics
         self.on_eval = on_eval
+        self.penalty = penalty
+        self.phases = tuple(phases)
         self.state = State()
         self.strategy = distribution.strategy_of(model)
         self._worker, self.num_workers = distribution.worker_position(
@@ -71,6 +79,9 @@ class Trainer:
         self.seed_states = seeds.seed_states(model)
         self._train_step = None
         self._prepare_optimizer()
+        self._first_optimizer = [
+            np.array(v) for v in self.optimizer.variables if self.phases
+        ]
         self.progress = Progress(
             total=self.options.steps,
             interval=self.options.progress_seconds,
@@ -184,6 +195,8 @@ class Trainer:
                 accumulate=self.options.accumulate,
                 jit_compile=self._jit_compile(),
                 metrics=self.metrics,
+                penalty=self.penalty,
+                by_example=self.options.normalize == "examples",
             )
         return self._train_step
 
@@ -251,14 +264,38 @@ class Trainer:
                 f"({error}). The best weights are sought anew, from the "
                 "checkpoint on."
             )
-            self.state.best_nll, self.state.best_update = State.best_nll, 0
-            self.state.stopped_early = False
+            self.state.forget_best()
             self.state.evaluation_due = self.dev_data is not None
             return None
         finally:
             self.model.set_weights(current)
 
+    def next_phase(self):
+        """The phase that is due, or `None`."""
+        state = self.state
+        if state.phase == len(self.phases):
+            return None
+        phase = self.phases[state.phase]
+        due = state.stopped_early or state.update >= phase.start
+        return phase if due else None
+
+    def begin_phase(self, phase, best_weights):
+        """Changes the objective; see `Phase`."""
+        if best_weights is not None:
+            self.model.set_weights(best_weights)
+        phase.begin()
+        if phase.reset_optimizer:
+            rate = float(self.optimizer.learning_rate)
+            for variable, value in zip(
+                self.optimizer.variables, self._first_optimizer
+            ):
+                variable.assign(value)
+            self.optimizer.learning_rate = rate
+        self.state.begin_phase(has_dev_data=self.dev_data is not None)
+
     def is_finished(self):
+        if self.next_phase() is not None:
+            return False
         state, options = self.state, self.options
         return (
             (options.patience is not None and state.stopped_early)
@@ -276,6 +313,7 @@ class Trainer:
             target_tokens_per_second=state.timed_tokens
             / max(state.timed_seconds, 1e-9),
             best_dev_nll=state.best_nll,
+            best_dev_penalty=state.best_penalty,
             best_dev_perplexity=perplexity(state.best_nll),
             best_update=state.best_update,
             stopped_early=state.stopped_early,
@@ -283,13 +321,14 @@ class Trainer:
 
 
 def _evaluation(totals, metric_names):
-    nll, num_tokens, num_sentences, *sums = totals.tolist()
+    nll, penalty, num_tokens, num_sentences, *sums = totals.tolist()
     if not num_tokens:
         raise ValueError(
             "The data to score must have target tokens. Received none."
         )
     return Evaluation(
         nll=nll / num_tokens,
+        penalty=penalty / num_tokens,
         perplexity=perplexity(nll / num_tokens),
         nll_per_sentence=nll / num_sentences,
         target_tokens=int(num_tokens),

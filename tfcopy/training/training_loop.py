@@ -69,6 +69,15 @@ class TrainingLoop:
             while True:
                 if state.evaluation_due and not self._evaluate():
                     self._interrupt()
+                phase = self._trainer.next_phase()
+                if phase is not None:
+                    self._settle(0)
+                    self._trainer.begin_phase(phase, self._best_weights)
+                    self._best_weights, self._best_is_written = None, True
+                    self._report_phase()
+                    # Before other best weights replace those it began with.
+                    self._save()
+                    continue
                 if self._trainer.is_finished():
                     break
                 if self._saving_is_due():
@@ -226,9 +235,11 @@ class TrainingLoop:
                 f"{self._last_good()}"
             )
         state.evaluation_due = False
-        better = scores.nll < state.best_nll
+        cost = scores.nll + scores.penalty
+        better = cost < state.best_nll + state.best_penalty
         if better:
-            state.best_nll, state.best_update = scores.nll, state.update
+            state.best_nll, state.best_penalty = scores.nll, scores.penalty
+            state.best_update = state.update
             state.bad_evaluations = 0
             self._best_weights = trainer.model.get_weights()
             self._best_is_written = False
@@ -242,10 +253,13 @@ class TrainingLoop:
         trainer.progress.report(
             f"update {state.update:,}  epoch {state.epoch}  dev loss "
             f"{scores.nll:.4f}  ppl {scores.perplexity:.4g}"
+            + (f"  penalty {scores.penalty:.4f}" if scores.penalty else "")
             + ("  (best)" if better else "")
         )
         if trainer.is_chief:
             values = {"loss": scores.nll, "perplexity": scores.perplexity}
+            if trainer.penalty:
+                values["penalty"] = scores.penalty
             self._events.scalars(
                 state.update, values | scores.metrics, prefix="dev/"
             )
@@ -255,6 +269,13 @@ class TrainingLoop:
             self._events.flush()
         self._settled_at = time.monotonic()
         return True
+
+    def _report_phase(self):
+        state = self._state
+        self._trainer.progress.report(
+            f"update {state.update:,}  phase {state.phase + 1} of "
+            f"{len(self._trainer.phases) + 1} begins"
+        )
 
     def _has_dev_data(self):
         return self._trainer.dev_data is not None

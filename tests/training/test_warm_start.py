@@ -1,0 +1,35 @@
+import keras
+import numpy as np
+import pytest
+
+from tfcopy import training
+
+
+def build(units, extra=False):
+    inputs = keras.Input((3,))
+    x = keras.layers.Dense(units, name="first")(inputs)
+    if extra:
+        x = keras.layers.Dense(2, name="extra")(x)
+    return keras.Model(inputs, x)
+
+
+def test_copies_what_both_have():
+    model, other = build(4, extra=True), build(4)
+    kept = model.get_layer("extra").get_weights()
+    fresh = training.warm_start(model, other)
+    assert fresh == ["extra/kernel", "extra/bias"]
+    for one, before in zip(model.get_layer("extra").get_weights(), kept):
+        np.testing.assert_array_equal(one, before)
+    for one, copied in zip(model.get_weights(), other.get_weights()):
+        np.testing.assert_array_equal(one, copied)
+
+
+def test_another_shape_is_named():
+    with pytest.raises(ValueError, match="first/kernel.*(3, 4).*(3, 5)"):
+        training.warm_start(build(4), build(5))
+
+
+def test_nothing_in_common():
+    other = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4)])
+    with pytest.raises(ValueError, match="no weight in common"):
+        training.warm_start(build(4), other)
