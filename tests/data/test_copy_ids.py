@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data.copy_ids import encode_pairs, encode_source
 from tfcopy.data.dictionary import Dictionary
+from tfcopy.data.tokenization import Tokenizer
 from tfcopy.data.vocabulary import Vocabulary
 from tfcopy.tokens import (
     EOS,
@@ -109,6 +110,44 @@ def test_source_side_alone_gives_the_same_in_a_graph():
     assert bare.to_list()[1:] == [[], [UNK, UNK, 4]]
 
 
+LOWER = Tokenizer("space", lowercase=True).fold
+
+
+def test_words_match_under_their_folded_form():
+    source = "The COMMISSION visited Strasbourg and STRASBOURG".split()
+    target = "LA commission strasbourg Namur namur".split()
+    ids = encode_pairs(
+        ragged(source),
+        ragged(target),
+        ENGLISH,
+        FRENCH,
+        fold_source=LOWER,
+        fold_target=LOWER,
+    )
+    ids = {key: value.to_list()[0] for key, value in ids.items()}
+    size = FRENCH.size
+    assert ids["source_ids"] == [4, 5, 6, UNK, 7, UNK, EOS]
+    copy_ids = [size, 5, size + 2, size + 3, size + 4, size + 3, NO_COPY]
+    assert ids["source_copy_ids"] == copy_ids
+    assert ids["target_ids"] == [4, 5, size + 3, UNK, UNK, EOS]
+    assert ids["pointers"] == [-1, -1, 3, -2, -2, -1]
+    alone = encode_source(
+        ragged(source), ENGLISH, FRENCH, fold_source=LOWER, fold_target=LOWER
+    )
+    assert [x.to_list()[0] for x in alone] == [ids["source_ids"], copy_ids]
+
+
+def test_each_vocabulary_has_the_form_of_its_own_side():
+    words = ragged(["THE", "COMMISSION", "Łukasz", "łukasz"])
+    size = FRENCH.size
+    ids, copy_ids = encode_source(words, ENGLISH, FRENCH, fold_source=LOWER)
+    assert ids.to_list() == [[4, 5, UNK, UNK, EOS]]
+    assert copy_ids.to_list() == [[size, size + 1, size + 2, size + 3, NO_COPY]]
+    ids, copy_ids = encode_source(words, ENGLISH, FRENCH, fold_target=LOWER)
+    assert ids.to_list() == [[UNK, UNK, UNK, UNK, EOS]]
+    assert copy_ids.to_list() == [[size, 5, size + 2, size + 2, NO_COPY]]
+
+
 def test_an_empty_batch():
     ids = encode_pairs(ragged(), ragged(), ENGLISH, FRENCH, dictionary=FLANDERS)
     assert all(value.to_list() == [] for value in ids.values())
@@ -154,6 +193,11 @@ def naive(source, target, english, french, dictionary, unmatched):
     }
 
 
+def typed(words, capitals):
+    """The words, if asked for every other one in upper case."""
+    return [w.upper() if capitals and i % 2 else w for i, w in enumerate(words)]
+
+
 WORD = st.sampled_from(["a", "b", "c", "d", "é", "北京", "<unk>", "</s>"])
 SENTENCES = st.lists(st.tuples(st.lists(WORD), st.lists(WORD)), max_size=4)
 
@@ -165,18 +209,22 @@ SENTENCES = st.lists(st.tuples(st.lists(WORD), st.lists(WORD)), max_size=4)
         st.tuples(WORD.filter("<unk>".__ne__), WORD, st.just(0.5)), max_size=4
     ),
     unmatched=st.sampled_from(["attention_argmax", "unk"]),
+    capitals=st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_equals_the_rules_word_by_word(pairs, known, entries, unmatched):
+def test_equals_the_rules_word_by_word(
+    pairs, known, entries, unmatched, capitals
+):
     english, french = vocabulary("a c é"), vocabulary(" ".join(known))
     dictionary = Dictionary(entries)
     ids = encode_pairs(
-        ragged(*(source for source, _ in pairs)),
-        ragged(*(target for _, target in pairs)),
+        ragged(*(typed(source, capitals) for source, _ in pairs)),
+        ragged(*(typed(target, capitals) for _, target in pairs)),
         english,
         french,
         dictionary=dictionary,
         unmatched=unmatched,
+        **({"fold_source": LOWER, "fold_target": LOWER} if capitals else {}),
     )
     expected = [
         naive(*pair, english, french, dictionary, unmatched) for pair in pairs

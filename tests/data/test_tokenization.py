@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -140,6 +142,51 @@ def test_space_mode_leaves_tokens_alone():
 def test_a_megabyte_is_linear():
     for text in ("word, " * 170_000, "((((" * 250_000, "x" * 1_000_000):
         assert len(tokens_of(text)) in (340_000, 1_000_000, 1)
+
+
+def folded(words, **options):
+    words = tf.ragged.constant([words, []], tf.string, ragged_rank=1)
+    rows = Tokenizer(**options).fold(words).to_list()
+    assert rows[1] == []
+    return [word.decode() for word in rows[0]]
+
+
+def test_folding_lowers_words_of_all_scripts():
+    words = "The O'BRIEN-ŞAHIN ΟΔΟΣ МОСКВА İzmir ISPARTA 北京 C++ 😀".split()
+    lower = "the o'brien-şahin οδος москва i\u0307zmir isparta 北京 c++ 😀"
+    assert folded(words, lowercase=True) == lower.split()
+    assert folded(words) == words
+    # The tokens are those of the other tokeniser: copies have their capitals.
+    text = tf.constant(["The O'BRIEN."])
+    tokens = Tokenizer(lowercase=True).tokenize(text).to_list()
+    assert tokens == Tokenizer().tokenize(text).to_list()
+    fingerprints = {Tokenizer(lowercase=x).fingerprint for x in (True, False)}
+    assert len(fingerprints) == 2
+
+
+@given(text=st.text())
+@settings(max_examples=60, deadline=None)
+def test_folding_twice_changes_nothing_and_leaves_words(text):
+    words = tokens_of(text)
+    once = folded(words, lowercase=True)
+    assert folded(once, lowercase=True) == once
+    assert all(word.split() == [word] for word in once)
+
+
+def test_folding_does_not_depend_on_the_locale():
+    code = (
+        "import tensorflow as tf; from tfcopy.data import Tokenizer; "
+        "fold = Tokenizer(lowercase=True).fold; "
+        "print(fold(tf.constant([b'DIXIT'])).numpy()[0].decode())"
+    )
+    environment = {**os.environ, "LC_ALL": "tr_TR.UTF-8"}
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert found.stdout.split() == ["dixit"]
 
 
 def test_unknown_options_are_named():

@@ -34,6 +34,14 @@ def test_counts_both_sides_in_one_pass():
     assert target == {"x": 6000, "y": 6000}
 
 
+def test_counts_words_under_their_folded_form():
+    lower = Tokenizer("space", lowercase=True)
+    pairs = [("The the ÉTÉ", "The the ÉTÉ")]
+    folded, typed = count_words(pairs, [lower, SPACE])
+    assert folded == {"the": 2, "été": 1}
+    assert typed == {"The": 1, "the": 1, "ÉTÉ": 1}
+
+
 @given(st.lists(st.tuples(st.text("ab É'.,", max_size=9), st.text(max_size=9))))
 @settings(max_examples=20, deadline=None)
 def test_counts_equal_those_of_python(pairs):

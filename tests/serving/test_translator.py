@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.serving.translators import (
     NAMES,
+    SOURCE,
     TARGET,
     copier,
     random_translator,
@@ -66,6 +67,18 @@ def test_a_batch_of_nothing_has_no_answers(random):
     assert answers(random, []) == []
     outputs = random.analyse(tf.constant([], tf.string))
     assert {x.shape[0] for x in outputs.values()} == {0}
+
+
+def test_words_are_known_in_any_case_and_come_back_as_typed():
+    text = "THE Session of ŁUKASZ , Łukasz And İstanbul"
+    lower = copier(source_tokenizer=Tokenizer(language="en", lowercase=True))
+    assert answers(lower, [text]) == [text]
+
+    typed = copier(source_tokenizer=Tokenizer(language="en"))
+    rows = [x._read(tf.constant([text])).ids.numpy() for x in (lower, typed)]
+    expected = SOURCE.lookup(tf.constant("the session of".split())).numpy()
+    assert rows[0][0, :3].tolist() == expected.tolist()
+    assert rows[1][0, :2].tolist() == [1, 1]
 
 
 def _words(text):

@@ -2,7 +2,10 @@
 
 The same functions encode whole corpora and, for the source side, run in the
 served graph. Words are compared through `tf.unique`, in time linear in the
-length of the text, and exactly.
+length of the text, and exactly; whoever wants words to match whatever their
+case passes the `fold` of the tokenisers. The source vocabulary knows words
+under the source's form, and everything else (the target vocabulary, and which
+source word a target word equals) goes by the target's form.
 
 Glossary of shapes: B sentences, S source and T target positions with EOS; all
 tensors are ragged, int32, of shape (B, None). V is the size of the target
@@ -21,8 +24,18 @@ _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _ABSENT = tf.int32.max
 
 
+def _identity(words):
+    return words
+
+
 def encode_source(
-    words, source_vocabulary, target_vocabulary, *, append_eos=True
+    words,
+    source_vocabulary,
+    target_vocabulary,
+    *,
+    append_eos=True,
+    fold_source=_identity,
+    fold_target=_identity,
 ):
     """Ids of source sentences.
 
@@ -31,6 +44,8 @@ def encode_source(
         source_vocabulary: `Vocabulary` of the encoder.
         target_vocabulary: `Vocabulary` of the decoder.
         append_eos: Whether a sentence ends with the position of `EOS`.
+        fold_source: `fold` of the source's `Tokenizer`.
+        fold_target: `fold` of the target's `Tokenizer`.
 
     Returns:
         `(source_ids, source_copy_ids)`, ragged int32: ids of the source
@@ -38,10 +53,11 @@ def encode_source(
         it has `V` + the position of its first occurrence. `EOS` and a literal
         `<unk>` have the copy id `NO_COPY`.
     """
-    first = _first_positions(words, _flat(words))
-    return _source_ids(
-        words, first, source_vocabulary, target_vocabulary, append_eos
-    )
+    source_ids = source_vocabulary.lookup(fold_source(words.values))
+    keys = words.with_values(fold_target(words.values))
+    first = _first_positions(keys, _flat(keys))
+    copy_ids = _source_copy_ids(keys, first, target_vocabulary)
+    return _source_rows(words, source_ids, copy_ids, append_eos)
 
 
 def encode_pairs(
@@ -54,6 +70,8 @@ def encode_pairs(
     label_pointers=True,
     unmatched="attention_argmax",
     dictionary=None,
+    fold_source=_identity,
+    fold_target=_identity,
 ):
     """Ids, copy ids and pointer labels of sentence pairs.
 
@@ -76,7 +94,10 @@ def encode_pairs(
         append_eos: Whether source sentences end with `EOS`; targets always do.
         label_pointers: Whether to label at all; if not, all are `GENERATE`.
         unmatched: `"attention_argmax"` or `"unk"`, rule 3.
-        dictionary: `Dictionary` from the target to the source language.
+        dictionary: `Dictionary` from the target to the source language, in
+            the form that `fold_target` gives.
+        fold_source: `fold` of the source's `Tokenizer`.
+        fold_target: `fold` of the target's `Tokenizer`.
 
     Returns:
         Dict of ragged int32 tensors `source_ids`, `source_copy_ids`,
@@ -87,18 +108,22 @@ def encode_pairs(
             f"`unmatched` must be one of {UNMATCHED_POLICIES}. "
             f"Received: {unmatched!r}."
         )
+    source_ids = source_vocabulary.lookup(fold_source(source_words.values))
+    source_words, target_words = [
+        words.with_values(fold_target(words.values))
+        for words in (source_words, target_words)
+    ]
     source, target = _flat(source_words), _flat(target_words)
     both = [tf.concat(parts, 0) for parts in zip(source, target)]
     first = _first_positions(source_words, both)
     first_of_source, first_of_target = tf.split(
         first, [tf.size(source[0]), tf.size(target[0])]
     )
-    source_ids, source_copy_ids = _source_ids(
-        source_words,
-        first_of_source,
-        source_vocabulary,
-        target_vocabulary,
-        append_eos,
+    source_copy_ids = _source_copy_ids(
+        source_words, first_of_source, target_vocabulary
+    )
+    source_ids, source_copy_ids = _source_rows(
+        source_words, source_ids, source_copy_ids, append_eos
     )
     ids = target_vocabulary.lookup(target[0])
     is_unknown = (ids == special.UNK) & (target[0] != _UNK_WORD)
@@ -157,12 +182,14 @@ def _first_positions(source, queries):
     return tf.gather(first, groups[num_words:])
 
 
-def _source_ids(words, first, source_vocabulary, target_vocabulary, append_eos):
-    values = words.values
-    source_ids = source_vocabulary.lookup(values)
-    ids = target_vocabulary.lookup(values)
+def _source_copy_ids(words, first, target_vocabulary):
+    ids = target_vocabulary.lookup(words.values)
     copy_ids = tf.where(ids == special.UNK, target_vocabulary.size + first, ids)
-    copy_ids = tf.where(values == _UNK_WORD, special.NO_COPY, copy_ids)
+    return tf.where(words.values == _UNK_WORD, special.NO_COPY, copy_ids)
+
+
+def _source_rows(words, source_ids, copy_ids, append_eos):
+    """Flat ids to ragged ones."""
     if not append_eos:
         return words.with_values(source_ids), words.with_values(copy_ids)
     return (

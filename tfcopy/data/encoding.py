@@ -214,6 +214,8 @@ def _encoder(
             tf.gather(target, kept),
             source_vocabulary,
             target_vocabulary,
+            fold_source=source_tokenizer.fold,
+            fold_target=target_tokenizer.fold,
             **options,
         )
         arrays = {key: ragged.values for key, ragged in ids.items()}

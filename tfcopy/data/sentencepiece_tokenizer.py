@@ -38,6 +38,10 @@ class SentencepieceTokenizer:
         """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
         return self._functions[0](normalize_blanks(text))
 
+    def fold(self, words):
+        """Pieces are looked up and matched as they are."""
+        return words
+
     def detokenize(self, tokens):
         """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
         text = self._functions[1](tokens.flat_values, tokens.row_splits)

@@ -218,6 +218,24 @@ def _joints(language):
     return rules
 
 
+def lower(words):
+    """Words in lower case, whatever their script.
+
+    Args:
+        words: String tensor or ragged tensor of any shape, valid UTF-8.
+
+    Returns:
+        The same shape. `İ` becomes `i` and a combining dot.
+    """
+    if isinstance(words, tf.RaggedTensor):
+        return words.with_flat_values(lower(words.flat_values))
+    # Where the locale is Turkish, TensorFlow would lower `I` to `ı`: a served
+    # model must not depend on that.
+    words = tf.strings.regex_replace(words, "I", "i")
+    words = tf.strings.regex_replace(words, "İ", "i\u0307")
+    return tf.strings.lower(words, encoding="utf-8")
+
+
 @dataclasses.dataclass(frozen=True)
 class Tokenizer:
     """The tokenisation of one side of a corpus, as one value.
@@ -225,10 +243,14 @@ class Tokenizer:
     Args:
         mode: `"moses"` or `"space"`, as for `tokenize`.
         language: ISO 639 code; one without rules of its own is `"other"`.
+        lowercase: Whether words that differ in case alone are one word of the
+            vocabulary, and match. Tokens stay as typed all the same, so that
+            a copied word comes back with its capitals; see `fold`.
     """
 
     mode: str = "moses"
     language: str = "en"
+    lowercase: bool = False
 
     def __post_init__(self):
         if self.language not in LANGUAGES:
@@ -239,10 +261,22 @@ class Tokenizer:
         """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
         return tokenize(text, mode=self.mode, language=self.language)
 
+    def fold(self, words):
+        """The form under which words are counted, looked up and matched.
+
+        Args:
+            words: String tensor or ragged tensor of any shape.
+
+        Returns:
+            The same shape: `words`, in lower case if `lowercase`.
+        """
+        return lower(words) if self.lowercase else words
+
     def detokenize(self, tokens):
         """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
         return detokenize(tokens, mode=self.mode, language=self.language)
 
     @property
     def fingerprint(self) -> str:
-        return f"{self.mode}-{self.language}-{VERSION}"
+        case = "-lower" if self.lowercase else ""
+        return f"{self.mode}-{self.language}-{VERSION}{case}"

@@ -164,7 +164,7 @@ def count_words(
     Args:
         pairs: Tuples of strings (or bytes), one string for each side; any
             number of sides.
-        tokenizers: One for each side.
+        tokenizers: One for each side, which says as what words count (`fold`).
         total: Number of pairs, for the time left; `pairs.num_pairs` if not
             given.
         progress: Whether to show a bar (on a terminal only).
@@ -179,7 +179,7 @@ def count_words(
     def count(*sides):
         counted = []
         for tokenizer, text in zip(tokenizers, sides):
-            words = tokenizer.tokenize(text).flat_values
+            words = tokenizer.fold(tokenizer.tokenize(text).flat_values)
             words, _, counts = tf.unique_with_counts(words)
             counted.append((words, counts))
         return counted

@@ -79,7 +79,9 @@ class Translator(tf.Module):
             the answer.
         options: `SearchOptions`; `translate` returns the best hypothesis and
             `analyse` all `num_beams`, whatever `num_hypotheses` says.
-        max_source_length: Words of a text that are read, EOS not counted.
+        max_source_length: Words of a text that are read, EOS not counted; the
+            rest is cut off before unknown words are numbered, as `encode` does
+            with `truncate`.
         append_eos: Whether source sentences end with the position of EOS; as
             in training.
         replace_unk: Whether a generated `<unk>` becomes the source word with
@@ -355,6 +357,8 @@ class Translator(tf.Module):
             self.source_vocabulary,
             self.target_vocabulary,
             append_eos=self.append_eos,
+            fold_source=self.source_tokenizer.fold,
+            fold_target=self.target_tokenizer.fold,
         )
         if self.append_eos:
             ends = tf.fill([words.nrows(), 1], _EOS_WORD)
