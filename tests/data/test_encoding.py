@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tfcopy.data import chunks
 from tfcopy.data.encoding import encode
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.data.vocabulary import Vocabulary, count_words
-from tfcopy.tokens import EOS, SPECIAL_TOKENS
+from tfcopy.tokens import EOS, SPECIAL_TOKENS, UNK
 
 DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 PAIRS = [
@@ -70,6 +72,97 @@ def test_longest_length_allowed_is_kept(vocabularies):
     assert len(encode(pairs, *vocabularies, max_length=None)) == 3
 
 
+# === Texts that are cut: section 5 of See et al., 2017 ===
+
+
+def cut(source, target, truncate, **options):
+    """Ids of one pair; V is 10, and the words a, b, 7, 8, 9 are 4, 5, ..."""
+    words = Vocabulary([*SPECIAL_TOKENS, "a", "b", "6", "7", "8", "9"])
+    space = Tokenizer("space")
+    encoded = encode(
+        [(source, target)],
+        words,
+        words,
+        source_tokenizer=space,
+        target_tokenizer=space,
+        truncate=truncate,
+        **{"append_eos": False, **options},
+    )
+    names = ("source_ids", "source_copy_ids", "target_ids", "pointers")
+    return [getattr(encoded, name).tolist() for name in names]
+
+
+def test_example_of_the_pointer_generator():
+    """An unknown word is V + its first position, not V + its number."""
+    source, copies, target, pointers = cut("a X b Y X", "X Z b", (400, 100))
+    assert source == [4, UNK, 5, UNK, UNK]
+    assert copies == [4, 11, 5, 13, 11]
+    assert target == [11, UNK, 5, EOS]
+    assert pointers == [1, -2, -1, -1]
+    # Words beyond the cut cannot be copied.
+    assert cut("a X b Y X", "X Z b", (1, 100))[:3] == [
+        [4],
+        [4],
+        [UNK, UNK, 5, EOS],
+    ]
+
+
+def test_a_target_that_is_cut_has_no_eos():
+    assert cut("a", "7 8 9", (400, 3))[2:] == [[7, 8, 9], [-1] * 3]
+    assert cut("a", "7 8 9 6", (400, 3))[2] == [7, 8, 9]
+    assert cut("a", "7 8", (400, 3))[2:] == [[7, 8, EOS], [-1] * 3]
+    assert cut("a", "7 8 9", (400, 4))[2] == [7, 8, 9, EOS]
+    assert cut("a", "7 8 9", (400, 1))[2] == [7]
+
+
+def test_a_source_is_cut_before_its_eos():
+    source, copies, *_ = cut("a X b", "a", (2, None), append_eos=True)
+    assert (source, copies) == ([4, UNK, EOS], [4, 11, -1])
+    assert cut("a X", "a", (2, None), append_eos=True)[0] == [4, UNK, EOS]
+
+
+def test_lines_of_a_summary_are_one_text():
+    target = cut("a", "7 .\n8 .\r\n", (9, 9))[2]
+    assert target == [7, UNK, 8, UNK, EOS]
+
+
+WORDS = st.lists(st.sampled_from("a b X Y Z".split()), min_size=1, max_size=9)
+
+
+@given(WORDS, WORDS, st.integers(1, 10), st.integers(1, 10), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_cutting_is_encoding_what_is_left(source, target, s, t, append_eos):
+    found = cut(
+        " ".join(source), " ".join(target), (s, t), append_eos=append_eos
+    )
+    left = (" ".join(source[:s]), " ".join(target[:t]))
+    expected = cut(*left, None, append_eos=append_eos)
+    if len(target) + 1 > t:
+        expected[2:] = [row[:t] for row in expected[2:]]
+    assert found == expected
+    assert len(found[2]) == min(len(target) + 1, t)
+
+
+def test_only_sides_that_are_not_cut_can_be_too_long(vocabularies):
+    pairs = [("the " * 9, "la"), ("the", "la " * 9), ("the", "la")]
+    for truncate, kept in (
+        (None, [2]),
+        ((5, None), [0, 2]),
+        ((None, 5), [1, 2]),
+        ((5, 5), [0, 1, 2]),
+        ((20, 20), [0, 1, 2]),
+    ):
+        encoded = encode(pairs, *vocabularies, max_length=4, truncate=truncate)
+        assert encoded.indices.tolist() == kept
+        assert encoded.num_too_long == 3 - len(kept)
+
+
+@pytest.mark.parametrize("truncate", [(0, 5), (5, -1), (5,), (1, 2, 3)])
+def test_limits_that_make_no_sense_are_refused(vocabularies, truncate):
+    with pytest.raises(ValueError, match="`truncate` must be two limits"):
+        encode(PAIRS, *vocabularies, truncate=truncate)
+
+
 @pytest.mark.parametrize("pairs", [[], [("", "x"), ("the " * 9, "la")]])
 def test_nothing_left_says_why(vocabularies, pairs):
     with pytest.raises(ValueError, match="no sentence pair.*max_length") as e:
@@ -93,6 +186,9 @@ def test_second_start_reads_the_cache(tmp_path, vocabularies):
     "change",
     [
         {"max_length": 3},
+        {"truncate": (3, None)},
+        {"truncate": (None, 3)},
+        {"source_tokenizer": Tokenizer(language="en", lowercase=True)},
         {"append_eos": False},
         {"unmatched": "unk"},
         {"label_pointers": False},

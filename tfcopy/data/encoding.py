@@ -73,12 +73,12 @@ class EncodedCorpus:
 
     @property
     def source_lengths(self) -> np.ndarray:
-        """int64 `(num_pairs,)`, with `EOS`."""
+        """int64 `(num_pairs,)`, with `EOS` where there is one."""
         return np.diff(self.source_splits)
 
     @property
     def target_lengths(self) -> np.ndarray:
-        """int64 `(num_pairs,)`, with `EOS`."""
+        """int64 `(num_pairs,)`, with `EOS` where there is one."""
         return np.diff(self.target_splits)
 
     @property
@@ -102,6 +102,7 @@ def encode(
     source_tokenizer: Tokenizer = Tokenizer(language="en"),
     target_tokenizer: Tokenizer = Tokenizer(language="fr"),
     max_length: int | None = 50,
+    truncate: tuple[int | None, int | None] | None = None,
     append_eos: bool = True,
     label_pointers: bool = True,
     unmatched: str = "attention_argmax",
@@ -123,7 +124,14 @@ def encode(
         source_tokenizer: `Tokenizer` of the source.
         target_tokenizer: `Tokenizer` of the target.
         max_length: Pairs with more tokens on either side (`EOS` not counted)
-            are left out; `None` keeps all.
+            are left out; `None` keeps all. A side that `truncate` cuts is
+            never too long.
+        truncate: Limits `(source, target)`, to cut longer sides instead;
+            `None` for a side that is not cut. A source keeps its first words,
+            to which `EOS` is added if `append_eos`; words beyond the cut
+            cannot be pointed at. A target keeps so many words, `EOS` among
+            them: if there is no place for `EOS`, it has none, since its end
+            was not seen (so the code of See et al., 2017).
         append_eos, label_pointers, unmatched, dictionary: As for
             `copy_ids.encode_pairs`.
         keep_texts: Whether to keep the strings, for test sets.
@@ -136,7 +144,12 @@ def encode(
 
     Raises:
         ValueError: if no pair is left; says how many were dropped and why.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 5, for
+        `truncate`.
     """
+    truncate = _limits(truncate)
     options = {
         "append_eos": append_eos,
         "label_pointers": label_pointers,
@@ -155,6 +168,7 @@ def encode(
             source_tokenizer.fingerprint,
             target_tokenizer.fingerprint,
             max_length,
+            truncate,
             {**options, "dictionary": list(dictionary or ())},
         )
         path = os.path.join(os.fspath(cache_dir), f"{name}-{key}.npz")
@@ -167,6 +181,7 @@ def encode(
         source_tokenizer,
         target_tokenizer,
         max_length,
+        truncate,
         options,
     )
     arrays = _concatenate(
@@ -187,26 +202,41 @@ def encode(
     return _corpus(arrays, pairs if keep_texts else None)
 
 
+def _limits(truncate):
+    """`(source, target)`, checked."""
+    limits = (None, None) if truncate is None else tuple(truncate)
+    if len(limits) != 2 or any(x is not None and x < 1 for x in limits):
+        raise ValueError(
+            "`truncate` must be two limits (source, target), each at least 1 "
+            f"or None. Received: {truncate!r}."
+        )
+    return limits
+
+
 def _encoder(
     source_vocabulary,
     target_vocabulary,
     source_tokenizer,
     target_tokenizer,
     max_length,
+    truncate,
     options,
 ):
     """Returns the function of a list of pairs to a dict of arrays."""
     source_vocabulary.table(), target_vocabulary.table()
+    source_limit, target_limit = truncate
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)] * 2)
     def encode_texts(source, target):
-        source = source_tokenizer.tokenize(source)
-        target = target_tokenizer.tokenize(target)
+        source = source_tokenizer.tokenize(source)[:, :source_limit]
+        target = target_tokenizer.tokenize(target)[:, :target_limit]
         lengths = tf.stack([source.row_lengths(), target.row_lengths()])
         is_empty = tf.reduce_any(lengths == 0, axis=0)
         is_too_long = tf.zeros_like(is_empty)
         if max_length is not None:
-            is_too_long = tf.reduce_any(lengths > max_length, axis=0)
+            is_cut = tf.constant([limit is not None for limit in truncate])
+            is_too_long = (lengths > max_length) & ~is_cut[:, None]
+            is_too_long = tf.reduce_any(is_too_long, axis=0)
         is_too_long &= ~is_empty
         kept = tf.where(~is_empty & ~is_too_long)[:, 0]
         ids = copy_ids.encode_pairs(
@@ -218,6 +248,8 @@ def _encoder(
             fold_target=target_tokenizer.fold,
             **options,
         )
+        for key in ("target_ids", "pointers"):  # the EOS that has no place
+            ids[key] = ids[key][:, :target_limit]
         arrays = {key: ragged.values for key, ragged in ids.items()}
         arrays["source_lengths"] = ids["source_ids"].row_lengths()
         arrays["target_lengths"] = ids["target_ids"].row_lengths()
