@@ -69,6 +69,10 @@ LAYERS = {
         lambda: layers.BidirectionalGRU(5),
         {"inputs": normal(B, S, 3), "mask": MASK},
     ),
+    "bidirectional_lstm": (
+        lambda: layers.BidirectionalLSTM(5),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
     "decoder": (
         lambda: layers.Decoder(layers.ConditionalGRUCell(5, attention())),
         {
@@ -112,6 +116,14 @@ LAYERS = {
         HEAD_INPUTS,
     ),
     "softmax_head": (lambda: layers.SoftmaxHead(V), HEAD_INPUTS),
+    "state_reduction": (
+        lambda: layers.StateReduction(5),
+        {
+            "annotations": normal(B, S, 6),
+            "mask": MASK,
+            "final": normal(B, 12),
+        },
+    ),
     "teacher_forcing": (
         lambda: TeacherForcing(V),
         {"target_ids": TARGET_IDS},

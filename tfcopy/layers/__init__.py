@@ -2,6 +2,7 @@
 
 from tfcopy.layers.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.bidirectional_gru import BidirectionalGRU
+from tfcopy.layers.bidirectional_lstm import BidirectionalLSTM
 from tfcopy.layers.conditional_gru_cell import ConditionalGRUCell
 from tfcopy.layers.copying import CopyDistribution
 from tfcopy.layers.decoder import Decoder
@@ -11,11 +12,13 @@ from tfcopy.layers.output_projection import OutputProjection
 from tfcopy.layers.pointer_generator_head import PointerGeneratorHead
 from tfcopy.layers.pointer_softmax_head import PointerSoftmaxHead
 from tfcopy.layers.softmax_head import SoftmaxHead
+from tfcopy.layers.state_reduction import StateReduction
 from tfcopy.layers.transformer_annotations import TransformerAnnotations
 
 __all__ = [
     "BahdanauAttention",
     "BidirectionalGRU",
+    "BidirectionalLSTM",
     "ConditionalGRUCell",
     "CopyDistribution",
     "Decoder",
@@ -25,5 +28,6 @@ __all__ = [
     "PointerGeneratorHead",
     "PointerSoftmaxHead",
     "SoftmaxHead",
+    "StateReduction",
     "TransformerAnnotations",
 ]

@@ -1,145 +1,23 @@
-"""A bidirectional GRU encoder that runs both directions in one loop.
-
-Shapes: B batch, S source steps, E input size, U units a direction.
-"""
+"""A bidirectional GRU encoder."""
 
 import keras
-from keras import ops
 
+from tfcopy.layers.bidirectional import Bidirectional
 from tfcopy.layers.gru import gru_update
-from tfcopy.layers.initializers import Blockwise
-from tfcopy.layers.loop import Product, scan
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class BidirectionalGRU(keras.layers.Layer):
-    """Reads a sentence forwards and backwards.
+class BidirectionalGRU(Bidirectional):
+    """Reads a sentence forwards and backwards with a GRU.
 
-    Both directions take each step together, as one product of two stacked
-    matrices. Padding must be on the right; there the state is carried on, so
-    that the backward direction starts at the last real word with zeros.
-
-    Args:
-        units: Positive integer, the size of one direction's state.
-        kernel_initializer: Initializer of the input kernels.
-        recurrent_initializer: Initializer of each gate's recurrent kernel.
-
-    Call arguments:
-        inputs: Embedded words, `(B, S, E)`.
-        mask: Boolean, `(B, S)`.
-
-    Returns:
-        `(annotations, final)`: `(B, S, 2 * units)`, float32, and the two last
-        states side by side, `(B, 2 * units)`.
+    Arguments and padding are as in `Bidirectional`; `final` is
+    `[h_forward ; h_backward]`, `(B, 2 * units)`.
 
     Reference:
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), A.2.1.
     """
 
-    def __init__(
-        self,
-        units,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        **kwargs,
-    ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.units = units
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
+    blocks = 3
 
-    def build(self, inputs_shape, mask_shape=None):
-        for direction in ("forward", "backward"):
-            weights = {
-                "kernel": (
-                    (inputs_shape[-1], 3 * self.units),
-                    Blockwise(self.kernel_initializer, 3),
-                ),
-                "recurrent_kernel": (
-                    (self.units, 3 * self.units),
-                    Blockwise(self.recurrent_initializer, 3),
-                ),
-                "bias": ((3 * self.units,), "zeros"),
-            }
-            for name, (shape, initializer) in weights.items():
-                name = f"{direction}_{name}"
-                weight = self.add_weight(
-                    name=name, shape=shape, initializer=initializer
-                )
-                setattr(self, name, weight)
-
-    def call(self, inputs, mask, training=False):
-        inputs = ops.cast(inputs, self.compute_dtype)
-        both = ops.stack(
-            [
-                self._project(inputs, "forward"),
-                ops.flip(self._project(inputs, "backward"), axis=0),
-            ],
-            axis=1,
-        )  # (S, 2, B, 3U)
-        keep = ops.cast(ops.transpose(mask), "float32")
-        keep = ops.stack([keep, ops.flip(keep, axis=0)], axis=1)
-        keep = ops.expand_dims(keep, -1)  # (S, 2, B, 1)
-        kernels = [
-            ops.cast(kernel, self.compute_dtype)
-            for kernel in (
-                self.forward_recurrent_kernel,
-                self.backward_recurrent_kernel,
-            )
-        ]
-        memory = {"recurrent": Product(ops.stack(kernels))}
-        # Keeps the batch size of `inputs` even where it is not known.
-        state = ops.zeros_like(both[0, :, :, : self.units])
-        states, final = scan(self._step, (both, keep), state, memory, training)
-        # `unstack`, since the gradient of a slice writes the whole tensor.
-        forward, backward = ops.unstack(states, 2, axis=1)
-        backward = ops.flip(backward, axis=0)
-        annotations = ops.concatenate([forward, backward], axis=-1)
-        return (
-            ops.transpose(annotations, (1, 0, 2)),
-            ops.concatenate([final[0], final[1]], axis=-1),
-        )
-
-    def _project(self, inputs, direction):
-        """The input products of all steps, `(S, B, 3U)`, float32."""
-        kernel = getattr(self, f"{direction}_kernel")
-        bias = getattr(self, f"{direction}_bias")
-        projected = ops.matmul(
-            ops.transpose(inputs, (1, 0, 2)),
-            ops.cast(kernel, self.compute_dtype),
-        )
-        return ops.cast(projected, "float32") + ops.cast(bias, "float32")
-
-    @staticmethod
-    def _step(inputs, state, memory):
-        projected, keep = inputs
-        new = gru_update(projected, memory["recurrent"](state), state)
-        state = state + keep * (new - state)
-        return state, state
-
-    def compute_output_spec(self, inputs, mask, training=False):
-        batch, length = inputs.shape[:2]
-        size = 2 * self.units
-        return (
-            keras.KerasTensor((batch, length, size), "float32"),
-            keras.KerasTensor((batch, size), "float32"),
-        )
-
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-        }
+    def update(self, projected, recurrent, state):
+        return [gru_update(projected, recurrent, state[0])]

@@ -1,0 +1,27 @@
+"""A bidirectional LSTM encoder."""
+
+import keras
+
+from tfcopy.layers.bidirectional import Bidirectional
+from tfcopy.layers.lstm import UnitForget, lstm_update
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class BidirectionalLSTM(Bidirectional):
+    """Reads a sentence forwards and backwards with an LSTM.
+
+    Arguments and padding are as in `Bidirectional`; `final` is
+    `[c_forward ; c_backward ; h_forward ; h_backward]`, `(B, 4 * units)`.
+    The bias of the forget gates starts at 1.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.1.
+    """
+
+    blocks = 4
+    num_states = 2
+    bias_initializer = UnitForget()
+
+    def update(self, projected, recurrent, state):
+        hidden, cell = lstm_update(projected + recurrent, state[0])
+        return [cell, hidden]

@@ -1,0 +1,105 @@
+"""The decoder's first state, from what a bidirectional encoder ended with."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class StateReduction(keras.layers.Layer):
+    """`relu(W_i final_i + b_i)` of each part of the state, side by side.
+
+    Of an LSTM, part 0 is the cell state and part 1 the hidden state, each of
+    both directions; the result is the decoder's `[cell ; hidden]`.
+
+    Args:
+        units: Positive integer, the size of each reduced part.
+        parts: Positive integer, in how many equal parts `final` is cut.
+        activation: Of the reduced parts.
+        kernel_initializer: Initializer of each `W_i`.
+        bias_initializer: Initializer of each `b_i`.
+
+    Call arguments:
+        annotations: Ignored, `(B, S, C)`.
+        mask: Ignored, `(B, S)`.
+        final: What the encoder ended with, `(B, F)`.
+
+    Returns:
+        `(B, parts * units)`, float32.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), in the authors'
+        code (`_reduce_states`); not in the text.
+    """
+
+    def __init__(
+        self,
+        units,
+        parts=2,
+        activation="relu",
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+        self.units = units
+        self.parts = parts
+        self.activation = keras.activations.get(activation)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.reductions = [
+            keras.layers.Dense(
+                units,
+                activation=self.activation,
+                kernel_initializer=_another(self.kernel_initializer, i),
+                bias_initializer=_another(self.bias_initializer, i),
+                dtype=self.dtype_policy,
+                name=f"reduction_{i}",
+            )
+            for i in range(parts)
+        ]
+
+    def build(self, annotations_shape, mask_shape=None, final_shape=None):
+        if final_shape[-1] % self.parts:
+            raise ValueError(
+                f"The size of `final` must be a multiple of parts={self.parts}."
+                f" Received: final of shape {final_shape}."
+            )
+        for reduction in self.reductions:
+            size = final_shape[-1] // self.parts
+            reduction.build((final_shape[0], size))
+
+    def call(self, annotations, mask, final):
+        parts = ops.split(final, self.parts, axis=-1)
+        reduced = [f(x) for f, x in zip(self.reductions, parts)]
+        return ops.cast(ops.concatenate(reduced, axis=-1), "float32")
+
+    def compute_output_spec(self, annotations, mask, final):
+        shape = (final.shape[0], self.parts * self.units)
+        return keras.KerasTensor(shape, "float32")
+
+    def compute_mask(self, annotations, previous_mask):
+        """A state has no steps to mask."""
+        return None
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "parts": self.parts,
+            "activation": keras.activations.serialize(self.activation),
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "bias_initializer": keras.initializers.serialize(
+                self.bias_initializer
+            ),
+        }
+
+
+def _another(initializer, i):
+    """One that draws other values: Keras's initializers repeat themselves."""
+    config = initializer.get_config()
+    if isinstance(config.get("seed"), int):
+        config["seed"] += i
+    return type(initializer).from_config(config)
