@@ -30,6 +30,7 @@ setup(
         # TensorFlow 2.21 no longer brings it.
         "tensorboard>=2.21,<3",
         "sacrebleu>=2.6,<3",
+        "rouge-score>=0.1.2",
         "jsonargparse[signatures]>=4.40,<5",
         "tqdm>=4.66",
         "numpy",

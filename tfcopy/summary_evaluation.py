@@ -1,0 +1,237 @@
+"""Scores of summaries, all in percent, and the lead-3 baseline.
+
+Reference: [See et al., 2017](https://arxiv.org/abs/1704.04368), section 5 and
+figures 4 and 6.
+"""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Sequence
+
+_STOPS = {".", "!", "?", "。", "！", "？"}
+_CLOSING = {"''", "”", "’", "»", ")", "]", "}", "-rrb-", "-rsb-", "」", "』"}
+_EITHER_WAY = {'"', "'"}  # opens what it does not close
+_STOPPED_WORD = re.compile(r".*[.!?][\"'”’»)\]}]*", re.DOTALL)
+_ABBREVIATION = re.compile(
+    r"\(?(\w|\w+(\.\w+)+|Mr|Mrs|Ms|Dr|Prof|Gen|Gov|Sen|Rep|St|No|vs)\."
+)
+
+# Scripts that put no blanks between words: kana and Chinese characters.
+_CJK = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CJK += r"\uff66-\uff9f\U00020000-\U0003ffff"
+_ROUGE_TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
+
+
+def sentences(text: str) -> list[str]:
+    """Splits a text into sentences.
+
+    A text of several lines has one sentence a line. Otherwise a sentence ends
+    after each `.`, `!` or `?` that stands between blanks, which is how the
+    paper splits what its models write, and after the quotes and brackets that
+    close there. Where no such mark stands alone, the text is taken for not
+    tokenised, and a word ends a sentence if it ends in one of them and does
+    not look like an abbreviation.
+    """
+    if "\n" in text:
+        lines = (line.strip() for line in text.split("\n"))
+        return [line for line in lines if line]
+    words = text.split()
+    ends = _ends if _STOPS.intersection(words) else _plain_ends
+    places = [0, *ends(words), len(words)]
+    parts = [words[i:j] for i, j in zip(places, places[1:])]
+    return [" ".join(part) for part in parts if part]
+
+
+def lead(text: str, count: int = 3) -> str:
+    """The first sentences of a text, one a line: the lead-3 baseline."""
+    return "\n".join(sentences(text)[:count])
+
+
+def rouge(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    use_stemmer: bool = True,
+) -> dict[str, float]:
+    """ROUGE-1, ROUGE-2 and ROUGE-L, averaged over the texts.
+
+    ROUGE-L is the summary-level one, which compares sentence by sentence and
+    is several points above that of the whole text; texts are split by
+    `sentences`. Case and punctuation do not count; words are those of
+    `rouge_score` in English, and count in every other script as well.
+
+    Args:
+        hypotheses: One text for each reference.
+        references: The true summaries.
+        use_stemmer: Whether English words are compared without their endings.
+            The default is that of pyrouge (`-m`), which the paper used.
+
+    Returns:
+        `rouge1`, `rouge2` and `rougeL`, the F1 scores, and the same with
+        `_recall` appended.
+    """
+    # Here: they take a second, and the other scores do without them.
+    from rouge_score.rouge_scorer import RougeScorer
+
+    _check_lengths(hypotheses, references)
+    names = {"rouge1": "rouge1", "rouge2": "rouge2", "rougeL": "rougeLsum"}
+    scorer = RougeScorer(
+        list(names.values()), tokenizer=RougeTokenizer(use_stemmer)
+    )
+    scores = [
+        scorer.score("\n".join(sentences(truth)), "\n".join(sentences(text)))
+        for text, truth in zip(hypotheses, references)
+    ]
+    results = {}
+    for name, key in names.items():
+        results[name] = _mean(score[key].fmeasure for score in scores)
+        results[f"{name}_recall"] = _mean(s[key].recall for s in scores)
+    return results
+
+
+class RougeTokenizer:
+    """Words in lower case, of any script; each Chinese character is a word.
+
+    On plain English the same as the tokenizer of `rouge_score`, which knows
+    the letters a to z only.
+
+    Args:
+        use_stemmer: Whether to cut the endings of English words off.
+    """
+
+    def __init__(self, use_stemmer: bool = False):
+        # Here, for the same reason as in `rouge`.
+        from nltk.stem.porter import PorterStemmer
+
+        self._stemmer = PorterStemmer() if use_stemmer else None
+        self._stem = functools.lru_cache(maxsize=100_000)(self._stem_word)
+
+    def tokenize(self, text: str) -> list[str]:
+        text = unicodedata.normalize("NFC", text.lower())
+        text = "".join(map(_letter_or_blank, text))
+        return [self._stem(word) for word in _ROUGE_TOKEN.findall(text)]
+
+    def _stem_word(self, word):
+        if self._stemmer and len(word) > 3 and word.isascii():
+            return self._stemmer.stem(word)
+        return word
+
+
+def novel_ngram_rate(
+    hypotheses: Sequence[Sequence[str]],
+    sources: Sequence[Sequence[str]],
+    n: int,
+) -> float:
+    """Share of the n-grams of the hypotheses that the source has not.
+
+    Args:
+        hypotheses: The tokens of each summary.
+        sources: The tokens of each article.
+        n: Length of the n-grams.
+    """
+    _check_lengths(hypotheses, sources)
+    _check_order(n)
+    flags = []
+    for tokens, source in zip(hypotheses, sources):
+        known = set(_ngrams(source, n))
+        flags += [ngram not in known for ngram in _ngrams(tokens, n)]
+    return _mean(flags)
+
+
+def novel_sentence_rate(
+    hypotheses: Sequence[str], sources: Sequence[str]
+) -> float:
+    """Share of the sentences of the hypotheses that the source has not.
+
+    Args:
+        hypotheses: The text of each summary.
+        sources: The text of each article.
+    """
+    return novel_ngram_rate(
+        [_sentence_keys(text) for text in hypotheses],
+        [_sentence_keys(text) for text in sources],
+        n=1,
+    )
+
+
+def repeated_ngram_rate(hypotheses: Sequence[Sequence[str]], n: int) -> float:
+    """Share of n-grams that stand in the same summary before.
+
+    That is `1 - distinct / all`, with the distinct n-grams of each summary.
+
+    Args:
+        hypotheses: The tokens of each summary.
+        n: Length of the n-grams.
+    """
+    _check_order(n)
+    total = distinct = 0
+    for tokens in hypotheses:
+        ngrams = _ngrams(tokens, n)
+        total += len(ngrams)
+        distinct += len(set(ngrams))
+    return 100 * (total - distinct) / total if total else 0.0
+
+
+def repeated_sentence_rate(hypotheses: Sequence[str]) -> float:
+    """Share of sentences that stand in the same summary before."""
+    return repeated_ngram_rate([_sentence_keys(t) for t in hypotheses], n=1)
+
+
+def _ends(words):
+    """Yields where sentences end, in text whose marks stand alone."""
+    start, place = 0, 0
+    while place < len(words):
+        place += 1
+        if words[place - 1] in _STOPS:
+            while place < len(words) and _closes(words[start : place + 1]):
+                place += 1
+            yield place
+            start = place
+
+
+def _closes(words):
+    """Whether the last word still belongs to what stands before it."""
+    *before, word = words
+    if word in _EITHER_WAY:
+        return before.count(word) % 2 == 1
+    return word in _STOPS or word in _CLOSING
+
+
+def _plain_ends(words):
+    for place, word in enumerate(words, 1):
+        if _STOPPED_WORD.fullmatch(word):
+            if not _ABBREVIATION.fullmatch(word):
+                yield place
+
+
+@functools.lru_cache(maxsize=100_000)
+def _letter_or_blank(character):
+    is_letter = unicodedata.category(character)[0] in "LMN"
+    return character if is_letter else " "
+
+
+def _ngrams(tokens, n):
+    return [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
+
+
+def _sentence_keys(text):
+    """Sentences with single blanks."""
+    return [" ".join(sentence.split()) for sentence in sentences(text)]
+
+
+def _mean(values):
+    values = list(values)
+    return 100 * sum(values) / len(values) if values else 0.0
+
+
+def _check_order(n):
+    if n < 1:
+        raise ValueError(f"`n` must be positive. Received: {n}.")
+
+
+def _check_lengths(hypotheses, others):
+    if len(hypotheses) != len(others) or not len(hypotheses):
+        raise ValueError(
+            "Expected one other text for each hypothesis, and at least one. "
+            f"Received: {len(hypotheses)} hypotheses and {len(others)} others."
+        )
