@@ -43,6 +43,14 @@ def marginal(batch, distribution):
     )
 
 
+# The objective of each head's paper, by the head's name.
+OF_HEAD = {
+    "softmax": generated,
+    "pointer_softmax": observed,
+    "pointer_generator": marginal,
+}
+
+
 def coverage(attention):
     """What looking again at the same place costs: `sum_j min(a_tj, c_tj)`.
 

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tfcopy.data.corpora import demo
-from tfcopy.recipes import europarl_ps, flags, translation
+from tfcopy.recipes import common, europarl_ps, flags, translation
 from tfcopy.training.checkpoints import Checkpoints
 
 TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --updates 4
@@ -115,7 +115,7 @@ def test_interrupted_run_ends_as_an_undisturbed_one(
     """Stopped while counting words, training and translating."""
     moments = [
         (translation.vocabulary, "count_words", signal.SIGINT),
-        (translation.Pictures, "__call__", signal.SIGTERM),
+        (common.Pictures, "__call__", signal.SIGTERM),
         (translation, "score", signal.SIGINT),
     ]
     for place, name, number in moments:

@@ -7,15 +7,13 @@ from tfcopy.layers import (
     BidirectionalGRU,
     ConditionalGRUCell,
     DeepOutput,
-    PointerSoftmaxHead,
-    SoftmaxHead,
     TransformerAnnotations,
 )
 from tfcopy.layers.initial_state import MeanInitialState
 from tfcopy.layers.initializers import SquareOrthogonal
+from tfcopy.models.heads import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 
-HEADS = {"softmax": SoftmaxHead, "pointer_softmax": PointerSoftmaxHead}
 ENCODERS = ("gru", "transformer")
 
 
@@ -42,7 +40,8 @@ def gru_translator(
     Args:
         source_vocabulary_size: Positive integer.
         target_vocabulary_size: Positive integer, V.
-        head: `"softmax"`, `"pointer_softmax"`, or a head layer.
+        head: `"softmax"`, `"pointer_softmax"`, `"pointer_generator"`, or a
+            head layer.
         encoder: `"gru"` (bidirectional, the paper's) or `"transformer"`,
             which gives annotations of the same size.
         encoder_layers: Blocks of the Transformer.
@@ -86,23 +85,18 @@ def gru_translator(
             "`initializers` must be 'keras' or 'dl4mt'. "
             f"Received: initializers={initializers!r}."
         )
-    if isinstance(head, str):
-        if head not in HEADS:
-            raise ValueError(
-                f"`head` must be one of {sorted(HEADS)}. Received: {head!r}."
-            )
-        if head == "pointer_softmax":
-            head_options = {
-                "seed": seed,
-                "switch_units": embedding_dim,
-                **head_options,
-            }
-        head = HEADS[head](
-            target_vocabulary_size,
-            kernel_initializer=readout,
-            name="head",
+    if head == "pointer_softmax":
+        head_options = {
+            "seed": seed,
+            "switch_units": embedding_dim,
             **head_options,
-        )
+        }
+    head = make_head(
+        head,
+        target_vocabulary_size,
+        kernel_initializer=readout,
+        **head_options,
+    )
     if encoder not in ENCODERS:
         raise ValueError(
             f"`encoder` must be one of {ENCODERS}. "

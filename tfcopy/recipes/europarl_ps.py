@@ -185,16 +185,16 @@ def run(config):
         import keras
 
         from tfcopy import training
-        from tfcopy.recipes import translation
+        from tfcopy.recipes import common, translation
         from tfcopy.serving.export import export
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     translation.check(config, SYSTEMS)
-    translation.check_writable(folder, "--log_dir")
-    translation.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    common.check_writable(folder, "--log_dir")
+    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = translation.Stopwatch()
+    watch = common.Stopwatch()
     data = translation.prepare(config, os.path.join(folder, "data"))
 
     results, translators, answers = {}, {}, {}
@@ -228,9 +228,9 @@ def run(config):
         "config": dataclasses.asdict(config),
         "systems": results,
         "paper": PAPER,
-        "savedmodel": translation.shown(path),
+        "savedmodel": common.shown(path),
     }
-    translation.write_results(os.path.join(folder, "results.json"), report)
+    common.write_results(os.path.join(folder, "results.json"), report)
     if "demo" in data.corpus.name:
         translation.print_unseen_names(translators[best])
     translation.print_next_steps(folder, path, best, watch.seconds)

@@ -3,51 +3,19 @@
 Functions, not a base class: a recipe calls those it needs.
 """
 
-import dataclasses
-import hashlib
-import itertools
-import json
 import os
-import tempfile
-import time
 
 import keras
 import tensorflow as tf
 
 from tfcopy import evaluation, losses, tokens, training
-from tfcopy.data import chunks, encoding, pipeline, vocabulary
+from tfcopy.data import encoding, pipeline, vocabulary
 from tfcopy.data.corpora import demo, europarl, text_pairs, tfds_translation
 from tfcopy.data.dictionary import Dictionary
 from tfcopy.data.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.layers import copying
-
-try:
-    from tfcopy.training import figures
-except ImportError:  # matplotlib is an extra
-    figures = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Data:
-    """A corpus made ready: vocabularies, and ids of its three parts."""
-
-    corpus: object
-    tokenizers: tuple
-    vocabularies: tuple
-    train: encoding.EncodedCorpus
-    validation: encoding.EncodedCorpus
-    test: list
-
-    @property
-    def identity(self):
-        """What must not change between a run and its resumption."""
-        return {
-            f"vocabulary of the {side}": hashlib.sha256(
-                "\n".join(words.words).encode()
-            ).hexdigest()[:16]
-            for side, words in zip(("source", "target"), self.vocabularies)
-        } | {"training data": self.train.checksum}
+from tfcopy.recipes import common
 
 
 def check(config, systems):
@@ -81,18 +49,6 @@ def check(config, systems):
             raise ValueError(f"--{flag} needs --train as well.")
 
 
-def check_writable(folder, flag):
-    """Makes a folder; an OSError names the flag if nothing can be written."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise OSError(
-            f"{flag}: cannot write to {folder} ({error.strerror or error})."
-        ) from error
-
-
 def load_corpus(config):
     """The corpus that the flags ask for.
 
@@ -115,9 +71,9 @@ def load_corpus(config):
         )
     if config.train is not None:
         return text_pairs.load(
-            _pair(config.train, "--train"),
-            _pair(config.validation, "--validation"),
-            _pair(config.test, "--test"),
+            common.file_pair(config.train, "--train"),
+            common.file_pair(config.validation, "--validation"),
+            common.file_pair(config.test, "--test"),
             tokenized=config.tokenization == "space",
             seed=config.seed,
             **languages,
@@ -141,17 +97,6 @@ def load_corpus(config):
     return demo.load(source_language=config.source_language)
 
 
-def _pair(files, flag):
-    if files is None:
-        return None
-    if len(files) != 2:
-        raise ValueError(
-            f"{flag} takes two files, source and target: "
-            f"{flag} '[a.en, a.fr]'. Received: {files}."
-        )
-    return tuple(files)
-
-
 def prepare(config, folder):
     """Counts words, and turns the corpus into ids; both are remembered.
 
@@ -160,13 +105,15 @@ def prepare(config, folder):
         folder: Where vocabularies and ids are kept.
 
     Returns:
-        `Data`.
+        `common.Data`.
     """
     corpus = load_corpus(config)
     tokenizers = _tokenizers(config, corpus)
     dictionary = None
     if config.dictionary is not None:
-        dictionary = _load(Dictionary, config.dictionary, "--dictionary")
+        dictionary = common.load_file(
+            Dictionary, config.dictionary, "--dictionary"
+        )
     vocabularies = _vocabularies(config, corpus, tokenizers, folder)
 
     def encode(name, **options):
@@ -182,7 +129,7 @@ def prepare(config, folder):
             **options,
         )
 
-    data = Data(
+    data = common.Data(
         corpus=corpus,
         tokenizers=tokenizers,
         vocabularies=vocabularies,
@@ -243,7 +190,7 @@ def _vocabularies(config, corpus, tokenizers, folder):
     flags = "source_vocabulary", "target_vocabulary"
     given = [(getattr(config, flag), f"--{flag}") for flag in flags]
     loaded = [
-        path and _load(vocabulary.Vocabulary, path, flag)
+        path and common.load_file(vocabulary.Vocabulary, path, flag)
         for path, flag in given
     ]
     if not all(loaded):
@@ -259,37 +206,6 @@ def _vocabularies(config, corpus, tokenizers, folder):
     )
 
 
-def _load(kind, path, flag):
-    """A vocabulary or dictionary from the file that a flag names."""
-    try:
-        return kind.load(path)
-    except OSError as error:
-        raise OSError(
-            f"{flag}: cannot read {path} ({error.strerror or error})."
-        ) from error
-    except ValueError as error:
-        raise ValueError(f"{flag}: {error}") from error
-
-
-def batches(config, encoded, seed):
-    """The training data as `Trainer` wants it."""
-
-    def train_data(epoch, start_batch, context):
-        replicas = context.num_replicas_in_sync
-        return pipeline.batches(
-            encoded,
-            config.batch_size,
-            shuffle_seed=seed,
-            epoch=epoch,
-            start_batch=start_batch // replicas,
-            pad_multiple=config.pad_multiple,
-            replicas=range(replicas),
-            num_replicas=replicas,
-        )
-
-    return train_data
-
-
 def copy_metrics(batch, distribution):
     """Share of words the labels copy, and the mean probability to copy."""
     mask = tf.cast(batch["target_ids"] != 0, tf.float32)
@@ -300,15 +216,6 @@ def copy_metrics(batch, distribution):
         "copied_words": tf.reduce_sum(labelled * mask) / total,
         "copy_probability": tf.reduce_sum(copied * mask) / total,
     }
-
-
-def optimizer(config):
-    """The optimizer that the flags ask for."""
-    if config.optimizer == "adam":
-        return training.Adam(config.learning_rate)
-    return keras.optimizers.Adadelta(
-        config.learning_rate, rho=0.95, epsilon=1e-6
-    )
 
 
 def train(config, system, model, data, log_dir, on_eval=None):
@@ -323,9 +230,9 @@ def train(config, system, model, data, log_dir, on_eval=None):
     trainer = training.Trainer(
         model,
         losses.observed if points else losses.generated,
-        optimizer(config),
-        batches(config, data.train, config.seed),
-        dev.map(lambda batch: {name: batch[name] for name in _BATCH}),
+        common.optimizer(config),
+        common.batches(config, data.train, config.seed),
+        dev.map(lambda batch: {name: batch[name] for name in common.BATCH}),
         log_dir,
         metrics=copy_metrics if points else None,
         on_eval=on_eval,
@@ -360,10 +267,10 @@ def train_and_score(config, system, model, translator, data, folder):
         `Translation` for each sentence.
     """
     log_dir = os.path.join(folder, system)
-    pictures = Pictures(translator, data.corpus.splits["validation"])
+    pictures = common.Pictures(translator, data.corpus.splits["validation"])
     trained = train(config, system, model, data, log_dir, pictures)
-    _log_embeddings(model, data, log_dir)
-    watch = Stopwatch()
+    common.log_embeddings(model, data, log_dir)
+    watch = common.Stopwatch()
     translations = translator.translate_all(pair[0] for pair in data.test)
     results = {
         "parameters": model.count_params(),
@@ -381,21 +288,6 @@ def train_and_score(config, system, model, translator, data, folder):
         "seconds_translating": watch.seconds,
         "target_tokens_per_second": round(trained.target_tokens_per_second),
     }, translations
-
-
-def _log_embeddings(model, data, log_dir):
-    layers = model.source_embedding, model.target_embedding
-    tables = {
-        side: (keras.ops.convert_to_numpy(layer.embeddings), known.words)
-        for side, layer, known in zip(
-            ("source", "target"), layers, data.vocabularies
-        )
-    }
-    try:
-        training.log_embeddings(log_dir, tables)
-    except (OSError, tf.errors.OpError) as error:  # only to be looked at
-        reason = str(error).splitlines()[0].rpartition("; ")[2]
-        print(f"Warning: {log_dir}: embeddings are not written ({reason}).")
 
 
 def score(config, translations, data):
@@ -418,55 +310,6 @@ def score(config, translations, data):
     }
 
 
-class Pictures:
-    """What TensorBoard shows after each dev score: answers and attention.
-
-    Args:
-        translator: Of the model that trains.
-        pairs: Where the sentences come from.
-        count: Number of sentences.
-    """
-
-    def __init__(self, translator, pairs, count=4):
-        self.translator = translator
-        self.pairs = list(itertools.islice(pairs, count))
-
-    def __call__(self, update, writer):
-        texts = [_text(pair[0]) for pair in self.pairs]
-        analysis = self.translator.analyse(tf.constant(texts))
-        analysis = {name: value.numpy() for name, value in analysis.items()}
-        examples = []
-        for i, (source, reference) in enumerate(self.pairs):
-            words = _words(analysis["tokens"][i, 0])
-            source_words = _words(analysis["source_tokens"][i])
-            copied = analysis["copied_from"][i, 0, : len(words)]
-            examples.append(
-                (
-                    _text(source).split(),
-                    words,
-                    [place >= 0 for place in copied],
-                    _text(reference).split(),
-                )
-            )
-            attention = analysis["attention"][i, 0]
-            if figures is None or not words:
-                continue
-            picture = figures.attention_figure(
-                source_words, words, attention, copied
-            )
-            with writer.as_default(update):
-                tf.summary.image(f"attention/{i}", picture)
-        training.log_examples(writer, update, examples)
-
-
-def _text(text):
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-
-
-def _words(row):
-    return [word.decode("utf-8") for word in row if word]
-
-
 def print_examples(data, answers, count=4):
     """Shows translations of sentences with copied words, marked [so]."""
     chosen = [
@@ -481,18 +324,10 @@ def print_examples(data, answers, count=4):
     print("\nExamples from the test set (words [copied] from the source):")
     width = max(map(len, answers)) + 2
     for i in chosen[:count] or range(min(count, len(data.test))):
-        print(f"\n{'source':{width}}{_text(data.test[i][0])}")
+        print(f"\n{'source':{width}}{common.as_text(data.test[i][0])}")
         for system, translations in answers.items():
-            print(f"{system:{width}}{mark_copied(translations[i])}")
-        print(f"{'reference':{width}}{_text(data.test[i][1])}")
-
-
-def mark_copied(translation):
-    """The words of a translation, those that were copied in brackets."""
-    return " ".join(
-        f"[{word}]" if place >= 0 else word
-        for word, place in zip(translation.tokens, translation.copied_from)
-    )
+            print(f"{system:{width}}{common.mark_copied(translations[i])}")
+        print(f"{'reference':{width}}{common.as_text(data.test[i][1])}")
 
 
 def print_comparison(results, paper):
@@ -529,16 +364,10 @@ def print_unseen_names(translator):
         print(f"\n  {pair[0]}\n  {answer.text}")
 
 
-def shown(path):
-    """A path as users would write it: from here, if it lies below."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith(os.pardir) else relative
-
-
 def print_next_steps(folder, path, system, seconds):
     """Says what to do with the outcome."""
     served = os.path.dirname(os.path.abspath(path))
-    path = shown(path)
+    path = common.shown(path)
     print(
         f"""
 {system} is in {path}; all figures are in {folder}/results.json.
@@ -552,23 +381,3 @@ Serve it:        docker run -p 8501:8501 \\
                  curl -d '{{"instances": ["The session is closed."]}}' \\
                    localhost:8501/v1/models/europarl_ps:predict"""
     )
-
-
-_BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
-
-
-def write_results(path, results):
-    """Writes results.json, whole or not at all."""
-    text = json.dumps(results, ensure_ascii=False, indent=2)
-    chunks.write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
-
-
-class Stopwatch:
-    """Seconds since it was made."""
-
-    def __init__(self):
-        self._start = time.monotonic()
-
-    @property
-    def seconds(self):
-        return round(time.monotonic() - self._start, 1)

@@ -1,6 +1,7 @@
 """Trains a model: updates, dev scores, checkpoints, progress, TensorBoard."""
 
 import dataclasses
+import math
 import os
 
 import numpy as np
@@ -251,7 +252,8 @@ class Trainer:
         self.progress.report(
             f"Resuming from {path} after update {self.state.update:,}."
         )
-        return self._read_best_weights() if self.state.best_update else None
+        found = math.isfinite(self.state.best_nll)
+        return self._read_best_weights() if found else None
 
     def _read_best_weights(self):
         current = self.model.get_weights()

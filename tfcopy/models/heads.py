@@ -1,0 +1,32 @@
+"""The heads that a model can be asked for by name."""
+
+from tfcopy.layers import (
+    PointerGeneratorHead,
+    PointerSoftmaxHead,
+    SoftmaxHead,
+)
+
+HEADS = {
+    "softmax": SoftmaxHead,
+    "pointer_softmax": PointerSoftmaxHead,
+    "pointer_generator": PointerGeneratorHead,
+}
+
+
+def make_head(head, vocabulary_size, **options):
+    """A head by its name; a layer is returned as it is.
+
+    Args:
+        head: One of `HEADS`, or a head layer.
+        vocabulary_size: Positive integer.
+        options: Arguments of the head. An option that is `None` keeps the
+            head's default.
+    """
+    if not isinstance(head, str):
+        return head
+    if head not in HEADS:
+        raise ValueError(
+            f"`head` must be one of {sorted(HEADS)}. Received: {head!r}."
+        )
+    options = {k: v for k, v in options.items() if v is not None}
+    return HEADS[head](vocabulary_size, name="head", **options)

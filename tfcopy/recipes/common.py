@@ -1,0 +1,220 @@
+"""What every recipe does: flags that name files, batches, pictures, results.
+
+Functions, not a base class: a recipe calls those it needs.
+"""
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import os
+import tempfile
+import time
+
+import keras
+import tensorflow as tf
+
+from tfcopy import training
+from tfcopy.data import chunks, encoding, pipeline
+
+try:
+    from tfcopy.training import figures
+except ImportError:  # matplotlib is an extra
+    figures = None
+
+
+# What a loss needs of a batch.
+BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """A corpus made ready: vocabularies, and ids of its three parts."""
+
+    corpus: object
+    tokenizers: tuple
+    vocabularies: tuple
+    train: encoding.EncodedCorpus
+    validation: encoding.EncodedCorpus
+    test: list
+
+    @property
+    def identity(self):
+        """What must not change between a run and its resumption."""
+        return {
+            f"vocabulary of the {side}": hashlib.sha256(
+                "\n".join(words.words).encode()
+            ).hexdigest()[:16]
+            for side, words in zip(("source", "target"), self.vocabularies)
+        } | {"training data": self.train.checksum}
+
+
+def check_writable(folder, flag):
+    """Makes a folder; an OSError names the flag if nothing can be written."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"{flag}: cannot write to {folder} ({error.strerror or error})."
+        ) from error
+
+
+def file_pair(files, flag):
+    """Two file names as a tuple; `None` if the flag was not given."""
+    if files is None:
+        return None
+    if len(files) != 2:
+        raise ValueError(
+            f"{flag} takes two files, source and target: "
+            f"{flag} '[a.en, a.fr]'. Received: {files}."
+        )
+    return tuple(files)
+
+
+def load_file(kind, path, flag):
+    """A vocabulary or dictionary from the file that a flag names.
+
+    Args:
+        kind: A class with `load`.
+        path: The file.
+        flag: Named in the message of an OSError or ValueError.
+    """
+    try:
+        return kind.load(path)
+    except OSError as error:
+        raise OSError(
+            f"{flag}: cannot read {path} ({error.strerror or error})."
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{flag}: {error}") from error
+
+
+def batches(config, encoded, seed):
+    """The training data as `Trainer` wants it."""
+
+    def train_data(epoch, start_batch, context):
+        replicas = context.num_replicas_in_sync
+        return pipeline.batches(
+            encoded,
+            config.batch_size,
+            shuffle_seed=seed,
+            epoch=epoch,
+            start_batch=start_batch // replicas,
+            pad_multiple=config.pad_multiple,
+            replicas=range(replicas),
+            num_replicas=replicas,
+        )
+
+    return train_data
+
+
+def optimizer(config):
+    """The optimizer that the flags ask for."""
+    if config.optimizer == "adam":
+        return training.Adam(config.learning_rate)
+    if config.optimizer == "adagrad":
+        return keras.optimizers.Adagrad(
+            config.learning_rate, initial_accumulator_value=0.1
+        )
+    return keras.optimizers.Adadelta(
+        config.learning_rate, rho=0.95, epsilon=1e-6
+    )
+
+
+def log_embeddings(model, data, log_dir):
+    """Writes the embeddings for TensorBoard's projector."""
+    sides = {"source": model.source_embedding, "target": model.target_embedding}
+    if model.source_embedding is model.target_embedding:
+        sides = {"words": model.source_embedding}
+    tables = {
+        side: (keras.ops.convert_to_numpy(layer.embeddings), known.words)
+        for (side, layer), known in zip(sides.items(), data.vocabularies)
+    }
+    try:
+        training.log_embeddings(log_dir, tables)
+    except (OSError, tf.errors.OpError) as error:  # only to be looked at
+        reason = str(error).splitlines()[0].rpartition("; ")[2]
+        print(f"Warning: {log_dir}: embeddings are not written ({reason}).")
+
+
+class Pictures:
+    """What TensorBoard shows after each dev score: answers and attention.
+
+    Args:
+        translator: Of the model that trains.
+        pairs: Where the sentences come from.
+        count: Number of sentences.
+    """
+
+    def __init__(self, translator, pairs, count=4):
+        self.translator = translator
+        self.pairs = list(itertools.islice(pairs, count))
+
+    def __call__(self, update, writer):
+        texts = [as_text(pair[0]) for pair in self.pairs]
+        analysis = self.translator.analyse(tf.constant(texts))
+        analysis = {name: value.numpy() for name, value in analysis.items()}
+        examples = []
+        for i, (source, reference) in enumerate(self.pairs):
+            words = _words(analysis["tokens"][i, 0])
+            source_words = _words(analysis["source_tokens"][i])
+            copied = analysis["copied_from"][i, 0, : len(words)]
+            examples.append(
+                (
+                    as_text(source).split(),
+                    words,
+                    [place >= 0 for place in copied],
+                    as_text(reference).split(),
+                )
+            )
+            attention = analysis["attention"][i, 0]
+            if figures is None or not words:
+                continue
+            picture = figures.attention_figure(
+                source_words, words, attention, copied
+            )
+            with writer.as_default(update):
+                tf.summary.image(f"attention/{i}", picture)
+        training.log_examples(writer, update, examples)
+
+
+def as_text(text):
+    """Text, for corpora that give bytes."""
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+
+
+def _words(row):
+    return [word.decode("utf-8") for word in row if word]
+
+
+def mark_copied(translation):
+    """The words of a translation, those that were copied in brackets."""
+    return " ".join(
+        f"[{word}]" if place >= 0 else word
+        for word, place in zip(translation.tokens, translation.copied_from)
+    )
+
+
+def shown(path):
+    """A path as users would write it: from here, if it lies below."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative
+
+
+def write_results(path, results):
+    """Writes results.json, whole or not at all."""
+    text = json.dumps(results, ensure_ascii=False, indent=2)
+    chunks.write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self):
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self):
+        return round(time.monotonic() - self._start, 1)
