@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.corpora.lines import read_lines
 
 DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 needs_data = pytest.mark.skipif(
@@ -87,13 +88,13 @@ def test_line_ends_are_stripped(tmp_path, end, last_end):
 
 def test_byte_order_mark_is_not_text(tmp_path):
     path = write(tmp_path / "a", ["\ufeffone", "two"])
-    assert list(text_pairs.read_lines(path)) == ["one", "two"]
+    assert list(read_lines(path)) == ["one", "two"]
 
 
 def test_gzip_is_told_by_content_not_by_name(tmp_path):
     path = tmp_path / "a.en"
     path.write_bytes(gzip.compress(b"one\n"))
-    assert list(text_pairs.read_lines(path)) == ["one"]
+    assert list(read_lines(path)) == ["one"]
 
 
 @given(st.integers(5, 60), st.integers(0, 3))
@@ -127,7 +128,8 @@ def test_held_out_pairs_are_spread_over_the_file_and_follow_the_seed(tmp_path):
 def test_only_missing_splits_are_held_out(tmp_path):
     files = numbered(tmp_path, 100)
     corpus = text_pairs.load(files, test=files)
-    assert [s.num_pairs for s in corpus.splits.values()] == [100, 5, 95]
+    sizes = {name: split.num_pairs for name, split in corpus.splits.items()}
+    assert sizes == {"train": 95, "validation": 5, "test": 100}
     assert len(list(corpus.test)) == 100
 
 
@@ -190,12 +192,12 @@ def test_empty_corpus(tmp_path):
     empty = write(tmp_path / "empty", [], last_end="")
     check_message((empty, empty), str(empty), "no sentence pair")
     blank = write(tmp_path / "blank", ["", " ", "\u00a0"])
-    check_message((blank, blank), str(blank), "only 3 empty lines")
+    check_message((blank, blank), str(blank), "only 3 with an empty side")
 
 
 def test_too_few_pairs_to_hold_out(tmp_path):
     files = numbered(tmp_path, 4)
-    with pytest.raises(CorpusError, match="holds 4 sentence pairs"):
+    with pytest.raises(CorpusError, match="4 sentence pairs in"):
         text_pairs.load(files, num_held_out=2)
     with pytest.raises(CorpusError, match="Cannot hold out -1"):
         text_pairs.load(files, num_held_out=-1)

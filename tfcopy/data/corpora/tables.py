@@ -1,0 +1,260 @@
+"""Pairs of texts out of tables: CSV, TSV and JSON Lines, plain or gzipped."""
+
+import csv
+import dataclasses
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
+from tfcopy.data.corpora.held_out import CheckedPairs, splits
+from tfcopy.data.corpora.lines import read_lines
+
+FORMATS = ("csv", "tsv", "jsonl")
+
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
+_LONGEST_CELL = 1 << 24  # characters; Python's own limit is 131,072
+
+PathLike = str | os.PathLike
+
+
+def load(
+    train: PathLike,
+    validation: PathLike | None = None,
+    test: PathLike | None = None,
+    *,
+    source_column: str | int,
+    target_column: str | int,
+    format: str | None = None,
+    has_header: bool | None = None,
+    source_language: str = "source",
+    target_language: str = "target",
+    num_held_out: int | None = None,
+    seed: int = 0,
+    tokenized: bool = False,
+    name: str | None = None,
+) -> TranslationCorpus:
+    """Reads a corpus from tables in UTF-8, two columns of which are the pairs.
+
+    - CSV as in RFC 4180: commas, and quotes around cells that hold commas,
+      quotes (doubled) or line ends.
+    - TSV: cells between tabulators, one row a line; quotes are text.
+    - JSON Lines: an object a line; its keys are the columns, the two texts are
+      strings, and `null` is an empty text.
+
+    Every file is checked from its first row to its last before anything is
+    returned. All rows must have the same number of cells. A row of which one
+    side is blank is skipped and counted.
+
+    Args:
+        train: The file of the training pairs.
+        validation: The same for validation. If `None`, pairs spread evenly
+            over `train` are held out.
+        test: The same for testing.
+        source_column: Name of the column of the sources, or in CSV and TSV
+            its number, from 1 (`"1"` is a number, too).
+        target_column: The same for the targets.
+        format: `"csv"`, `"tsv"` or `"jsonl"`; by default as the name of each
+            file says.
+        has_header: Whether the first row of CSV and TSV holds names. By
+            default it does if a column is given by its name.
+        source_language: ISO 639 code of the source language.
+        target_language: ISO 639 code of the target language.
+        num_held_out: How many pairs to hold out for each split that has no
+            file. By default one in twenty, at most 2,000.
+        seed: Chooses the pairs that are held out.
+        tokenized: Whether the texts are already tokens between blanks.
+        name: Name of the corpus; by default that of the file.
+    """
+    columns = (_column(source_column), _column(target_column))
+    if has_header is None:
+        has_header = any(isinstance(column, str) for column in columns)
+    checked = [
+        _check(path, columns, has_header, format)
+        for path in (train, validation, test)
+    ]
+    return TranslationCorpus(
+        name=name or Path(train).name,
+        source_language=source_language,
+        target_language=target_language,
+        splits=splits(*checked, num_held_out=num_held_out, seed=seed),
+        tokenized=tokenized,
+    )
+
+
+def _check(path, columns, has_header, format):
+    if not path:
+        return None
+    table = _Table(path, columns, has_header, _format(path, format))
+    return CheckedPairs.check(
+        str(path), table.read, "Give tables with one pair of texts a row."
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Table:
+    path: PathLike
+    columns: tuple[str | int, str | int]
+    has_header: bool
+    format: str
+
+    def read(self) -> Iterator[tuple[str, str]]:
+        """The pairs of all rows; those of a blank line are empty."""
+        if self.format == "jsonl":
+            return self._read_objects()
+        return self._read_cells()
+
+    def _read_objects(self):
+        for number, line in enumerate(read_lines(self.path), start=1):
+            if not line.strip():
+                yield "", ""
+                continue
+            row = self._object(number, line)
+            yield tuple(self._text(number, row, key) for key in self.columns)
+
+    def _object(self, number, line):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            reason = str(error)
+            if isinstance(error, json.JSONDecodeError):
+                reason = f"{error.msg} at character {error.pos + 1}"
+            raise self._error(
+                number, f"not valid JSON ({reason}). Expected an object a line"
+            ) from error
+        if not isinstance(row, dict):
+            raise self._error(
+                number,
+                "expected a JSON object such as "
+                '{"article": "...", "summary": "..."}. '
+                f"Received: {_shortened(line)}",
+            )
+        return row
+
+    def _text(self, number, row, key):
+        text = row.get(str(key), self)
+        if text is self:
+            raise self._missing(number, key, row)
+        if text is None:
+            return ""
+        if not isinstance(text, str):
+            raise self._error(
+                number,
+                f"column {key!r}: expected a string. "
+                f"Received: {_shortened(json.dumps(text))}",
+            )
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # "\ud800", half of a character
+            raise self._error(
+                number, f"column {key!r}: not valid Unicode, half a character"
+            ) from None
+        return text
+
+    def _read_cells(self):
+        rows = (self._csv_rows if self.format == "csv" else self._tsv_rows)()
+        places = width = None
+        for number, row in rows:
+            is_blank_line = row in ([], [""])
+            if width is None and not is_blank_line:
+                width = len(row)
+                places = [self._place(number, row, c) for c in self.columns]
+                if self.has_header:
+                    continue
+            if is_blank_line:
+                yield "", ""
+                continue
+            if len(row) != width:
+                raise self._error(
+                    number,
+                    f"expected {width} columns, as in the first row. Received: "
+                    f"{len(row)}. {self._hint()}",
+                )
+            yield row[places[0]], row[places[1]]
+
+    def _place(self, number, first_row, column):
+        """Index of the column of a name or a number."""
+        if isinstance(column, int):
+            if not 1 <= column <= len(first_row):
+                raise self._missing(number, column, first_row)
+            return column - 1
+        if not self.has_header or column not in first_row:
+            raise self._missing(number, column, first_row)
+        if first_row.count(column) > 1:
+            raise self._error(
+                number,
+                f"several columns are called {column!r}. Give the number of "
+                "the one you want, from 1, with has_header=True",
+            )
+        return first_row.index(column)
+
+    def _tsv_rows(self):
+        for number, line in enumerate(read_lines(self.path), start=1):
+            yield number, line.split("\t")
+
+    def _csv_rows(self):
+        # A limit of the whole process, which is only ever raised.
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+        lines = read_lines(self.path, keep_ends=True)
+        rows = csv.reader(lines, strict=True)
+        number = 1
+        try:
+            for row in rows:
+                yield number, row
+                number = rows.line_num + 1  # A row may be several lines.
+        except csv.Error as error:
+            raise self._error(
+                number, f"not valid CSV ({error}). {self._hint()}"
+            ) from error
+
+    def _hint(self):
+        if self.format == "tsv":
+            return "Is there a tabulator inside a text?"
+        return "Is a quote or a comma inside a text not quoted?"
+
+    def _missing(self, number, column, row):
+        names = ", ".join(map(repr, row)) or "none"
+        if self.format == "jsonl":
+            there = f"the object has: {_shortened(names)}"
+        elif self.has_header and isinstance(column, str):
+            there = f"there are: {_shortened(names)}"
+        elif isinstance(column, str):
+            there = "without a header columns have numbers, from 1"
+        else:
+            there = f"there are {len(row)}: {_shortened(names)}"
+        return self._error(number, f"no column {column!r}; {there}")
+
+    def _error(self, number, message):
+        return CorpusError(
+            f"{self.path}, line {number}: {message.rstrip('.')}"
+            + "." * (not message.endswith("?"))
+        )
+
+
+def _column(column):
+    """The number or the name of a column; all digits are a number."""
+    is_number = isinstance(column, str) and column.isdecimal()
+    return int(column) if is_number else column
+
+
+def _format(path, format):
+    if format is None:
+        format = _SUFFIXES.get(Path(str(path).removesuffix(".gz")).suffix)
+    if format not in FORMATS:
+        raise CorpusError(
+            f"{path}: cannot tell its format from its name. Give `format`: "
+            f"{', '.join(FORMATS)}."
+        )
+    return format
+
+
+def _shortened(text, length=200):
+    return text if len(text) <= length else f"{text[:length]} ..."
