@@ -127,6 +127,16 @@ def test_unknown_name(data_dir):
     )
 
 
+def test_unknown_version(data_dir):
+    check_message(
+        "'tiny_texts:9.0.0'",
+        "only: 1.0.0",
+        "--data_dir",
+        name="tiny_texts:9.0.0",
+        data_dir=data_dir,
+    )
+
+
 def test_not_prepared_and_no_network(data_dir, capsys):
     check_message(
         "'tiny_offline'",

@@ -10,7 +10,7 @@ from tfcopy.data.corpora.corpus import CorpusError, Split, fingerprint
 
 _HELD_OUT_SHARE = 20  # one pair in twenty
 _MAX_HELD_OUT = 2000
-_BLOCK = 4096  # pairs
+_BLOCK = 1024  # pairs
 
 
 @dataclasses.dataclass(frozen=True)

@@ -45,7 +45,7 @@ def load(
     place = data_dir or "the default folder of TFDS"
     try:
         builder = tfds.builder(name, data_dir=data_dir, try_gcs=False)
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, AssertionError) as error:
         raise CorpusError(
             f"TFDS has no dataset {name!r} ({_first_line(error)}), nor is one "
             f"prepared in {place}. Check the name and config, such as "

@@ -1,0 +1,202 @@
+"""CNN/Daily Mail: news stories and their highlights (Hermann et al., 2015).
+
+The corpus of the pointer-generator, not anonymised. Either TensorFlow Datasets
+makes it of the stories, or it is read from the `.bin` files of those who
+publish it ready for use: lower-cased, tokenised text.
+
+The target has a sentence a line, as ROUGE wants it; a tokeniser sees blanks.
+
+Reference:
+    [See et al., 2017](https://arxiv.org/abs/1704.04368), section 4.
+"""
+
+import dataclasses
+import functools
+import os
+import re
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import tensorflow as tf
+
+from tfcopy.data.corpora import tfds_texts
+from tfcopy.data.corpora.corpus import (
+    CorpusError,
+    TranslationCorpus,
+    fingerprint,
+)
+from tfcopy.data.corpora.held_out import CheckedPairs, splits
+
+_NAMES = {"train": "train", "validation": "val", "test": "test"}
+_LENGTH = struct.Struct("<q")
+_FEATURES = ("article", "abstract")
+_SENTENCE_MARKS = re.compile("</?s>")
+
+
+def load(
+    data_dir: str | os.PathLike | None = None,
+    version: str = "3.*.*",
+    *,
+    download: bool = True,
+) -> TranslationCorpus:
+    """Opens TFDS's `cnn_dailymail`, text as typed.
+
+    Args:
+        data_dir: Where TFDS keeps its datasets; by default where it always
+            does, `~/tensorflow_datasets`.
+        version: The version, for example `"3.0.0"`; by default the newest that
+            has the case of the original. A release of TFDS makes only its own
+            version, but reads any that was prepared.
+        download: Whether to download and prepare what is not there yet.
+    """
+    corpus = tfds_texts.load(
+        f"cnn_dailymail:{version}",
+        data_dir,
+        source_feature="article",
+        target_feature="highlights",
+        download=download,
+    )
+    return dataclasses.replace(
+        corpus,
+        splits={
+            name: dataclasses.replace(
+                split,
+                read=functools.partial(_with_lines, split.read),
+                fingerprint=fingerprint(split.fingerprint, "lines"),
+            )
+            for name, split in corpus.splits.items()
+        },
+    )
+
+
+def load_bin(folder: str | os.PathLike) -> TranslationCorpus:
+    """Reads `train_*.bin`, `val_*.bin` and `test_*.bin` of a folder.
+
+    The chunks of a split are read in the order of their names; where there are
+    none, `train.bin` and so on are read instead. Stories without an article or
+    without a summary are skipped and counted (114 of the training split).
+
+    All files are checked from their first byte to their last before anything
+    is returned; no more than a thousand records are in memory at a time.
+
+    Args:
+        folder: The folder, by custom called `chunked` or `finished_files`.
+    """
+    paths = {name: _paths(Path(folder), name) for name in _NAMES.values()}
+    checked = [
+        CheckedPairs.check(
+            str(Path(folder) / f"{name}*.bin"),
+            functools.partial(_read_all, paths[name]),
+            "Give the folder with the chunked .bin files.",
+        )
+        for name in _NAMES.values()
+    ]
+    return TranslationCorpus(
+        name="cnn_dailymail",
+        source_language="en",
+        target_language="en",
+        splits=splits(*checked),
+        tokenized=True,
+    )
+
+
+def read_bin(path: str | os.PathLike) -> Iterator[tuple[str, str]]:
+    """Yields `(article, abstract)` of the records of a file.
+
+    A record is its length in 8 bytes, little-endian, and a `tf.train.Example`
+    with the bytes features `article` and `abstract`. The sentences of an
+    abstract, marked as `<s> ... </s>`, come as lines.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            number = 0
+            while file.tell() < size:
+                number += 1
+                yield _parse(_record(file, size, path, number), path, number)
+    except OSError as error:
+        raise CorpusError(
+            f"{path}: cannot be read ({error.strerror or error}). "
+            "Check the path and its permissions."
+        ) from error
+
+
+def _with_lines(read: Callable) -> Iterator[tuple[str, str]]:
+    for article, highlights in read():
+        yield article, _lines(highlights.split("\n"))
+
+
+def _paths(folder: Path, name: str) -> list[Path]:
+    paths = sorted(folder.glob(f"{name}_*.bin"))
+    if not paths and (folder / f"{name}.bin").exists():
+        paths = [folder / f"{name}.bin"]
+    if not paths:
+        raise CorpusError(
+            f"{folder}: there is neither a file {name}_*.bin nor {name}.bin. "
+            "Give the folder that holds the .bin files of all three splits."
+        )
+    return paths
+
+
+def _read_all(paths: list[Path]) -> Iterator[tuple[str, str]]:
+    for path in paths:
+        yield from read_bin(path)
+
+
+def _record(file, size: int, path, number: int) -> bytes:
+    """The bytes of the next record; none is read that is not there."""
+    rest = size - file.tell()
+    if rest < _LENGTH.size:
+        raise _error(
+            path, number, f"the file ends within its length, after {rest} bytes"
+        )
+    (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+    rest -= _LENGTH.size
+    if not 0 <= length <= rest:
+        raise _error(
+            path,
+            number,
+            f"it should be {length:,} bytes long, but {rest:,} are left",
+        )
+    record = file.read(length)
+    if len(record) < length:  # The file has become shorter meanwhile.
+        raise _error(path, number, f"only {len(record):,} bytes can be read")
+    return record
+
+
+def _parse(record: bytes, path, number: int) -> tuple[str, str]:
+    try:
+        features = tf.train.Example.FromString(record).features.feature
+    except Exception as error:  # DecodeError, whichever protobuf is there
+        raise _error(path, number, "it is no tf.train.Example") from error
+    texts = []
+    for name in _FEATURES:
+        values = features[name].bytes_list.value if name in features else ()
+        if len(values) != 1:
+            raise _error(
+                path,
+                number,
+                f"expected one text {name!r}, found {len(values)}; its "
+                f"features are: {', '.join(sorted(features)) or 'none'}",
+            )
+        try:
+            texts.append(values[0].decode())
+        except UnicodeDecodeError as error:
+            raise _error(
+                path, number, f"its {name} is not valid UTF-8"
+            ) from error
+    return texts[0], _lines(_SENTENCE_MARKS.split(texts[1]))
+
+
+def _lines(sentences: list[str]) -> str:
+    """Sentences, one a line; those without text are left out."""
+    sentences = (" ".join(sentence.split()) for sentence in sentences)
+    return "\n".join(sentence for sentence in sentences if sentence)
+
+
+def _error(path, number, reason):
+    return CorpusError(
+        f"{path}, record {number:,}: damaged or cut off, {reason}. "
+        "Fetch or make the file again."
+    )
