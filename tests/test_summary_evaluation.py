@@ -39,6 +39,7 @@ ENGLISH = st.text(string.printable, max_size=80)
         ("A bit. C did! E?", ["A bit.", "C did!", "E?"]),
         ('"A b." C 2.5 d.', ['"A b."', "C 2.5 d."]),
         ("Mr. A of the U.S. won. B.", ["Mr. A of the U.S. won.", "B."]),
+        ("It fell by 5. It is 2.5. So", ["It fell by 5.", "It is 2.5.", "So"]),
     ],
 )
 def test_sentences(text, expected):

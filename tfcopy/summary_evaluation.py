@@ -14,7 +14,7 @@ _CLOSING = {"''", "”", "’", "»", ")", "]", "}", "-rrb-", "-rsb-", "」", "�
 _EITHER_WAY = {'"', "'"}  # opens what it does not close
 _STOPPED_WORD = re.compile(r".*[.!?][\"'”’»)\]}]*", re.DOTALL)
 _ABBREVIATION = re.compile(
-    r"\(?(\w|\w+(\.\w+)+|Mr|Mrs|Ms|Dr|Prof|Gen|Gov|Sen|Rep|St|No|vs)\."
+    r"\(?([^\W\d]+(\.[^\W\d]+)+|[^\W\d]|Mr|Mrs|Ms|Dr|Prof|Gen|Gov|Sen|Rep|St|No|vs)\."
 )
 
 # Scripts that put no blanks between words: kana and Chinese characters.
