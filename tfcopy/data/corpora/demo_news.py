@@ -1,0 +1,189 @@
+"""The demo corpus of summaries: short news and what they come down to.
+
+Each story (`demo_news_grammar.py`) tells three to five events of one kind and
+is full of names of people, places, companies and clubs, which are too rare
+for any vocabulary; those of validation and test are never seen in training.
+Only a model that copies can summarise them, and only one that remembers what
+it has told can do so without repeating itself: to the decoder one unknown
+name is like the other.
+"""
+
+import dataclasses
+import functools
+import os
+from collections.abc import Iterator
+
+import tensorflow_datasets as tfds
+
+from tfcopy.data.corpora import (
+    demo_names,
+    demo_news_patterns,
+    tfds_translation,
+)
+from tfcopy.data.corpora.corpus import (
+    CorpusError,
+    TranslationCorpus,
+    fingerprint,
+)
+from tfcopy.data.corpora.demo import _progress, _without_messages
+from tfcopy.data.corpora.demo_news_grammar import NewsGrammar
+
+
+def load(
+    data_dir: str | os.PathLike | None = None,
+    *,
+    num_train: int = 12_000,
+    num_validation: int = 300,
+    num_test: int = 500,
+    seed: int = 0,
+) -> TranslationCorpus:
+    """Generates the demo news, or reads them if they were generated before.
+
+    Args:
+        data_dir: Where TFDS keeps its datasets; by default where it always
+            does, `~/tensorflow_datasets`.
+        num_train: Number of training stories.
+        num_validation: Number of validation stories.
+        num_test: Number of test stories.
+        seed: The same seed gives the same stories on every machine.
+    """
+    config = DemoNewsConfig(
+        seed=seed,
+        num_train=num_train,
+        num_validation=num_validation,
+        num_test=num_test,
+    )
+    try:
+        with _without_messages():
+            builder = TfcopyDemoNews(config=config, data_dir=data_dir)
+            builder.download_and_prepare()
+    except OSError as error:
+        place = data_dir or "the default folder of TFDS"
+        raise CorpusError(
+            f"Cannot write the demo news to {place} "
+            f"({error.strerror or error}). Choose another folder with "
+            "--data_dir."
+        ) from error
+    corpus = tfds_translation.from_builder(builder, "article", "summary")
+    return dataclasses.replace(
+        corpus, source_language="en", target_language="en"
+    )
+
+
+def examples() -> list[tuple[str, str]]:
+    """Stories with names of all shapes and scripts, and their summaries.
+
+    None of these names can stand in the training stories.
+    """
+    return list(_EXAMPLES)
+
+
+_EXAMPLES = (
+    (
+        "Voters in three towns went to the polls on Sunday. Łukasz "
+        "Özgür-Nowak was elected mayor of Zürich-Oerlikon with 54 per cent of "
+        "the vote. The new mayor wants to build a library. In 北京, Siân "
+        "O'Brien-Şahin won the election by 40 votes. The people of Łódź chose "
+        'Παπαδόπουλος, who was a nurse until last May. "I am proud tonight," '
+        "O'Brien-Şahin told reporters. Özgür-Nowak will take office in June.",
+        "北京 elected Siân O'Brien-Şahin. Παπαδόπουλος will lead Łódź. "
+        "Łukasz Özgür-Nowak won in Zürich-Oerlikon.",
+    ),
+    (
+        "It was a busy Monday on the stock market. TransRheinTech will buy its "
+        "rival Xenovex-9 for ten million euros. "
+        "Ærøfærd, which makes toys, has been sold to L'Oréo. After two months "
+        "of talks, Żywiołak agreed to take over Nanokem+, a maker of cheese. "
+        "The price was higher than expected. Shares in L'Oréo fell by four per "
+        "cent.",
+        "Ærøfærd was sold to L'Oréo. TransRheinTech bought Xenovex-9. "
+        "Żywiołak takes over Nanokem+.",
+    ),
+    (
+        "The summer of music begins on Friday. 🦄 will open the festival in "
+        "Bålsta in July. All tickets are gone. The old theatre of Reykjavík "
+        "has been rented for Дмитренко. In D'Albaville, 30 thousand people "
+        "want to hear Zoë N'Diaye-Weiß in August. Ştefăniţa Quispe will play "
+        "two nights in Ħamrun. Hotels in D'Albaville are full.",
+        "Ħamrun booked Ştefăniţa Quispe. 🦄 plays in Bålsta. Zoë N'Diaye-Weiß "
+        "performs in D'Albaville. Reykjavík awaits Дмитренко.",
+    ),
+)
+
+
+@dataclasses.dataclass
+class DemoNewsConfig(tfds.core.BuilderConfig):
+    """Which stories, and how many; each choice is a dataset of its own."""
+
+    name: str = ""  # follows from the rest
+    seed: int = 0
+    num_train: int = 12_000
+    num_validation: int = 300
+    num_test: int = 500
+
+    def __post_init__(self):
+        sizes = (self.num_train, self.num_validation, self.num_test)
+        if min(sizes) < 1:
+            raise CorpusError(
+                "The demo news need at least one story in each split. "
+                f"Received: {sizes[0]} for training, {sizes[1]} for validation "
+                f"and {sizes[2]} for testing."
+            )
+        numbers = "_".join(map(str, (self.seed, *sizes)))
+        self.name = f"{numbers}_{_grammar_fingerprint()}"
+
+
+class TfcopyDemoNews(tfds.core.GeneratorBasedBuilder):
+    """Builds the demo news; TFDS stores, checks and reads them."""
+
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self) -> tfds.core.DatasetInfo:
+        text = tfds.features.Text()
+        return tfds.core.DatasetInfo(
+            builder=self,
+            description=__doc__,
+            features=tfds.features.FeaturesDict(
+                {"article": text, "summary": text}
+            ),
+            supervised_keys=("article", "summary"),
+            disable_shuffling=True,
+        )
+
+    def _split_generators(self, dl_manager):
+        config = self.builder_config
+        sizes = {
+            "train": config.num_train,
+            "validation": config.num_validation,
+            "test": config.num_test,
+        }
+        return {
+            split: self._generate_examples(split, num_stories)
+            for split, num_stories in sizes.items()
+        }
+
+    def _generate_examples(self, split, num_stories):
+        stories = generate(split, num_stories, self.builder_config.seed)
+        title = f"Demo news, {split}"
+        stories = _progress(stories, num_stories, title)
+        for i, (article, summary) in enumerate(stories):
+            yield i, {"article": article, "summary": summary}
+
+
+def generate(split: str, num_stories: int, seed: int = 0) -> Iterator:
+    """Yields articles and summaries without storing them anywhere."""
+    grammar = NewsGrammar(seed, split)
+    for _ in range(num_stories):
+        yield grammar.story()
+
+
+@functools.cache
+def _grammar_fingerprint() -> str:
+    """Changes with the grammar, so that no stale corpus is ever read."""
+    names = [
+        (name, repr(table))
+        for name, table in sorted(vars(demo_names).items())
+        if isinstance(table, (str, dict, tuple)) and name.strip("_").isupper()
+    ]
+    kinds = repr((demo_news_patterns.KINDS, demo_news_patterns.TABLES))
+    return fingerprint(names, kinds, list(generate("train", 100)))[:8]
