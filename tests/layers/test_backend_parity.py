@@ -73,6 +73,14 @@ LAYERS = {
         lambda: layers.BidirectionalLSTM(5),
         {"inputs": normal(B, S, 3), "mask": MASK},
     ),
+    "coverage_attention": (
+        lambda: layers.CoverageAttention(4, use_bias=True),
+        {
+            "query": normal(B, T, 5),
+            "value": normal(B, S, 6),
+            "value_mask": MASK,
+        },
+    ),
     "decoder": (
         lambda: layers.Decoder(layers.ConditionalGRUCell(5, attention())),
         {

@@ -38,15 +38,24 @@ def test_layer_contract_with_bias(inputs):
     )
 
 
-@pytest.mark.parametrize("use_bias", [False, True])
-def test_follows_the_equation_of_the_paper(inputs, use_bias):
-    layer = BahdanauAttention(units=7, use_bias=use_bias)
+@pytest.mark.parametrize(
+    "use_bias, use_score_bias",
+    [(False, None), (True, None), (True, False), (False, True)],
+)
+def test_follows_the_equation_of_the_paper(inputs, use_bias, use_score_bias):
+    layer = BahdanauAttention(
+        units=7, use_bias=use_bias, use_score_bias=use_score_bias
+    )
     layer.build((2, 3, 5), (2, 4, 6))
     b = c = 0.0
     if use_bias:
-        b, c = np.arange(7.0), 3.0
+        b = np.arange(7.0)
         layer.value_projection.bias.assign(b)
+    if use_bias if use_score_bias is None else use_score_bias:
+        c = 3.0
         layer.score_bias.assign([c])
+    else:
+        assert not hasattr(layer, "score_bias")
     w, u, v = (
         ops.convert_to_numpy(x)
         for x in (

@@ -5,6 +5,7 @@ from tfcopy.layers.bidirectional_gru import BidirectionalGRU
 from tfcopy.layers.bidirectional_lstm import BidirectionalLSTM
 from tfcopy.layers.conditional_gru_cell import ConditionalGRUCell
 from tfcopy.layers.copying import CopyDistribution
+from tfcopy.layers.coverage_attention import CoverageAttention
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.deep_output import DeepOutput
 from tfcopy.layers.noisy_tanh import NoisyTanh
@@ -21,6 +22,7 @@ __all__ = [
     "BidirectionalLSTM",
     "ConditionalGRUCell",
     "CopyDistribution",
+    "CoverageAttention",
     "Decoder",
     "DeepOutput",
     "NoisyTanh",

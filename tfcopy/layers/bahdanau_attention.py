@@ -27,9 +27,10 @@ class BahdanauAttention(keras.layers.Layer):
 
     Args:
         units: Positive integer, the size of the hidden layer.
-        use_bias: Whether the hidden layer and the score have a bias, as in
-            the base system of Gulcehre et al.
+        use_bias: Whether the hidden layer has a bias.
         kernel_initializer: Initializer of all matrices.
+        use_score_bias: Whether the score has a bias, as in the base system
+            of Gulcehre et al.; `use_bias` if `None`.
 
     Call arguments:
         query: Decoder states, of shape `(B, T, query_dim)`.
@@ -48,6 +49,7 @@ class BahdanauAttention(keras.layers.Layer):
         units,
         use_bias=False,
         kernel_initializer="glorot_uniform",
+        use_score_bias=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -57,6 +59,9 @@ class BahdanauAttention(keras.layers.Layer):
             )
         self.units = units
         self.use_bias = use_bias
+        self.use_score_bias = (
+            use_bias if use_score_bias is None else use_score_bias
+        )
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.value_projection = keras.layers.Dense(
             units,
@@ -78,7 +83,7 @@ class BahdanauAttention(keras.layers.Layer):
             shape=(self.units, 1),
             initializer=self.kernel_initializer,
         )
-        if self.use_bias:
+        if self.use_score_bias:
             self.score_bias = self.add_weight(
                 name="score_bias", shape=(1,), initializer="zeros"
             )
@@ -101,7 +106,7 @@ class BahdanauAttention(keras.layers.Layer):
             "mask_bias": ops.where(value_mask, 0.0, MASKED),  # (B, S)
             "weight_score": ops.cast(self.score_kernel, "float32"),
         }
-        if self.use_bias:
+        if self.use_score_bias:
             # The softmax does not see it: its gradient is exactly zero, but
             # would come back as rounding noise, which Adam blows up.
             bias = ops.cast(self.score_bias, "float32")
@@ -118,23 +123,34 @@ class BahdanauAttention(keras.layers.Layer):
         Args:
             query: The query times its kernel, `(B, units)`, float32. A cell
                 multiplies it together with what else it needs of the query.
-            state: `()`.
+            state: `()`; a subclass may keep one.
             memory: From `prepare`.
 
         Returns:
             `(context, log_weights, state)`: `(B, value_dim)`, and `(B, S)`,
             the logs of the attention weights, about `MASKED` on padding.
         """
-        hidden = ops.tanh(memory["keys"] + ops.expand_dims(query, 1))
+        hidden = memory["keys"] + ops.expand_dims(query, 1)
+        hidden = ops.tanh(self._add_state(hidden, state, memory))
         shape = ops.shape(hidden)
         hidden = ops.reshape(hidden, (-1, self.units))
         scores = ops.matmul(hidden, memory["weight_score"])
         scores = ops.reshape(scores, shape[:2])
-        if self.use_bias:
+        if self.use_score_bias:
             scores = scores + memory["weight_score_bias"]
         log_weights = masked_log_softmax(scores, memory["mask_bias"])
-        weights = ops.expand_dims(ops.exp(log_weights), 1)
-        return ops.squeeze(memory["values"](weights), 1), log_weights, state
+        weights = ops.exp(log_weights)
+        context = memory["values"](ops.expand_dims(weights, 1))
+        state = self._next_state(state, weights)
+        return ops.squeeze(context, 1), log_weights, state
+
+    def _add_state(self, hidden, state, memory):
+        """Adds what a subclass's state has to say before the `tanh`."""
+        return hidden
+
+    def _next_state(self, state, weights):
+        """The state after a step with these weights, `(B, S)`."""
+        return state
 
     def call(self, query, value, value_mask=None):
         memory = self.prepare(value, value_mask)
@@ -145,7 +161,7 @@ class BahdanauAttention(keras.layers.Layer):
         )  # (B, T, S, U)
         scores = ops.matmul(hidden, memory["weight_score"])
         scores = ops.squeeze(scores, -1)
-        if self.use_bias:
+        if self.use_score_bias:
             scores = scores + memory["weight_score_bias"]
         mask_bias = ops.expand_dims(memory["mask_bias"], 1)
         weights = ops.exp(masked_log_softmax(scores, mask_bias))
@@ -163,6 +179,7 @@ class BahdanauAttention(keras.layers.Layer):
             **super().get_config(),
             "units": self.units,
             "use_bias": self.use_bias,
+            "use_score_bias": self.use_score_bias,
             "kernel_initializer": keras.initializers.serialize(
                 self.kernel_initializer
             ),

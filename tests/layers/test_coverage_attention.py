@@ -1,0 +1,223 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy.layers import (
+    BahdanauAttention,
+    ConditionalGRUCell,
+    CoverageAttention,
+    Decoder,
+)
+
+MASK = np.array([[True] * 4, [True, True, False, False]])
+
+
+@pytest.fixture
+def inputs():
+    rng = np.random.default_rng(0)
+    return {
+        "query": rng.normal(size=(2, 3, 5)).astype("float32"),
+        "value": rng.normal(size=(2, 4, 6)).astype("float32"),
+    }
+
+
+def built(layer, coverage_kernel=None):
+    layer.build((2, 3, 5), (2, 4, 6))
+    if coverage_kernel is None:
+        rng = np.random.default_rng(1)
+        coverage_kernel = rng.normal(size=(layer.units,))
+    layer.coverage_kernel.assign(coverage_kernel)
+    return layer
+
+
+def run_steps(layer, inputs):
+    """For each step, the coverage it saw and the weights it gave."""
+    memory = layer.prepare(inputs["value"], MASK)
+    state = layer.initial_state(memory)
+    coverages, weights = [], []
+    for t in range(inputs["query"].shape[1]):
+        query = ops.matmul(inputs["query"][:, t], layer.query_kernel)
+        coverages.append(state)
+        _, log_weights, state = layer.step(query, state, memory)
+        weights.append(ops.exp(log_weights))
+    return ops.stack(coverages, 1), ops.stack(weights, 1)
+
+
+@pytest.mark.parametrize("use_bias", [False, True])
+def test_layer_contract(inputs, use_bias):
+    helpers.check_layer(
+        CoverageAttention(7, use_bias, use_score_bias=False),
+        {**inputs, "value_mask": MASK},
+        output_shapes=[(2, 3, 6), (2, 3, 4)],
+        padded={"value_mask": ["value"]},
+    )
+
+
+def test_follows_the_equation_of_the_paper(inputs):
+    layer = built(CoverageAttention(7, use_bias=True, use_score_bias=False))
+    layer.value_projection.bias.assign(np.arange(7.0))
+    w, u, b, v, w_c = (
+        ops.convert_to_numpy(x)
+        for x in (
+            layer.query_kernel,
+            layer.value_projection.kernel,
+            layer.value_projection.bias,
+            layer.score_kernel,
+            layer.coverage_kernel,
+        )
+    )
+    coverage, expected = np.zeros((2, 4)), []
+    for query in inputs["query"].swapaxes(0, 1):
+        hidden = (query @ w)[:, None] + inputs["value"] @ u + b
+        scores = np.tanh(hidden + coverage[..., None] * w_c) @ v
+        weights = np.where(MASK, np.exp(scores[..., 0]), 0)
+        weights /= weights.sum(axis=-1, keepdims=True)
+        coverage = coverage + weights
+        expected.append(weights)
+    expected = np.stack(expected, axis=1)
+    helpers.assert_close(
+        layer(**inputs, value_mask=MASK), (expected @ inputs["value"], expected)
+    )
+
+
+def scalar_case():
+    """Check 3 of the numeric checks; the state's term is 0.5."""
+    layer = CoverageAttention(1)
+    layer.build((1, None, 1), (1, 2, 1))
+    layer.query_kernel.assign([[0.5]])
+    layer.value_projection.kernel.assign([[1.0]])
+    layer.score_kernel.assign([[2.0]])
+    layer.coverage_kernel.assign([-1.0])
+    return layer, np.array([[[0.5], [-0.5]]], "float32")
+
+
+def test_known_weights():
+    layer, value = scalar_case()
+    _, weights = layer(np.ones((1, 2, 1), "float32"), value)
+    expected = [[[0.821007, 0.178993], [0.670052, 0.329948]]]
+    helpers.assert_close(weights, expected, atol=2e-6)
+    first, second = ops.convert_to_numpy(weights)[0]
+    helpers.assert_close(np.minimum(first, second).sum(), 0.849045)
+
+
+def test_padding_changes_nothing_and_gets_no_weight():
+    layer, value = scalar_case()
+    query = np.ones((1, 5, 1), "float32")
+    context, weights = layer(query, value)
+    longer = np.pad(value, ((0, 0), (0, 3), (0, 0)), constant_values=9)
+    mask = np.array([[True, True, False, False, False]])
+    padded_context, padded = layer(query, longer, mask)
+    helpers.assert_close(padded_context, context)
+    helpers.assert_close(padded[..., :2], weights)
+    helpers.assert_close(padded[..., 2:], np.zeros((1, 5, 3)), 0, 0)
+
+
+def test_coverage_is_what_earlier_steps_gave(inputs):
+    coverage, weights = run_steps(built(CoverageAttention(7)), inputs)
+    expected = np.cumsum(ops.convert_to_numpy(weights), axis=1)
+    helpers.assert_close(coverage[:, 0], np.zeros((2, 4)), 0, 0)
+    helpers.assert_close(coverage[:, 1:], expected[:, :-1])
+    # Check 12 of the numeric checks.
+    totals = np.broadcast_to(np.arange(3.0), (2, 3))
+    helpers.assert_close(ops.sum(coverage, axis=-1), totals)
+
+
+def test_step_by_step_gives_the_same(inputs):
+    layer = built(CoverageAttention(7))
+    _, weights = layer(**inputs, value_mask=MASK)
+    helpers.assert_close(run_steps(layer, inputs)[1], weights)
+
+
+def like(layer, **options):
+    """Additive attention with the same weights."""
+    plain = BahdanauAttention(layer.units, **options)
+    plain.build((2, 3, 5), (2, 4, 6))
+    ours = {w.path.split("/", 1)[1]: w for w in layer.weights}
+    for weight in plain.weights:
+        weight.assign(ours[weight.path.split("/", 1)[1]])
+    return plain
+
+
+@pytest.mark.parametrize("kernel, enabled", [(None, False), (0.0, True)])
+def test_equals_additive_attention_while_off_and_at_first(
+    inputs, kernel, enabled
+):
+    kernel = None if kernel is None else np.full(7, kernel)
+    layer = built(CoverageAttention(7, enabled=enabled), kernel)
+    expected = like(layer)(**inputs, value_mask=MASK)
+    helpers.assert_close(layer(**inputs, value_mask=MASK), tuple(expected))
+
+
+def kernel_gradient(layer, inputs):
+    """Of the coverage kernel, in training."""
+    _, _, (gradient,) = helpers.gradients(
+        lambda inputs: helpers.weighted_sum(layer(**inputs, training=True)),
+        inputs,
+        [layer.coverage_kernel],
+    )
+    return ops.convert_to_numpy(gradient)
+
+
+def test_off_it_has_no_gradient_until_it_is_enabled(inputs):
+    layer = built(CoverageAttention(7, enabled=False))
+    off = ops.convert_to_numpy(layer(**inputs)[1])
+    assert not kernel_gradient(layer, inputs).any()
+    layer.enable()
+    assert kernel_gradient(layer, inputs).all()
+    on = ops.convert_to_numpy(layer(**inputs)[1])
+    helpers.assert_close(on[:, 0], off[:, 0])
+    assert np.abs(on - off)[:, 1:].max() > 0.01
+    assert layer.get_config()["enabled"]
+
+
+def test_can_be_enabled_before_it_is_built(inputs):
+    layer = CoverageAttention(7, enabled=False)
+    layer.enable()
+    assert kernel_gradient(built(layer), inputs).any()
+
+
+def test_the_switch_is_saved_but_not_trained(inputs):
+    layer = built(CoverageAttention(7, enabled=False))
+    assert [w.name for w in layer.non_trainable_weights] == ["enabled"]
+    layer.enable()
+    other = built(CoverageAttention(7, enabled=False))
+    other.set_weights(layer.get_weights())
+    helpers.assert_close(other(**inputs), tuple(layer(**inputs)))
+
+
+def test_fits_where_additive_attention_does(inputs):
+    layer = built(CoverageAttention(7, enabled=False))
+    decoder = Decoder(ConditionalGRUCell(5, layer))
+
+    def weights():
+        decoded = decoder(
+            embeddings=inputs["query"],
+            initial_state=inputs["query"][:, 0],
+            annotations=inputs["value"],
+            source_mask=MASK,
+        )
+        return ops.convert_to_numpy(ops.exp(decoded["attention"]))
+
+    off = weights()
+    layer.enable()
+    on = weights()
+    helpers.assert_close(on.sum(axis=-1), np.ones((2, 3)))
+    helpers.assert_close(on[:, 0], off[:, 0])
+    assert np.abs(on - off)[:, 1:].max() > 1e-3
+
+
+def test_number_of_parameters_is_that_of_the_paper():
+    layer = CoverageAttention(512, use_bias=True, use_score_bias=False)
+    layer.build((None, None, 512), (None, None, 512))
+    counts = {
+        w.path.split("/", 1)[1]: np.prod(w.shape)
+        for w in layer.trainable_weights
+    }
+    assert counts == {
+        "value_projection/kernel": 262_144,
+        "value_projection/bias": 512,
+        "query_kernel": 262_144,
+        "score_kernel": 512,
+        "coverage_kernel": 512,
+    }

@@ -1,0 +1,120 @@
+"""Additive attention that knows where it has looked before.
+
+Shapes: B batch, T target steps, S source steps, U units.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.bahdanau_attention import BahdanauAttention
+from tfcopy.layers.loop import scan
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CoverageAttention(BahdanauAttention):
+    """Additive attention with the sum of all earlier weights as a feature.
+
+    The score of source step `j` is
+    `v^T tanh(W query + U value_j + b + w_c * coverage_j)`, and the coverage
+    of a step is what the steps BEFORE it gave to `j`. It is the state that
+    `step` carries, `(B, S)`, float32, zeros at first.
+
+    `w_c` starts at zero, so that a model trained without coverage goes on
+    where it was. With `enabled=False` it stays there: its gradient is exactly
+    zero and all is as in `BahdanauAttention`, until `enable` is called.
+
+    Args:
+        units: As in `BahdanauAttention`, and so are the three below.
+        use_bias: As there.
+        kernel_initializer: As there, of all matrices but `w_c`.
+        use_score_bias: As there.
+        enabled: Whether coverage is on from the start. It is kept in a
+            weight, so a checkpoint brings back what it was.
+
+    Call arguments and results are those of `BahdanauAttention`, but the
+    queries are taken one after the other.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.3.
+    """
+
+    def __init__(
+        self,
+        units,
+        use_bias=False,
+        kernel_initializer="glorot_uniform",
+        use_score_bias=None,
+        enabled=True,
+        **kwargs,
+    ):
+        super().__init__(
+            units, use_bias, kernel_initializer, use_score_bias, **kwargs
+        )
+        self.starts_enabled = enabled
+
+    def build(self, query_shape, value_shape):
+        super().build(query_shape, value_shape)
+        self.coverage_kernel = self.add_weight(
+            name="coverage_kernel", shape=(self.units,), initializer="zeros"
+        )
+        self.enabled = self.add_weight(
+            name="enabled",
+            shape=(),
+            initializer="ones" if self.starts_enabled else "zeros",
+            trainable=False,
+        )
+
+    def enable(self):
+        """Switches coverage on, for the second phase of training."""
+        self.starts_enabled = True
+        if self.built:
+            self.enabled.assign(1.0)
+
+    def prepare(self, value, value_mask=None):
+        kernel = ops.cast(self.coverage_kernel, "float32")
+        return {
+            **super().prepare(value, value_mask),
+            "weight_coverage": ops.expand_dims(
+                kernel * ops.cast(self.enabled, "float32"), 0
+            ),
+        }
+
+    def initial_state(self, memory):
+        """The coverage before the first step: zeros, `(B, S)`."""
+        return ops.zeros_like(memory["mask_bias"])
+
+    def _add_state(self, hidden, state, memory):
+        # A product of matrices, since its gradients need no `(B, S, U)` each.
+        term = ops.matmul(
+            ops.reshape(state, (-1, 1)), memory["weight_coverage"]
+        )
+        return hidden + ops.reshape(term, ops.shape(hidden))
+
+    def _next_state(self, state, weights):
+        return state + weights
+
+    def call(self, query, value, value_mask=None, training=False):
+        memory = self.prepare(value, value_mask)
+        query = ops.cast(query, self.compute_dtype)
+        query = ops.cast(ops.matmul(query, self.query_kernel), "float32")
+
+        def step(query, state, memory):
+            context, log_weights, state = self.step(query, state, memory)
+            return (context, ops.exp(log_weights)), state
+
+        outputs, _ = scan(
+            step,
+            ops.transpose(query, (1, 0, 2)),
+            self.initial_state(memory),
+            memory,
+            training,
+        )
+        return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
+
+    def compute_output_spec(
+        self, query, value, value_mask=None, training=False
+    ):
+        return super().compute_output_spec(query, value, value_mask)
+
+    def get_config(self):
+        return {**super().get_config(), "enabled": self.starts_enabled}
