@@ -1,69 +1,24 @@
 import itertools
 
-import keras
 import numpy as np
 import pytest
-from keras import ops
 
-from tfcopy import tokens
-from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.layers import copying
-from tfcopy.models import gru_translator
-
-V = 7
-# The word 6 stands twice, an unknown word twice, then EOS, then padding.
-SOURCE_IDS = np.array([[4, 1, 4, 1, 3, 0], [5, 6, 3, 0, 0, 0]], "int32")
-COPY_IDS = np.array(
-    [[6, V + 1, 6, V + 1, -1, -1], [V, 4, -1, -1, -1, -1]], "int32"
+from tests.decoding.searching import (
+    COPY_IDS,
+    MODELS,
+    SOURCE_IDS,
+    V,
+    search,
+    teacher_forced,
+    unpadded,
 )
+from tfcopy import tokens
+from tfcopy.decoding import SearchOptions
 
 
 @pytest.fixture(scope="module", params=["softmax", "pointer_softmax"])
 def model(request):
-    keras.utils.set_random_seed(3)
-    model = gru_translator(
-        9,
-        V,
-        head=request.param,
-        embedding_dim=4,
-        units=5,
-        encoder_units=3,
-        output_units=4,
-    )
-    rng = np.random.default_rng(1)
-    for weight in model.trainable_variables:
-        weight.assign(rng.normal(size=weight.shape) * 0.9)
-    return model
-
-
-def search(model, prefix=None, rows=slice(None), **options):
-    result = beam_search(
-        model,
-        ops.convert_to_tensor(SOURCE_IDS[rows]),
-        ops.convert_to_tensor(COPY_IDS[rows]),
-        SearchOptions(**options),
-        prefix=prefix,
-    )
-    return type(result)(*(ops.convert_to_numpy(x) for x in result))
-
-
-def teacher_forced(model, row, ids, merge="sum", pointers=None):
-    """Log-probabilities of the words of targets, by the training path.
-
-    `ids` holds one target, or several of the same length.
-    """
-    many = np.atleast_2d(np.array(ids, "int32"))
-    rows = [row] * len(many)
-    distribution = model({"source_ids": SOURCE_IDS[rows], "target_ids": many})
-    copy_ids = ops.convert_to_tensor(COPY_IDS[rows])
-    if merge == "sum":
-        scores = copying.marginal_log_likelihood(distribution, many, copy_ids)
-    else:
-        scores = copying.observed_log_likelihood(
-            distribution, many, np.array([pointers], "int32"), copy_ids
-        )
-    scores = ops.convert_to_numpy(scores)
-    return scores if np.ndim(ids) == 2 else scores[0]
+    return MODELS[request.param]()
 
 
 def words_of(row):
@@ -80,10 +35,6 @@ def brute_force(model, row, max_length):
         scores = teacher_forced(model, row, targets).sum(axis=1)
         found += zip(scores.tolist(), targets)
     return sorted(found, reverse=True)
-
-
-def unpadded(ids):
-    return [int(i) for i in ids if i != tokens.PAD]
 
 
 def test_a_wide_beam_finds_what_brute_force_finds(model):
@@ -110,6 +61,27 @@ def test_length_penalty_ranks_by_the_divided_score(model):
         expected = sorted(scored, reverse=True)[:4]
         found = [unpadded(ids) for ids in result.ids[row]]
         assert found == [ids for _, ids in expected]
+
+
+def test_the_length_may_count_what_stands_before(model):
+    result = search(
+        model,
+        num_beams=80,
+        num_hypotheses=4,
+        max_length=3,
+        length_penalty=1.0,
+        length_offset=2,
+    )
+    for row in range(2):
+        found = brute_force(model, row, 3)
+        scored = [(s / (len(i) + 2), i) for s, i in found]
+        expected = sorted(scored, reverse=True)[:4]
+        assert [unpadded(i) for i in result.ids[row]] == [
+            ids for _, ids in expected
+        ]
+        np.testing.assert_allclose(
+            result.scores[row], [s for s, _ in expected], atol=1e-4
+        )
 
 
 def test_min_length_forbid_unk_and_no_repeats_agree_with_brute_force(model):
@@ -232,6 +204,8 @@ def test_coverage_penalty_lowers_the_score(model):
         {"min_length": 60},
         {"merge": "mean"},
         {"no_repeat_ngram": -1},
+        {"length_offset": -1},
+        {"coverage_penalty": -0.1},
     ],
 )
 def test_options_that_make_no_sense_are_refused(options):

@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from tfcopy import tokens
+from tfcopy.decoding.beams import (
+    EMPTY,
+    best_of,
+    count,
+    exist,
+    first_beams,
+    flat_rows,
+    only,
+    take_beams,
+)
 from tfcopy.decoding.candidates import (
+    best_place,
     describe_source,
     log_prob_of,
     next_words,
@@ -17,8 +28,8 @@ from tfcopy.decoding.candidates import (
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.layers.copying import MASKED, generation_ids
 
-# A score below this belongs to no hypothesis.
-_EMPTY = MASKED / 2
+# The least attention a source position counts as having got.
+_LEAST_COVERAGE = 1e-12
 
 
 class SearchResult(NamedTuple):
@@ -40,32 +51,13 @@ class SearchResult(NamedTuple):
     attention: Any
 
 
-class _Beams(NamedTuple):
-    """Hypotheses, alive or finished: what is reordered together.
-
-    Attributes:
-        log_probs: `(B, K)`; about `MASKED` if there is none.
-        scores: `(B, K)`, the log-probabilities after the penalties.
-        ids: `(B, K, L)`.
-        copied_from: `(B, K, L)`.
-        attention: `(B, K, L, S)` or `(B, K, 0, S)`.
-        coverage: `(B, K, S)` or `(B, K, 0)`; attention so far.
-    """
-
-    log_probs: Any
-    scores: Any
-    ids: Any
-    copied_from: Any
-    attention: Any
-    coverage: Any
-
-
 def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
     """Searches for the most probable target sentences.
 
     A hypothesis that chooses EOS is finished: it is set aside, keeps its
-    place, and leaves one beam less to the others. A sentence is done when K
-    are finished, or as soon as none alive can get into the N best.
+    place, and leaves one beam less to the others. With `refill` the best of
+    the unfinished take the place instead. A sentence is done when K are
+    finished, or as soon as none alive can get into the N best.
 
     Args:
         model: A `Seq2Seq`, or anything with `encode`, `repeat`,
@@ -81,18 +73,18 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148) (with
-        `merge="max"`); the dl4mt tutorial, session 2, for the beam.
+        `merge="max"`); the dl4mt tutorial, session 2, for the beam;
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), the authors'
+        code, for `refill`.
     """
     options = options or SearchOptions()
-    source = describe_source(source_copy_ids)
+    source = describe_source(source_ids, source_copy_ids)
     memory, state = model.encode(source_ids)
     memory, state = model.repeat(memory, state, options.num_beams)
-    alive = _first_beams(source_ids, options)
-    finished = alive._replace(
-        log_probs=ops.full_like(alive.log_probs, MASKED),
-        scores=ops.full_like(alive.scores, MASKED),
-    )
+    alive = first_beams(source_ids, options)
+    finished = only(alive, ops.zeros_like(alive.log_probs, dtype="bool"))
     previous = ops.full_like(alive.ids[:, :, 0], tokens.BOS)
+    finish = _finish_and_refill if options.refill else _finish
 
     def unfinished(step, previous, state, alive, finished):
         return ops.any(_can_improve(alive, finished, options))
@@ -104,10 +96,16 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
         candidates = _candidates(
             distribution, source, alive, options, step, prefix
         )
-        parents, previous, grown = _grow(alive, candidates, attention, step)
-        grown = _accept(grown, finished, options)
-        finished, alive = _finish(grown, finished, previous, step, options)
-        rows = _flat_rows(parents)
+
+        def grow(kept=None):
+            return _grow(alive, candidates, kept, attention, source, step)
+
+        def score(beams):
+            return _score(beams, step + 1, source, options)
+
+        parents, alive, finished = finish(grow, score, candidates, finished)
+        previous = ops.take(alive.ids, step, axis=2)
+        rows = flat_rows(parents)
         state = tree.map_structure(lambda x: ops.take(x, rows, axis=0), state)
         previous = generation_ids(previous, model.vocabulary_size)
         return step + 1, previous, state, alive, finished
@@ -116,26 +114,7 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
     step, _, _, alive, finished = ops.while_loop(
         unfinished, body, loop, maximum_iterations=options.max_length
     )
-    return _best(alive, finished, step, options)
-
-
-def _first_beams(source_ids, options):
-    """One empty hypothesis a sentence; the other beams hold none."""
-    beams, length = options.num_beams, options.max_length
-    batch, size = ops.shape(source_ids)
-    only_first = ops.convert_to_tensor([0.0] + [MASKED] * (beams - 1))
-    log_probs = ops.zeros((batch, beams)) + only_first
-    kept = length if options.return_attention else 0
-    width = size if options.coverage_penalty else 0
-    ids = ops.full((batch, beams, length), tokens.PAD, dtype="int32")
-    return _Beams(
-        log_probs=log_probs,
-        scores=log_probs,
-        ids=ids,
-        copied_from=ops.full_like(ids, -1),
-        attention=ops.zeros((batch, beams, kept, size)),
-        coverage=ops.zeros((batch, beams, width)),
-    )
+    return _best(alive, finished, step, source, options)
 
 
 def _candidates(distribution, source, alive, options, step, prefix):
@@ -194,44 +173,63 @@ def _repeats_ngram(history, ids, step, size):
     return ops.any(hits, axis=-1)
 
 
-def _grow(alive, candidates, attention, step):
+def _grow(alive, candidates, kept, attention, source, step):
     """The K best continuations of a sentence's beams.
+
+    Args:
+        alive: `Beams`.
+        candidates: `Candidates`.
+        kept: Boolean, as the candidates' ids, those to choose from; `None`
+            for all.
+        attention: `(B * K, S)`.
+        source: `Source`.
+        step: Number of words so far.
 
     Returns:
         `(parents, words, beams)`: which beam each comes from, `(B, K)`, the
-        word it adds, `(B, K)`, and the hypotheses themselves.
+        word it adds, `(B, K)`, and the hypotheses themselves, the best first.
     """
     beams, length = alive.ids.shape[1:]
-    count = ops.shape(candidates.ids)[2]
+    number = ops.shape(candidates.ids)[2]
     total = ops.expand_dims(alive.log_probs, 2) + candidates.log_probs
-    total = ops.reshape(total, (-1, beams * count))
+    if kept is not None:
+        total = ops.where(kept, total, MASKED)
+    total = ops.reshape(total, (-1, beams * number))
     log_probs, chosen = ops.top_k(total, beams)
     chosen = ops.cast(chosen, "int32")
-    parents = chosen // count
+    parents = chosen // number
 
     def choose(x):
         return ops.take_along_axis(
-            ops.reshape(x, (-1, beams * count)), chosen, axis=1
+            ops.reshape(x, (-1, beams * number)), chosen, axis=1
+        )
+
+    rows = flat_rows(parents)
+
+    def of_parents(x):
+        return ops.reshape(
+            ops.take(ops.reshape(x, (-1, ops.shape(x)[-1])), rows, axis=0),
+            (-1, beams, ops.shape(x)[-1]),
         )
 
     words, copied_from = choose(candidates.ids), choose(candidates.copied_from)
+    if candidates.copied is not None:
+        copied_from = best_place(
+            of_parents(candidates.copied), source, words, copied_from
+        )
     here = ops.arange(length) == step  # (L,)
-    rows = _flat_rows(parents)
 
     def grow(history, new):
         here_ = ops.reshape(here, (1, 1, -1, *[1] * (len(new.shape) - 2)))
         return ops.where(here_, ops.expand_dims(new, 2), history)
 
-    history = _take_beams(alive, rows, beams)
-    attention = ops.reshape(
-        ops.take(attention, rows, axis=0),
-        (-1, beams, ops.shape(attention)[-1]),
-    )
+    history = take_beams(alive, rows, beams)
     grown = history._replace(
         log_probs=ops.maximum(log_probs, MASKED),
         ids=grow(history.ids, words),
         copied_from=grow(history.copied_from, copied_from),
     )
+    attention = of_parents(attention)
     if alive.attention.shape[2] != 0:
         grown = grown._replace(attention=grow(history.attention, attention))
     if alive.coverage.shape[2] != 0:
@@ -239,82 +237,68 @@ def _grow(alive, candidates, attention, step):
     return parents, words, grown
 
 
-def _accept(grown, finished, options):
-    """Keeps as many hypotheses as the finished ones leave beams."""
-    count = ops.sum(
-        ops.cast(finished.log_probs > _EMPTY, "int32"), axis=1, keepdims=True
-    )
-    rank = ops.arange(options.num_beams, dtype="int32")
-    kept = rank < options.num_beams - count
-    return grown._replace(log_probs=ops.where(kept, grown.log_probs, MASKED))
+def _finish(grow, score, candidates, finished):
+    """Those that chose EOS are set aside, and leave a beam less.
 
-
-def _finish(grown, finished, words, step, options):
-    """Sets those that chose EOS aside.
+    Args:
+        grow: From a mask of candidates, or nothing, to what `_grow` returns.
+        score: From hypotheses to their scores.
+        candidates: `Candidates`.
+        finished: `Beams`.
 
     Returns:
-        `(finished, alive)`.
+        `(parents, alive, finished)`: the beams before that those alive come
+        from, `(B, K)`, and `Beams`.
     """
+    parents, words, grown = grow()
+    rank = ops.arange(words.shape[1], dtype="int32")
+    grown = only(grown, rank < words.shape[1] - count(finished))
     ended = words == tokens.EOS
-    alive = grown._replace(log_probs=ops.where(ended, MASKED, grown.log_probs))
-    ended = ops.logical_and(ended, grown.log_probs > _EMPTY)
-    scores = ops.where(ended, _score(grown, step + 1, options), MASKED)
-    new = grown._replace(
-        log_probs=ops.where(ended, grown.log_probs, MASKED), scores=scores
-    )
+    alive = only(grown, ops.logical_not(ended))
+    return parents, alive, _add(only(grown, ended), finished, score)
+
+
+def _finish_and_refill(grow, score, candidates, finished):
+    """K others go on, whoever ends; the sentence is done when K have ended.
+
+    Down the list of all continuations, from the best: those with EOS are set
+    aside and others go on, until there are K of either.
+
+    Args and returns as `_finish`.
+    """
+    ends = candidates.ids == tokens.EOS
+    parents, words, alive = grow(ops.logical_not(ends))
+    _, _, ended = grow(ends)
+    rank = ops.arange(words.shape[1], dtype="int32")
+    reached = ended.log_probs > alive.log_probs[:, -1:]
+    places = rank < words.shape[1] - count(finished)
+    reached = ops.logical_and(reached, places)
+    finished = _add(only(ended, reached), finished, score)
+    # So that nothing depends on how long other sentences go on.
+    return parents, only(alive, count(finished) < words.shape[1]), finished
+
+
+def _add(ended, finished, score):
+    """The best K of those finished before and now."""
+    scores = ops.where(exist(ended), score(ended), MASKED)
     priority = ops.concatenate([finished.scores, scores], axis=1)
-    return _best_of(finished, new, priority, options.num_beams), alive
+    ended = ended._replace(scores=scores)
+    return best_of(finished, ended, priority, scores.shape[1])
 
 
-def _score(beams, length, options):
+def _score(beams, length, source, options):
     """Log-probabilities after the penalties, `(B, K)`."""
     scores = beams.log_probs
     if options.length_penalty:
-        length = ops.cast(length, "float32")
+        length = ops.cast(length + options.length_offset, "float32")
         scores = scores / ops.power(length, options.length_penalty)
     if options.coverage_penalty:
-        # Padding has no attention; it must not count as uncovered.
-        covered = ops.clip(beams.coverage, 1e-6, 1.0)
-        covered = ops.where(beams.coverage > 0, ops.log(covered), 0.0)
+        # No attention at all must not cost infinitely much.
+        covered = ops.log(ops.clip(beams.coverage, _LEAST_COVERAGE, 1.0))
+        covered = ops.where(ops.expand_dims(source.real, 1), covered, 0.0)
         penalty = options.coverage_penalty * ops.sum(covered, axis=-1)
         scores = scores + penalty
     return scores
-
-
-def _best_of(first, second, priority, count):
-    """The `count` hypotheses of both with the highest priority, in order."""
-    _, chosen = ops.top_k(priority, count)
-    if second is not None:
-        first = _Beams(
-            *(ops.concatenate([a, b], axis=1) for a, b in zip(first, second))
-        )
-    rows = _flat_rows(chosen, priority.shape[1])
-    return _take_beams(first, rows, count)
-
-
-def _flat_rows(beams, width=None):
-    """Rows of `(B * width, ...)` for beam numbers `(B, K)`, flat."""
-    width = width or beams.shape[1]
-    beams = ops.cast(beams, "int32")
-    sentences = ops.arange(ops.shape(beams)[0], dtype="int32") * width
-    return ops.reshape(beams + ops.expand_dims(sentences, 1), (-1,))
-
-
-def _take_beams(beams, rows, count):
-    """Hypotheses by the flat rows of `_flat_rows`, `count` a sentence."""
-
-    def take(x):
-        shape = [
-            size if size is not None else ops.shape(x)[i]
-            for i, size in enumerate(x.shape)
-        ]
-        if 0 in x.shape[2:]:
-            return x[:, :count]
-        flat = ops.reshape(x, (-1, *shape[2:]))
-        taken = ops.take(flat, rows, axis=0)
-        return ops.reshape(taken, (shape[0], count, *shape[2:]))
-
-    return _Beams(*(take(x) for x in beams))
 
 
 def _can_improve(alive, finished, options):
@@ -325,26 +309,25 @@ def _can_improve(alive, finished, options):
     """
     highest = ops.max(alive.log_probs, axis=1)
     if options.length_penalty > 0:
-        bound = highest / options.max_length**options.length_penalty
+        longest = options.max_length + options.length_offset
+        bound = highest / longest**options.length_penalty
     else:
         bound = highest
     worst = finished.scores[:, options.num_hypotheses - 1]
-    return ops.logical_and(highest > _EMPTY, bound > worst)
+    return ops.logical_and(highest > EMPTY, bound > worst)
 
 
-def _best(alive, finished, step, options):
+def _best(alive, finished, step, source, options):
     """The N best: finished ones first, then those cut off at the end."""
-    scores = _score(alive, step, options)
-    alive = alive._replace(
-        scores=ops.where(alive.log_probs > _EMPTY, scores, MASKED)
-    )
-    alive = _best_of(alive, None, alive.scores, options.num_beams)
+    scores = _score(alive, step, source, options)
+    alive = alive._replace(scores=ops.where(exist(alive), scores, MASKED))
+    alive = best_of(alive, None, alive.scores, options.num_beams)
     # After the finished ones, in their own order.
     rank = ops.arange(options.num_beams, dtype="float32")
-    behind = ops.where(alive.log_probs > _EMPTY, -1e6 - rank, MASKED)
+    behind = ops.where(exist(alive), -1e6 - rank, MASKED)
     priority = ops.concatenate([finished.scores, behind], axis=1)
-    best = _best_of(finished, alive, priority, options.num_hypotheses)
-    missing = best.log_probs <= _EMPTY
+    best = best_of(finished, alive, priority, options.num_hypotheses)
+    missing = best.log_probs <= EMPTY
     hidden = ops.expand_dims(missing, 2)
     return SearchResult(
         ids=ops.where(hidden, tokens.PAD, best.ids),

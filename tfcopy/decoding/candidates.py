@@ -23,12 +23,14 @@ class Source(NamedTuple):
         valid: Boolean, `(B, S)`; positions that may be copied.
         first: Boolean, `(B, S)`; a word's first position.
         same: `(B, S, S)`, 1.0 where two positions hold one word.
+        real: Boolean, `(B, S)`; all but the padding.
     """
 
     ids: Any
     valid: Any
     first: Any
     same: Any
+    real: Any
 
 
 class Candidates(NamedTuple):
@@ -38,15 +40,19 @@ class Candidates(NamedTuple):
         ids: Extended ids, `(B, K, C + S)`.
         log_probs: `(B, K, C + S)`, about `MASKED` where not allowed.
         copied_from: `(B, K, C + S)`; -1 if (mostly) generated.
+        copied: `(B, K, S)`, the logs of pointing at each position, where
+            `copied_from` is but the word's first position and `best_place`
+            tells which one it is; else `None`.
     """
 
     ids: Any
     log_probs: Any
     copied_from: Any
+    copied: Any = None
 
 
-def describe_source(source_copy_ids):
-    """`Source` of a batch of copy ids `(B, S)`."""
+def describe_source(source_ids, source_copy_ids):
+    """`Source` of a batch of ids and of copy ids, both `(B, S)`."""
     valid = source_copy_ids >= 0
     same = ops.expand_dims(source_copy_ids, 2) == ops.expand_dims(
         source_copy_ids, 1
@@ -60,6 +66,7 @@ def describe_source(source_copy_ids):
         valid,
         ops.logical_and(first, valid),
         ops.cast(same, "float32"),
+        source_ids != tokens.PAD,
     )
 
 
@@ -84,6 +91,7 @@ def next_words(distribution, source, options, step, extra=0):
     forbidden = [tokens.PAD, tokens.BOS]
     if options.forbid_unk:
         forbidden.append(tokens.UNK)
+    # One more for EOS, which may be too early or is set aside.
     count = min(beams + len(forbidden) + 1 + extra, logits.shape[-1])
     log_probs, ids = ops.top_k(logits, count)
     # The normaliser, from the softmax (one fused operation) of the best word.
@@ -91,47 +99,48 @@ def next_words(distribution, source, options, step, extra=0):
     offset = distribution.log_generate + ops.log(best) - log_probs[:, :1]
     ids = ops.reshape(ops.cast(ids, "int32"), (-1, beams, count))
     log_probs = ops.reshape(log_probs + offset, (-1, beams, count))
-    banned = ids == tokens.EOS
-    if options.min_length:
-        banned = ops.logical_and(banned, step < options.min_length)
-    else:
-        banned = ops.zeros_like(banned)
-    for word in forbidden:
-        banned = ops.logical_or(banned, ids == word)
 
     word_ids = ops.expand_dims(source.ids, 1)  # (B, 1, S)
+    word_ids = ops.broadcast_to(word_ids, ops.shape(copied))
     allowed = ops.expand_dims(source.valid, 1)
     positions = ops.arange(size, dtype="int32")
-    if options.merge == "max":
-        copied_from = ops.broadcast_to(positions, ops.shape(copied))
-    else:
-        copied, copied_from = _merge(logits, offset, copied, source, positions)
+    copied_from = ops.broadcast_to(positions, ops.shape(copied))
+    pointing = None
+    if options.merge == "sum":
+        pointing = copied
+        copied, is_copied = _merge(logits, offset, copied, source)
+        copied_from = ops.where(is_copied, copied_from, -1)
         allowed = ops.expand_dims(source.first, 1)
         # A generated word that the source holds is there already.
         doubles = ops.any(
-            ops.expand_dims(ids, 3) == ops.expand_dims(word_ids, 2), axis=-1
-        )
-        banned = ops.logical_or(banned, doubles)
-    return Candidates(
-        ops.concatenate(
-            [ids, ops.broadcast_to(word_ids, ops.shape(copied))], axis=-1
-        ),
-        ops.concatenate(
-            [
-                ops.where(banned, MASKED, log_probs),
-                ops.where(allowed, copied, MASKED),
-            ],
+            ops.expand_dims(ids, 3)
+            == ops.expand_dims(ops.expand_dims(source.ids, 1), 1),
             axis=-1,
-        ),
-        ops.concatenate([ops.full_like(ids, -1), copied_from], axis=-1),
+        )
+        log_probs = ops.where(doubles, MASKED, log_probs)
+    copied = ops.where(allowed, copied, MASKED)
+
+    ids = ops.concatenate([ids, word_ids], axis=-1)
+    log_probs = ops.concatenate([log_probs, copied], axis=-1)
+    # Whether generated or copied.
+    banned = ops.logical_and(ids == tokens.EOS, step < options.min_length)
+    for word in forbidden:
+        banned = ops.logical_or(banned, ids == word)
+    generated = ops.full_like(ids[:, :, :count], -1)
+    return Candidates(
+        ids,
+        ops.where(banned, MASKED, log_probs),
+        ops.concatenate([generated, copied_from], axis=-1),
+        pointing,
     )
 
 
-def _merge(logits, offset, copied, source, positions):
+def _merge(logits, offset, copied, source):
     """All the ways to say the word at each position.
 
     Returns:
-        `(log_probs, copied_from)`, both `(B, K, S)`.
+        `(log_probs, is_copied)`, both `(B, K, S)`; whether pointing is the
+        greater part.
     """
     beams = copied.shape[1]
     vocabulary_size = logits.shape[-1]
@@ -147,13 +156,22 @@ def _merge(logits, offset, copied, source, positions):
     # (B, K, S) x (B, S, S): each position gets the mass of its word.
     mass = ops.matmul(ops.exp(copied), source.same)
     total = ops.where(mass > 0, ops.log(ops.maximum(mass, 1e-38)), MASKED)
-    # Where the word's mass is highest, if it is copied rather than generated.
-    places = ops.where(
-        ops.expand_dims(source.same, 1) > 0, ops.expand_dims(copied, 2), MASKED
-    )
-    best = ops.cast(ops.argmax(places, axis=-1), "int32")
-    copied_from = ops.where(total > generated, best, -1)
-    return ops.logaddexp(generated, total), copied_from
+    return ops.logaddexp(generated, total), total > generated
+
+
+def best_place(copied, source, ids, copied_from):
+    """Where chosen words, if copied, are pointed at most, `(B, K)`.
+
+    Args:
+        copied: The logs of pointing at each position, `(B, K, S)`.
+        source: `Source`.
+        ids: Extended ids, `(B, K)`.
+        copied_from: -1 where the word is generated, `(B, K)`.
+    """
+    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(ids, 2)
+    # Never where a place must not be copied: no word has its id.
+    best = ops.argmax(ops.where(holds, copied, 2 * MASKED), axis=-1)
+    return ops.where(copied_from >= 0, ops.cast(best, "int32"), -1)
 
 
 def log_prob_of(distribution, source, ids, beams):

@@ -14,11 +14,16 @@ class SearchOptions:
         min_length: Fewest tokens before EOS.
         length_penalty: Scores are divided by `length ** length_penalty`: 0
             ranks by log-probability, 1 by its mean.
+        length_offset: Added to that length; 1 counts BOS, as See et al. do.
+        refill: Whether K others go on when hypotheses finish, until K have:
+            See et al.'s search. Otherwise each leaves one beam less.
         coverage_penalty: Weight of `sum_j log min(1, attention on j)`, added
-            to a finished hypothesis (Wu et al., 2016, eq. 14).
+            to a finished hypothesis (Wu et al., 2016, eq. 14); j are the
+            source positions without the padding.
         no_repeat_ngram: No sequence of so many words stands twice in a
-            hypothesis, copied words included; 0 switches it off.
-        forbid_unk: Whether UNK is never generated.
+            hypothesis, copied words included; 0 switches it off. EOS is
+            always allowed.
+        forbid_unk: Whether UNK is never said, neither generated nor copied.
         merge: `"sum"` adds up all ways to say a word; `"max"` keeps
             generating it and pointing at each of its positions apart, as the
             pointer softmax paper does.
@@ -30,6 +35,8 @@ class SearchOptions:
     max_length: int = 60
     min_length: int = 0
     length_penalty: float = 0.0
+    length_offset: int = 0
+    refill: bool = False
     coverage_penalty: float = 0.0
     no_repeat_ngram: int = 0
     forbid_unk: bool = False
@@ -54,6 +61,16 @@ class SearchOptions:
             raise ValueError(
                 "`min_length` must be at least 0 and below `max_length` "
                 f"({self.max_length}). Received: {self.min_length}."
+            )
+        if self.length_offset < 0:
+            raise ValueError(
+                "`length_offset` must not be negative. "
+                f"Received: {self.length_offset}."
+            )
+        if self.coverage_penalty < 0:
+            raise ValueError(
+                "`coverage_penalty` must not be negative. "
+                f"Received: {self.coverage_penalty}."
             )
         if self.merge not in ("sum", "max"):
             raise ValueError(

@@ -1,0 +1,93 @@
+"""Small models to search with, and what their training path says."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.layers import copying
+from tfcopy.models import gru_translator
+
+V = 7
+# The word 6 stands twice, an unknown word twice, then EOS, then padding.
+SOURCE_IDS = np.array([[4, 1, 4, 1, 3, 0], [5, 6, 3, 0, 0, 0]], "int32")
+COPY_IDS = np.array(
+    [[6, V + 1, 6, V + 1, -1, -1], [V, 4, -1, -1, -1, -1]], "int32"
+)
+
+
+def _translator(head):
+    return gru_translator(
+        9,
+        V,
+        head=head,
+        embedding_dim=4,
+        units=5,
+        encoder_units=3,
+        output_units=4,
+    )
+
+
+def randomized(make):
+    """A function that makes the same model with large random weights."""
+
+    def make_randomized():
+        keras.utils.set_random_seed(3)
+        model = make()
+        rng = np.random.default_rng(1)
+        for weight in model.trainable_variables:
+            weight.assign(rng.normal(size=weight.shape) * 0.9)
+        return model
+
+    return make_randomized
+
+
+# From a name to a function that makes a model of 9 source words and V target
+# words; every model here is searched and compared with its training path.
+MODELS = {
+    "softmax": randomized(lambda: _translator("softmax")),
+    "pointer_softmax": randomized(lambda: _translator("pointer_softmax")),
+}
+
+
+def search(model, prefix=None, rows=slice(None), **options):
+    """`SearchResult` of the sources above, in NumPy."""
+    result = beam_search(
+        model,
+        ops.convert_to_tensor(SOURCE_IDS[rows]),
+        ops.convert_to_tensor(COPY_IDS[rows]),
+        SearchOptions(**options),
+        prefix=prefix,
+    )
+    return type(result)(*(ops.convert_to_numpy(x) for x in result))
+
+
+def teacher_forced(model, row, ids, merge="sum", pointers=None):
+    """Log-probabilities of the words of targets, by the training path.
+
+    `ids` holds one target, or several of the same length.
+    """
+    many = np.atleast_2d(np.array(ids, "int32"))
+    rows = [row] * len(many)
+    distribution = model({"source_ids": SOURCE_IDS[rows], "target_ids": many})
+    copy_ids = ops.convert_to_tensor(COPY_IDS[rows])
+    if merge == "sum":
+        scores = copying.marginal_log_likelihood(distribution, many, copy_ids)
+    else:
+        scores = copying.observed_log_likelihood(
+            distribution, many, np.array([pointers], "int32"), copy_ids
+        )
+    scores = ops.convert_to_numpy(scores)
+    return scores if np.ndim(ids) == 2 else scores[0]
+
+
+def training_attention(model, row, ids):
+    """Attention weights while a target is read, by the training path."""
+    ids = np.array([ids], "int32")
+    inputs = {"source_ids": SOURCE_IDS[[row]], "target_ids": ids}
+    return np.exp(ops.convert_to_numpy(model(inputs).attention[0]))
+
+
+def unpadded(ids):
+    return [int(i) for i in ids if i != tokens.PAD]

@@ -1,0 +1,92 @@
+"""A stand-in model: the next word's distribution is looked up in a table.
+
+It depends on the sentence, the step and the word before. Shapes: B batch, L
+steps, V vocabulary, S source steps.
+"""
+
+import numpy as np
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.layers.copying import CopyDistribution
+
+
+class TableModel:
+    """What `beam_search` needs of a model.
+
+    Args:
+        logits: `(B, L, V, V)`: step, word before, word.
+        attention: `(B, L, V, S)`; sums to one.
+        generate: Probability to generate, `(B, L, V)`.
+    """
+
+    def __init__(self, logits, attention, generate):
+        self.vocabulary_size = logits.shape[-1]
+        with np.errstate(divide="ignore"):
+            attention = np.maximum(np.log(attention), -1e9)
+        pairs = {
+            "logits": logits,
+            "attention": attention,
+            "generate": np.log(generate),
+            "point": np.log1p(-generate),
+        }
+        self.memory = {k: x.astype("float32") for k, x in pairs.items()}
+
+    def encode(self, source_ids):
+        memory = {
+            k: ops.convert_to_tensor(x[: len(source_ids)])
+            for k, x in self.memory.items()
+        }
+        return memory, ops.zeros((len(source_ids),), dtype="int32")
+
+    def repeat(self, memory, state, times):
+        repeated = {k: ops.repeat(x, times, 0) for k, x in memory.items()}
+        return repeated, ops.repeat(state, times, 0)
+
+    def decode_step(self, ids, state, memory):
+        rows, steps, words = memory["generate"].shape
+        places = (ops.arange(rows) * steps + state) * words + ids
+
+        def now(name):
+            table = memory[name]
+            flat = ops.reshape(table, (rows * steps * words, *table.shape[3:]))
+            return ops.expand_dims(ops.take(flat, places, axis=0), 1)
+
+        attention = now("attention")
+        distribution = CopyDistribution(
+            generate_logits=now("logits"),
+            log_generate=now("generate"),
+            copy_log_probs=ops.expand_dims(now("point"), -1) + attention,
+            attention=attention,
+        )
+        return distribution, ops.exp(attention[:, 0]), state + 1
+
+
+def probabilities(model, row, step, previous, copy_ids):
+    """`p(word)` of the extended vocabulary, `(V + S,)`, in NumPy.
+
+    PAD and BOS are no words.
+    """
+    memory = {k: x[row, step, previous] for k, x in model.memory.items()}
+    logits = memory["logits"].astype("float64")
+    words = np.exp(logits - np.logaddexp.reduce(logits))
+    p = np.zeros(len(words) + len(copy_ids))
+    p[: len(words)] = np.exp(memory["generate"]) * words
+    copied = np.exp(memory["point"]) * np.exp(memory["attention"])
+    for word, mass in zip(copy_ids, copied):
+        if word >= 0:
+            p[word] += mass
+    p[[tokens.PAD, tokens.BOS]] = 0
+    return p
+
+
+def random_model(seed, source_ids, steps, vocabulary_size, eos_logit=0.0):
+    """A `TableModel` with random tables; padding gets no attention."""
+    rng = np.random.default_rng(seed)
+    size = (len(source_ids), steps, vocabulary_size)
+    logits = rng.normal(size=(*size, vocabulary_size)) * 1.5
+    logits[..., tokens.EOS] += eos_logit
+    attention = rng.exponential(size=(*size, source_ids.shape[1]))
+    attention *= (source_ids != tokens.PAD)[:, None, None]
+    attention /= attention.sum(-1, keepdims=True)
+    return TableModel(logits, attention, rng.uniform(0.2, 0.8, size))

@@ -1,0 +1,50 @@
+"""The beam steps the same model that training reads all at once."""
+
+import numpy as np
+import pytest
+
+from tests.decoding.searching import (
+    MODELS,
+    search,
+    teacher_forced,
+    training_attention,
+    unpadded,
+)
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def model(request):
+    return MODELS[request.param]()
+
+
+@pytest.mark.parametrize("refill", [False, True])
+@pytest.mark.parametrize("min_length", [0, 4])
+def test_scores_are_the_teacher_forced_log_probabilities(
+    model, refill, min_length
+):
+    result = search(
+        model,
+        num_beams=4,
+        num_hypotheses=4,
+        max_length=7,
+        min_length=min_length,
+        refill=refill,
+    )
+    for row in range(2):
+        for ids, score in zip(result.ids[row], result.scores[row]):
+            ids = unpadded(ids)
+            expected = teacher_forced(model, row, ids).sum()
+            np.testing.assert_allclose(score, expected, atol=1e-4)
+
+
+def test_the_attention_is_that_of_training(model):
+    result = search(
+        model, num_beams=3, max_length=6, min_length=3, return_attention=True
+    )
+    for row in range(2):
+        ids = unpadded(result.ids[row, 0])
+        np.testing.assert_allclose(
+            result.attention[row, 0, : len(ids)],
+            training_attention(model, row, ids),
+            atol=1e-5,
+        )

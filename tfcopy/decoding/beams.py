@@ -1,0 +1,107 @@
+"""Hypotheses as tensors, and picking some of them.
+
+Shapes: B batch, K beams, L maximum length, S source steps.
+"""
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.layers.copying import MASKED
+
+# A score below this belongs to no hypothesis.
+EMPTY = MASKED / 2
+
+
+class Beams(NamedTuple):
+    """Hypotheses, alive or finished: what is reordered together.
+
+    Attributes:
+        log_probs: `(B, K)`; about `MASKED` if there is none.
+        scores: `(B, K)`, the log-probabilities after the penalties.
+        ids: `(B, K, L)`.
+        copied_from: `(B, K, L)`.
+        attention: `(B, K, L, S)` or `(B, K, 0, S)`.
+        coverage: `(B, K, S)` or `(B, K, 0)`; attention so far.
+    """
+
+    log_probs: Any
+    scores: Any
+    ids: Any
+    copied_from: Any
+    attention: Any
+    coverage: Any
+
+
+def first_beams(source_ids, options):
+    """One empty hypothesis a sentence; the other beams hold none."""
+    beams, length = options.num_beams, options.max_length
+    batch, size = ops.shape(source_ids)
+    only_first = ops.convert_to_tensor([0.0] + [MASKED] * (beams - 1))
+    log_probs = ops.zeros((batch, beams)) + only_first
+    kept = length if options.return_attention else 0
+    width = size if options.coverage_penalty else 0
+    ids = ops.full((batch, beams, length), tokens.PAD, dtype="int32")
+    return Beams(
+        log_probs=log_probs,
+        scores=log_probs,
+        ids=ids,
+        copied_from=ops.full_like(ids, -1),
+        attention=ops.zeros((batch, beams, kept, size)),
+        coverage=ops.zeros((batch, beams, width)),
+    )
+
+
+def only(beams, kept):
+    """The same, but only those that `kept` `(B, K)` marks exist."""
+    return beams._replace(
+        log_probs=ops.where(kept, beams.log_probs, MASKED),
+        scores=ops.where(kept, beams.scores, MASKED),
+    )
+
+
+def exist(beams):
+    """Which are hypotheses at all, `(B, K)`."""
+    return beams.log_probs > EMPTY
+
+
+def count(beams):
+    """How many there are, `(B, 1)`."""
+    return ops.sum(ops.cast(exist(beams), "int32"), axis=1, keepdims=True)
+
+
+def best_of(first, second, priority, number):
+    """The `number` hypotheses of both with the highest priority, in order."""
+    _, chosen = ops.top_k(priority, number)
+    if second is not None:
+        first = Beams(
+            *(ops.concatenate([a, b], axis=1) for a, b in zip(first, second))
+        )
+    rows = flat_rows(chosen, priority.shape[1])
+    return take_beams(first, rows, number)
+
+
+def flat_rows(beams, width=None):
+    """Rows of `(B * width, ...)` for beam numbers `(B, K)`, flat."""
+    width = width or beams.shape[1]
+    beams = ops.cast(beams, "int32")
+    sentences = ops.arange(ops.shape(beams)[0], dtype="int32") * width
+    return ops.reshape(beams + ops.expand_dims(sentences, 1), (-1,))
+
+
+def take_beams(beams, rows, number):
+    """Hypotheses by the flat rows of `flat_rows`, `number` a sentence."""
+
+    def take(x):
+        shape = [
+            size if size is not None else ops.shape(x)[i]
+            for i, size in enumerate(x.shape)
+        ]
+        if 0 in x.shape[2:]:
+            return x[:, :number]
+        flat = ops.reshape(x, (-1, *shape[2:]))
+        taken = ops.take(flat, rows, axis=0)
+        return ops.reshape(taken, (shape[0], number, *shape[2:]))
+
+    return Beams(*(take(x) for x in beams))
