@@ -102,6 +102,17 @@ LAYERS = {
         lambda: MeanInitialState(5),
         {"annotations": normal(B, S, 6), "mask": MASK},
     ),
+    "input_feeding_lstm_cell": (
+        lambda: layers.Decoder(
+            layers.InputFeedingLSTMCell(5, layers.CoverageAttention(4))
+        ),
+        {
+            "embeddings": normal(B, T, 3),
+            "initial_state": normal(B, 10),
+            "annotations": normal(B, S, 6),
+            "source_mask": MASK,
+        },
+    ),
     "noisy_tanh": (layers.NoisyTanh, {"x": 4 * normal(B, T, 5)}),
     "padding_mask": (PaddingMask, {"ids": SOURCE_IDS}),
     "pointer_softmax_head": (

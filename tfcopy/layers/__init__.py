@@ -8,6 +8,7 @@ from tfcopy.layers.copying import CopyDistribution
 from tfcopy.layers.coverage_attention import CoverageAttention
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.deep_output import DeepOutput
+from tfcopy.layers.input_feeding_lstm_cell import InputFeedingLSTMCell
 from tfcopy.layers.noisy_tanh import NoisyTanh
 from tfcopy.layers.output_projection import OutputProjection
 from tfcopy.layers.pointer_generator_head import PointerGeneratorHead
@@ -25,6 +26,7 @@ __all__ = [
     "CoverageAttention",
     "Decoder",
     "DeepOutput",
+    "InputFeedingLSTMCell",
     "NoisyTanh",
     "OutputProjection",
     "PointerGeneratorHead",
