@@ -151,13 +151,19 @@ class NewsGrammar:
     def _rare(self, draw) -> str:
         """Draws a name whose words are all rare, if there are any left."""
         for _ in range(_MAX_TRIES):
-            name = draw()
-            words = name.split(" ")
+            words = (name := self._capitalised(draw)).split(" ")
             if all(self.uses.get(word, 0) < _MAX_USES for word in words):
                 break
         for word in words:
             self.uses[word] = self.uses.get(word, 0) + 1
         return name
+
+    def _capitalised(self, draw) -> str:
+        """Small letters after a full stop would hide the end of a sentence."""
+        while True:
+            name = draw()
+            if not any(word[0].islower() for word in name.split(" ")):
+                return name
 
 
 @functools.cache
