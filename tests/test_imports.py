@@ -30,6 +30,7 @@ ALLOWED = {
     "data": ("tokens",),
     "training": ("tokens",),
     "evaluation": ("tokens",),
+    "summary_evaluation": (),
     "serving": ("tokens", "layers", "decoding", "data"),
 }
 

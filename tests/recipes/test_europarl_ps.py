@@ -144,8 +144,11 @@ LONG = "w " * 60 + "\n"
     [
         (("a\nb\n", "a\n"), r"a.en has 2 lines, but \S*b.fr has 1"),
         (("a\nb\n", b"a\ncaf\xe9\n"), "b.fr, line 2: not valid UTF-8"),
-        (("", ""), "hold no sentence pair"),
-        (("\na\n", "a\n \n"), "hold no sentence pair, only 2 empty lines"),
+        (("", ""), "no sentence pair there"),
+        (
+            ("\na\n", "a\n \n"),
+            "no sentence pair there, only 2 with an empty side",
+        ),
         ((LONG * 9, LONG * 9), "7 a side of more than 50 tokens"),
         (("a b\n" * 5, "c d\n" * 5), "--batch_size must be at most 3"),
         ((b"\x1f\x8b\x08 cut", "a\n"), "a.en: the gzip data is damaged"),

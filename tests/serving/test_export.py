@@ -105,6 +105,7 @@ def test_signatures_keep_the_contract(loaded):
             "tokens": (string, 3),
             "source_tokens": (string, 2),
             "copied_from": (integer, 3),
+            "generate_probability": (real, 3),
             "attention": (real, 4),
         },
     }
@@ -151,7 +152,11 @@ def test_the_folder_holds_all_there_is_to_know(exported):
     with open(os.path.join(exported, "assets.extra", "tfcopy.json")) as f:
         config = json.load(f)
     assert config["recipe"] == "demo"
-    assert config["source_tokenizer"] == {"mode": "moses", "language": "en"}
+    assert config["source_tokenizer"] == {
+        "mode": "moses",
+        "language": "en",
+        "lowercase": False,
+    }
     assert config["search"]["num_beams"] == 3
     assert config["source_vocabulary_size"] == SOURCE.size
     assert os.listdir(os.path.dirname(exported)) == ["1"]

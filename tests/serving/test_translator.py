@@ -142,6 +142,7 @@ def test_analyse_tells_where_words_come_from(random):
         "tokens": (3, 3, longest),
         "source_tokens": (3, 8),
         "copied_from": (3, 3, longest),
+        "generate_probability": (3, 3, longest),
         "attention": (3, 3, longest, 8),
     }
     np.testing.assert_array_equal(outputs["text"], best["text"])
@@ -171,6 +172,9 @@ def test_translate_all_keeps_the_order(random, copying):
     assert answer.text == "of Łukasz ."
     assert answer.tokens == ["of", "Łukasz", "."]
     assert answer.copied_from == [0, 1, 2]
+    # One more than the words: the end is emitted as well.
+    assert len(answer.generate_probs) == 4
+    assert all(0 <= p <= 1 for p in answer.generate_probs)
     assert answer.source_tokens == ["of", "Łukasz", ".", "</s>"]
     assert random.translate_all([], progress=False) == []
 

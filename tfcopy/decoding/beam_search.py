@@ -42,12 +42,15 @@ class SearchResult(NamedTuple):
             such hypothesis.
         copied_from: `(B, N, L)`; the source position a word was copied from,
             -1 if it was generated.
+        generate_probs: `(B, N, L)`; the probability, before each word (and
+            EOS), that it would be generated: the switch, p_gen.
         attention: `(B, N, L, S)`, or `(B, N, 0, S)` if not asked for.
     """
 
     ids: Any
     scores: Any
     copied_from: Any
+    generate_probs: Any
     attention: Any
 
 
@@ -98,7 +101,15 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
         )
 
         def grow(kept=None):
-            return _grow(alive, candidates, kept, attention, source, step)
+            return _grow(
+                alive,
+                candidates,
+                kept,
+                attention,
+                ops.exp(distribution.log_generate),
+                source,
+                step,
+            )
 
         def score(beams):
             return _score(beams, step + 1, source, options)
@@ -173,7 +184,9 @@ def _repeats_ngram(history, ids, step, size):
     return ops.any(hits, axis=-1)
 
 
-def _grow(alive, candidates, kept, attention, source, step):
+def _grow(
+    alive, candidates, kept, attention, generate_probs, source, step
+):
     """The K best continuations of a sentence's beams.
 
     Args:
@@ -182,6 +195,7 @@ def _grow(alive, candidates, kept, attention, source, step):
         kept: Boolean, as the candidates' ids, those to choose from; `None`
             for all.
         attention: `(B * K, S)`.
+        generate_probs: `(B * K, 1)`.
         source: `Source`.
         step: Number of words so far.
 
@@ -228,6 +242,9 @@ def _grow(alive, candidates, kept, attention, source, step):
         log_probs=ops.maximum(log_probs, MASKED),
         ids=grow(history.ids, words),
         copied_from=grow(history.copied_from, copied_from),
+        generate_probs=grow(
+            history.generate_probs, of_parents(generate_probs)[:, :, 0]
+        ),
     )
     attention = of_parents(attention)
     if alive.attention.shape[2] != 0:
@@ -333,5 +350,6 @@ def _best(alive, finished, step, source, options):
         ids=ops.where(hidden, tokens.PAD, best.ids),
         scores=ops.where(missing, MASKED, best.scores),
         copied_from=ops.where(hidden, -1, best.copied_from),
+        generate_probs=ops.where(hidden, 0.0, best.generate_probs),
         attention=best.attention,
     )

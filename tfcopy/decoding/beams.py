@@ -22,6 +22,7 @@ class Beams(NamedTuple):
         scores: `(B, K)`, the log-probabilities after the penalties.
         ids: `(B, K, L)`.
         copied_from: `(B, K, L)`.
+        generate_probs: `(B, K, L)`.
         attention: `(B, K, L, S)` or `(B, K, 0, S)`.
         coverage: `(B, K, S)` or `(B, K, 0)`; attention so far.
     """
@@ -30,6 +31,7 @@ class Beams(NamedTuple):
     scores: Any
     ids: Any
     copied_from: Any
+    generate_probs: Any
     attention: Any
     coverage: Any
 
@@ -48,6 +50,7 @@ def first_beams(source_ids, options):
         scores=log_probs,
         ids=ids,
         copied_from=ops.full_like(ids, -1),
+        generate_probs=ops.zeros((batch, beams, length)),
         attention=ops.zeros((batch, beams, kept, size)),
         coverage=ops.zeros((batch, beams, width)),
     )

@@ -1,6 +1,7 @@
 """Functional models put together from the layers."""
 
 from tfcopy.models.gru_translator import gru_translator
+from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
 
-__all__ = ["Seq2Seq", "gru_translator"]
+__all__ = ["Seq2Seq", "gru_translator", "pointer_generator"]

@@ -37,6 +37,8 @@ class Translation(NamedTuple):
         copied_from: For each word the source position it was copied from,
             -1 if it was generated.
         source_tokens: The words of the source, after the cut.
+        generate_probs: For each word, and for the end, the probability that
+            it would be generated rather than copied.
     """
 
     text: str
@@ -44,6 +46,7 @@ class Translation(NamedTuple):
     tokens: list[str]
     copied_from: list[int]
     source_tokens: list[str]
+    generate_probs: list[float] = []
 
 
 class _Source(NamedTuple):
@@ -198,9 +201,13 @@ class Translator(tf.Module):
               `</s>` (the end of the sentence), then `""`;
             - `copied_from`, int32 `(B, N, T)`: the position in
               `source_tokens`, -1 if the word was generated;
+            - `generate_probability`, float32 `(B, N, T)`: that a word would
+              be generated rather than copied, the switch;
             - `attention`, float32 `(B, N, T, S)`.
         """
-        return self._answer(text, with_details=True)
+        outputs = self._answer(text, with_details=True)
+        del outputs["emission_probs"]
+        return outputs
 
     @tf.function(input_signature=_TEXT, autograph=False)
     def _translate_with_words(self, text):
@@ -213,6 +220,7 @@ class Translator(tf.Module):
                 "tokens",
                 "copied_from",
                 "source_tokens",
+                "emission_probs",
             )
         }
 
@@ -319,6 +327,8 @@ class Translator(tf.Module):
             scores=tf.where(hidden[:, 0], 0.0, result.scores),
         )
         words, copied_from, lengths = self._write(result, source)
+        longest = tf.shape(words)[2]
+        is_word = tf.sequence_mask(lengths, longest)
         count = options.num_hypotheses
         texts = self.target_tokenizer.detokenize(
             tf.RaggedTensor.from_tensor(
@@ -335,12 +345,14 @@ class Translator(tf.Module):
             "tokens": words,
             "source_tokens": source.words,
             "copied_from": copied_from,
+            "generate_probability": tf.where(
+                is_word, result.generate_probs[:, :, :longest], 0.0
+            ),
+            "emission_probs": _until_end(result),
         }
         if with_details:
-            longest = tf.shape(words)[2]
             attention = result.attention[:, :, :longest]
-            is_word = tf.sequence_mask(lengths, longest)[..., None]
-            outputs["attention"] = tf.where(is_word, attention, 0.0)
+            outputs["attention"] = tf.where(is_word[..., None], attention, 0.0)
         return {name: x[:num_texts] for name, x in outputs.items()}
 
     def _read(self, text):
@@ -438,6 +450,12 @@ def _words_by_id(vocabulary):
     return tf.lookup.StaticHashTable(initializer, default_value=_UNK_WORD)
 
 
+def _until_end(result):
+    """The switch before each word and before EOS; -1 behind, `(B, N, L)`."""
+    emitted = result.ids != special.PAD
+    return tf.where(emitted, result.generate_probs, -1.0)
+
+
 def _filler(is_blank):
     """Ragged `(B, None)`: one word where a text has none."""
     lengths = tf.cast(is_blank, tf.int64)
@@ -447,6 +465,7 @@ def _filler(is_blank):
 
 def _translations(outputs):
     outputs = {name: x.numpy() for name, x in outputs.items()}
+    emitted = outputs["emission_probs"]
     for i, text in enumerate(outputs["text"]):
         words = [word.decode() for word in outputs["tokens"][i, 0] if word]
         source = [word.decode() for word in outputs["source_tokens"][i] if word]
@@ -456,6 +475,7 @@ def _translations(outputs):
             tokens=words,
             copied_from=outputs["copied_from"][i, 0, : len(words)].tolist(),
             source_tokens=source,
+            generate_probs=[p for p in emitted[i, 0].tolist() if p >= 0],
         )
 
 

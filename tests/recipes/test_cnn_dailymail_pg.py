@@ -1,0 +1,200 @@
+"""The whole command on tiny files, and what can be wrong in it."""
+
+import csv
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcopy.recipes import cnn_dailymail_pg, flags
+
+TINY = """--units 8 --embedding_dim 8 --updates 4 --coverage_updates 4
+--eval_every 2 --batch_size 8 --max_summary_length 6 --num_beams 2
+--max_source_length 12 --max_target_length 8""".split()
+NUM_PAIRS = 60
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    pairs = [
+        (f"name{i} won the cup {i % 7} . it rained .", f"name{i} won .")
+        for i in range(NUM_PAIRS)
+    ]
+    pairs += [("", "blank"), ("long " * 3_000, "long . " * 3_000)]
+    sources, targets = zip(*pairs)
+    files = [
+        write(folder / name, "\n".join(lines) + "\n")
+        for name, lines in (("a.src", sources), ("a.tgt", targets))
+    ]
+    return f"[{', '.join(files)}]"
+
+
+def start(folder, *arguments):
+    """The command; returns its exit status."""
+    folders = [f"--log_dir={folder}/logs", f"--savedmodel_dir={folder}/served"]
+    return flags.main(
+        cnn_dailymail_pg.Config,
+        cnn_dailymail_pg.PRESETS,
+        cnn_dailymail_pg.run,
+        cnn_dailymail_pg.__doc__,
+        [*TINY, *folders, *arguments],
+    )
+
+
+def results(folder):
+    with open(folder / "logs" / "demo" / "results.json") as file:
+        return json.load(file)
+
+
+def figures(folder):
+    """Those that do not depend on the time of day."""
+    return {
+        system: {k: v for k, v in scores.items() if "second" not in k}
+        for system, scores in results(folder)["systems"].items()
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, corpus):
+    folder = tmp_path_factory.mktemp("finished")
+    assert start(folder, "--train", corpus) == 0
+    return folder
+
+
+def test_results_hold_what_was_agreed(finished):
+    found = results(finished)
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(found)[: len(keys)] == keys
+    assert list(found["systems"]) == list(cnn_dailymail_pg.SYSTEMS)
+    scores = found["systems"]["pointer_generator_coverage"]
+    expected = """parameters updates rouge1 rouge2 rougeL rouge1_recall bleu
+        unk_rate copy_rate perplexity generate_probability novel_3grams
+        dev_generate_probability dev_coverage_loss repeated_3grams
+        seconds_training target_tokens_per_second"""
+    assert set(expected.split()) <= set(scores)
+    assert found["systems"]["seq2seq_attention"]["generate_probability"] == 100
+    assert found["systems"]["lead_3"]["rouge1"] > 0
+    assert "novel_3grams" in found["references"]
+
+
+def test_coverage_starts_from_the_pointer_generator(finished, capsys):
+    systems = results(finished)["systems"]
+    assert systems["pointer_generator"]["updates"] == 4
+    assert systems["pointer_generator_coverage"]["updates"] == 4
+    more = (
+        systems["pointer_generator_coverage"]["parameters"]
+        - systems["pointer_generator"]["parameters"]
+    )
+    assert more == 16 + 1  # w_c, and whether it is switched on
+
+
+def test_finished_run_is_not_trained_again(finished, corpus, capsys):
+    before = figures(finished)
+    assert start(finished, "--train", corpus) == 0
+    assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
+    assert figures(finished) == before
+
+
+def test_export_answers_and_keeps_words_as_typed(finished):
+    path = results(finished)["savedmodel"]
+    served = tf.saved_model.load(path).signatures
+    texts = tf.constant(["Łukasz won the cup .", "", "🦄 " * 50])
+    answer = served["serving_default"](text=texts)
+    assert answer["text"].shape == (3,)
+    assert answer["text"].numpy()[1] == b""
+    analysis = served["analyse"](text=texts)
+    # Cut after 12 words, and no end of the sentence that could be copied.
+    assert analysis["source_tokens"].shape[1] == 12
+    words = analysis["source_tokens"].numpy()[0].tolist()
+    assert words[0].decode() == "Łukasz" and b"</s>" not in words
+    p_gen = analysis["generate_probability"].numpy()
+    assert p_gen.shape == analysis["copied_from"].shape
+    assert ((p_gen >= 0) & (p_gen <= 1)).all()
+
+
+def test_coverage_in_one_run(tmp_path, corpus, capsys):
+    flags_ = ["--systems", "[pointer_generator_coverage]"]
+    flags_ += ["--coverage_start_step", "2", "--train", corpus]
+    assert start(tmp_path, *flags_) == 0
+    found = results(tmp_path)["systems"]["pointer_generator_coverage"]
+    assert found["updates"] == 6
+    assert "phase 2 of 2 begins" in capsys.readouterr().err
+
+
+def test_table_with_other_heads(tmp_path):
+    path = tmp_path / "news.csv"
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["title", "text"])
+        for i in range(NUM_PAIRS):
+            writer.writerow([f"Name{i}, again", f'He said "name{i}", twice.'])
+    flags_ = ["--train", f"[{path}]", "--source_column", "text"]
+    flags_ += ["--target_column", "title", "--head", "pointer_softmax"]
+    flags_ += ["--systems", "[pointer_generator]", "--lowercase"]
+    flags_ += ["--forbid_unk", "--no_repeat_ngram", "2"]
+    assert start(tmp_path, *flags_) == 0
+    assert results(tmp_path)["systems"]["pointer_generator"]["unk_rate"] == 0
+
+
+def test_the_publishers_files(tmp_path):
+    for split in ("train", "val", "test"):
+        with open(tmp_path / f"{split}_000.bin", "wb") as file:
+            for i in range(20):
+                features = {
+                    "article": f"name{i} won . it rained .",
+                    "abstract": f"<s> name{i} won . </s> <s> rain . </s>",
+                }
+                example = tf.train.Example(
+                    features=tf.train.Features(
+                        feature={
+                            name: tf.train.Feature(
+                                bytes_list=tf.train.BytesList(
+                                    value=[text.encode()]
+                                )
+                            )
+                            for name, text in features.items()
+                        }
+                    )
+                )
+                data = example.SerializeToString()
+                file.write(np.int64(len(data)).tobytes() + data)
+    flags_ = ["--bin_dir", str(tmp_path), "--systems", "[lead_3]"]
+    assert start(tmp_path, *flags_) == 0
+    assert results(tmp_path)["systems"]["lead_3"]["rouge1_recall"] > 50
+    assert "savedmodel" not in results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ("--systems [lead_4]", "--systems must be"),
+        ("--train [a.csv] --tfds x", "Only one of --train"),
+        ("--train [a.csv] --source_column a", "A table needs --target_column"),
+        ("--train [a,b,c]", "--train takes two files"),
+        ("--test [a,b]", "--test needs --train"),
+        ("--min_summary_length 6", "--min_summary_length must be below"),
+        ("--vocabulary_size 4", "--vocabulary_size must be above 4"),
+        ("--vocabulary missing.txt", "--vocabulary: cannot read missing.txt"),
+        ("--bin_dir missing", "missing"),
+        ("--head copynet2", "--head must be"),
+    ],
+)
+def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
+    try:
+        status = start(tmp_path, *arguments.split())
+    except SystemExit as error:
+        status = error.code
+    assert status in (1, 2)
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    assert f"{message}" in error, error
+    assert not os.path.exists(tmp_path / "served" / "1")
