@@ -7,7 +7,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers import copying
-from tfcopy.models import gru_translator
+from tfcopy.models import gru_translator, pointer_generator
 
 V = 7
 # The word 6 stands twice, an unknown word twice, then EOS, then padding.
@@ -26,6 +26,12 @@ def _translator(head):
         units=5,
         encoder_units=3,
         output_units=4,
+    )
+
+
+def _summarizer(coverage):
+    return pointer_generator(
+        V, coverage=coverage, embedding_dim=4, units=5, attention_units=3
     )
 
 
@@ -48,6 +54,10 @@ def randomized(make):
 MODELS = {
     "softmax": randomized(lambda: _translator("softmax")),
     "pointer_softmax": randomized(lambda: _translator("pointer_softmax")),
+    "pointer_generator": randomized(lambda: _summarizer(coverage=False)),
+    "pointer_generator_coverage": randomized(
+        lambda: _summarizer(coverage=True)
+    ),
 }
 
 
@@ -82,11 +92,15 @@ def teacher_forced(model, row, ids, merge="sum", pointers=None):
     return scores if np.ndim(ids) == 2 else scores[0]
 
 
-def training_attention(model, row, ids):
-    """Attention weights while a target is read, by the training path."""
+def training_path(model, row, ids):
+    """Attention weights and the switch while a target is read in training."""
     ids = np.array([ids], "int32")
     inputs = {"source_ids": SOURCE_IDS[[row]], "target_ids": ids}
-    return np.exp(ops.convert_to_numpy(model(inputs).attention[0]))
+    split = model(inputs)
+    return tuple(
+        np.exp(ops.convert_to_numpy(x[0]))
+        for x in (split.attention, split.log_generate)
+    )
 
 
 def unpadded(ids):

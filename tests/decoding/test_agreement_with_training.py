@@ -7,7 +7,7 @@ from tests.decoding.searching import (
     MODELS,
     search,
     teacher_forced,
-    training_attention,
+    training_path,
     unpadded,
 )
 
@@ -37,14 +37,16 @@ def test_scores_are_the_teacher_forced_log_probabilities(
             np.testing.assert_allclose(score, expected, atol=1e-4)
 
 
-def test_the_attention_is_that_of_training(model):
+def test_attention_and_switch_are_those_of_training(model):
     result = search(
         model, num_beams=3, max_length=6, min_length=3, return_attention=True
     )
     for row in range(2):
         ids = unpadded(result.ids[row, 0])
+        attention, switch = training_path(model, row, ids)
         np.testing.assert_allclose(
-            result.attention[row, 0, : len(ids)],
-            training_attention(model, row, ids),
-            atol=1e-5,
+            result.attention[row, 0, : len(ids)], attention, atol=1e-5
+        )
+        np.testing.assert_allclose(
+            result.generate_probs[row, 0, : len(ids)], switch, atol=1e-5
         )

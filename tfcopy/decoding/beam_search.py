@@ -184,9 +184,7 @@ def _repeats_ngram(history, ids, step, size):
     return ops.any(hits, axis=-1)
 
 
-def _grow(
-    alive, candidates, kept, attention, generate_probs, source, step
-):
+def _grow(alive, candidates, kept, attention, generate_probs, source, step):
     """The K best continuations of a sentence's beams.
 
     Args:
