@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcopy.recipes import cnn_dailymail_pg, flags
+from tfcopy.data import vocabulary
+from tfcopy.recipes import cnn_dailymail_pg, common, flags
 
 TINY = """--units 8 --embedding_dim 8 --updates 4 --coverage_updates 4
 --eval_every 2 --batch_size 8 --max_summary_length 6 --num_beams 2
@@ -29,7 +30,7 @@ def corpus(tmp_path_factory):
         (f"name{i} won the cup {i % 7} . it rained .", f"name{i} won .")
         for i in range(NUM_PAIRS)
     ]
-    pairs += [("", "blank"), ("long " * 3_000, "long . " * 3_000)]
+    pairs += [("", "blank"), ("long " * 3_000, "long . " * 100)]
     sources, targets = zip(*pairs)
     files = [
         write(folder / name, "\n".join(lines) + "\n")
@@ -97,8 +98,12 @@ def test_coverage_starts_from_the_pointer_generator(finished, capsys):
     assert more == 16 + 1  # w_c, and whether it is switched on
 
 
-def test_finished_run_is_not_trained_again(finished, corpus, capsys):
+def test_finished_run_is_not_trained_again(
+    finished, corpus, capsys, monkeypatch
+):
     before = figures(finished)
+    # Nor are its words counted again.
+    monkeypatch.delattr(vocabulary, "count_words")
     assert start(finished, "--train", corpus) == 0
     assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
     assert figures(finished) == before
@@ -119,6 +124,25 @@ def test_export_answers_and_keeps_words_as_typed(finished):
     p_gen = analysis["generate_probability"].numpy()
     assert p_gen.shape == analysis["copied_from"].shape
     assert ((p_gen >= 0) & (p_gen <= 1)).all()
+
+
+def test_words_are_counted_once_for_each_question(tmp_path):
+    counted = []
+
+    def make():
+        counted.append(1)
+        return [vocabulary.Vocabulary.build({"a": 3, "b": len(counted)})]
+
+    paths = [str(tmp_path / "words.txt")]
+    first = common.make_once(paths, ["x", 5], make)
+    again = common.make_once(paths, ["x", 5], make)
+    assert len(counted) == 1 and first[0].words == again[0].words
+    assert again[0].path == paths[0]
+    common.make_once(paths, ["x", 6], make)
+    assert len(counted) == 2
+    (tmp_path / "words.txt").write_text("damaged")
+    assert "a" in common.make_once(paths, ["x", 6], make)[0]
+    assert len(counted) == 3
 
 
 def test_coverage_in_one_run(tmp_path, corpus, capsys):

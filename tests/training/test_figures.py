@@ -63,3 +63,23 @@ def test_image_goes_to_a_file(tmp_path, weights):
 def test_too_few_weights_raise(weights):
     with pytest.raises(ValueError, match=r"weights.shape=\(2, 9\)"):
         figures.attention_figure(SOURCE, TARGET, weights[:2])
+
+
+def test_of_a_long_source_only_what_was_seen_is_drawn():
+    words = [f"w{i}" for i in range(400)]
+    weights = np.full((2, 400), 1e-4)
+    weights[0, 7] = weights[1, 300] = 0.9
+    image = figures.attention_figure(words, ["a", "b"], weights, [-1, 399])
+    assert image.shape[2] < 3000
+    some = figures.attention_figure(
+        ["w7", "w300", "w399"],
+        ["a", "b"],
+        weights[:, [7, 300, 399]],
+        [-1, 2],
+    )
+    few = figures.attention_figure(
+        words, ["a", "b"], weights, [-1, 399], max_columns=3
+    )
+    # The same words, and lines where others were left out.
+    assert few.shape == some.shape
+    assert 0 < np.mean(few.numpy() != some.numpy()) < 0.05

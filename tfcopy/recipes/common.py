@@ -15,7 +15,8 @@ import keras
 import tensorflow as tf
 
 from tfcopy import training
-from tfcopy.data import chunks, encoding, pipeline
+from tfcopy.data import chunks, encoding, pipeline, vocabulary
+from tfcopy.data.corpora import corpus as corpora
 
 try:
     from tfcopy.training import figures
@@ -89,6 +90,28 @@ def load_file(kind, path, flag):
         ) from error
     except ValueError as error:
         raise ValueError(f"{flag}: {error}") from error
+
+
+def make_once(paths, parts, make):
+    """Vocabularies that are counted once, and read from then on.
+
+    Args:
+        paths: Where each is kept; beside the first a `.key` says for what.
+        parts: All that they depend on, plain values.
+        make: Called without arguments if they are not there; gives them.
+    """
+    key = corpora.fingerprint(*parts)
+    try:
+        with open(f"{paths[0]}.key", encoding="utf-8") as file:
+            if file.read() == key:
+                return tuple(map(vocabulary.Vocabulary.load, paths))
+    except (OSError, ValueError):
+        pass  # Not there, or damaged.
+    made = tuple(words.save(path) for words, path in zip(make(), paths))
+    chunks.write_atomically(
+        f"{paths[0]}.key", lambda file: file.write(key.encode())
+    )
+    return made
 
 
 def batches(config, encoded, seed):

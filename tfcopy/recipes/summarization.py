@@ -185,16 +185,28 @@ def prepare(config, folder):
 
 
 def _vocabulary(config, corpus, tokenizer, folder):
-    if config.vocabulary is not None:
-        words = common.load_file(
-            vocabulary.Vocabulary, config.vocabulary, "--vocabulary"
-        )
-    else:
+    given = config.vocabulary and common.load_file(
+        vocabulary.Vocabulary, config.vocabulary, "--vocabulary"
+    )
+
+    def make():
+        if given:
+            return [given]
         counts = vocabulary.count_words(corpus.train, (tokenizer, tokenizer))
-        words = vocabulary.Vocabulary.build(
-            counts[0] + counts[1], config.vocabulary_size
-        )
-    return words.save(os.path.join(folder, "vocabulary.txt"))
+        both = counts[0] + counts[1]
+        return [vocabulary.Vocabulary.build(both, config.vocabulary_size)]
+
+    (words,) = common.make_once(
+        [os.path.join(folder, "vocabulary.txt")],
+        [
+            corpus.fingerprint,
+            tokenizer.fingerprint,
+            config.vocabulary_size,
+            given and given.words,
+        ],
+        make,
+    )
+    return words
 
 
 # Flags that a run may not change half-way; the sizes show in the weights.
@@ -334,6 +346,12 @@ class TestSet:
             repeated = summaries.repeated_ngram_rate(outputs, n)
             rates[f"novel_{n}grams"] = novel
             rates[f"repeated_{n}grams"] = repeated
+        texts = [fold(text) for text in texts]
+        articles = [fold(text) for text in self.sources]
+        rates["novel_sentences"] = summaries.novel_sentence_rate(
+            texts, articles
+        )
+        rates["repeated_sentences"] = summaries.repeated_sentence_rate(texts)
         rates["words"] = sum(map(len, outputs)) / len(outputs)
         return rates
 

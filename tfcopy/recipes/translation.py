@@ -187,22 +187,34 @@ def _tokenizers(config, corpus):
 
 def _vocabularies(config, corpus, tokenizers, folder):
     sizes = config.source_vocabulary_size, config.target_vocabulary_size
-    flags = "source_vocabulary", "target_vocabulary"
-    given = [(getattr(config, flag), f"--{flag}") for flag in flags]
-    loaded = [
-        path and common.load_file(vocabulary.Vocabulary, path, flag)
-        for path, flag in given
+    sides = "source", "target"
+    flags = [f"{side}_vocabulary" for side in sides]
+    given = [
+        getattr(config, flag)
+        and common.load_file(
+            vocabulary.Vocabulary, getattr(config, flag), f"--{flag}"
+        )
+        for flag in flags
     ]
-    if not all(loaded):
+
+    def make():
+        if all(given):
+            return given
         counts = vocabulary.count_words(corpus.train, tokenizers)
-        loaded = [
+        return [
             words or vocabulary.Vocabulary.build(count, size)
-            for words, count, size in zip(loaded, counts, sizes)
+            for words, count, size in zip(given, counts, sizes)
         ]
-    sides = ("source", "target")
-    return tuple(
-        words.save(os.path.join(folder, f"vocabulary.{side}.txt"))
-        for words, side in zip(loaded, sides)
+
+    return common.make_once(
+        [os.path.join(folder, f"vocabulary.{side}.txt") for side in sides],
+        [
+            corpus.fingerprint,
+            [tokenizer.fingerprint for tokenizer in tokenizers],
+            sizes,
+            [words and words.words for words in given],
+        ],
+        make,
     )
 
 

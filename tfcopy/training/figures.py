@@ -32,10 +32,14 @@ _FALLBACK_FAMILIES = (
 )
 
 
-def attention_figure(source_words, target_words, weights, copied=None):
+def attention_figure(
+    source_words, target_words, weights, copied=None, max_columns=80
+):
     """Draws attention weights with the words on the axes.
 
     A word that was copied is bold, and its position in the source is framed.
+    Of a long source only the words are drawn that got most attention; a line
+    stands where some were left out.
 
     Args:
         source_words: The words along the horizontal axis.
@@ -44,6 +48,7 @@ def attention_figure(source_words, target_words, weights, copied=None):
             lies beyond the words, such as padding, is cut off.
         copied: Optional sequence of `T` source positions that the target
             words were copied from, -1 for a generated word.
+        max_columns: Most source words that are drawn.
 
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`.
@@ -61,13 +66,20 @@ def attention_figure(source_words, target_words, weights, copied=None):
             f"{rows} and {columns} words."
         )
     copied = [-1] * rows if copied is None else list(copied)[:rows]
+    weights = weights[:rows, :columns]
+    kept = _most_seen(weights, copied, max_columns)
+    columns, weights = len(kept), weights[:, kept]
+    source_words = [source_words[i] for i in kept]
+    places = {position: column for column, position in enumerate(kept)}
+    copied = [places.get(position, -1) for position in copied]
     size = 2 + 0.3 * columns, 1.6 + 0.3 * rows
     figure = Figure(figsize=size, dpi=80, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.imshow(
-        weights[:rows, :columns], cmap="Greys", vmin=0, vmax=1, aspect="auto"
-    )
+    axes.imshow(weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+    for column in range(1, columns):
+        if kept[column] > kept[column - 1] + 1:
+            axes.axvline(column - 0.5, color="C0", linewidth=0.8)
     families = _families()
     words = [_drawable(word) for word in source_words]
     axes.set_xticks(range(columns), words, rotation=90, family=families)
@@ -84,6 +96,15 @@ def attention_figure(source_words, target_words, weights, copied=None):
             )
     canvas.draw()
     return tf.constant(np.asarray(canvas.buffer_rgba())[None])
+
+
+def _most_seen(weights, copied, count):
+    """The source positions to draw, in their order."""
+    if weights.shape[1] <= count:
+        return list(range(weights.shape[1]))
+    seen = weights.max(axis=0, initial=0)
+    seen[[i for i in copied if 0 <= i < len(seen)]] += 1
+    return sorted(np.argsort(-seen, kind="stable")[:count].tolist())
 
 
 def save_png(path, image):
