@@ -136,7 +136,7 @@ class Config:
     tokenization: Literal["moses", "space"] = "moses"
     lowercase: bool = False
     vocabulary: str | None = None
-    vocabulary_size: PositiveInt = 1_500
+    vocabulary_size: PositiveInt = 800
     max_source_length: PositiveInt = 120
     max_target_length: PositiveInt = 60
     systems: list[
@@ -160,11 +160,11 @@ class Config:
     normalize: Literal["examples", "tokens", "sentences"] = "examples"
     clip_norm: PositiveFloat | None = 2.0
     updates: PositiveInt = 1_000
-    coverage_updates: PositiveInt = 300
+    coverage_updates: PositiveInt = 1_200
     coverage_start_step: NonNegativeInt | None = None
     coverage_weight: NonNegativeFloat = 1.0
     reset_optimizer: bool = True
-    eval_every: PositiveInt = 100
+    eval_every: PositiveInt = 200
     patience: PositiveInt | None = None
     pad_multiple: PositiveInt = 1
     precision: Literal["float32", "mixed_bfloat16"] = "float32"

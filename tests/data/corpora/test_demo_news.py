@@ -11,11 +11,7 @@ from tfcopy.data import tokenization
 from tfcopy.data.corpora import demo_news, demo_news_patterns
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.demo_names import split_of
-from tfcopy.data.corpora.demo_news_grammar import (
-    Event,
-    NewsGrammar,
-    _rare_words,
-)
+from tfcopy.data.corpora.demo_news_grammar import Event, NewsGrammar
 
 SIZES = {"train": 12_000, "validation": 300, "test": 500}
 VOCABULARY_SIZE = 1500
@@ -79,7 +75,7 @@ def test_bad_sizes_and_folders_give_clear_messages(tmp_path):
 def test_stories_are_the_same_on_every_machine():
     """A new digest is due whenever the grammar changes, and only then."""
     text = repr(list(demo_news.generate("test", 300)))
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "2ccf2d26dd645319"
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "e94c1fb4f25631e1"
 
 
 # === What stands in it ===
@@ -98,7 +94,7 @@ def test_names_are_nearly_all_out_of_the_vocabulary(stories, counts):
     for split in ("train", "test"):
         targets = [w for _, text in stories[split] for w in words(text)]
         unknown = sum(word not in vocabulary for word in targets)
-        assert 0.35 < unknown / len(targets) < 0.5
+        assert 0.25 < unknown / len(targets) < 0.4
     articles = [w for text, _ in stories["test"] for w in words(text)]
     # The names of the training stories are no words of the test stories.
     frequent = {word for word, count in counts.items() if count > 30}
@@ -191,10 +187,16 @@ def test_stories_are_well_formed(seed, split):
 @settings(deadline=None, max_examples=50)
 def test_every_name_belongs_to_one_split(seed, split):
     grammar = NewsGrammar(seed, split)
-    for draw in (grammar._person, grammar._place, grammar._company):
-        assert {split_of(word) for word in draw().split(" ")} == {split}
-    for draw in (grammar._club, grammar._act):
-        assert {split_of(word) for word in _rare_words(draw())} == {split}
+    ordinary = set(re.findall(r"\w+", " ".join(demo_news_patterns.FORMS)))
+    for draw in (
+        grammar._person,
+        grammar._place,
+        grammar._company,
+        grammar._club,
+        grammar._act,
+    ):
+        names = [word for word in draw().split(" ") if word not in ordinary]
+        assert {split_of(word) for word in names} == {split}
 
 
 @pytest.mark.parametrize(

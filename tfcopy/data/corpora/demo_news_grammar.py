@@ -62,7 +62,7 @@ class NewsGrammar:
         events, used = [], set()
         while len(events) < count:
             a, b = (getattr(self, f"_{name}")() for name in kind.names)
-            words = _rare_words(f"{a} {b}")
+            words = f"{a} {b}".split(" ")
             if len(set(words)) == len(words) and used.isdisjoint(words):
                 used.update(words)
                 events.append(Event(a, b, self.rng.choice(_PRONOUNS)))
@@ -130,23 +130,29 @@ class NewsGrammar:
     # === Names ===
 
     def _person(self) -> str:
-        return self._rare(self.names.full_name)
+        return self._in_form(patterns.PERSON_FORMS, self._surname())
 
     def _place(self) -> str:
         return self._rare(self.names.place)
 
     def _company(self) -> str:
-        return self._rare(self.names.company)
+        name = self._rare(self.names.company)
+        return self._in_form(patterns.COMPANY_FORMS, name)
 
     def _club(self) -> str:
-        form = self.rng.choice(patterns.CLUB_FORMS.split("|"))
-        return form.replace("*", self._place())
+        return self._in_form(patterns.CLUB_FORMS, self._place())
 
     def _act(self) -> str:
         """Who gives a concert; some call themselves by an emoji."""
-        if self.rng.random() < 0.03:
-            return self.names.emoji()
-        return self._person()
+        is_emoji = self.rng.random() < 0.03
+        name = self.names.emoji() if is_emoji else self._surname()
+        return self._in_form(patterns.ACT_FORMS, name)
+
+    def _surname(self) -> str:
+        return self._rare(lambda: self.names.full_name().split(" ")[-1])
+
+    def _in_form(self, forms, name) -> str:
+        return self.rng.choice(forms.split("|")).replace("*", name)
 
     def _rare(self, draw) -> str:
         """Draws a name whose words are all rare, if there are any left."""
@@ -169,11 +175,6 @@ class NewsGrammar:
 @functools.cache
 def _lines(block: str) -> list[str]:
     return block.strip().split("\n")
-
-
-def _rare_words(names: str) -> list[str]:
-    common = patterns.CLUB_FORMS.replace("*", " ").replace("|", " ").split()
-    return [word for word in names.split(" ") if word not in common]
 
 
 def _count_tokens(sentences: list[str]) -> int:

@@ -81,7 +81,7 @@ The votes in {count} towns were counted late on {weekday}.
     reports="""
 {a} was elected mayor of {b} with {percent} per cent of the vote.
 In {b}, {a} won the election by {number} votes.
-The people of {b} chose {a}, who was {job} until last {month}.
+The people of {b} chose {a}, who had entered politics only last {month}.
 {a}, who promised to build {building}, will be the next mayor of {b}.
 """,
     details="""
@@ -117,7 +117,7 @@ The games ended on {weekday} with {count} surprises.
     reports="""
 {a} from {b} won the race by {few} seconds {weather}.
 The long jump went to {a}, who trains in {b}.
-{a}, {job} from {b}, beat the favourite in the final.
+{a}, the youngest athlete from {b}, beat the favourite in the final.
 Nobody from {b} had ever won a medal until {a} came first on {weekday}.
 """,
     details="""
@@ -261,7 +261,7 @@ After {few} months of work, the police presented their results on {weekday}.
     reports="""
 {a} was arrested in {b} and charged with {crime}.
 In {b}, officers found {a}, who is wanted for {crime}, in a cellar.
-{a}, {job}, was caught at the station in {b}.
+{a}, fast asleep, was caught at the station in {b}.
 The police in {b} took {a} from a train on {weekday}.
 """,
     details="""
@@ -333,7 +333,7 @@ The winners of this year were named in {month}.
     reports="""
 {a} from {b} won a prize for {thing}.
 A prize went to {a}, who wrote {thing} in a small house in {b}.
-{a}, {job} in {b}, was honoured for {thing}.
+{a}, who lives in {b}, was honoured for {thing}.
 With {thing}, {a} from {b} convinced the jury.
 """,
     details="""
@@ -444,6 +444,31 @@ KINDS = (
     CONCERTS,
 )
 
-CLUB_FORMS = (
-    "Dynamo *|FC *|* United|* Rovers|* City|Sporting *|Real *|Olympic *"
+# What stands beside a name: ordinary words that tell the names of a story
+# apart, as titles and forms of companies do in the news.
+PERSON_FORMS = (
+    "Admiral *|Ambassador *|Bishop *|Cadet *|Captain *|Chancellor *|Chaplain *"
+    "|Chef *|Coach *|Colonel *|Commander *|Commissioner *|Constable *"
+    "|Corporal *|Councillor *|Dean *|Deputy *|Detective *|Doctor *|General *"
+    "|Governor *|Inspector *|Judge *|Lieutenant *|Major *|Marshal *|Nurse *"
+    "|Pastor *|Professor *|Rabbi *|Ranger *|Secretary *|Senator *|Sergeant *"
+    "|Sheriff *|Treasurer *"
 )
+COMPANY_FORMS = (
+    "* Airways|* Bank|* Breweries|* Cement|* Chemicals|* Dairies|* Electric"
+    "|* Energy|* Foods|* Glass|* Insurance|* Logistics|* Media|* Mining"
+    "|* Motors|* Paper|* Pharma|* Pictures|* Publishing|* Shipping|* Software"
+    "|* Steel|* Telecom|* Textiles|* Tools|* Toys|* Watches|* Wines"
+)
+CLUB_FORMS = (
+    "Athletic *|Borussia *|Deportivo *|Dynamo *|FC *|Inter *|Lokomotiv *"
+    "|Olympic *|Racing *|Real *|Sparta *|Sporting *|Torpedo *|Union *"
+    "|Viktoria *|* Albion|* City|* Hotspur|* Rangers|* Rovers|* Town|* United"
+    "|* Villa|* Wanderers"
+)
+ACT_FORMS = (
+    "* Band|* Brothers|* Choir|* Collective|* Duo|* Ensemble|* Family"
+    "|* Octet|* Orchestra|* Project|* Quartet|* Quintet|* Septet|* Sextet"
+    "|* Sisters|* Trio|DJ *|MC *"
+)
+FORMS = (PERSON_FORMS, COMPANY_FORMS, CLUB_FORMS, ACT_FORMS)
