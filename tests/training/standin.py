@@ -15,7 +15,7 @@ import tensorflow as tf
 from keras import ops
 
 from tfcopy import losses, tokens, training
-from tfcopy.models import gru_translator
+from tfcopy.models import gru_translator, pointer_generator
 
 VOCABULARY = 20
 BATCHES = 7  # an epoch
@@ -61,6 +61,19 @@ def build_translator():
         embedding_dim=6,
         units=8,
         encoder_units=4,
+        dropout=0.2,
+        seed=1,
+    )
+
+
+def build_summarizer():
+    """With coverage, which begins in a second phase."""
+    return pointer_generator(
+        VOCABULARY,
+        coverage=True,
+        coverage_enabled=False,
+        embedding_dim=6,
+        units=4,
         dropout=0.2,
         seed=1,
     )
@@ -134,21 +147,32 @@ def dev_data():
 
 
 def make_trainer(
-    strategy=None, optimizer=None, model=None, translator=False, **options
+    strategy=None, optimizer=None, model=None, name="standin", **options
 ):
     """Returns a trainer with the same start always.
 
-    Of the stand-in model; of a `gru_translator` with `translator`.
+    `name` is "standin", "translator" (a `gru_translator`), or "summarizer"
+    (a `pointer_generator` that gets coverage after 8 updates).
     """
     keras.utils.set_random_seed(3)
     strategy = strategy or tf.distribute.get_strategy()
     with strategy.scope():
-        if translator:
+        if name == "translator":
             model = build_translator()
             options["loss"] = losses.observed
+        if name == "summarizer":
+            model = build_summarizer()
+            attention = model.cell.attention
+            options |= {
+                "loss": losses.marginal,
+                "penalty": losses.CoveragePenalty(1.0, attention.enabled),
+                "phases": [training.Phase(8, attention.enable)],
+                "normalize": "examples",
+            }
         model = model or build_model()
         optimizer = optimizer or training.Adam(0.01)
     options = {"steps": 20, "verbose": False, "clip_norm": 1.0} | options
+    options = {"log_every": 5} | options
     options = {"dev_data": dev_data, "train_data": train_data} | options
     return training.Trainer(
         model, options.pop("loss", loss), optimizer, **options

@@ -32,10 +32,10 @@ def finish(process, output):
         return [archive[name] for name in archive.files]
 
 
-@pytest.fixture(scope="module", params=["standin", "translator"])
+@pytest.fixture(scope="module", params=["standin", "translator", "summarizer"])
 def one_device(request):
     """Options, and weights of one device that takes two batches an update."""
-    options = {"translator": request.param == "translator"}
+    options = {"name": request.param}
     trainer = standin.make_trainer(accumulate=2, eval_every=10, **options)
     trainer.fit()
     weights = [variable.numpy() for variable in trainer.model.weights]
@@ -55,6 +55,8 @@ def test_two_replicas_equal_one_device(tmp_path, one_device):
 
 
 def test_two_workers_equal_one_device(tmp_path, one_device):
+    if one_device[1]["name"] == "standin":
+        pytest.skip("the real models are enough")
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         folder.mkdir()

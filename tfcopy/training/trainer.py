@@ -287,12 +287,10 @@ class Trainer:
             self.model.set_weights(best_weights)
         phase.begin()
         if phase.reset_optimizer:
-            rate = float(self.optimizer.learning_rate)
             for variable, value in zip(
                 self.optimizer.variables, self._first_optimizer
             ):
                 variable.assign(value)
-            self.optimizer.learning_rate = rate
         self.state.begin_phase(has_dev_data=self.dev_data is not None)
 
     def is_finished(self):

@@ -212,7 +212,7 @@ class TrainingLoop:
             "perplexity": perplexity(self._loss()),
             "gradient_norm": norm,
             "target_tokens_per_second": self._speed(),
-            "learning_rate": float(trainer.optimizer.learning_rate),
+            "learning_rate": float(np.array(trainer.optimizer.learning_rate)),
         }
         if trainer.metrics:
             values |= trainer.score_group([done.items[0].batch]).metrics
