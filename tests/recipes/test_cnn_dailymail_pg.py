@@ -95,7 +95,7 @@ def test_coverage_starts_from_the_pointer_generator(finished, capsys):
         systems["pointer_generator_coverage"]["parameters"]
         - systems["pointer_generator"]["parameters"]
     )
-    assert more == 16 + 1  # w_c, and whether it is switched on
+    assert more == 16  # w_c
 
 
 def test_finished_run_is_not_trained_again(

@@ -160,11 +160,11 @@ class Config:
     normalize: Literal["examples", "tokens", "sentences"] = "examples"
     clip_norm: PositiveFloat | None = 2.0
     updates: PositiveInt = 1_000
-    coverage_updates: PositiveInt = 1_200
+    coverage_updates: PositiveInt = 1_500
     coverage_start_step: NonNegativeInt | None = None
     coverage_weight: NonNegativeFloat = 1.0
     reset_optimizer: bool = True
-    eval_every: PositiveInt = 200
+    eval_every: PositiveInt = 250
     patience: PositiveInt | None = None
     pad_multiple: PositiveInt = 1
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
@@ -232,7 +232,7 @@ def run(config):
             results[system] = test.score_texts(test.leads())
             continue
         model = build_model(config, data, system, strategy)
-        print(f"{model.count_params():,} parameters")
+        print(f"{common.num_parameters(model):,} parameters")
         translator = build_translator(config, model, data)
         trained = train(config, system, model, models, translator, data, folder)
         answers[system], scores = test.answer(translator)

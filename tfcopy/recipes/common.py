@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
+import math
 import os
 import tempfile
 import time
@@ -131,6 +132,11 @@ def batches(config, encoded, seed):
         )
 
     return train_data
+
+
+def num_parameters(model):
+    """The number of numbers that are trained."""
+    return sum(math.prod(w.shape) for w in model.trainable_weights)
 
 
 def optimizer(config):

@@ -203,7 +203,7 @@ def run(config):
         keras.utils.set_random_seed(config.seed)
         with strategy.scope():
             model = build_model(config, data.vocabularies, SYSTEMS[system])
-        print(f"{model.count_params():,} parameters")
+        print(f"{common.num_parameters(model):,} parameters")
         translator = build_translator(config, model, data, system)
         scores = translation.train_and_score(
             config, system, model, translator, data, folder

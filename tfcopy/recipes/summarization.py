@@ -262,7 +262,7 @@ def train(config, system, model, loss, translator, data, folder, **options):
     scores = trainer.evaluate(dev)
     common.log_embeddings(model, data, log_dir)
     return {
-        "parameters": model.count_params(),
+        "parameters": common.num_parameters(model),
         "updates": result.updates,
         "perplexity": scores.perplexity,
         "dev_generate_probability": 100

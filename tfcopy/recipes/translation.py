@@ -285,7 +285,7 @@ def train_and_score(config, system, model, translator, data, folder):
     watch = common.Stopwatch()
     translations = translator.translate_all(pair[0] for pair in data.test)
     results = {
-        "parameters": model.count_params(),
+        "parameters": common.num_parameters(model),
         "updates": trained.updates,
         **score(config, translations, data),
     }

@@ -60,7 +60,9 @@ class Kind:
         reports: Sentences that tell one event, with both names.
         details: What may follow a report at once; no names.
         echoes: Later sentences that come back to an event by one name.
-        summaries: Sentences of the summary, with both names.
+        summaries: Sentences of the summary, with both names and few words
+            between: any three words of a summary hold one of a name, so that
+            only a fact told twice repeats any.
     """
 
     names: tuple[str, str]
@@ -101,9 +103,9 @@ In {b} people danced in the streets until late at night.
 {b} elected {a}.
 {b} chose {a}.
 {a} won in {b}.
-Voters in {b} preferred {a}.
-{a} is the new mayor of {b}.
-{b} gets {a} as its mayor.
+{b} preferred {a}.
+{a} governs {b}.
+{b} gets {a}.
 """,
 )
 
@@ -133,13 +135,13 @@ The jury needed {few} minutes to decide.
 In {b} the schools will stay closed on {weekday}.
 """,
     summaries="""
-{a} won gold for {b}.
+{a} won for {b}.
 {a} of {b} won.
 {b} cheered {a}.
-Gold went to {a} of {b}.
-{a} brought {b} a medal.
-{a} from {b} came first.
-{b} has a champion in {a}.
+{b} celebrates {a}.
+{a} delighted {b}.
+{a} from {b} triumphed.
+{b} applauds {a}.
 """,
 )
 
@@ -171,11 +173,11 @@ The name {b} will disappear in {month}.
     summaries="""
 {a} bought {b}.
 {a} takes over {b}.
-{b} was sold to {a}.
+{a} acquired {b}.
 {b} goes to {a}.
-{b} now belongs to {a}.
+{b} belongs to {a}.
 {a} swallows {b}.
-{a} is the new owner of {b}.
+{a} owns {b}.
 """,
 )
 
@@ -209,9 +211,9 @@ A spokeswoman for {a} promised good wages.
 {b} attracts {a}.
 {b} welcomes {a}.
 {a} builds in {b}.
-{a} creates jobs in {b}.
-{a} chose {b} for a factory.
-{a} and {b} reached a deal.
+{a} hires in {b}.
+{a} chose {b}.
+{a} prefers {b}.
 """,
 )
 
@@ -245,9 +247,9 @@ For {b} the season is over.
 {a} defeated {b}.
 {b} lost to {a}.
 {a} eliminated {b}.
-{a} was too strong for {b}.
-{b} is out after losing to {a}.
-{a} knocked {b} out of the cup.
+{a} outplayed {b}.
+{b} succumbed to {a}.
+{a} overcame {b}.
 """,
 )
 
@@ -277,13 +279,13 @@ A neighbour called {a.last} a quiet person.
 People in {b} said they were {mood}.
 """,
     summaries="""
-{a} was caught in {b}.
+{a} jailed in {b}.
 {b} jailed {a}.
-{b} police hold {a}.
-Officers in {b} caught {a}.
-{a} was arrested in {b}.
-Police seized {a} in {b}.
-In {b}, {a} went to jail.
+{b} arrested {a}.
+{a} caught in {b}.
+{b} locked up {a}.
+{a} held in {b}.
+{b} caught {a}.
 """,
 )
 
@@ -317,9 +319,9 @@ The fans of {b} waited for hours at the airport.
 {b} signed {a}.
 {b} hired {a}.
 {a} moves to {b}.
-{a} will play for {b}.
-{b} paid for {a}.
-{a} has a contract with {b}.
+{a} strengthens {b}.
+{b} bought {a}.
+{b} presented {a}.
 """,
 )
 
@@ -349,13 +351,13 @@ The jury praised {his} sense of humour.
 In {b} the church bells rang.
 """,
     summaries="""
-{a} of {b} got a prize.
+{a} of {b} won.
 {b} honours {a}.
 {b} celebrates {a}.
-A prize went to {a} of {b}.
-{a} from {b} was rewarded.
-The jury liked {a} of {b}.
-{a} made {b} proud.
+{a} from {b} won.
+{b} praises {a}.
+{a} delighted {b}.
+{b} congratulates {a}.
 """,
 )
 
@@ -385,13 +387,13 @@ Doctors say {a.last} was lucky.
 The fire brigade of {b} will get a medal.
 """,
     summaries="""
-{a} was saved near {b}.
-Rescuers found {a} near {b}.
 {a} survived near {b}.
-Helpers from {b} saved {a}.
-{a} is safe in {b}.
 {b} saved {a}.
-{a} was pulled out alive at {b}.
+{b} rescued {a}.
+{a} escaped near {b}.
+{a} rescued near {b}.
+{b} found {a}.
+{a} saved near {b}.
 """,
 )
 
@@ -425,9 +427,9 @@ Some people in {b} fear the noise.
 {b} awaits {a}.
 {b} booked {a}.
 {a} performs in {b}.
-Fans of {a} look to {b}.
-{a} will visit {b} for a concert.
-{b} will hear {a}.
+{b} hears {a}.
+{a} visits {b}.
+{b} invited {a}.
 """,
 )
 
