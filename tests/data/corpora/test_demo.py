@@ -66,7 +66,7 @@ def test_load_is_quiet(tmp_path, capfd):
 
 
 def test_bad_sizes_and_folders_give_clear_messages(tmp_path):
-    with pytest.raises(CorpusError, match="at least one pair"):
+    with pytest.raises(CorpusError, match="at least one example"):
         demo.load(tmp_path, num_test=0)
     file = tmp_path / "file"
     file.touch()

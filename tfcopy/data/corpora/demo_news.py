@@ -18,14 +18,10 @@ import tensorflow_datasets as tfds
 from tfcopy.data.corpora import (
     demo_names,
     demo_news_patterns,
+    generated,
     tfds_translation,
 )
-from tfcopy.data.corpora.corpus import (
-    CorpusError,
-    TranslationCorpus,
-    fingerprint,
-)
-from tfcopy.data.corpora.demo import _progress, _without_messages
+from tfcopy.data.corpora.corpus import TranslationCorpus
 from tfcopy.data.corpora.demo_news_grammar import NewsGrammar
 
 
@@ -47,23 +43,14 @@ def load(
         num_test: Number of test stories.
         seed: The same seed gives the same stories on every machine.
     """
-    config = DemoNewsConfig(
+    sizes = generated.Sizes(
         seed=seed,
         num_train=num_train,
         num_validation=num_validation,
         num_test=num_test,
+        grammar=_grammar_fingerprint(),
     )
-    try:
-        with _without_messages():
-            builder = TfcopyDemoNews(config=config, data_dir=data_dir)
-            builder.download_and_prepare()
-    except OSError as error:
-        place = data_dir or "the default folder of TFDS"
-        raise CorpusError(
-            f"Cannot write the demo news to {place} "
-            f"({error.strerror or error}). Choose another folder with "
-            "--data_dir."
-        ) from error
+    builder = generated.prepare(TfcopyDemoNews, sizes, data_dir)
     corpus = tfds_translation.from_builder(builder, "article", "summary")
     return dataclasses.replace(
         corpus, source_language="en", target_language="en"
@@ -110,32 +97,10 @@ _EXAMPLES = (
 )
 
 
-@dataclasses.dataclass
-class DemoNewsConfig(tfds.core.BuilderConfig):
-    """Which stories, and how many; each choice is a dataset of its own."""
+class TfcopyDemoNews(generated.Generated):
+    """Builds the demo news; TFDS stores, checks and reads it."""
 
-    name: str = ""  # follows from the rest
-    seed: int = 0
-    num_train: int = 12_000
-    num_validation: int = 300
-    num_test: int = 500
-
-    def __post_init__(self):
-        sizes = (self.num_train, self.num_validation, self.num_test)
-        if min(sizes) < 1:
-            raise CorpusError(
-                "The demo news need at least one story in each split. "
-                f"Received: {sizes[0]} for training, {sizes[1]} for validation "
-                f"and {sizes[2]} for testing."
-            )
-        numbers = "_".join(map(str, (self.seed, *sizes)))
-        self.name = f"{numbers}_{_grammar_fingerprint()}"
-
-
-class TfcopyDemoNews(tfds.core.GeneratorBasedBuilder):
-    """Builds the demo news; TFDS stores, checks and reads them."""
-
-    VERSION = tfds.core.Version("1.0.0")
+    TITLE = "Demo news"
 
     def _info(self) -> tfds.core.DatasetInfo:
         text = tfds.features.Text()
@@ -149,24 +114,8 @@ class TfcopyDemoNews(tfds.core.GeneratorBasedBuilder):
             disable_shuffling=True,
         )
 
-    def _split_generators(self, dl_manager):
-        config = self.builder_config
-        sizes = {
-            "train": config.num_train,
-            "validation": config.num_validation,
-            "test": config.num_test,
-        }
-        return {
-            split: self._generate_examples(split, num_stories)
-            for split, num_stories in sizes.items()
-        }
-
-    def _generate_examples(self, split, num_stories):
-        stories = generate(split, num_stories, self.builder_config.seed)
-        title = f"Demo news, {split}"
-        stories = _progress(stories, num_stories, title)
-        for i, (article, summary) in enumerate(stories):
-            yield i, {"article": article, "summary": summary}
+    def _pairs(self, split, number, seed):
+        return generate(split, number, seed)
 
 
 def generate(split: str, num_stories: int, seed: int = 0) -> Iterator:
@@ -179,10 +128,6 @@ def generate(split: str, num_stories: int, seed: int = 0) -> Iterator:
 @functools.cache
 def _grammar_fingerprint() -> str:
     """Changes with the grammar, so that no stale corpus is ever read."""
-    names = [
-        (name, repr(table))
-        for name, table in sorted(vars(demo_names).items())
-        if isinstance(table, (str, dict, tuple)) and name.strip("_").isupper()
-    ]
-    kinds = repr((demo_news_patterns.KINDS, demo_news_patterns.TABLES))
-    return fingerprint(names, kinds, list(generate("train", 100)))[:8]
+    return generated.grammar_fingerprint(
+        (demo_names, demo_news_patterns), list(generate("train", 100))
+    )
