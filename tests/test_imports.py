@@ -22,6 +22,7 @@ FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")
 # Which parts each part may import, besides itself.
 ALLOWED = {
     "tokens": (),
+    "quiet": (),
     "layers": ("tokens",),
     "models": ("tokens", "layers"),
     "losses": ("tokens", "layers"),
@@ -31,7 +32,7 @@ ALLOWED = {
     "training": ("tokens",),
     "evaluation": ("tokens",),
     "summary_evaluation": (),
-    "serving": ("tokens", "layers", "decoding", "data"),
+    "serving": ("tokens", "quiet", "layers", "decoding", "data"),
 }
 
 

@@ -27,6 +27,7 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.quiet import quiet
 from tfcopy.recipes import flags
 
 PAPER = {
@@ -211,7 +212,7 @@ PRESETS = {
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     # Here, so that --help and a wrong flag answer at once.
-    with flags.quiet():
+    with quiet():
         from tfcopy import training
         from tfcopy.recipes import common, summarization
 

@@ -22,6 +22,7 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.quiet import quiet
 from tfcopy.recipes import flags
 
 PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
@@ -181,7 +182,7 @@ SYSTEMS = {"nmt": "softmax", "pointer_softmax": "pointer_softmax"}
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     # Here, so that --help and a wrong flag answer at once.
-    with flags.quiet():
+    with quiet():
         import keras
 
         from tfcopy import training

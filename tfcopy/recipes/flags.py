@@ -52,20 +52,6 @@ def main(config_class, presets, run, description, arguments=None):
     return 0
 
 
-@contextlib.contextmanager
-def quiet():
-    """Hides what TensorFlow writes to standard error as it is imported."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-
-
 def parse(config_class, presets, description, arguments=None):
     """The config that a command line asks for.
 

@@ -5,7 +5,6 @@ TensorFlow Text as well if the model cuts words into pieces.
 """
 
 import argparse
-import contextlib
 import itertools
 import json
 import logging
@@ -13,6 +12,8 @@ import os
 import queue
 import sys
 import threading
+
+from tfcopy.quiet import quiet
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -56,26 +57,6 @@ def main(arguments=None):
         # Whoever reads has seen enough; keep Python from flushing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-@contextlib.contextmanager
-def _quiet():
-    """Hides what the libraries write to standard error as they start.
-
-    Set TF_CPP_MIN_LOG_LEVEL=0 to see it.
-    """
-    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
-        yield
-        return
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 class _Error(Exception):
@@ -153,7 +134,7 @@ def _is_saved_model(folder):
 def _load(folder, options):
     """Returns the function of a list of lines (bytes) to answers (bytes)."""
     try:
-        with _quiet():
+        with quiet():
             # Late: --help and errors need not wait for it.
             import tensorflow as tf
 

@@ -1,0 +1,25 @@
+"""Silence while libraries start."""
+
+import contextlib
+import os
+import sys
+
+
+@contextlib.contextmanager
+def quiet():
+    """Hides what the libraries write to standard error as they start.
+
+    Set TF_CPP_MIN_LOG_LEVEL=0 to see it.
+    """
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
