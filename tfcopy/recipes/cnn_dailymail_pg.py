@@ -87,6 +87,8 @@ class Config:
         initializers: keras, or the authors' (paper).
         optimizer: adam, or adagrad with sums that start at 0.1.
         learning_rate: Of the optimizer.
+        schedule: constant, or linear for a learning rate that falls to zero
+            at the last update, with coverage from the start again.
         batch_size: Pairs in a batch of one replica.
         accumulate: Batches in one update.
         normalize: Each example the same (examples), each token the same
@@ -156,12 +158,13 @@ class Config:
     initializers: Literal["keras", "paper"] = "keras"
     optimizer: Literal["adam", "adagrad"] = "adam"
     learning_rate: PositiveFloat = 2e-3
+    schedule: Literal["constant", "linear"] = "linear"
     batch_size: PositiveInt = 32
     accumulate: PositiveInt = 1
     normalize: Literal["examples", "tokens", "sentences"] = "examples"
     clip_norm: PositiveFloat | None = 2.0
     updates: PositiveInt = 1_000
-    coverage_updates: PositiveInt = 1_500
+    coverage_updates: PositiveInt = 2_000
     coverage_start_step: NonNegativeInt | None = None
     coverage_weight: NonNegativeFloat = 1.0
     reset_optimizer: bool = True
@@ -198,6 +201,7 @@ PRESETS = {
         "initializers": "paper",
         "optimizer": "adagrad",
         "learning_rate": 0.15,
+        "schedule": "constant",
         "batch_size": 16,
         "updates": 230_000,
         "coverage_updates": 3_000,

@@ -139,17 +139,22 @@ def num_parameters(model):
     return sum(math.prod(w.shape) for w in model.trainable_weights)
 
 
-def optimizer(config):
-    """The optimizer that the flags ask for."""
+def optimizer(config, steps=None):
+    """The optimizer that the flags ask for.
+
+    Args:
+        config: The recipe's config; with a `schedule` of "linear" the
+            learning rate falls to zero.
+        steps: After so many updates.
+    """
+    rate = config.learning_rate
+    if getattr(config, "schedule", "constant") == "linear":
+        rate = keras.optimizers.schedules.PolynomialDecay(rate, steps, 0.0)
     if config.optimizer == "adam":
-        return training.Adam(config.learning_rate)
+        return training.Adam(rate)
     if config.optimizer == "adagrad":
-        return keras.optimizers.Adagrad(
-            config.learning_rate, initial_accumulator_value=0.1
-        )
-    return keras.optimizers.Adadelta(
-        config.learning_rate, rho=0.95, epsilon=1e-6
-    )
+        return keras.optimizers.Adagrad(rate, initial_accumulator_value=0.1)
+    return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6)
 
 
 def log_embeddings(model, data, log_dir):

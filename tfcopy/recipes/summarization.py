@@ -211,6 +211,7 @@ def _vocabulary(config, corpus, tokenizer, folder):
 
 # Flags that a run may not change half-way; the sizes show in the weights.
 _FIXED = ("dropout", "initializers", "seed", "optimizer", "learning_rate")
+_FIXED += ("schedule",)
 _FIXED += ("batch_size", "accumulate", "normalize", "clip_norm", "pad_multiple")
 _FIXED += ("precision", "coverage_weight", "coverage_start_step", "head")
 
@@ -239,7 +240,7 @@ def train(config, system, model, loss, translator, data, folder, **options):
     trainer = training.Trainer(
         model,
         loss,
-        common.optimizer(config),
+        common.optimizer(config, options["steps"]),
         common.batches(config, data.train, config.seed),
         dev,
         log_dir,
