@@ -83,3 +83,10 @@ def test_of_a_long_source_only_what_was_seen_is_drawn():
     # The same words, and lines where others were left out.
     assert few.shape == some.shape
     assert 0 < np.mean(few.numpy() != some.numpy()) < 0.05
+
+
+@pytest.mark.parametrize("word", ["W" * 24, "新" * 24])
+def test_one_word_has_room_beside_long_labels(word):
+    """Matplotlib warns, which fails here, where labels leave no room."""
+    image = figures.attention_figure([word], [word], np.ones((1, 1)))
+    assert image.shape[1] > 100

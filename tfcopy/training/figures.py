@@ -72,7 +72,9 @@ def attention_figure(
     source_words = [source_words[i] for i in kept]
     places = {position: column for column, position in enumerate(kept)}
     copied = [places.get(position, -1) for position in copied]
-    size = 2 + 0.3 * columns, 1.6 + 0.3 * rows
+    across = [_drawable(word) for word in source_words]
+    down = [_drawable(word) for word in target_words]
+    size = _inches(down) + 0.3 * columns, _inches(across) + 0.3 * rows
     figure = Figure(figsize=size, dpi=80, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -81,10 +83,8 @@ def attention_figure(
         if kept[column] > kept[column - 1] + 1:
             axes.axvline(column - 0.5, color="C0", linewidth=0.8)
     families = _families()
-    words = [_drawable(word) for word in source_words]
-    axes.set_xticks(range(columns), words, rotation=90, family=families)
-    words = [_drawable(word) for word in target_words]
-    axes.set_yticks(range(rows), words, family=families)
+    axes.set_xticks(range(columns), across, rotation=90, family=families)
+    axes.set_yticks(range(rows), down, family=families)
     for row, (position, label) in enumerate(
         zip(copied, axes.get_yticklabels())
     ):
@@ -105,6 +105,11 @@ def _most_seen(weights, copied, count):
     seen = weights.max(axis=0, initial=0)
     seen[[i for i in copied if 0 <= i < len(seen)]] += 1
     return sorted(np.argsort(-seen, kind="stable")[:count].tolist())
+
+
+def _inches(labels):
+    """Room for the longest of them, and margins."""
+    return 0.6 + 0.11 * max(map(len, labels), default=0)
 
 
 def save_png(path, image):
