@@ -244,8 +244,9 @@ def run(config):
         results[system] = {**trained, **scores}
         models[system], translators[system] = model, translator
 
+    references = test.reference_rates()
     summarization.print_examples(test, answers)
-    summarization.print_comparison(results, test.reference_rates(), PAPER)
+    summarization.print_comparison(results, references, PAPER)
     best = path = None
     if translators:
         best = summarization.best_on_validation(translators, data)
@@ -259,7 +260,7 @@ def run(config):
         "systems": results,
         "paper": PAPER,
         **({"savedmodel": path} if path else {}),
-        "references": test.reference_rates(),
+        "references": references,
     }
     common.write_results(os.path.join(folder, "results.json"), report)
     if best and "demo" in data.corpus.name:
@@ -267,6 +268,11 @@ def run(config):
     if best:
         summarization.print_next_steps(folder, path, best, watch.seconds)
     return report
+
+
+def head_of(config, system):
+    """Name of the head that a system has: the baseline cannot point."""
+    return "softmax" if system == "seq2seq_attention" else config.head
 
 
 def build_model(config, data, system, strategy):
@@ -279,7 +285,7 @@ def build_model(config, data, system, strategy):
     with strategy.scope():
         return pointer_generator(
             data.vocabularies[0].size,
-            head="softmax" if system == "seq2seq_attention" else config.head,
+            head=head_of(config, system),
             coverage=system == "pointer_generator_coverage",
             coverage_enabled=False,
             embedding_dim=config.embedding_dim,
@@ -301,7 +307,6 @@ def train(config, system, model, models, translator, data, folder):
     from tfcopy import losses, training
     from tfcopy.recipes import summarization
 
-    head = "softmax" if system == "seq2seq_attention" else config.head
     options = {"steps": config.updates, "normalize": config.normalize}
     if system == "seq2seq_attention":
         options["normalize"] = "tokens"
@@ -324,7 +329,7 @@ def train(config, system, model, models, translator, data, folder):
         config,
         system,
         model,
-        losses.OF_HEAD[head],
+        losses.OF_HEAD[head_of(config, system)],
         translator,
         data,
         folder,

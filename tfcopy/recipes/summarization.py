@@ -3,6 +3,7 @@
 Functions and a test set, not a base class: a recipe uses what it needs.
 """
 
+import itertools
 import os
 
 import tensorflow as tf
@@ -303,6 +304,8 @@ class TestSet:
         self._bleu_tokenize = config.bleu_tokenize
         self.sources = self._tokenized([pair[0] for pair in self.pairs])
         self.references = self._tokenized([pair[1] for pair in self.pairs])
+        self._articles = self._folded(self.sources)
+        self._article_words = [text.split() for text in self._articles]
 
     def leads(self, count=3):
         """The first sentences of the articles."""
@@ -338,19 +341,16 @@ class TestSet:
         return _rounded(self._rates(self.references))
 
     def _rates(self, texts):
-        fold = str.lower if self._tokenizer.lowercase else str
-        outputs = [fold(text).split() for text in texts]
-        sources = [fold(text).split() for text in self.sources]
+        texts = self._folded(texts)
+        outputs = [text.split() for text in texts]
         rates = {}
         for n in range(1, 5):
-            novel = summaries.novel_ngram_rate(outputs, sources, n)
+            novel = summaries.novel_ngram_rate(outputs, self._article_words, n)
             repeated = summaries.repeated_ngram_rate(outputs, n)
             rates[f"novel_{n}grams"] = novel
             rates[f"repeated_{n}grams"] = repeated
-        texts = [fold(text) for text in texts]
-        articles = [fold(text) for text in self.sources]
         rates["novel_sentences"] = summaries.novel_sentence_rate(
-            texts, articles
+            texts, self._articles
         )
         rates["repeated_sentences"] = summaries.repeated_sentence_rate(texts)
         rates["words"] = sum(map(len, outputs)) / len(outputs)
@@ -361,6 +361,11 @@ class TestSet:
         references = [" ".join(pair[1].split()) for pair in self.pairs]
         bleu = evaluation.bleu(texts, references, self._bleu_tokenize)
         return {"bleu": bleu["score"], "bleu_signature": bleu["signature"]}
+
+    def _folded(self, texts):
+        """Texts in the form under which their words match."""
+        folded = self._tokenizer.fold(chunks.to_tensor(texts)).numpy()
+        return [text.decode() for text in folded.tolist()]
 
     def _tokenized(self, texts):
         """Texts with a blank between tokens; lines stay lines."""
@@ -384,18 +389,15 @@ def _rounded(scores):
 
 def best_on_validation(translators, data):
     """The system with the best ROUGE-1 on the first validation articles."""
-    pairs = []
-    for pair in data.corpus.validation:
-        if len(pairs) == _VALIDATION:
-            break
-        pairs.append(tuple(map(common.as_text, pair)))
     if len(translators) == 1:
         return next(iter(translators))
+    pairs = itertools.islice(data.corpus.validation, _VALIDATION)
+    sources, references = zip(*(map(common.as_text, pair) for pair in pairs))
 
     def score(system):
-        answers = translators[system].translate_all(pair[0] for pair in pairs)
+        answers = translators[system].translate_all(sources)
         texts = [answer.text for answer in answers]
-        return summaries.rouge(texts, [pair[1] for pair in pairs])["rouge1"]
+        return summaries.rouge(texts, references)["rouge1"]
 
     return max(translators, key=score)
 
@@ -431,18 +433,19 @@ _COLUMNS = {
 
 def print_comparison(results, references, paper):
     """A table of the systems, and what the paper reports."""
-    print(f"\n{'':28}" + "".join(f"{title:>10}" for title in _COLUMNS))
     rows = {
         **results,
         "the references": references,
         **{f"{system}, paper": scores for system, scores in paper.items()},
     }
+    width = max(map(len, rows))
+    print(f"\n{'':{width}}" + "".join(f"{title:>10}" for title in _COLUMNS))
     for system, scores in rows.items():
         cells = [
             f"{scores[name]:>10,.6g}" if name in scores else f"{'':>10}"
             for name in _COLUMNS.values()
         ]
-        print(f"{system:36}"[:36].rstrip().ljust(28) + "".join(cells))
+        print(f"{system:{width}}" + "".join(cells))
     print(
         "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
         "trigrams that\nthe article does not hold, and that repeat others of "
