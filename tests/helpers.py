@@ -78,7 +78,8 @@ def arguments(inputs):
     """A layer's call arguments, from a flat dict.
 
     `decoded_hidden`, `decoded_state` and so on go into the dict `decoded`;
-    those of its entries that are not given are empty.
+    those of its entries that are not given are empty, but for
+    `decoded_copy_scores`, which few cells have.
     """
     prefix = "decoded_"
     flat = {k: x for k, x in inputs.items() if not k.startswith(prefix)}
@@ -90,6 +91,8 @@ def arguments(inputs):
     decoded = {
         k: given[..., :0] if x is None else x for k, x in decoded.items()
     }
+    if prefix + "copy_scores" in inputs:
+        decoded["copy_scores"] = inputs[prefix + "copy_scores"]
     return {**flat, "decoded": decoded}
 
 

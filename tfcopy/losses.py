@@ -48,6 +48,7 @@ OF_HEAD = {
     "softmax": generated,
     "pointer_softmax": observed,
     "pointer_generator": marginal,
+    "copynet": marginal,
 }
 
 

@@ -7,7 +7,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers import copying
-from tfcopy.models import gru_translator, pointer_generator
+from tfcopy.models import copynet, gru_translator, pointer_generator
 
 V = 7
 # The word 6 stands twice, an unknown word twice, then EOS, then padding.
@@ -35,6 +35,10 @@ def _summarizer(coverage):
     )
 
 
+def _copynet():
+    return copynet(9, V, embedding_dim=4, units=5, attention_units=3)
+
+
 def randomized(make):
     """A function that makes the same model with large random weights."""
 
@@ -58,6 +62,8 @@ MODELS = {
     "pointer_generator_coverage": randomized(
         lambda: _summarizer(coverage=True)
     ),
+    "copynet": randomized(_copynet),
+    "copynet_head": randomized(lambda: _translator("copynet")),
 }
 
 
@@ -73,6 +79,16 @@ def search(model, prefix=None, rows=slice(None), **options):
     return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
 
+def _distribution(model, rows, target_ids):
+    """What the model gives for targets of the sources `rows`."""
+    inputs = {
+        "source_ids": SOURCE_IDS[rows],
+        "source_copy_ids": COPY_IDS[rows],
+        "target_ids": target_ids,
+    }
+    return model(inputs), ops.convert_to_tensor(COPY_IDS[rows])
+
+
 def teacher_forced(model, row, ids, merge="sum", pointers=None):
     """Log-probabilities of the words of targets, by the training path.
 
@@ -80,8 +96,7 @@ def teacher_forced(model, row, ids, merge="sum", pointers=None):
     """
     many = np.atleast_2d(np.array(ids, "int32"))
     rows = [row] * len(many)
-    distribution = model({"source_ids": SOURCE_IDS[rows], "target_ids": many})
-    copy_ids = ops.convert_to_tensor(COPY_IDS[rows])
+    distribution, copy_ids = _distribution(model, rows, many)
     if merge == "sum":
         scores = copying.marginal_log_likelihood(distribution, many, copy_ids)
     else:
@@ -94,9 +109,7 @@ def teacher_forced(model, row, ids, merge="sum", pointers=None):
 
 def training_path(model, row, ids):
     """Attention weights and the switch while a target is read in training."""
-    ids = np.array([ids], "int32")
-    inputs = {"source_ids": SOURCE_IDS[[row]], "target_ids": ids}
-    split = model(inputs)
+    split, _ = _distribution(model, [row], np.array([ids], "int32"))
     return tuple(
         np.exp(ops.convert_to_numpy(x[0]))
         for x in (split.attention, split.log_generate)

@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.copying import CopyDistribution
+from tfcopy.layers.copying import CopyDistribution, generation_ids
 
 
 class TableModel:
@@ -32,7 +32,7 @@ class TableModel:
         }
         self.memory = {k: x.astype("float32") for k, x in pairs.items()}
 
-    def encode(self, source_ids):
+    def encode(self, source_ids, source_copy_ids):
         memory = {
             k: ops.convert_to_tensor(x[: len(source_ids)])
             for k, x in self.memory.items()
@@ -45,6 +45,7 @@ class TableModel:
 
     def decode_step(self, ids, state, memory):
         rows, steps, words = memory["generate"].shape
+        ids = generation_ids(ids, words)
         places = (ops.arange(rows) * steps + state) * words + ids
 
         def now(name):

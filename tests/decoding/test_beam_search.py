@@ -16,7 +16,9 @@ from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
 
 
-@pytest.fixture(scope="module", params=["softmax", "pointer_softmax"])
+@pytest.fixture(
+    scope="module", params=["softmax", "pointer_softmax", "copynet"]
+)
 def model(request):
     return MODELS[request.param]()
 
@@ -38,7 +40,7 @@ def brute_force(model, row, max_length):
 
 
 def test_a_wide_beam_finds_what_brute_force_finds(model):
-    result = search(model, num_beams=80, num_hypotheses=5, max_length=3)
+    result = search(model, num_beams=300, num_hypotheses=5, max_length=3)
     for row in range(2):
         expected = brute_force(model, row, 3)[:5]
         found = [unpadded(ids) for ids in result.ids[row]]
@@ -51,7 +53,7 @@ def test_a_wide_beam_finds_what_brute_force_finds(model):
 def test_length_penalty_ranks_by_the_divided_score(model):
     result = search(
         model,
-        num_beams=80,
+        num_beams=300,
         num_hypotheses=4,
         max_length=3,
         length_penalty=1.0,
@@ -66,7 +68,7 @@ def test_length_penalty_ranks_by_the_divided_score(model):
 def test_the_length_may_count_what_stands_before(model):
     result = search(
         model,
-        num_beams=80,
+        num_beams=300,
         num_hypotheses=4,
         max_length=3,
         length_penalty=1.0,
@@ -87,7 +89,7 @@ def test_the_length_may_count_what_stands_before(model):
 def test_min_length_forbid_unk_and_no_repeats_agree_with_brute_force(model):
     result = search(
         model,
-        num_beams=80,
+        num_beams=300,
         num_hypotheses=3,
         max_length=3,
         min_length=2,

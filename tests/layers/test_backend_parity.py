@@ -40,8 +40,18 @@ def normal(*shape):
     return rng.normal(size=shape).astype("float32")
 
 
+MATCHES = np.zeros((B, T, S), "float32")
+MATCHES[0, 1, 1:3] = MATCHES[1, 1, 0] = 1
+DECODER_INPUTS = {
+    "embeddings": normal(B, T, 3),
+    "initial_state": normal(B, 5),
+    "annotations": normal(B, S, 6),
+    "source_mask": MASK,
+    "matches": MATCHES,
+}
 HEAD_INPUTS = {
     "features": normal(B, T, 3),
+    "decoded_hidden": normal(B, T, 5),
     "decoded_state": normal(B, T, 5),
     "decoded_context": normal(B, T, 6),
     "decoded_inputs": normal(B, T, 3),
@@ -57,6 +67,10 @@ def attention():
 
 # Name: a function that makes the layer, and its inputs.
 LAYERS = {
+    "attentional_gru_cell": (
+        lambda: layers.Decoder(layers.AttentionalGRUCell(5, attention())),
+        DECODER_INPUTS,
+    ),
     "bahdanau_attention": (
         attention,
         {
@@ -69,9 +83,18 @@ LAYERS = {
         lambda: layers.BidirectionalGRU(5),
         {"inputs": normal(B, S, 3), "mask": MASK},
     ),
+    "bidirectional_gru_reset_before": (
+        lambda: layers.BidirectionalGRU(5, reset_after=False),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
     "bidirectional_lstm": (
         lambda: layers.BidirectionalLSTM(5),
         {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "copynet_head": (lambda: layers.CopyNetHead(V), HEAD_INPUTS),
+    "copynet_head_of_given_scores": (
+        lambda: layers.CopyNetHead(V),
+        {**HEAD_INPUTS, "decoded_copy_scores": 2 * normal(B, T, S)},
     ),
     "coverage_attention": (
         lambda: layers.CoverageAttention(4, use_bias=True),
@@ -83,12 +106,7 @@ LAYERS = {
     ),
     "decoder": (
         lambda: layers.Decoder(layers.ConditionalGRUCell(5, attention())),
-        {
-            "embeddings": normal(B, T, 3),
-            "initial_state": normal(B, 5),
-            "annotations": normal(B, S, 6),
-            "source_mask": MASK,
-        },
+        DECODER_INPUTS,
     ),
     "deep_output": (
         lambda: layers.DeepOutput(4),
@@ -98,6 +116,12 @@ LAYERS = {
             "decoded_context": normal(B, T, 6),
         },
     ),
+    "final_context": (
+        lambda: layers.Decoder(
+            layers.AttentionalGRUCell(5, layers.FinalContext())
+        ),
+        DECODER_INPUTS,
+    ),
     "initial_state": (
         lambda: MeanInitialState(5),
         {"annotations": normal(B, S, 6), "mask": MASK},
@@ -106,12 +130,7 @@ LAYERS = {
         lambda: layers.Decoder(
             layers.InputFeedingLSTMCell(5, layers.CoverageAttention(4))
         ),
-        {
-            "embeddings": normal(B, T, 3),
-            "initial_state": normal(B, 10),
-            "annotations": normal(B, S, 6),
-            "source_mask": MASK,
-        },
+        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
     ),
     "noisy_tanh": (layers.NoisyTanh, {"x": 4 * normal(B, T, 5)}),
     "padding_mask": (PaddingMask, {"ids": SOURCE_IDS}),
@@ -134,6 +153,21 @@ LAYERS = {
         lambda: layers.PointerGeneratorHead(V),
         HEAD_INPUTS,
     ),
+    "position_one_hot": (
+        lambda: layers.PositionOneHot(layers.BidirectionalGRU(5), 3),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "readout": (
+        lambda: layers.Readout(("hidden", "context")),
+        {
+            "decoded_hidden": normal(B, T, 5),
+            "decoded_context": normal(B, T, 6),
+        },
+    ),
+    "selective_read_gru_cell": (
+        lambda: layers.Decoder(layers.SelectiveReadGRUCell(5, attention())),
+        DECODER_INPUTS,
+    ),
     "softmax_head": (lambda: layers.SoftmaxHead(V), HEAD_INPUTS),
     "state_reduction": (
         lambda: layers.StateReduction(5),
@@ -145,7 +179,7 @@ LAYERS = {
     ),
     "teacher_forcing": (
         lambda: TeacherForcing(V),
-        {"target_ids": TARGET_IDS},
+        {k: BATCH[k] for k in ("target_ids", "source_copy_ids")},
     ),
     "transformer_annotations": (
         lambda: layers.TransformerAnnotations(6, 1, 2),
@@ -178,7 +212,7 @@ def outputs_and_gradients(name, weights):
 
     def outputs(floats):
         if name in MODELS:
-            ids = {k: BATCH[k] for k in ("source_ids", "target_ids")}
+            ids = {k: x for k, x in BATCH.items() if k != "pointers"}
             return loss(BATCH, layer(ids))
         return layer(**helpers.arguments({**floats, **others}))
 

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -23,9 +24,10 @@ def with_random_biases(layer, inputs):
     return layer
 
 
-def test_layer_contract(inputs):
+@pytest.mark.parametrize("reset_after", [True, False])
+def test_layer_contract(inputs, reset_after):
     helpers.check_layer(
-        BidirectionalGRU(5),
+        BidirectionalGRU(5, reset_after=reset_after),
         inputs,
         output_shapes=[(2, 4, 10), (2, 10)],
         padded={"mask": ["inputs"]},
@@ -59,8 +61,48 @@ def test_follows_the_equations(inputs):
     helpers.assert_close(layer(**inputs), (expected, final))
 
 
-def test_more_padding_changes_nothing(inputs):
-    layer = with_random_biases(BidirectionalGRU(5), inputs)
+def keras_direction(layer, name, inputs):
+    """Keras's GRU without a reset product, whose gates are update first."""
+
+    def reorder(weight):
+        weight = ops.convert_to_numpy(weight)
+        reset, update, candidate = np.split(weight, 3, axis=-1)
+        return np.concatenate([update, reset, candidate], axis=-1)
+
+    gru = keras.layers.GRU(
+        5, reset_after=False, return_sequences=True, use_cudnn=False
+    )
+    gru.build(inputs["inputs"].shape)
+    gru.set_weights(
+        [
+            reorder(getattr(layer, f"{name}_{weight}"))
+            for weight in ("kernel", "recurrent_kernel", "bias")
+        ]
+    )
+    return gru
+
+
+def test_the_reset_gate_may_act_before_the_product_as_in_keras(inputs):
+    layer = BidirectionalGRU(5, reset_after=False)
+    with_random_biases(layer, inputs)
+    forward, backward = (
+        keras_direction(layer, name, inputs) for name in ("forward", "backward")
+    )
+    annotations, final = layer(**inputs)
+    for row, length in enumerate(MASK.sum(axis=1)):
+        x = inputs["inputs"][row : row + 1, :length]
+        f = ops.convert_to_numpy(forward(x))
+        b = ops.convert_to_numpy(backward(x[:, ::-1]))[:, ::-1]
+        both = np.concatenate([f, b], axis=-1)
+        ends = np.concatenate([f[0, -1], b[0, 0]])
+        helpers.assert_close(annotations[row, :length], both[0])
+        helpers.assert_close(final[row], ends)
+
+
+@pytest.mark.parametrize("reset_after", [True, False])
+def test_more_padding_changes_nothing(inputs, reset_after):
+    layer = BidirectionalGRU(5, reset_after=reset_after)
+    with_random_biases(layer, inputs)
     annotations, final = layer(**inputs)
     longer = {
         "inputs": np.pad(inputs["inputs"], ((0, 0), (0, 3), (0, 0))),

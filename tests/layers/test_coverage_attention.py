@@ -10,6 +10,7 @@ from tfcopy.layers import (
     Decoder,
 )
 
+FEATURES = ("vector", "scalar")
 MASK = np.array([[True] * 4, [True, True, False, False]])
 
 
@@ -24,10 +25,10 @@ def inputs():
 
 def built(layer, coverage_kernel=None):
     layer.build((2, 3, 5), (2, 4, 6))
+    shape = layer.coverage_kernel.shape
     if coverage_kernel is None:
-        rng = np.random.default_rng(1)
-        coverage_kernel = rng.normal(size=(layer.units,))
-    layer.coverage_kernel.assign(coverage_kernel)
+        coverage_kernel = np.random.default_rng(1).normal(size=shape)
+    layer.coverage_kernel.assign(np.broadcast_to(coverage_kernel, shape))
     return layer
 
 
@@ -44,19 +45,23 @@ def run_steps(layer, inputs):
     return ops.stack(coverages, 1), ops.stack(weights, 1)
 
 
-@pytest.mark.parametrize("use_bias", [False, True])
-def test_layer_contract(inputs, use_bias):
+@pytest.mark.parametrize(
+    "use_bias, feature",
+    [(False, "vector"), (True, "vector"), (True, "scalar")],
+)
+def test_layer_contract(inputs, use_bias, feature):
     helpers.check_layer(
-        CoverageAttention(7, use_bias, use_score_bias=False),
+        CoverageAttention(7, use_bias, use_score_bias=False, feature=feature),
         {**inputs, "value_mask": MASK},
         output_shapes=[(2, 3, 6), (2, 3, 4)],
         padded={"value_mask": ["value"]},
     )
 
 
-def test_follows_the_equation_of_the_paper(inputs):
-    layer = built(CoverageAttention(7, use_bias=True, use_score_bias=False))
-    layer.value_projection.bias.assign(np.arange(7.0))
+@pytest.mark.parametrize("feature", FEATURES)
+def test_follows_the_equations(inputs, feature):
+    layer = CoverageAttention(7, True, use_score_bias=False, feature=feature)
+    built(layer).value_projection.bias.assign(np.arange(7.0))
     w, u, b, v, w_c = (
         ops.convert_to_numpy(x)
         for x in (
@@ -70,8 +75,11 @@ def test_follows_the_equation_of_the_paper(inputs):
     coverage, expected = np.zeros((2, 4)), []
     for query in inputs["query"].swapaxes(0, 1):
         hidden = (query @ w)[:, None] + inputs["value"] @ u + b
-        scores = np.tanh(hidden + coverage[..., None] * w_c) @ v
-        weights = np.where(MASK, np.exp(scores[..., 0]), 0)
+        if feature == "vector":
+            scores = (np.tanh(hidden + coverage[..., None] * w_c) @ v)[..., 0]
+        else:
+            scores = (np.tanh(hidden) @ v)[..., 0] + w_c * coverage
+        weights = np.where(MASK, np.exp(scores), 0)
         weights /= weights.sum(axis=-1, keepdims=True)
         coverage = coverage + weights
         expected.append(weights)
@@ -81,9 +89,9 @@ def test_follows_the_equation_of_the_paper(inputs):
     )
 
 
-def scalar_case():
+def scalar_case(feature="vector"):
     """Check 3 of the numeric checks; the state's term is 0.5."""
-    layer = CoverageAttention(1)
+    layer = CoverageAttention(1, feature=feature)
     layer.build((1, None, 1), (1, 2, 1))
     layer.query_kernel.assign([[0.5]])
     layer.value_projection.kernel.assign([[1.0]])
@@ -101,8 +109,9 @@ def test_known_weights():
     helpers.assert_close(np.minimum(first, second).sum(), 0.849045)
 
 
-def test_padding_changes_nothing_and_gets_no_weight():
-    layer, value = scalar_case()
+@pytest.mark.parametrize("feature", FEATURES)
+def test_padding_changes_nothing_and_gets_no_weight(feature):
+    layer, value = scalar_case(feature)
     query = np.ones((1, 5, 1), "float32")
     context, weights = layer(query, value)
     longer = np.pad(value, ((0, 0), (0, 3), (0, 0)), constant_values=9)
@@ -123,8 +132,9 @@ def test_coverage_is_what_earlier_steps_gave(inputs):
     helpers.assert_close(ops.sum(coverage, axis=-1), totals)
 
 
-def test_step_by_step_gives_the_same(inputs):
-    layer = built(CoverageAttention(7))
+@pytest.mark.parametrize("feature", FEATURES)
+def test_step_by_step_gives_the_same(inputs, feature):
+    layer = built(CoverageAttention(7, feature=feature))
     _, weights = layer(**inputs, value_mask=MASK)
     helpers.assert_close(run_steps(layer, inputs)[1], weights)
 
@@ -140,11 +150,12 @@ def like(layer, **options):
 
 
 @pytest.mark.parametrize("kernel, enabled", [(None, False), (0.0, True)])
+@pytest.mark.parametrize("feature", FEATURES)
 def test_equals_additive_attention_while_off_and_at_first(
-    inputs, kernel, enabled
+    inputs, kernel, enabled, feature
 ):
-    kernel = None if kernel is None else np.full(7, kernel)
-    layer = built(CoverageAttention(7, enabled=enabled), kernel)
+    layer = CoverageAttention(7, enabled=enabled, feature=feature)
+    built(layer, kernel)
     expected = like(layer)(**inputs, value_mask=MASK)
     helpers.assert_close(layer(**inputs, value_mask=MASK), tuple(expected))
 
@@ -159,8 +170,9 @@ def kernel_gradient(layer, inputs):
     return ops.convert_to_numpy(gradient)
 
 
-def test_off_it_has_no_gradient_until_it_is_enabled(inputs):
-    layer = built(CoverageAttention(7, enabled=False))
+@pytest.mark.parametrize("feature", FEATURES)
+def test_off_it_has_no_gradient_until_it_is_enabled(inputs, feature):
+    layer = built(CoverageAttention(7, enabled=False, feature=feature))
     off = ops.convert_to_numpy(layer(**inputs)[1])
     assert not kernel_gradient(layer, inputs).any()
     layer.enable()
@@ -186,8 +198,9 @@ def test_the_switch_is_saved_but_not_trained(inputs):
     helpers.assert_close(other(**inputs), tuple(layer(**inputs)))
 
 
-def test_fits_where_additive_attention_does(inputs):
-    layer = built(CoverageAttention(7, enabled=False))
+@pytest.mark.parametrize("feature", FEATURES)
+def test_fits_where_additive_attention_does(inputs, feature):
+    layer = built(CoverageAttention(7, enabled=False, feature=feature))
     decoder = Decoder(ConditionalGRUCell(5, layer))
 
     def weights():
@@ -196,6 +209,7 @@ def test_fits_where_additive_attention_does(inputs):
             initial_state=inputs["query"][:, 0],
             annotations=inputs["value"],
             source_mask=MASK,
+            matches=np.zeros((2, 3, 4), "float32"),
         )
         return ops.convert_to_numpy(ops.exp(decoded["attention"]))
 
@@ -221,3 +235,8 @@ def test_number_of_parameters_is_that_of_the_paper():
         "score_kernel": 512,
         "coverage_kernel": 512,
     }
+
+
+def test_the_feature_must_be_one_of_these():
+    with pytest.raises(ValueError, match="`feature`.*feature='matrix'"):
+        CoverageAttention(7, feature="matrix")

@@ -16,6 +16,7 @@ def inputs():
         "initial_state": rng.normal(size=(2, 5)).astype("float32"),
         "annotations": rng.normal(size=(2, 4, 6)).astype("float32"),
         "source_mask": MASK,
+        "matches": np.zeros((2, 3, 4), "float32"),
     }
 
 
@@ -31,6 +32,7 @@ def test_layer_contract(layer, inputs):
         inputs,
         output_shapes=[(2, 3, 4), (2, 3, 6), (2, 3, 5), (2, 3, 3), (2, 3, 5)],
         padded={"source_mask": ["annotations"]},
+        dynamic_axes={"matches": (0, 1, 2)},
         without_gradient=["score_bias"],
     )
 
@@ -41,7 +43,9 @@ def test_takes_the_steps_of_the_cell_one_after_the_other(layer, inputs):
     memory = cell.prepare(inputs["annotations"], MASK)
     state = cell.initial_state(inputs["initial_state"], memory)
     for t in range(3):
-        words = cell.project(inputs["embeddings"][:, t])
+        words = cell.project(
+            inputs["embeddings"][:, t], inputs["matches"][:, t]
+        )
         outputs, state = cell.step(words, state, memory)
         for name, x in outputs.items():
             helpers.assert_close(decoded[name][:, t], x)

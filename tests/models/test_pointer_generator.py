@@ -17,7 +17,8 @@ BATCH = {
     "target_ids": np.array([[V + 1, 5, V + 3, 3], [4, 1, 3, PAD]], "int32"),
     "pointers": np.array([[1, -1, 3, -1], [-1, -1, -1, -1]], "int32"),
 }
-INPUTS = {name: BATCH[name] for name in ("source_ids", "target_ids")}
+NAMES = ("source_ids", "source_copy_ids", "target_ids")
+INPUTS = {name: BATCH[name] for name in NAMES}
 
 
 def make_model(**options):
@@ -96,16 +97,15 @@ def test_decode_step_takes_the_steps_of_the_model(coverage):
     model = make_model(coverage=coverage)
     randomize(model)
     expected = model(INPUTS)
-    memory, state = model.encode(BATCH["source_ids"])
-    previous = np.array([2, 2])
+    memory, state = model.encode(BATCH["source_ids"], BATCH["source_copy_ids"])
+    previous = np.array([2, 2], "int32")
     for t in range(4):
         distribution, attention, state = model.decode_step(
             previous, state, memory
         )
         for one, all_steps in zip(distribution, expected):
             helpers.assert_close(one[:, 0], all_steps[:, t])
-        ids = BATCH["target_ids"][:, t]
-        previous = np.where(ids >= V, 1, ids)
+        previous = BATCH["target_ids"][:, t]
 
 
 def test_a_new_model_with_coverage_gives_what_one_without_gives():

@@ -8,7 +8,7 @@ from tfcopy import losses
 from tfcopy.layers import CopyDistribution
 from tfcopy.layers.copying import merge
 from tfcopy.models import gru_translator
-from tfcopy.tokens import BOS, EOS, UNK
+from tfcopy.tokens import BOS, EOS, NO_COPY, PAD, UNK
 
 V = 9
 BATCH = {
@@ -19,7 +19,8 @@ BATCH = {
 }
 BATCH["source_copy_ids"] = BATCH["source_copy_ids"].astype("int32")
 LOSSES = ("generated", "observed", "marginal")
-INPUTS = {name: BATCH[name] for name in ("source_ids", "target_ids")}
+NAMES = ("source_ids", "source_copy_ids", "target_ids")
+INPUTS = {name: BATCH[name] for name in NAMES}
 
 
 def make_model(head="pointer_softmax", **options):
@@ -34,7 +35,11 @@ def run(model, inputs=INPUTS):
     return CopyDistribution(*helpers.evaluate(model, inputs))
 
 
-@pytest.fixture(params=["softmax", "pointer_softmax", "transformer"])
+def encode(model):
+    return model.encode(INPUTS["source_ids"], INPUTS["source_copy_ids"])
+
+
+@pytest.fixture(params=["softmax", "pointer_softmax", "copynet", "transformer"])
 def model(request):
     if request.param == "transformer":
         return make_model(encoder="transformer", encoder_heads=2)
@@ -56,8 +61,8 @@ def test_gives_a_distribution_for_each_target_word(model):
     helpers.assert_close(total, 1 - lost, 0, 1e-5)
 
 
-def test_takes_only_the_two_ids():
-    assert set(make_model().input) == {"source_ids", "target_ids"}
+def test_takes_ids_alone():
+    assert set(make_model().input) == set(NAMES)
 
 
 def test_saving_gives_the_same_model(model, tmp_path):
@@ -71,10 +76,10 @@ def test_saving_gives_the_same_model(model, tmp_path):
 
 def test_decode_step_takes_the_steps_of_the_model(model):
     expected = run(model)
-    memory, state = model.encode(INPUTS["source_ids"])
+    memory, state = encode(model)
     targets = INPUTS["target_ids"]
-    previous = np.concatenate([np.full((2, 1), BOS), targets[:, :-1]], axis=1)
-    previous = np.where(previous >= V, UNK, previous).astype("int32")
+    first = np.full((2, 1), BOS, "int32")
+    previous = np.concatenate([first, targets[:, :-1]], axis=1)
     for t in range(previous.shape[1]):
         distribution, attention, state = model.decode_step(
             previous[:, t], state, memory
@@ -86,7 +91,7 @@ def test_decode_step_takes_the_steps_of_the_model(model):
 
 
 def test_repeated_sentences_take_the_same_steps(model):
-    memory, state = model.encode(INPUTS["source_ids"])
+    memory, state = encode(model)
     repeated = model.repeat(memory, state, 3)[::-1]
     ids = np.array([4, 5], "int32")
     once = model.decode_step(ids, state, memory)
@@ -100,8 +105,10 @@ def test_repeated_sentences_take_the_same_steps(model):
 def test_padding_changes_nothing(model):
     distribution = run(model)
     longer = {
-        name: np.pad(ids, ((0, 0), (0, extra)))
-        for (name, ids), extra in zip(INPUTS.items(), (3, 2))
+        name: np.pad(
+            INPUTS[name], ((0, 0), (0, extra)), constant_values=padding
+        )
+        for name, extra, padding in zip(NAMES, (3, 3, 2), (PAD, NO_COPY, PAD))
     }
     padded = run(model, longer)
     generated, copied = helpers.probabilities(distribution)
@@ -117,6 +124,7 @@ def test_a_sentence_alone_gives_the_same(model):
         model,
         {
             "source_ids": INPUTS["source_ids"][1:, :3],
+            "source_copy_ids": INPUTS["source_copy_ids"][1:, :3],
             "target_ids": INPUTS["target_ids"][1:, :2],
         },
     )
@@ -223,6 +231,7 @@ def test_keras_exports_the_model(tmp_path):
     model.export(tmp_path / "model", verbose=False)
     inputs = {
         "source_ids": tf.constant([[4, 5, 3]]),
+        "source_copy_ids": tf.constant([[9, 5, -1]]),
         "target_ids": tf.constant([[4, 3]]),
     }
     loaded = tf.saved_model.load(tmp_path / "model")

@@ -207,9 +207,10 @@ def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
 
 def test_python_in_the_graph_is_refused(tmp_path):
     class Python(Copier):
-        def encode(self, source_ids):
+        def encode(self, source_ids, source_copy_ids):
             same = tf.numpy_function(lambda x: x, [source_ids], tf.int32)
-            return super().encode(tf.ensure_shape(same, [None, None]))
+            same = tf.ensure_shape(same, [None, None])
+            return super().encode(same, source_copy_ids)
 
     with pytest.raises(ValueError, match="PyFunc"):
         export(Translator(Python(), SOURCE, TARGET), tmp_path / "a")

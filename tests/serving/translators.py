@@ -42,7 +42,7 @@ class Copier:
     def __init__(self, generate_unk=False):
         self.generate_unk = generate_unk
 
-    def encode(self, source_ids):
+    def encode(self, source_ids, source_copy_ids):
         is_word = ops.logical_and(
             source_ids != tokens.PAD, source_ids != tokens.EOS
         )

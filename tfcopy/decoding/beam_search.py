@@ -26,7 +26,7 @@ from tfcopy.decoding.candidates import (
     next_words,
 )
 from tfcopy.decoding.options import SearchOptions
-from tfcopy.layers.copying import MASKED, generation_ids
+from tfcopy.layers.copying import MASKED
 
 # The least attention a source position counts as having got.
 _LEAST_COVERAGE = 1e-12
@@ -82,7 +82,7 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
     """
     options = options or SearchOptions()
     source = describe_source(source_ids, source_copy_ids)
-    memory, state = model.encode(source_ids)
+    memory, state = model.encode(source_ids, source_copy_ids)
     memory, state = model.repeat(memory, state, options.num_beams)
     alive = first_beams(source_ids, options)
     finished = only(alive, ops.zeros_like(alive.log_probs, dtype="bool"))
@@ -118,7 +118,6 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
         previous = ops.take(alive.ids, step, axis=2)
         rows = flat_rows(parents)
         state = tree.map_structure(lambda x: ops.take(x, rows, axis=0), state)
-        previous = generation_ids(previous, model.vocabulary_size)
         return step + 1, previous, state, alive, finished
 
     loop = (ops.convert_to_tensor(0), previous, state, alive, finished)

@@ -14,6 +14,8 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.layers.copying import MASKED, gather_last
 
+_ALMOST_ALL = 1.0 - 1e-6
+
 
 class Source(NamedTuple):
     """What candidates need of the source, made once a sentence.
@@ -97,6 +99,10 @@ def next_words(distribution, source, options, step, extra=0):
     # The normaliser, from the softmax (one fused operation) of the best word.
     best = ops.take_along_axis(ops.softmax(logits, axis=-1), ids[:, :1], axis=1)
     offset = distribution.log_generate + ops.log(best) - log_probs[:, :1]
+    if options.forbid_unk and options.rescale:
+        rest = _log_rest(logits[:, tokens.UNK : tokens.UNK + 1] + offset)
+        offset = offset - rest
+        copied = copied - ops.reshape(rest, (-1, beams, 1))
     ids = ops.reshape(ops.cast(ids, "int32"), (-1, beams, count))
     log_probs = ops.reshape(log_probs + offset, (-1, beams, count))
 
@@ -133,6 +139,11 @@ def next_words(distribution, source, options, step, extra=0):
         ops.concatenate([generated, copied_from], axis=-1),
         pointing,
     )
+
+
+def _log_rest(log_prob):
+    """`log(1 - p)`, finite even where nothing is left."""
+    return ops.log1p(-ops.minimum(ops.exp(log_prob), _ALMOST_ALL))
 
 
 def _merge(logits, offset, copied, source):

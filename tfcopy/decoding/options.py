@@ -24,6 +24,8 @@ class SearchOptions:
             hypothesis, copied words included; 0 switches it off. EOS is
             always allowed.
         forbid_unk: Whether UNK is never said, neither generated nor copied.
+        rescale: Whether the other words then share the mass of UNK, so that
+            they sum to one, as in Gu et al.'s code.
         merge: `"sum"` adds up all ways to say a word; `"max"` keeps
             generating it and pointing at each of its positions apart, as the
             pointer softmax paper does.
@@ -40,6 +42,7 @@ class SearchOptions:
     coverage_penalty: float = 0.0
     no_repeat_ngram: int = 0
     forbid_unk: bool = False
+    rescale: bool = False
     merge: str = "sum"
     return_attention: bool = False
 

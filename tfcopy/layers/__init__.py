@@ -1,36 +1,48 @@
 """Layers that attend, point and copy, on every Keras backend."""
 
+from tfcopy.layers.attentional_gru_cell import AttentionalGRUCell
 from tfcopy.layers.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.bidirectional_gru import BidirectionalGRU
 from tfcopy.layers.bidirectional_lstm import BidirectionalLSTM
 from tfcopy.layers.conditional_gru_cell import ConditionalGRUCell
 from tfcopy.layers.copying import CopyDistribution
+from tfcopy.layers.copynet_head import CopyNetHead
 from tfcopy.layers.coverage_attention import CoverageAttention
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.deep_output import DeepOutput
+from tfcopy.layers.final_context import FinalContext
 from tfcopy.layers.input_feeding_lstm_cell import InputFeedingLSTMCell
 from tfcopy.layers.noisy_tanh import NoisyTanh
 from tfcopy.layers.output_projection import OutputProjection
 from tfcopy.layers.pointer_generator_head import PointerGeneratorHead
 from tfcopy.layers.pointer_softmax_head import PointerSoftmaxHead
+from tfcopy.layers.position_one_hot import PositionOneHot
+from tfcopy.layers.readout import Readout
+from tfcopy.layers.selective_read_gru_cell import SelectiveReadGRUCell
 from tfcopy.layers.softmax_head import SoftmaxHead
 from tfcopy.layers.state_reduction import StateReduction
 from tfcopy.layers.transformer_annotations import TransformerAnnotations
 
 __all__ = [
+    "AttentionalGRUCell",
     "BahdanauAttention",
     "BidirectionalGRU",
     "BidirectionalLSTM",
     "ConditionalGRUCell",
     "CopyDistribution",
+    "CopyNetHead",
     "CoverageAttention",
     "Decoder",
     "DeepOutput",
+    "FinalContext",
     "InputFeedingLSTMCell",
     "NoisyTanh",
     "OutputProjection",
     "PointerGeneratorHead",
     "PointerSoftmaxHead",
+    "PositionOneHot",
+    "Readout",
+    "SelectiveReadGRUCell",
     "SoftmaxHead",
     "StateReduction",
     "TransformerAnnotations",

@@ -117,7 +117,7 @@ class BahdanauAttention(keras.layers.Layer):
         """Additive attention keeps nothing between steps."""
         return ()
 
-    def step(self, query, state, memory):
+    def step(self, query, state, memory, read=None):
         """One query of each sentence.
 
         Args:
@@ -125,10 +125,13 @@ class BahdanauAttention(keras.layers.Layer):
                 multiplies it together with what else it needs of the query.
             state: `()`; a subclass may keep one.
             memory: From `prepare`.
+            read: Optional weights of the cell's own, `(B, S)`, by which the
+                values are read in the same product.
 
         Returns:
             `(context, log_weights, state)`: `(B, value_dim)`, and `(B, S)`,
             the logs of the attention weights, about `MASKED` on padding.
+            With `read` the context is `[attended ; read]`.
         """
         hidden = memory["keys"] + ops.expand_dims(query, 1)
         hidden = ops.tanh(self._add_state(hidden, state, memory))
@@ -138,15 +141,22 @@ class BahdanauAttention(keras.layers.Layer):
         scores = ops.reshape(scores, shape[:2])
         if self.use_score_bias:
             scores = scores + memory["weight_score_bias"]
+        scores = self._add_to_scores(scores, state, memory)
         log_weights = masked_log_softmax(scores, memory["mask_bias"])
         weights = ops.exp(log_weights)
-        context = memory["values"](ops.expand_dims(weights, 1))
+        rows = [weights] if read is None else [weights, read]
+        context = memory["values"](ops.stack(rows, axis=1))
+        context = ops.reshape(context, (-1, len(rows) * context.shape[-1]))
         state = self._next_state(state, weights)
-        return ops.squeeze(context, 1), log_weights, state
+        return context, log_weights, state
 
     def _add_state(self, hidden, state, memory):
         """Adds what a subclass's state has to say before the `tanh`."""
         return hidden
+
+    def _add_to_scores(self, scores, state, memory):
+        """Adds what a subclass's state has to say after the `tanh`."""
+        return scores
 
     def _next_state(self, state, weights):
         """The state after a step with these weights, `(B, S)`."""

@@ -56,13 +56,21 @@ class Bidirectional(keras.layers.Layer):
             recurrent_initializer
         )
 
-    def update(self, projected, recurrent, state):
+    def products(self, kernels):
+        """The products of a step, a dict for `scan`'s memory.
+
+        Args:
+            kernels: Recurrent kernels, `(2, units, G * units)`.
+        """
+        return {"recurrent": Product(kernels)}
+
+    def update(self, projected, state, memory):
         """One step of both directions.
 
         Args:
             projected: Input products and bias, `(2, B, G * units)`.
-            recurrent: Products of the hidden state, `(2, B, G * units)`.
             state: List of tensors `(2, B, units)`.
+            memory: From `products`.
 
         Returns:
             The new state.
@@ -109,7 +117,7 @@ class Bidirectional(keras.layers.Layer):
                 self.backward_recurrent_kernel,
             )
         ]
-        memory = {"recurrent": Product(ops.stack(kernels))}
+        memory = self.products(ops.stack(kernels))
         # Keeps the batch size of `inputs` even where it is not known.
         zeros = ops.zeros_like(both[0, :, :, : self.units])
         state = [zeros] * self.num_states
@@ -136,7 +144,7 @@ class Bidirectional(keras.layers.Layer):
 
     def _step(self, inputs, state, memory):
         projected, keep = inputs
-        new = self.update(projected, memory["recurrent"](state[-1]), state)
+        new = self.update(projected, state, memory)
         state = [x + keep * (y - x) for x, y in zip(state, new)]
         return state[-1], state
 

@@ -22,6 +22,8 @@ class BidirectionalLSTM(Bidirectional):
     num_states = 2
     bias_initializer = UnitForget()
 
-    def update(self, projected, recurrent, state):
-        hidden, cell = lstm_update(projected + recurrent, state[0])
+    def update(self, projected, state, memory):
+        cell, hidden = state
+        recurrent = memory["recurrent"](hidden)
+        hidden, cell = lstm_update(projected + recurrent, cell)
         return [cell, hidden]

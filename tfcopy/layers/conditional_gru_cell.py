@@ -6,13 +6,14 @@ Shapes: B batch, S source steps, D units, A attention units, C value size.
 import keras
 from keras import ops
 
+from tfcopy.layers.decoder_cell import DecoderCell
 from tfcopy.layers.gru import gru_update
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class ConditionalGRUCell(keras.layers.Layer):
+class ConditionalGRUCell(DecoderCell):
     """Two GRU transitions with attention between them.
 
     1. The first GRU reads the previous word: `q = GRU_1(e, s')`.
@@ -33,31 +34,6 @@ class ConditionalGRUCell(keras.layers.Layer):
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 3,
         whose base system is session 2 of the dl4mt tutorial.
     """
-
-    def __init__(
-        self,
-        units,
-        attention,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        **kwargs,
-    ):
-        super().__init__(autocast=False, **kwargs)
-        if units <= 0:
-            raise ValueError(
-                f"`units` must be a positive integer. Received: units={units}."
-            )
-        self.units = units
-        self.attention = attention
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
-
-    @property
-    def state_size(self):
-        """Size of the part of the state that an encoder initialises."""
-        return self.units
 
     def build(self, inputs_shape, annotations_shape):
         units = self.units
@@ -83,11 +59,12 @@ class ConditionalGRUCell(keras.layers.Layer):
             )
             setattr(self, f"{name}_bias", bias)
 
-    def project(self, inputs):
+    def project(self, inputs, matches=None):
         """The first GRU's input products, for all steps at once.
 
         Args:
             inputs: Embedded words, `(..., input_dim)`.
+            matches: Ignored; where the source holds the word.
 
         Returns:
             `(..., 3 * units)`, float32.
@@ -116,18 +93,6 @@ class ConditionalGRUCell(keras.layers.Layer):
             "state_product": Product(self._cast(self.state_kernel)),
             "query_product": Product(query_kernel, query_bias),
             "context_product": Product(self._cast(self.context_kernel)),
-        }
-
-    def initial_state(self, state, memory):
-        """The state before the first step.
-
-        Args:
-            state: `(B, units)`.
-            memory: From `prepare`.
-        """
-        return {
-            "hidden": ops.cast(state, "float32"),
-            "attention": self.attention.initial_state(memory),
         }
 
     def step(self, inputs, state, memory):
@@ -161,27 +126,3 @@ class ConditionalGRUCell(keras.layers.Layer):
             "attention": log_weights,
         }
         return outputs, {"hidden": hidden, "attention": attention_state}
-
-    def _cast(self, variable):
-        return ops.cast(variable, self.compute_dtype)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "attention": keras.saving.serialize_keras_object(self.attention),
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-        }
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        config["attention"] = keras.saving.deserialize_keras_object(
-            config["attention"]
-        )
-        return cls(**config)

@@ -51,6 +51,11 @@ def generation_ids(ids, vocabulary_size):
     return ops.where(ids >= vocabulary_size, tokens.UNK, ids)
 
 
+def log_add(x, y):
+    """`log(exp(x) + exp(y))`, whose gradient halves where both are equal."""
+    return ops.logsumexp(ops.stack([x, y], axis=-1), axis=-1)
+
+
 def log_normalizer(logits):
     """`logsumexp` over the last axis, `(..., V)` to `(...)`, in float32."""
     return ops.logsumexp(ops.cast(logits, "float32"), axis=-1)
@@ -131,7 +136,7 @@ def marginal_log_likelihood(distribution, ids, source_copy_ids):
     generated = generate_log_probs(distribution, ids)
     generated = ops.where(ids >= vocabulary_size, MASKED, generated)
     copied = copy_log_probs_of(distribution, ids, source_copy_ids)
-    return ops.logaddexp(generated, copied)
+    return log_add(generated, copied)
 
 
 def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):

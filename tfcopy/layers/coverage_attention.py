@@ -9,6 +9,8 @@ from keras import ops
 from tfcopy.layers.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.loop import scan
 
+FEATURES = ("vector", "scalar")
+
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class CoverageAttention(BahdanauAttention):
@@ -17,7 +19,9 @@ class CoverageAttention(BahdanauAttention):
     The score of source step `j` is
     `v^T tanh(W query + U value_j + b + w_c * coverage_j)`, and the coverage
     of a step is what the steps BEFORE it gave to `j`. It is the state that
-    `step` carries, `(B, S)`, float32, zeros at first.
+    `step` carries, `(B, S)`, float32, zeros at first. With `feature="scalar"`
+    the score is `v^T tanh(W query + U value_j + b) + w_c * coverage_j`, and
+    `w_c` a single number, as in the authors' code of CopyNet.
 
     `w_c` starts at zero, so that a model trained without coverage goes on
     where it was. With `enabled=False` it stays there: its gradient is exactly
@@ -30,12 +34,15 @@ class CoverageAttention(BahdanauAttention):
         use_score_bias: As there.
         enabled: Whether coverage is on from the start. It is kept in a
             weight, so a checkpoint brings back what it was.
+        feature: `"vector"` or `"scalar"`: whether coverage is added to the
+            hidden layer, or to the score.
 
     Call arguments and results are those of `BahdanauAttention`, but the
     queries are taken one after the other.
 
     Reference:
-        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.3.
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.3;
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393) for `"scalar"`.
     """
 
     def __init__(
@@ -45,17 +52,25 @@ class CoverageAttention(BahdanauAttention):
         kernel_initializer="glorot_uniform",
         use_score_bias=None,
         enabled=True,
+        feature="vector",
         **kwargs,
     ):
         super().__init__(
             units, use_bias, kernel_initializer, use_score_bias, **kwargs
         )
+        if feature not in FEATURES:
+            raise ValueError(
+                f"`feature` must be one of {FEATURES}. "
+                f"Received: feature={feature!r}."
+            )
         self.starts_enabled = enabled
+        self.feature = feature
 
     def build(self, query_shape, value_shape):
         super().build(query_shape, value_shape)
+        size = self.units if self.feature == "vector" else 1
         self.coverage_kernel = self.add_weight(
-            name="coverage_kernel", shape=(self.units,), initializer="zeros"
+            name="coverage_kernel", shape=(size,), initializer="zeros"
         )
         self.enabled = self.add_weight(
             name="enabled",
@@ -84,11 +99,18 @@ class CoverageAttention(BahdanauAttention):
         return ops.zeros_like(memory["mask_bias"])
 
     def _add_state(self, hidden, state, memory):
+        if self.feature == "scalar":
+            return hidden
         # A product of matrices, since its gradients need no `(B, S, U)` each.
         term = ops.matmul(
             ops.reshape(state, (-1, 1)), memory["weight_coverage"]
         )
         return hidden + ops.reshape(term, ops.shape(hidden))
+
+    def _add_to_scores(self, scores, state, memory):
+        if self.feature == "vector":
+            return scores
+        return scores + memory["weight_coverage"] * state
 
     def _next_state(self, state, weights):
         return state + weights
@@ -117,4 +139,8 @@ class CoverageAttention(BahdanauAttention):
         return super().compute_output_spec(query, value, value_mask)
 
     def get_config(self):
-        return {**super().get_config(), "enabled": self.starts_enabled}
+        return {
+            **super().get_config(),
+            "enabled": self.starts_enabled,
+            "feature": self.feature,
+        }

@@ -22,6 +22,8 @@ class Decoder(keras.layers.Layer):
         initial_state: `(B, D)`.
         annotations: Encoder states, `(B, S, C)`.
         source_mask: Boolean, `(B, S)`.
+        matches: 1.0 where the source holds the previous word, `(B, T, S)`;
+            for cells that read there.
 
     Returns:
         dict of `decoder_outputs`.
@@ -37,6 +39,7 @@ class Decoder(keras.layers.Layer):
         initial_state_shape,
         annotations_shape,
         source_mask_shape=None,
+        matches_shape=None,
     ):
         if not self.cell.built:
             self.cell.build(embeddings_shape, annotations_shape)
@@ -47,11 +50,14 @@ class Decoder(keras.layers.Layer):
         initial_state,
         annotations,
         source_mask,
+        matches,
         training=False,
     ):
         memory = self.cell.prepare(annotations, source_mask)
         state = self.cell.initial_state(initial_state, memory)
-        inputs = self.cell.project(ops.transpose(embeddings, (1, 0, 2)))
+        inputs = self.cell.project(
+            *(ops.transpose(x, (1, 0, 2)) for x in (embeddings, matches))
+        )
         outputs, _ = scan(self.cell.step, inputs, state, memory, training)
         outputs = {
             name: ops.transpose(x, (1, 0, 2)) for name, x in outputs.items()
@@ -64,6 +70,7 @@ class Decoder(keras.layers.Layer):
         initial_state,
         annotations,
         source_mask,
+        matches,
         training=False,
     ):
         embeddings_shape = embeddings.shape
@@ -75,6 +82,8 @@ class Decoder(keras.layers.Layer):
             "context": annotations.shape[-1],
             "attention": annotations.shape[1],
         }
+        if getattr(cell, "emits_copy_scores", False):
+            sizes["copy_scores"] = annotations.shape[1]
         dtype = embeddings.dtype
         if getattr(cell, "input_units", None):
             embeddings_shape, dtype = (*leading, cell.input_units), "float32"

@@ -10,6 +10,8 @@ back to its layers:
                           with input feeding merged with the last context
     context    (B, T, C)
     attention  (B, T, S)  logs of the attention weights
+    copy_scores (B, T, S) of cells that score copying themselves: the scores,
+                          not normalised, about `MASKED` on padding
 
 Shapes: B batch, T target steps, S source steps, D units, E input size, C
 value size.
@@ -23,7 +25,8 @@ def decoder_outputs(outputs, embeddings):
 
     Args:
         outputs: Dict of `hidden`, `context` and `attention`; of `cell` where
-            an LSTM has one, and of `inputs` where the cell changes them.
+            an LSTM has one, of `inputs` where the cell changes them, and of
+            `copy_scores` where it has them.
         embeddings: The words before, `(B, T, E)`.
     """
     outputs = {"inputs": embeddings, "state": outputs["hidden"], **outputs}

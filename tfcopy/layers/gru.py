@@ -31,3 +31,30 @@ def gru_update(inputs, recurrent, state):
     reset, update = ops.split(gates, 2, axis=-1)
     candidate = ops.tanh(inputs_candidate + reset * recurrent_candidate)
     return candidate + update * (state - candidate)
+
+
+def gru_update_reset_before(inputs, gates, candidate_product, state):
+    """One GRU step whose reset gate acts on the state before the product.
+
+        r, u = sigmoid(inputs_ru + gates)
+        n = tanh(inputs_n + (r * state) U_n)
+        u * state + (1 - u) * n
+
+    Args:
+        inputs: Input products and bias, `(..., 3 * units)`, in the order
+            reset, update, candidate.
+        gates: The state's product for reset and update, `(..., 2 * units)`.
+        candidate_product: Callable, the product with `U_n`.
+        state: `(..., units)`.
+
+    Returns:
+        The new state, `(..., units)`.
+
+    Reference:
+        [Cho et al., 2014](https://arxiv.org/abs/1406.1078), eq. 5-8.
+    """
+    units = state.shape[-1]
+    inputs_gates, inputs_candidate = ops.split(inputs, [2 * units], axis=-1)
+    reset, update = ops.split(ops.sigmoid(inputs_gates + gates), 2, axis=-1)
+    candidate = ops.tanh(inputs_candidate + candidate_product(reset * state))
+    return candidate + update * (state - candidate)

@@ -7,13 +7,14 @@ A attention units, C value size.
 import keras
 from keras import ops
 
+from tfcopy.layers.decoder_cell import DecoderCell
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 from tfcopy.layers.lstm import UnitForget, lstm_update
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class InputFeedingLSTMCell(keras.layers.Layer):
+class InputFeedingLSTMCell(DecoderCell):
     """An LSTM that reads the last context beside the word, then attends.
 
     1. Word and last context are merged, linearly:
@@ -53,18 +54,14 @@ class InputFeedingLSTMCell(keras.layers.Layer):
         decode_initial_attention=False,
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        if units <= 0:
-            raise ValueError(
-                f"`units` must be a positive integer. Received: units={units}."
-            )
-        self.units = units
-        self.attention = attention
-        self.input_units = input_units
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
+        super().__init__(
+            units,
+            attention,
+            kernel_initializer,
+            recurrent_initializer,
+            **kwargs,
         )
+        self.input_units = input_units
         self.input_initializer = keras.initializers.get(input_initializer)
         self.decode_initial_attention = decode_initial_attention
 
@@ -104,11 +101,12 @@ class InputFeedingLSTMCell(keras.layers.Layer):
             name="bias", shape=(4 * units,), initializer=UnitForget()
         )
 
-    def project(self, inputs):
+    def project(self, inputs, matches=None):
         """The words' part of the merged input, for all steps at once.
 
         Args:
             inputs: Embedded words, `(..., E)`.
+            matches: Ignored; where the source holds the word.
 
         Returns:
             `(..., X)`, float32.
@@ -200,31 +198,12 @@ class InputFeedingLSTMCell(keras.layers.Layer):
         kernel = self._cast(self.input_kernel)
         return ops.split(kernel, [self.embedding_dim], axis=0)
 
-    def _cast(self, variable):
-        return ops.cast(variable, self.compute_dtype)
-
     def get_config(self):
         return {
             **super().get_config(),
-            "units": self.units,
-            "attention": keras.saving.serialize_keras_object(self.attention),
             "input_units": self.input_units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
             "input_initializer": keras.initializers.serialize(
                 self.input_initializer
             ),
             "decode_initial_attention": self.decode_initial_attention,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        config["attention"] = keras.saving.deserialize_keras_object(
-            config["attention"]
-        )
-        return cls(**config)

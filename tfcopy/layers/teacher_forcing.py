@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.copying import generation_ids
+from tfcopy.layers.copying import generation_ids, matches
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -16,22 +16,31 @@ class TeacherForcing(keras.layers.Layer):
 
     Call arguments:
         target_ids: Extended ids, `(B, T)`.
+        source_copy_ids: `(B, S)`.
 
     Returns:
-        Ids of the target vocabulary, `(B, T)`.
+        `(ids, matches)`: ids of the target vocabulary, `(B, T)`, and 1.0
+        where the source holds the word before, `(B, T, S)`.
     """
 
     def __init__(self, vocabulary_size, **kwargs):
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
 
-    def call(self, target_ids):
+    def call(self, target_ids, source_copy_ids):
         first = ops.full_like(target_ids[:, :1], tokens.BOS)
         shifted = ops.concatenate([first, target_ids[:, :-1]], axis=1)
-        return generation_ids(shifted, self.vocabulary_size)
+        return (
+            generation_ids(shifted, self.vocabulary_size),
+            ops.cast(matches(shifted, source_copy_ids), "float32"),
+        )
 
-    def compute_output_spec(self, target_ids):
-        return keras.KerasTensor(target_ids.shape, "int32")
+    def compute_output_spec(self, target_ids, source_copy_ids):
+        shape = (*target_ids.shape, source_copy_ids.shape[1])
+        return (
+            keras.KerasTensor(target_ids.shape, "int32"),
+            keras.KerasTensor(shape, "float32"),
+        )
 
     def get_config(self):
         return {

@@ -1,7 +1,8 @@
 """Functional models put together from the layers."""
 
+from tfcopy.models.copynet import copynet
 from tfcopy.models.gru_translator import gru_translator
 from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
 
-__all__ = ["Seq2Seq", "gru_translator", "pointer_generator"]
+__all__ = ["Seq2Seq", "copynet", "gru_translator", "pointer_generator"]

@@ -1,6 +1,7 @@
 """The heads that a model can be asked for by name."""
 
 from tfcopy.layers import (
+    CopyNetHead,
     PointerGeneratorHead,
     PointerSoftmaxHead,
     SoftmaxHead,
@@ -10,6 +11,7 @@ HEADS = {
     "softmax": SoftmaxHead,
     "pointer_softmax": PointerSoftmaxHead,
     "pointer_generator": PointerGeneratorHead,
+    "copynet": CopyNetHead,
 }
 
 

@@ -6,6 +6,7 @@ Shapes: B batch, S source steps, T target steps, V target vocabulary.
 import keras
 from keras import ops
 
+from tfcopy.layers.copying import generation_ids, matches
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.loop import memory as loop_memory
@@ -17,10 +18,10 @@ from tfcopy.layers.teacher_forcing import TeacherForcing
 class Seq2Seq(keras.Model):
     """An attentional encoder-decoder that returns a `CopyDistribution`.
 
-    The model takes a dict of `source_ids` `(B, S)` and `target_ids` `(B, T)`
-    (extended ids, ending with EOS) and gives the distributions of all target
-    words at once. For search it has `encode` and `decode_step`, which call
-    the same layers.
+    The model takes a dict of `source_ids` and `source_copy_ids`, both
+    `(B, S)`, and `target_ids` `(B, T)` (extended ids, ending with EOS) and
+    gives the distributions of all target words at once. For search it has
+    `encode` and `decode_step`, which call the same layers.
 
     Args:
         source_embedding: Layer from ids `(B, S)` to `(B, S, E)`.
@@ -66,15 +67,17 @@ class Seq2Seq(keras.Model):
         # === Functional Model ===
         inputs = {
             name: keras.Input((None,), dtype="int32", name=name)
-            for name in ("source_ids", "target_ids")
+            for name in ("source_ids", "source_copy_ids", "target_ids")
         }
         source_mask = mask(inputs["source_ids"])
         embedded = source_dropout(source_embedding(inputs["source_ids"]))
         annotations, final = encoder(embedded, source_mask)
         first_state = initial_state(annotations, source_mask, final)
-        previous = shift(inputs["target_ids"])
+        previous, held = shift(inputs["target_ids"], inputs["source_copy_ids"])
         embeddings = target_dropout(target_embedding(previous))
-        decoded = decoder(embeddings, first_state, annotations, source_mask)
+        decoded = decoder(
+            embeddings, first_state, annotations, source_mask, held
+        )
         outputs = head(
             deep_output(decoded),
             decoded=decoded,
@@ -101,11 +104,12 @@ class Seq2Seq(keras.Model):
         """V, the size of the target vocabulary."""
         return self.head.vocabulary_size
 
-    def encode(self, source_ids):
+    def encode(self, source_ids, source_copy_ids):
         """All that decoding needs of the sources.
 
         Args:
             source_ids: `(B, S)`.
+            source_copy_ids: `(B, S)`.
 
         Returns:
             `(memory, state)`: a dict for `decode_step`, and the cell's state
@@ -119,7 +123,11 @@ class Seq2Seq(keras.Model):
         state = self.cell.initial_state(first, memory)
         if hasattr(self.cell, "search_state"):
             state = self.cell.search_state(state, memory)
-        sources = {"annotations": annotations, "source_mask": mask}
+        sources = {
+            "annotations": annotations,
+            "source_mask": mask,
+            "source_copy_ids": source_copy_ids,
+        }
         return {**memory, **sources, **self._cast_weights()}, state
 
     @staticmethod
@@ -138,7 +146,7 @@ class Seq2Seq(keras.Model):
         """The distribution of one more word.
 
         Args:
-            ids: The words before, of the target vocabulary, `(B,)`.
+            ids: The words before, extended ids, `(B,)`.
             state: The cell's state.
             memory: From `encode`.
 
@@ -150,9 +158,16 @@ class Seq2Seq(keras.Model):
             return self._decode_step(ids, state, memory)
 
     def _decode_step(self, ids, state, memory):
-        embedding = self.target_embedding(ops.expand_dims(ids, 1))
-        projected = self.cell.project(ops.squeeze(embedding, 1))
-        outputs, state = self.cell.step(projected, state, memory)
+        ids = ops.expand_dims(ids, 1)
+        held = matches(ids, memory["source_copy_ids"])
+        embedding = self.target_embedding(
+            generation_ids(ids, self.vocabulary_size)
+        )
+        inputs = self.cell.project(
+            ops.squeeze(embedding, 1),
+            ops.cast(ops.squeeze(held, 1), "float32"),
+        )
+        outputs, state = self.cell.step(inputs, state, memory)
         decoded = decoder_outputs(
             {name: ops.expand_dims(x, 1) for name, x in outputs.items()},
             embedding,

@@ -1,0 +1,83 @@
+"""What all decoder cells have alike.
+
+Shapes: B batch, D units.
+"""
+
+import keras
+from keras import ops
+
+
+class DecoderCell(keras.layers.Layer):
+    """One step of a decoder with attention; the base of such cells.
+
+    A cell is used in three calls: `project` for the words of all steps at
+    once, `prepare` once a sentence, and `step` at each step. `initial_state`
+    makes the state before the first one.
+
+    Args:
+        units: Positive integer, the size of the hidden state.
+        attention: An attention layer, such as `BahdanauAttention`.
+        kernel_initializer: Initializer of the input kernels.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+    """
+
+    def __init__(
+        self,
+        units,
+        attention,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if units <= 0:
+            raise ValueError(
+                f"`units` must be a positive integer. Received: units={units}."
+            )
+        self.units = units
+        self.attention = attention
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(
+            recurrent_initializer
+        )
+
+    @property
+    def state_size(self):
+        """Size of the part of the state that an encoder initialises."""
+        return self.units
+
+    def initial_state(self, state, memory):
+        """The state before the first step.
+
+        Args:
+            state: `(B, state_size)`.
+            memory: From `prepare`.
+        """
+        return {
+            "hidden": ops.cast(state, "float32"),
+            "attention": self.attention.initial_state(memory),
+        }
+
+    def _cast(self, variable):
+        return ops.cast(variable, self.compute_dtype)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "attention": keras.saving.serialize_keras_object(self.attention),
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "recurrent_initializer": keras.initializers.serialize(
+                self.recurrent_initializer
+            ),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        config["attention"] = keras.saving.deserialize_keras_object(
+            config["attention"]
+        )
+        return cls(**config)

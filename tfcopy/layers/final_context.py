@@ -1,0 +1,66 @@
+"""The whole source in one vector, where an attention would stand.
+
+Shapes: B batch, S source steps, C value size.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.copying import MASKED
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class FinalContext(keras.layers.Layer):
+    """The encoder's last states are the context of every step.
+
+    It has the methods of an attention, so that any decoder cell becomes the
+    plain encoder-decoder: the context is what a bidirectional encoder ended
+    with, `[forward at the last word ; backward at the first]`, whatever the
+    query. Where weights are asked for, all words have the same.
+
+    Reference:
+        [Cho et al., 2014](https://arxiv.org/abs/1406.1078), section 2.2.
+    """
+
+    units = 0  # of a query there is nothing to project
+
+    def __init__(self, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+
+    def build(self, query_shape, value_shape):
+        self.query_size = query_shape[-1]
+
+    @property
+    def query_kernel(self):
+        """`(query_dim, 0)`."""
+        return ops.zeros((self.query_size, 0), self.compute_dtype)
+
+    def prepare(self, value, value_mask=None):
+        """The context and the weights of all steps.
+
+        Args:
+            value: Of a bidirectional encoder, `(B, S, C)`.
+            value_mask: Optional, `(B, S)`.
+        """
+        value = ops.cast(value, "float32")
+        if value_mask is None:
+            value_mask = ops.ones(ops.shape(value)[:2], dtype="bool")
+        real = ops.cast(value_mask, "float32")
+        count = ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
+        # Padding is on the right.
+        positions = ops.arange(ops.shape(value)[1], dtype="float32")
+        last = ops.cast(positions == count - 1.0, "float32")
+        forward, backward = ops.split(value, 2, axis=-1)
+        forward = ops.einsum("bs,bsc->bc", last, forward)
+        return {
+            "context": ops.concatenate([forward, backward[:, 0]], axis=-1),
+            "log_weights": ops.where(value_mask, -ops.log(count), MASKED),
+        }
+
+    def initial_state(self, memory):
+        """Nothing is kept between steps."""
+        return ()
+
+    def step(self, query, state, memory):
+        """As that of an attention: `(context, log_weights, state)`."""
+        return memory["context"], memory["log_weights"], state

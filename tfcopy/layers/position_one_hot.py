@@ -1,0 +1,80 @@
+"""Annotations that know where they stand.
+
+Shapes: B batch, S source steps, E input size, C annotation size, P positions.
+"""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class PositionOneHot(keras.layers.Layer):
+    """Appends to each annotation of an encoder a one-hot of its position.
+
+    The authors' code of CopyNet does so for the synthetic rules, with 57
+    positions; the paper has no such thing. Positions from `positions` on get
+    zeros only, and so does padding.
+
+    Args:
+        encoder: An encoder, such as `BidirectionalGRU`.
+        positions: Positive integer, P.
+
+    Call arguments:
+        inputs: Embedded words, `(B, S, E)`.
+        mask: Boolean, `(B, S)`.
+
+    Returns:
+        `(annotations, final)`: `(B, S, C + P)`, and the encoder's last
+        states as they are.
+
+    Reference:
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
+    """
+
+    def __init__(self, encoder, positions=57, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if positions <= 0:
+            raise ValueError(
+                "`positions` must be a positive integer. "
+                f"Received: positions={positions}."
+            )
+        self.supports_masking = True
+        self.encoder = encoder
+        self.positions = positions
+
+    def build(self, inputs_shape, mask_shape=None):
+        if not self.encoder.built:
+            self.encoder.build(inputs_shape, mask_shape)
+
+    def call(self, inputs, mask):
+        annotations, final = self.encoder(inputs, mask)
+        steps = ops.expand_dims(ops.arange(ops.shape(annotations)[1]), 1)
+        is_at = ops.equal(steps, ops.arange(self.positions))  # (S, P)
+        one_hot = ops.logical_and(is_at, ops.expand_dims(mask, -1))
+        one_hot = ops.cast(one_hot, annotations.dtype)  # (B, S, P)
+        return ops.concatenate([annotations, one_hot], axis=-1), final
+
+    def compute_output_spec(self, inputs, mask):
+        annotations, final = self.encoder.compute_output_spec(inputs, mask)
+        *leading, size = annotations.shape
+        shape = (*leading, size + self.positions)
+        return keras.KerasTensor(shape, annotations.dtype), final
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+            "positions": self.positions,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        config["encoder"] = keras.saving.deserialize_keras_object(
+            config["encoder"]
+        )
+        return cls(**config)
