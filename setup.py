@@ -5,6 +5,7 @@ import pathlib
 from setuptools import find_packages, setup
 
 FIGURES = ["matplotlib>=3.9"]
+JIEBA = ["jieba>=0.42.1"]
 SUBWORDS = ["sentencepiece>=0.2.1"]
 
 setup(
@@ -38,9 +39,11 @@ setup(
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "figures": FIGURES,
+        "jieba": JIEBA,
         "subwords": SUBWORDS,
         "dev": [
             *FIGURES,
+            *JIEBA,
             *SUBWORDS,
             "hypothesis>=6.100",
             "jax>=0.7",

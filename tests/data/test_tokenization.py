@@ -8,7 +8,13 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.tokenization import LANGUAGES, Tokenizer, detokenize, tokenize
+from tfcopy.data.tokenization import (
+    LANGUAGES,
+    MODES,
+    Tokenizer,
+    detokenize,
+    tokenize,
+)
 
 DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 
@@ -113,14 +119,15 @@ def test_only_blanks_change(language, text):
     assert back == back.strip()
 
 
+@pytest.mark.parametrize("mode", ["moses", "characters"])
 @given(data=st.binary())
 @settings(max_examples=60, deadline=None)
-def test_any_bytes_give_valid_text(data):
-    for token in tokenize(tf.constant([data])).to_list()[0]:
+def test_any_bytes_give_valid_text(mode, data):
+    for token in tokenize(tf.constant([data]), mode=mode).to_list()[0]:
         assert token.decode().split() == [token.decode()]
 
 
-@pytest.mark.parametrize("mode", ["moses", "space"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "text", ["", "   ", "\x00\t\n\x1f", "\u00a0\u2003\u3000\u200b\ufeff"]
 )
@@ -142,6 +149,75 @@ def test_space_mode_leaves_tokens_alone():
 def test_a_megabyte_is_linear():
     for text in ("word, " * 170_000, "((((" * 250_000, "x" * 1_000_000):
         assert len(tokens_of(text)) in (340_000, 1_000_000, 1)
+
+
+# === Characters ===
+
+CHINESE = st.text(
+    st.sampled_from("北京我喜欢，。！龘𠀀▁abzAZ09.<>😀👍🏽\u200d\u0301")
+    | st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
+    | st.characters(min_codepoint=0x21, max_codepoint=0x7E)
+    | st.characters(min_codepoint=0x1F300, max_codepoint=0x1FAFF)
+)
+
+
+@given(text=CHINESE)
+@settings(max_examples=60, deadline=None)
+def test_chinese_characters_come_back_byte_for_byte(text):
+    options = {"mode": "characters", "language": "zh"}
+    assert tokens_of(text, **options) == [
+        "▁▁" if character == "▁" else character for character in text
+    ]
+    assert round_trip(text, **options) == text
+
+
+@pytest.mark.parametrize("language", ["en", "other"])
+@given(words=st.lists(CHINESE.filter(bool)))
+@settings(max_examples=40, deadline=None)
+def test_characters_keep_blanks(language, words):
+    options = {"mode": "characters", "language": language}
+    text = " ".join(words)
+    assert round_trip(f"\n{text} ", **options) == text
+    assert len(tokens_of(text, **options)) == len(text)
+
+
+def test_a_blank_is_a_character_except_in_chinese():
+    text = " I  am\u3000我\t们 ▁\x00x"
+    expected = {"en": [*"I▁am▁我▁们▁", "▁▁", *"▁x"]}
+    expected["zh"] = [*"Iam我们", "▁▁", "x"]
+    for language, tokens in expected.items():
+        options = {"mode": "characters", "language": language}
+        assert tokens_of(text, **options) == tokens
+    assert round_trip(text, mode="characters", language="zh") == "Iam我们▁x"
+
+
+def test_characters_without_their_case_are_one():
+    tokenizer = Tokenizer(mode="characters", language="zh", lowercase=True)
+    tokens = tokenizer.tokenize(tf.constant(["ÀB 北", ""]))
+    assert tokens.to_list() == [["À".encode(), b"B", "北".encode()], []]
+    folded = tokenizer.fold(tokens)
+    assert folded.to_list()[0] == ["à".encode(), b"b", "北".encode()]
+    assert tokenizer.detokenize(folded).numpy()[0].decode() == "àb北"
+
+
+def test_chinese_words_are_joined_without_blanks():
+    options = {"mode": "space", "language": "zh"}
+    assert tokens_of("我 喜欢 北京", **options) == ["我", "喜欢", "北京"]
+    assert round_trip("我 喜欢 北京", **options) == "我喜欢北京"
+
+
+def test_fingerprints_name_mode_and_language():
+    """Old encoded corpora are read on."""
+    for options, fingerprint in (
+        ({}, "moses-en-1"),
+        ({"lowercase": True}, "moses-en-1-lower"),
+        ({"language": "zh"}, "moses-other-1"),
+        ({"mode": "space", "language": "fr"}, "space-fr-1"),
+        ({"mode": "space", "language": "zh"}, "space-zh-1"),
+        ({"mode": "characters", "language": "zh"}, "characters-zh-1"),
+        ({"mode": "characters", "language": "ja"}, "characters-other-1"),
+    ):
+        assert Tokenizer(**options).fingerprint == fingerprint
 
 
 def folded(words, **options):

@@ -1,5 +1,7 @@
 """Moses-style tokenisation and back, as core TensorFlow string ops.
 
+Text may be cut into its characters instead; see `tokenize`.
+
 The same functions run in the training pipeline and in the served graph, so
 that the two cannot drift apart. A tokeniser here is one regular expression
 that matches whole tokens (a lexer), since RE2 has no look-around; the two
@@ -21,12 +23,16 @@ import dataclasses
 
 import tensorflow as tf
 
-MODES = ("moses", "space")
-LANGUAGES = ("en", "fr", "other")
+MODES = ("moses", "space", "characters")
+LANGUAGES = ("en", "fr", "zh", "other")
 
 # Part of the fingerprint of encoded corpora: raise it with every change here
 # that changes a token.
 VERSION = 1
+
+# A blank among characters; where the text has this very character, its token
+# is doubled, so that everything comes back.
+_BLANK = "▁"
 
 _BLANKS = r"[\pZ\p{Cc}\x{200B}\x{FEFF}]+"
 _STOP = "\x01"  # a full stop that belongs to the word before it
@@ -76,13 +82,17 @@ _ELISION = (
 )
 
 
+def _abbreviations(language):
+    return _ABBREVIATIONS.get(language, _ABBREVIATIONS["other"])
+
+
 def _lexer(language):
     """Returns the regular expression of one token."""
     alternatives = [
         _URL,
         r"<unk>",
         r"[:;]-[)(DPp|]",
-        rf"(?:{_ACRONYM}|(?:{_ABBREVIATIONS[language]})\.)(?:{_WORD})?",
+        rf"(?:{_ACRONYM}|(?:{_abbreviations(language)})\.)(?:{_WORD})?",
         _WORD,
         r"\.\.+",
         _EMOJI,
@@ -127,9 +137,12 @@ def tokenize(text, *, mode="moses", language="en"):
 
     Args:
         text: String tensor of shape `(B,)`.
-        mode: `"moses"`, or `"space"` for text that is tokenised already.
+        mode: `"moses"`; `"space"` for text that is tokenised already; or
+            `"characters"`, where every code point is a token. Among these a
+            blank is `"▁"` (U+2581), and that character itself `"▁▁"`.
         language: `"en"` splits contractions (`don 't`, `Parliament 's`),
-            `"fr"` elisions (`l' eau`), `"other"` neither.
+            `"fr"` elisions (`l' eau`), `"zh"` and `"other"` neither. Blanks
+            are no characters in `"zh"`.
 
     Returns:
         Ragged string tensor of shape `(B, None)`; no token is empty or holds a
@@ -137,9 +150,25 @@ def tokenize(text, *, mode="moses", language="en"):
     """
     _check(mode, language)
     text = normalize_blanks(text)
+    if mode == "characters":
+        return _characters(text, language)
     if mode == "moses":
         text = _separate(text, language)
     return tf.strings.split(text)
+
+
+def _characters(text, language):
+    """The code points of text, `(B,)`, whose blanks are normalised."""
+    if language == "zh":
+        text = tf.strings.regex_replace(text, " ", "")
+    text = tf.strings.unicode_split(text, "UTF-8")
+    return _swap(_swap(text, _BLANK, 2 * _BLANK), " ", _BLANK)
+
+
+def _swap(tokens, old, new):
+    """Ragged tokens, with `new` for each that is `old`."""
+    values = tokens.flat_values
+    return tokens.with_flat_values(tf.where(values == old, new, values))
 
 
 def _separate(text, language):
@@ -167,20 +196,27 @@ _CJK = r"。，、！？；：「」『』（）《》【】〈〉"
 def detokenize(tokens, *, mode="moses", language="en"):
     """Joins tokens to text: the inverse of `tokenize` on normal text.
 
-    Only blanks between tokens are dropped; no token changes.
+    Only blanks between tokens are dropped; no token changes, except for the
+    two of `"characters"` that stand for a blank and for `"▁"`.
 
     Args:
         tokens: Ragged string tensor of shape `(B, None)`.
-        mode: `"moses"`, or `"space"` to join with spaces.
-        language: `"en"`, `"fr"` (space before `; : ! ? % »`), or `"other"`.
+        mode: `"moses"`; `"space"` to join with spaces, in `"zh"` without any;
+            or `"characters"`.
+        language: `"en"`, `"fr"` (space before `; : ! ? % »`), `"zh"`, or
+            `"other"`.
 
     Returns:
         String tensor of shape `(B,)`.
     """
     _check(mode, language)
-    text = tf.strings.reduce_join(tokens, axis=-1, separator=" ")
+    if mode == "characters":
+        tokens = _swap(_swap(tokens, _BLANK, " "), 2 * _BLANK, _BLANK)
+        return tf.strings.reduce_join(tokens, axis=-1)
     if mode == "space":
-        return text
+        separator = "" if language == "zh" else " "
+        return tf.strings.reduce_join(tokens, axis=-1, separator=separator)
+    text = tf.strings.reduce_join(tokens, axis=-1, separator=" ")
     text = tf.strings.join([" ", text, " "])
     for pattern, rewrite in _joints(language):
         text = tf.strings.regex_replace(text, pattern, rewrite)
@@ -241,7 +277,7 @@ class Tokenizer:
     """The tokenisation of one side of a corpus, as one value.
 
     Args:
-        mode: `"moses"` or `"space"`, as for `tokenize`.
+        mode: `"moses"`, `"space"` or `"characters"`, as for `tokenize`.
         language: ISO 639 code; one without rules of its own is `"other"`.
         lowercase: Whether words that differ in case alone are one word of the
             vocabulary, and match. Tokens stay as typed all the same, so that
@@ -253,7 +289,10 @@ class Tokenizer:
     lowercase: bool = False
 
     def __post_init__(self):
-        if self.language not in LANGUAGES:
+        has_rules = self.language in LANGUAGES
+        if self.mode == "moses" and self.language == "zh":
+            has_rules = False
+        if not has_rules:
             object.__setattr__(self, "language", "other")
         _check(self.mode, self.language)
 

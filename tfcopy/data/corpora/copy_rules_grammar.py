@@ -1,0 +1,201 @@
+"""Rules that rewrite strings of symbols, and random pairs made by them."""
+
+import dataclasses
+import math
+import random
+from collections.abc import Iterator, Sequence
+
+RULE_TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
+
+_VARIABLES = ("x", "y")
+_COUNTS = ("both", "source")
+_FEWEST, _MOST = 5, 20
+_MOST_SYMBOLS = 1000  # names of three digits
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """Rewrites what matches its left side.
+
+    Args:
+        type: One of `RULE_TYPES`: the variables of both sides.
+        left: Symbols and variables, `"x"` and `"y"`.
+        right: The same of the right side.
+    """
+
+    type: str
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+
+    def fill(self, x: str, y: str) -> tuple[str, str]:
+        """The source and the target where `x` and `y` stand for these."""
+        values = {"x": x, "y": y}
+        return tuple(
+            " ".join(values.get(token, token) for token in side)
+            for side in (self.left, self.right)
+        )
+
+
+def make_rules(
+    rules_per_type: int,
+    *,
+    num_symbols: int = 1000,
+    count: str = "both",
+    left_symbols: Sequence[int] = (4, 14),
+    right_symbols: Sequence[int] = (1, 6),
+    seed: int = 19920206,
+) -> list[Rule]:
+    """Draws rules, type after type.
+
+    The rules of the paper were never published. In ours, the symbols of the
+    left side differ from each other; each one of the right side is with
+    probability 1/2 one of them, else any other. Variables stand anywhere, but
+    `x` and `y` never side by side on the left, where one could not tell
+    where `x` ends. No two rules have the same symbols on the left.
+
+    Args:
+        rules_per_type: Number of rules of each type.
+        num_symbols: Number of symbols, `"000"` and so on, at most 1,000.
+        count: Of what there are 5 to 20, which the paper does not say:
+            `"both"`, the symbols of both sides, or `"source"`, the symbols
+            and variables of the left side. The default lengths obey both.
+        left_symbols: Fewest and most symbols of the left side.
+        right_symbols: The same of the right side.
+        seed: The same seed gives the same rules on every machine.
+
+    Raises:
+        ValueError: an argument is out of its range, or no rule fits them all.
+
+    Reference:
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
+    """
+    require(rules_per_type > 0, "rules_per_type", "1 or more", rules_per_type)
+    require(count in _COUNTS, "count", " or ".join(_COUNTS), count)
+    lengths = {"left_symbols": left_symbols, "right_symbols": right_symbols}
+    for name, pair in lengths.items():
+        fits = len(pair) == 2 and 1 <= pair[0] <= pair[1]
+        require(fits, name, "the fewest (1 or more) and the most", pair)
+    fewest = left_symbols[1] + right_symbols[1] + 1
+    require(
+        fewest <= num_symbols <= _MOST_SYMBOLS,
+        "num_symbols",
+        f"{fewest} (one more than a rule may have) to {_MOST_SYMBOLS}",
+        num_symbols,
+    )
+    rng = random.Random(seed)
+    symbols = symbol_names(num_symbols)
+    rules, used = [], set()
+    for kind in RULE_TYPES:
+        sizes = _sizes(kind, count, left_symbols, right_symbols)
+        longest = max(num_left for num_left, _ in sizes)
+        most = math.perm(num_symbols, longest) // len(RULE_TYPES)
+        require(
+            rules_per_type <= most,
+            "rules_per_type",
+            f"at most {most} with so few symbols",
+            rules_per_type,
+        )
+        of_this_kind = 0
+        while of_this_kind < rules_per_type:
+            num_left, num_right = rng.choice(sizes)
+            left = tuple(rng.sample(symbols, num_left))
+            if left not in used:
+                used.add(left)
+                rules.append(_rule(rng, kind, left, num_right, symbols))
+                of_this_kind += 1
+    return rules
+
+
+def generate(
+    rules: Sequence[Rule],
+    instances: int,
+    *,
+    split: str,
+    num_symbols: int,
+    longest_filling: int,
+    no_collision: bool,
+    seed: int,
+) -> Iterator[tuple[str, str, int]]:
+    """Yields source, target and index of the rule, in a mixed order.
+
+    Args:
+        rules: From `make_rules`.
+        instances: Number of pairs of each rule.
+        split: Another split, other pairs.
+        num_symbols: Number of symbols.
+        longest_filling: The most symbols a variable stands for.
+        no_collision: Whether a filling has no symbol of its rule.
+        seed: The same seed gives the same pairs on every machine.
+    """
+    rng = random.Random(f"{seed} {split}")
+    order = [index for index in range(len(rules)) for _ in range(instances)]
+    rng.shuffle(order)
+    all_symbols = symbol_names(num_symbols)
+    for index in order:
+        rule, symbols = rules[index], all_symbols
+        if no_collision:
+            own = {*rule.left, *rule.right}
+            symbols = [symbol for symbol in symbols if symbol not in own]
+        x, y = (filling(rng, symbols, longest_filling) for _ in _VARIABLES)
+        yield *rule.fill(x, y), index
+
+
+def filling(rng: random.Random, symbols: Sequence[str], longest: int) -> str:
+    """A string of 1 to `longest` symbols, all lengths equally likely."""
+    return " ".join(rng.choices(symbols, k=rng.randint(1, longest)))
+
+
+def symbol_names(num_symbols: int) -> list[str]:
+    """The symbols `"000"`, `"001"`, and so on."""
+    return [f"{number:03}" for number in range(num_symbols)]
+
+
+def require(fits: bool, name: str, expected: str, received) -> None:
+    """Raises a ValueError that names the argument unless it `fits`."""
+    if not fits:
+        raise ValueError(f"`{name}` must be {expected}. Received: {received}.")
+
+
+def _sizes(kind, count, left_symbols, right_symbols):
+    """All pairs of lengths, of which each is as likely as the other."""
+    num_variables = len(kind.split(" -> ")[0])
+
+    def counted(num_left, num_right):
+        return num_left + (num_right if count == "both" else num_variables)
+
+    sizes = [
+        (num_left, num_right)
+        for num_left in range(left_symbols[0], left_symbols[1] + 1)
+        for num_right in range(right_symbols[0], right_symbols[1] + 1)
+        if _FEWEST <= counted(num_left, num_right) <= _MOST
+    ]
+    require(
+        bool(sizes),
+        "left_symbols",
+        f"such that a rule can have {_FEWEST} to {_MOST} symbols",
+        f"{left_symbols}, with right_symbols={right_symbols}, count={count}",
+    )
+    return sizes
+
+
+def _rule(rng, kind, left, num_right, symbols):
+    sides = [side.replace("none", "") for side in kind.split(" -> ")]
+    others = [symbol for symbol in symbols if symbol not in left]
+    right = [
+        rng.choice(left if rng.random() < 0.5 else others)
+        for _ in range(num_right)
+    ]
+    # Not twice the same gap on the left: a symbol stands between x and y.
+    gaps = rng.sample(range(len(left) + 1), len(sides[0]))
+    left = _insert(rng, left, sides[0], gaps)
+    gaps = [rng.randint(0, num_right) for _ in sides[1]]
+    return Rule(kind, left, _insert(rng, right, sides[1], gaps))
+
+
+def _insert(rng, symbols, variables, gaps):
+    """The symbols with the variables in these gaps, in a random order."""
+    tokens = list(symbols)
+    variables = rng.sample(variables, len(variables))
+    for gap, variable in zip(sorted(gaps, reverse=True), variables):
+        tokens.insert(gap, variable)
+    return tuple(tokens)
