@@ -43,6 +43,52 @@ def test_exact_match_is_a_percentage():
     assert evaluation.exact_match(["a ", "b", "c", "d"], list("axyz")) == 25
 
 
+def test_top_n_accuracy_looks_at_the_n_best():
+    candidates = [["a", " b "], ["b", "c", "a"], [], ["d"]]
+    references = ["b", "a", "", "d "]
+    accuracies = [
+        evaluation.top_n_accuracy(candidates, references, n) for n in (1, 2, 3)
+    ]
+    assert accuracies == [25, 50, 75]
+    several = [["x"] * 4, ["y", "c", "z", "w"]]
+    assert evaluation.top_n_accuracy(candidates, several, 2) == 25
+    # Words are not compared with parts of candidates.
+    assert evaluation.top_n_accuracy([["a b"]], ["a"], 5) == 0
+    with pytest.raises(ValueError, match="`n` must be positive"):
+        evaluation.top_n_accuracy(candidates, references, 0)
+    with pytest.raises(ValueError, match="4 hypotheses and 1 references"):
+        evaluation.top_n_accuracy(candidates, ["a"], 1)
+
+
+@pytest.mark.parametrize(
+    "percent, number", [(0, 20), (5, 20), (50, 4000), (97.3, 4000), (100, 3)]
+)
+def test_interval_holds_the_shares_that_a_test_would_not_reject(
+    percent, number
+):
+    """Wilson's ends are where the score test is just at 1.96."""
+    low, high = evaluation.interval(percent, number)
+    assert 0 <= low <= percent <= high <= 100 and low < high
+    for end in {low, high} - {0.0, 100.0}:
+        p = end / 100
+        deviation = math.sqrt(p * (1 - p) / number)
+        assert abs(percent / 100 - p) / deviation == pytest.approx(1.959964)
+    assert (low == 0) == (percent == 0) and (high == 100) == (percent == 100)
+
+
+def test_interval_of_4000_is_a_point_and_a_half_each_side():
+    low, high = evaluation.interval(50, 4000)
+    assert (
+        high - 50 == pytest.approx(50 - low) == pytest.approx(1.549, abs=2e-3)
+    )
+
+
+@pytest.mark.parametrize("percent, number", [(101, 5), (-1, 5), (50, 0)])
+def test_interval_needs_a_percentage_and_a_number(percent, number):
+    with pytest.raises(ValueError, match=f"number={number}"):
+        evaluation.interval(percent, number)
+
+
 def test_lengths_must_agree():
     for metric in (evaluation.bleu, evaluation.chrf, evaluation.exact_match):
         with pytest.raises(ValueError, match="2 hypotheses and 1 references"):

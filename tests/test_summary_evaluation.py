@@ -142,6 +142,64 @@ def test_an_empty_summary_scores_0():
     assert set(evaluation.rouge([""], ["a b"]).values()) == {0}
 
 
+# === ROUGE of characters ===
+
+
+def f_score(matches, num_ours, num_theirs):
+    return 200 * matches / (num_ours + num_theirs)
+
+
+def test_character_rouge_by_hand():
+    # Unigrams: 北 京 ， a a match, of 6 and 7; bigrams: 北京 京， aa, of 5, 6.
+    # In order: 北 京 ， a a.
+    scores = evaluation.character_rouge(["北京 ，a aB"], ["北京，b a a。"])
+    expected = {
+        "rouge1": f_score(5, 6, 7),
+        "rouge2": f_score(3, 5, 6),
+        "rougeL": f_score(5, 6, 7),
+    }
+    assert scores == pytest.approx(expected)
+
+
+def test_character_rouge_keeps_the_order_only_for_pairs_and_in_l():
+    scores = evaluation.character_rouge(["大北京"], ["京北大"])
+    assert scores == pytest.approx(
+        {"rouge1": 100, "rouge2": 0, "rougeL": f_score(1, 3, 3)}
+    )
+
+
+def test_character_rouge_is_the_mean_over_texts_up_to_a_limit():
+    texts = ["北 " * 39 + "京 大", "a", ""]
+    references = ["北" * 39 + "京" + "海" * 9, "b", "a"]
+    scores = evaluation.character_rouge(texts, references)
+    assert scores["rouge1"] == pytest.approx(100 / 3)
+    cut = evaluation.character_rouge(["abcd"], ["abef"], limit=2)
+    assert set(cut.values()) == {100}
+    longer = evaluation.character_rouge(texts, references, limit=60)
+    assert longer["rouge1"] == pytest.approx(f_score(40, 41, 49) / 3)
+
+
+def as_words(text):
+    """A word of letters for each character, which `rouge_score` knows."""
+    letters = "abcdefghij"
+    return " ".join(
+        "".join(letters[int(x)] for x in str(ord(c)))
+        for c in text
+        if not c.isspace()
+    )
+
+
+@given(st.text("北京，a ", max_size=30), st.text("北京，a ", max_size=30))
+@settings(deadline=None, max_examples=50)
+def test_character_rouge_is_that_of_one_word_a_character(text, reference):
+    names = ["rouge1", "rouge2", "rougeL"]
+    theirs = RougeScorer(names).score(as_words(reference), as_words(text))
+    ours = evaluation.character_rouge([text], [reference])
+    assert ours == pytest.approx(
+        {name: 100 * theirs[name].fmeasure for name in names}
+    )
+
+
 # === Novel and repeated n-grams ===
 
 
@@ -200,13 +258,19 @@ def test_nothing_is_novel_to_itself(hypotheses, n):
 
 
 def test_bad_input_gives_clear_messages():
-    for metric in (evaluation.rouge, evaluation.novel_sentence_rate):
+    for metric in (
+        evaluation.rouge,
+        evaluation.character_rouge,
+        evaluation.novel_sentence_rate,
+    ):
         with pytest.raises(ValueError, match="2 hypotheses and 1 others"):
             metric(["a", "b"], ["a"])
         with pytest.raises(ValueError, match="0 hypotheses"):
             metric([], [])
     with pytest.raises(ValueError, match="positive. Received: 0"):
         evaluation.repeated_ngram_rate([["a"]], n=0)
+    with pytest.raises(ValueError, match="positive. Received: 0"):
+        evaluation.character_rouge(["a"], ["a"], limit=0)
     with pytest.raises(ValueError, match="positive. Received: 0"):
         evaluation.novel_ngram_rate([["a"]], [["a"]], n=0)
 

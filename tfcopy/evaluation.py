@@ -58,6 +58,65 @@ def exact_match(
     return 100 * hits / len(hypotheses)
 
 
+def top_n_accuracy(
+    candidate_lists: Sequence[Sequence[str]],
+    references: Sequence[str] | Sequence[Sequence[str]],
+    n: int,
+) -> float:
+    """Share of sentences one of whose `n` best candidates equals a reference.
+
+    With `n = 1` this is `exact_match` of the best ones.
+
+    Args:
+        candidate_lists: For each sentence its candidates, the best one first;
+            there may be fewer than `n`.
+        references: One text for each sentence, or several lists of these.
+        n: Positive integer.
+    """
+    if n < 1:
+        raise ValueError(f"`n` must be positive. Received: {n}.")
+    lists = _reference_lists(candidate_lists, references)
+    hits = sum(
+        not {text.strip() for text in candidates[:n]}.isdisjoint(
+            text.strip() for text in texts
+        )
+        for candidates, *texts in zip(candidate_lists, *lists)
+    )
+    return 100 * hits / len(candidate_lists)
+
+
+def interval(percent: float, number: int) -> tuple[float, float]:
+    """The 95 % confidence interval of a share, by Wilson's method.
+
+    Unlike that of the normal distribution it stays within 0 and 100, and has
+    a width even where nothing or everything is right.
+
+    Args:
+        percent: The share that was found, such as that of `exact_match`.
+        number: Of how many sentences.
+
+    Returns:
+        `(low, high)`, in percent.
+
+    Reference:
+        [Wilson, 1927](https://doi.org/10.1080/01621459.1927.10502953).
+    """
+    if not 0 <= percent <= 100 or number < 1:
+        raise ValueError(
+            "`percent` must be 0 to 100, and `number` positive. "
+            f"Received: percent={percent}, number={number}."
+        )
+    share, z = percent / 100, 1.959964  # of the normal distribution's 97.5 %
+    centre = share + z**2 / (2 * number)
+    spread = z * math.sqrt(
+        share * (1 - share) / number + (z / (2 * number)) ** 2
+    )
+    scale = 100 / (1 + z**2 / number)
+    low, high = (centre - spread) * scale, (centre + spread) * scale
+    # Rounding may put the ends a trifle off where the share is 0 or 100.
+    return max(0.0, min(low, percent)), min(100.0, max(high, percent))
+
+
 def error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     """Words to insert, delete or change for each 100 words of the references.
 

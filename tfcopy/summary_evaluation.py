@@ -89,6 +89,54 @@ def rouge(
     return results
 
 
+def character_rouge(
+    texts: Sequence[str], references: Sequence[str], limit: int = 40
+) -> dict[str, float]:
+    """ROUGE-1, ROUGE-2 and ROUGE-L of characters, averaged over the texts.
+
+    The score of Chinese summaries, whatever the tokens of the model were.
+    Every character but the blanks is a token, of any script and with its case,
+    punctuation too. ROUGE-L takes a text as one sentence.
+
+    Args:
+        texts: One text for each reference.
+        references: The true summaries.
+        limit: How many characters of each side count; the rest is cut off.
+
+    Returns:
+        `rouge1`, `rouge2` and `rougeL`, the F1 scores.
+
+    References:
+        [Hu et al., 2015](https://arxiv.org/abs/1506.05865), who split words
+        into characters; the limit is that of the code released with
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393).
+    """
+    # Here, for the same reason as in `rouge`.
+    from rouge_score.rouge_scorer import RougeScorer
+
+    _check_lengths(texts, references)
+    if limit < 1:
+        raise ValueError(f"`limit` must be positive. Received: {limit}.")
+    names = ("rouge1", "rouge2", "rougeL")
+    scorer = RougeScorer(list(names), tokenizer=_CharacterTokenizer(limit))
+    scores = [
+        scorer.score(truth, text) for text, truth in zip(texts, references)
+    ]
+    return {
+        name: _mean(score[name].fmeasure for score in scores) for name in names
+    }
+
+
+class _CharacterTokenizer:
+    """The first characters of a text, without its blanks."""
+
+    def __init__(self, limit):
+        self._limit = limit
+
+    def tokenize(self, text):
+        return list("".join(text.split())[: self._limit])
+
+
 class RougeTokenizer:
     """Words in lower case, of any script; each Chinese character is a word.
 

@@ -1,7 +1,7 @@
 """The whole command on tiny files, and what can be wrong in it."""
 
 import csv
-import json
+import functools
 import os
 import re
 
@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.recipes import starting
+from tests.recipes.starting import figures, results
 from tfcopy.data import vocabulary
-from tfcopy.recipes import cnn_dailymail_pg, common, flags
+from tfcopy.recipes import cnn_dailymail_pg, common
 
 TINY = """--units 8 --embedding_dim 8 --updates 4 --coverage_updates 4
 --eval_every 2 --batch_size 8 --max_summary_length 6 --num_beams 2
 --max_source_length 12 --max_target_length 8""".split()
 NUM_PAIRS = 60
+
+start = functools.partial(starting.start, cnn_dailymail_pg, TINY)
 
 
 def write(path, text):
@@ -37,31 +41,6 @@ def corpus(tmp_path_factory):
         for name, lines in (("a.src", sources), ("a.tgt", targets))
     ]
     return f"[{', '.join(files)}]"
-
-
-def start(folder, *arguments):
-    """The command; returns its exit status."""
-    folders = [f"--log_dir={folder}/logs", f"--savedmodel_dir={folder}/served"]
-    return flags.main(
-        cnn_dailymail_pg.Config,
-        cnn_dailymail_pg.PRESETS,
-        cnn_dailymail_pg.run,
-        cnn_dailymail_pg.__doc__,
-        [*TINY, *folders, *arguments],
-    )
-
-
-def results(folder):
-    with open(folder / "logs" / "demo" / "results.json") as file:
-        return json.load(file)
-
-
-def figures(folder):
-    """Those that do not depend on the time of day."""
-    return {
-        system: {k: v for k, v in scores.items() if "second" not in k}
-        for system, scores in results(folder)["systems"].items()
-    }
 
 
 @pytest.fixture(scope="module")
@@ -213,11 +192,7 @@ def test_the_publishers_files(tmp_path):
     ],
 )
 def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
-    try:
-        status = start(tmp_path, *arguments.split())
-    except SystemExit as error:
-        status = error.code
-    assert status in (1, 2)
+    assert start(tmp_path, *arguments.split()) in (1, 2)
     error = capsys.readouterr().err
     assert "Traceback" not in error
     assert f"{message}" in error, error

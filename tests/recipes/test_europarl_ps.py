@@ -1,6 +1,7 @@
 """The whole command on tiny files, and everything that can be wrong."""
 
 import errno
+import functools
 import json
 import os
 import re
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.recipes import starting
+from tests.recipes.starting import figures, results
 from tfcopy.data.corpora import demo
 from tfcopy.recipes import common, europarl_ps, flags, translation
 from tfcopy.training.checkpoints import Checkpoints
@@ -18,6 +21,8 @@ TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --updates 4
 --eval_every 2 --batch_size 8 --max_target_length 6 --num_beams 2
 --systems [pointer_softmax]""".split()
 NUM_PAIRS = 60
+
+start = functools.partial(starting.start, europarl_ps, TINY)
 
 
 def write(path, data):
@@ -42,31 +47,6 @@ def corpus(tmp_path_factory):
         lines += ["" if the == "le" else "blank", "long " * 10_000]
         paths.append(write(folder / name, "\n".join(lines) + "\n"))
     return pair(*paths)
-
-
-def start(folder, *arguments):
-    """The command; returns its exit status."""
-    folders = [f"--log_dir={folder}/logs", f"--savedmodel_dir={folder}/served"]
-    return flags.main(
-        europarl_ps.Config,
-        europarl_ps.PRESETS,
-        europarl_ps.run,
-        europarl_ps.__doc__,
-        [*TINY, *folders, *arguments],
-    )
-
-
-def results(folder):
-    with open(folder / "logs" / "demo" / "results.json") as file:
-        return json.load(file)
-
-
-def figures(folder):
-    """Those that do not depend on the time of day."""
-    return {
-        system: {k: v for k, v in scores.items() if "second" not in k}
-        for system, scores in results(folder)["systems"].items()
-    }
 
 
 @pytest.fixture(scope="module")
@@ -314,3 +294,9 @@ def test_demo_copies_names_never_seen(tmp_path):
     for source, answer in zip(sources, answers):
         names = NAMES.findall(source)
         assert names and all(name in answer.decode() for name in names), answer
+
+
+def test_another_head_bears_its_name(tmp_path, corpus):
+    assert start(tmp_path, "--train", corpus, "--head", "copynet") == 0
+    (scores,) = results(tmp_path)["systems"].items()
+    assert scores[0] == "copynet" and scores[1]["updates"] == 4

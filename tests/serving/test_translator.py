@@ -179,6 +179,41 @@ def test_translate_all_keeps_the_order(random, copying):
     assert random.translate_all([], progress=False) == []
 
 
+@pytest.mark.parametrize("name", ["random", "copying"])
+def test_n_best_all_gives_the_best_first(request, name):
+    translator = request.getfixturevalue(name)
+    texts = [*sentences(12), "", "Łukasz Łukasz"]
+    found = translator.n_best_all(texts, batch_size=5, progress=False)
+    outputs = translator.analyse(tf.constant(texts))
+    rows = zip(outputs["texts"].numpy(), outputs["scores"].numpy() > -1e8)
+    expected = [
+        list(dict.fromkeys(text.decode() for text in row[found]))
+        for row, found in rows
+    ]
+    # The copier is sure of one; its other hypothesis is none. A blank text
+    # has one answer.
+    assert {len(row) for row in expected} == {1, 3 if name == "random" else 1}
+    assert found == expected
+    best = translator.translate_all(texts, progress=False)
+    assert [row[0] if row else "" for row in found] == [x.text for x in best]
+    assert translator.n_best_all([], progress=False) == []
+
+
+def test_n_best_all_gives_no_text_twice(copying, monkeypatch):
+    # Words that were found in two ways, and hypotheses that were not found;
+    # the best of "b" says nothing.
+    rows = {"a": ["x", "y z", "x", ""], "b": ["", "x", "", ""]}
+    scores = tf.constant([[-1.0, -2.0, -3.0, -1e9], [-1.0, -2.0, -1e9, -1e9]])
+
+    def hypotheses(batch):
+        texts = [rows[text.decode()] for text in batch.numpy()]
+        return tf.constant(texts), scores
+
+    monkeypatch.setattr(copying, "_all_texts", hypotheses)
+    found = copying.n_best_all(["a", "b"], progress=False)
+    assert found == [["x", "y z"], ["", "x"]]
+
+
 def test_search_all_agrees_with_translate_all(random):
     pairs = [(text, "la session") for text in sentences(9) if text]
     encoded = encode(pairs, random.source_vocabulary, TARGET, progress=False)

@@ -77,8 +77,8 @@ class Config:
             end.
         systems: Which to train, of lead_3, seq2seq_attention,
             pointer_generator and pointer_generator_coverage.
-        head: Output head of the systems that point: pointer_generator or
-            pointer_softmax.
+        head: Output head of the systems that point: pointer_generator,
+            pointer_softmax or copynet.
         embedding_dim: Size of the word embeddings.
         units: Size of the LSTMs (of one direction in the encoder).
         attention_units: Hidden size of the attention; twice --units if not
@@ -150,7 +150,9 @@ class Config:
             "pointer_generator_coverage",
         ]
     ] = dataclasses.field(default_factory=lambda: list(SYSTEMS))
-    head: Literal["pointer_generator", "pointer_softmax"] = "pointer_generator"
+    head: Literal["pointer_generator", "pointer_softmax", "copynet"] = (
+        "pointer_generator"
+    )
     embedding_dim: PositiveInt = 64
     units: PositiveInt = 128
     attention_units: PositiveInt | None = None
@@ -266,7 +268,14 @@ def run(config):
     if best and "demo" in data.corpus.name:
         summarization.print_unseen_names(translators[best])
     if best:
-        summarization.print_next_steps(folder, path, best, watch.seconds)
+        common.print_next_steps(
+            "cnn_dailymail_pg",
+            folder,
+            path,
+            best,
+            "A story .",
+            watch.seconds,
+        )
     return report
 
 

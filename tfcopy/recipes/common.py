@@ -231,10 +231,57 @@ def mark_copied(translation):
     )
 
 
+def print_marked_examples(pairs, answers, count=4):
+    """Shows answers to the first pairs, with copied tokens marked [so].
+
+    Args:
+        pairs: Sources and targets.
+        answers: Dict from a system's name to its `Translation`s.
+        count: Number of pairs.
+    """
+    print("\nExamples from the test set (tokens [copied] from the source):")
+    width = max(map(len, [*answers, "reference"])) + 2
+    for i, (source, target) in enumerate(pairs[:count]):
+        print(f"\n{'source':{width}}{source}")
+        for system, translations in answers.items():
+            print(f"{system:{width}}{mark_copied(translations[i])}")
+        print(f"{'reference':{width}}{target}")
+
+
 def shown(path):
     """A path as users would write it: from here, if it lies below."""
     relative = os.path.relpath(path)
     return path if relative.startswith(os.pardir) else relative
+
+
+def print_next_steps(recipe, folder, path, system, example, seconds):
+    """Says what to do with the outcome.
+
+    Args:
+        recipe: Its name.
+        folder: Of the run.
+        path: Of the SavedModel.
+        system: What was exported.
+        example: A text to send.
+        seconds: What the run took.
+    """
+    served = os.path.dirname(os.path.abspath(path))
+    path = shown(path)
+    request = json.dumps({"instances": [example]}, ensure_ascii=False)
+    request = request.replace("'", "'\\''")
+    print(
+        f"""
+{system} is in {path}; all figures are in {folder}/results.json.
+({seconds / 60:.1f} minutes)
+
+Ask it:          python -m tfcopy.serving.ask {os.path.dirname(path)}
+Look at it:      tensorboard --logdir {folder}
+Serve it:        docker run -p 8501:8501 \\
+                   -v "{served}:/models/{recipe}" \\
+                   -e MODEL_NAME={recipe} tensorflow/serving
+                 curl -d '{request}' \\
+                   localhost:8501/v1/models/{recipe}:predict"""
+    )
 
 
 def write_results(path, results):

@@ -61,6 +61,8 @@ class Config:
         target_vocabulary_size: Most frequent target words to keep.
         max_length: Longer sentences, in words, are not trained on.
         systems: Which of nmt and pointer_softmax to train.
+        head: Output head of the system that points, which then bears its
+            name: pointer_softmax, pointer_generator or copynet.
         embedding_dim: Size of the word embeddings.
         units: Size of the decoder's state.
         encoder: gru (the paper's), or transformer.
@@ -89,7 +91,8 @@ class Config:
         length_penalty: Scores are divided by length to this power.
         max_target_length: Most words of a translation.
         merge: How search treats several ways to say a word: max (the
-            paper's) or sum.
+            paper's) or sum; if not given, max with the pointer softmax and
+            sum with other heads.
         bleu_tokenize: Sacrebleu's tokenisation; 13a, or none for text that
             is tokenised already.
         seed: Of weights, order, dropout and noise.
@@ -120,6 +123,9 @@ class Config:
     systems: list[Literal["nmt", "pointer_softmax"]] = dataclasses.field(
         default_factory=lambda: ["nmt", "pointer_softmax"]
     )
+    head: Literal["pointer_softmax", "pointer_generator", "copynet"] = (
+        "pointer_softmax"
+    )
     embedding_dim: PositiveInt = 128
     units: PositiveInt = 256
     encoder: Literal["gru", "transformer"] = "gru"
@@ -146,7 +152,7 @@ class Config:
     num_beams: PositiveInt = 5
     length_penalty: NonNegativeFloat = 1.0
     max_target_length: PositiveInt = 60
-    merge: Literal["max", "sum"] = "max"
+    merge: Literal["max", "sum"] | None = None
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = "13a"
     seed: flags.Seed = 0
     run: str | None = None
@@ -176,7 +182,7 @@ PRESETS = {
     }
 }
 
-SYSTEMS = {"nmt": "softmax", "pointer_softmax": "pointer_softmax"}
+SYSTEMS = ("nmt", "pointer_softmax")
 
 
 def run(config):
@@ -200,14 +206,16 @@ def run(config):
 
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
+        head = "softmax" if system == "nmt" else config.head
+        system = "nmt" if system == "nmt" else head
         print(f"\n[{number}/{len(config.systems)}] {system}")
         keras.utils.set_random_seed(config.seed)
         with strategy.scope():
-            model = build_model(config, data.vocabularies, SYSTEMS[system])
+            model = build_model(config, data.vocabularies, head)
         print(f"{common.num_parameters(model):,} parameters")
-        translator = build_translator(config, model, data, system)
+        translator = build_translator(config, model, data, head)
         scores = translation.train_and_score(
-            config, system, model, translator, data, folder
+            config, system, head, model, translator, data, folder
         )
         results[system], answers[system] = scores
         translators[system] = translator
@@ -234,7 +242,14 @@ def run(config):
     common.write_results(os.path.join(folder, "results.json"), report)
     if "demo" in data.corpus.name:
         translation.print_unseen_names(translators[best])
-    translation.print_next_steps(folder, path, best, watch.seconds)
+    common.print_next_steps(
+        "europarl_ps",
+        folder,
+        path,
+        best,
+        "The session is closed.",
+        watch.seconds,
+    )
     return report
 
 
@@ -267,16 +282,17 @@ def build_model(config, vocabularies, head):
     )
 
 
-def build_translator(config, model, data, system):
+def build_translator(config, model, data, head):
     """Text in, text out, with the system's model."""
     from tfcopy.decoding import SearchOptions
     from tfcopy.serving.translator import Translator
 
+    merge = "max" if head == "pointer_softmax" else "sum"
     options = SearchOptions(
         num_beams=config.num_beams,
         max_length=config.max_target_length,
         length_penalty=config.length_penalty,
-        merge=config.merge,
+        merge=config.merge or merge,
     )
     return Translator(
         model,

@@ -461,15 +461,3 @@ def print_unseen_names(translator):
     answers = translator.translate_all(texts, progress=False)
     for answer, text in zip(answers, texts):
         print(f"\n  {text}\n  > {answer.text}")
-
-
-def print_next_steps(folder, path, system, seconds):
-    """Says what to do with the outcome."""
-    print(
-        f"""
-{system} is in {path}; all figures are in {folder}/results.json.
-({seconds / 60:.1f} minutes)
-
-Ask it:          python -m tfcopy.serving.ask {os.path.dirname(path)}
-Look at it:      tensorboard --logdir {folder}"""
-    )

@@ -230,7 +230,7 @@ def copy_metrics(batch, distribution):
     }
 
 
-def train(config, system, model, data, log_dir, on_eval=None):
+def train(config, system, head, model, data, log_dir, on_eval=None):
     """Trains a model, or goes on training; returns the `Trainer`'s result.
 
     The baseline, which cannot point, generates UNK for every OOV word.
@@ -238,15 +238,14 @@ def train(config, system, model, data, log_dir, on_eval=None):
     dev = pipeline.evaluation_batches(
         data.validation, config.batch_size, pad_multiple=config.pad_multiple
     )
-    points = system != "nmt"
     trainer = training.Trainer(
         model,
-        losses.observed if points else losses.generated,
+        losses.OF_HEAD[head],
         common.optimizer(config),
         common.batches(config, data.train, config.seed),
         dev.map(lambda batch: {name: batch[name] for name in common.BATCH}),
         log_dir,
-        metrics=copy_metrics if points else None,
+        metrics=None if head == "softmax" else copy_metrics,
         on_eval=on_eval,
         steps=config.updates,
         accumulate=config.accumulate,
@@ -271,8 +270,17 @@ def _identity(config):
     return {f"--{flag}": getattr(config, flag) for flag in _FIXED}
 
 
-def train_and_score(config, system, model, translator, data, folder):
+def train_and_score(config, system, head, model, translator, data, folder):
     """Trains a system and translates the test set.
+
+    Args:
+        config: The recipe's config.
+        system: Name of the system.
+        head: Name of its head.
+        model: Its model.
+        translator: Of that model.
+        data: `common.Data`.
+        folder: Of the run.
 
     Returns:
         `(results, translations)`: the system's part of results.json, and a
@@ -280,7 +288,7 @@ def train_and_score(config, system, model, translator, data, folder):
     """
     log_dir = os.path.join(folder, system)
     pictures = common.Pictures(translator, data.corpus.splits["validation"])
-    trained = train(config, system, model, data, log_dir, pictures)
+    trained = train(config, system, head, model, data, log_dir, pictures)
     common.log_embeddings(model, data, log_dir)
     watch = common.Stopwatch()
     translations = translator.translate_all(pair[0] for pair in data.test)
@@ -374,22 +382,3 @@ def print_unseen_names(translator):
         pairs,
     ):
         print(f"\n  {pair[0]}\n  {answer.text}")
-
-
-def print_next_steps(folder, path, system, seconds):
-    """Says what to do with the outcome."""
-    served = os.path.dirname(os.path.abspath(path))
-    path = common.shown(path)
-    print(
-        f"""
-{system} is in {path}; all figures are in {folder}/results.json.
-({seconds / 60:.1f} minutes)
-
-Ask it:          python -m tfcopy.serving.ask {os.path.dirname(path)}
-Look at it:      tensorboard --logdir {folder}
-Serve it:        docker run -p 8501:8501 \\
-                   -v "{served}:/models/europarl_ps" \\
-                   -e MODEL_NAME=europarl_ps tensorflow/serving
-                 curl -d '{{"instances": ["The session is closed."]}}' \\
-                   localhost:8501/v1/models/europarl_ps:predict"""
-    )

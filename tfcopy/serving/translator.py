@@ -19,6 +19,7 @@ from tfcopy.data.dictionary import Dictionary, emit
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.data.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult, beam_search
+from tfcopy.decoding.beams import EMPTY
 
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
@@ -180,7 +181,7 @@ class Translator(tf.Module):
         Returns:
             Dict of `text`, strings `(B,)`, and `score`, float32 `(B,)`.
         """
-        outputs = self._answer(text, with_details=False)
+        outputs = self._answer(text, self._search_options())
         return {name: outputs[name] for name in ("text", "score")}
 
     @tf.function(input_signature=_TEXT, autograph=False)
@@ -205,13 +206,16 @@ class Translator(tf.Module):
               be generated rather than copied, the switch;
             - `attention`, float32 `(B, N, T, S)`.
         """
-        outputs = self._answer(text, with_details=True)
+        options = self._search_options(
+            self.options.num_beams, return_attention=True
+        )
+        outputs = self._answer(text, options)
         del outputs["emission_probs"]
         return outputs
 
     @tf.function(input_signature=_TEXT, autograph=False)
     def _translate_with_words(self, text):
-        outputs = self._answer(text, with_details=False)
+        outputs = self._answer(text, self._search_options())
         return {
             name: outputs[name]
             for name in (
@@ -224,6 +228,12 @@ class Translator(tf.Module):
             )
         }
 
+    @tf.function(input_signature=_TEXT, autograph=False)
+    def _all_texts(self, text):
+        options = self._search_options(self.options.num_beams)
+        outputs = self._answer(text, options)
+        return outputs["texts"], outputs["scores"]
+
     @tf.function(input_signature=_IDS, autograph=False)
     def search(self, source_ids, source_copy_ids) -> SearchResult:
         """The best hypothesis for sentences that are ids already.
@@ -235,7 +245,7 @@ class Translator(tf.Module):
         Returns:
             `SearchResult` with N = 1.
         """
-        options = self._search_options(with_details=False)
+        options = self._search_options()
         return beam_search(self.model, source_ids, source_copy_ids, options)
 
     def translate_all(
@@ -254,23 +264,37 @@ class Translator(tf.Module):
         Returns:
             A `Translation` for each text, in the order of `texts`.
         """
-        texts = list(texts)
-        # Blanks are a good measure of words, and cost nothing.
-        order = sorted(
-            range(len(texts)),
-            key=lambda i: (len(texts[i].split()), len(texts[i])),
-            reverse=True,
-        )
-        answers = [None] * len(texts)
-        with _bar(len(texts), progress) as bar:
-            for start in range(0, len(order), batch_size):
-                rows = order[start : start + batch_size]
-                batch = chunks.to_tensor(texts[row] for row in rows)
-                outputs = self._translate_with_words(batch)
-                for row, answer in zip(rows, _translations(outputs)):
-                    answers[row] = answer
-                bar.update(len(rows))
-        return answers
+
+        def translate(batch):
+            return _translations(self._translate_with_words(batch))
+
+        return _in_batches(translate, list(texts), batch_size, progress)
+
+    def n_best_all(
+        self,
+        texts: Iterable[str | bytes],
+        batch_size: int = 32,
+        progress: bool = True,
+    ) -> list[list[str]]:
+        """The best answers to many texts.
+
+        Args:
+            texts: Strings, or UTF-8 bytes.
+            batch_size: Texts translated at once.
+            progress: Whether to show a bar (on a terminal only).
+
+        Returns:
+            For each text, in the order of `texts`, up to `num_beams` different
+            answers, the best first.
+        """
+
+        def translate(batch):
+            texts, scores = (x.numpy() for x in self._all_texts(batch))
+            for row, found in zip(texts, scores > EMPTY):
+                # Two hypotheses may be one text.
+                yield list(dict.fromkeys(t.decode() for t in row[found]))
+
+        return _in_batches(translate, list(texts), batch_size, progress)
 
     def search_all(
         self, batches: Iterable[dict], total: int, progress: bool = True
@@ -303,23 +327,21 @@ class Translator(tf.Module):
                 bar.update(len(rows))
         return ids, copied_from, scores
 
-    def _search_options(self, with_details):
+    def _search_options(self, num_hypotheses=1, return_attention=False):
         return dataclasses.replace(
             self.options,
-            num_hypotheses=self.options.num_beams if with_details else 1,
-            return_attention=with_details or self.replace_unk,
+            num_hypotheses=num_hypotheses,
+            return_attention=return_attention or self.replace_unk,
         )
 
-    def _answer(self, text, with_details):
-        """Dict of all outputs of `analyse`; with one hypothesis and without
-        attention unless `with_details`."""
+    def _answer(self, text, options):
+        """Dict of all outputs of `analyse`, `attention` if there is any."""
         num_texts = tf.size(text)
         # A batch of nothing has no longest sentence: give it one.
         text = tf.concat(
             [text, tf.fill([tf.cast(num_texts == 0, tf.int32)], "")], 0
         )
         source = self._read(text)
-        options = self._search_options(with_details)
         result = beam_search(self.model, source.ids, source.copy_ids, options)
         hidden = source.is_blank[:, None, None]
         result = result._replace(
@@ -350,7 +372,7 @@ class Translator(tf.Module):
             ),
             "emission_probs": _until_end(result),
         }
-        if with_details:
+        if options.return_attention:
             attention = result.attention[:, :, :longest]
             outputs["attention"] = tf.where(is_word[..., None], attention, 0.0)
         return {name: x[:num_texts] for name, x in outputs.items()}
@@ -477,6 +499,25 @@ def _translations(outputs):
             source_tokens=source,
             generate_probs=[p for p in emitted[i, 0].tolist() if p >= 0],
         )
+
+
+def _in_batches(function, texts, batch_size, progress):
+    """`function` of tensors of texts of similar length, an answer for each."""
+    # Blanks are a good measure of words, and cost nothing.
+    order = sorted(
+        range(len(texts)),
+        key=lambda i: (len(texts[i].split()), len(texts[i])),
+        reverse=True,
+    )
+    answers = [None] * len(texts)
+    with _bar(len(texts), progress) as bar:
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            batch = chunks.to_tensor(texts[row] for row in rows)
+            for row, answer in zip(rows, function(batch)):
+                answers[row] = answer
+            bar.update(len(rows))
+    return answers
 
 
 def _bar(total, progress):

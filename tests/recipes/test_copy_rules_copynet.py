@@ -1,0 +1,138 @@
+"""The whole command on a few small rules, and what can be wrong in it."""
+
+import collections
+import functools
+import os
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.recipes import starting
+from tests.recipes.starting import figures, results
+from tfcopy.data import vocabulary
+from tfcopy.recipes import copy_rules_copynet as recipe
+from tfcopy.recipes import copynet
+
+TINY = """--rules_per_type 2 --instances 12 --num_symbols 20
+--longest_filling 3 --longest_left 5 --longest_right 2 --test_pairs 4
+--embedding_dim 4 --units 6 --updates 2 --eval_every 2 --batch_size 8
+--num_beams 2 --max_target_length 6 --systems [enc_dec,copynet]""".split()
+
+start = functools.partial(starting.start, recipe, TINY)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    assert start(folder) == 0
+    return folder
+
+
+def test_results_hold_what_was_agreed(finished):
+    found = results(finished)
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(found) == keys
+    assert found["recipe"] == "copy_rules_copynet"
+    assert found["preset"] == "demo" and found["config"]["units"] == 6
+    systems = found["systems"]
+    assert list(systems) == ["enc_dec", "copynet"]
+    assert list(found["paper"]) == ["enc_dec", "rnnsearch", "copynet"]
+    assert found["paper"]["copynet"]["x -> xx"] == {"exact_match": 98.3}
+    parameters = [scores["parameters"] for scores in systems.values()]
+    assert 0 < parameters[0] < parameters[1]
+    for scores in systems.values():
+        expected = """parameters updates perplexity exact_match types copy_rate
+            seconds_training seconds_translating target_tokens_per_second"""
+        assert set(expected.split()) == set(scores)
+        assert scores["updates"] == 2
+        types = scores["types"]
+        assert tuple(types) == recipe.TYPES
+        for score in types.values():
+            low, high = score["interval"]
+            assert 0 <= low <= score["exact_match"] <= high <= 100
+            assert low < high and score["pairs"] == 4
+        mean = np.mean([score["exact_match"] for score in types.values()])
+        assert scores["exact_match"] == pytest.approx(mean, abs=0.01)
+    assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
+
+
+def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
+    before, path = figures(finished), results(finished)["savedmodel"]
+    # Nor are its symbols counted again.
+    monkeypatch.delattr(vocabulary, "count_words")
+    monkeypatch.setattr(copynet, "export", lambda *_: path)  # to save time
+    assert start(finished) == 0
+    assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
+    assert figures(finished) == before
+
+
+def test_export_answers_and_may_copy_any_position(finished):
+    served = tf.saved_model.load(results(finished)["savedmodel"]).signatures
+    texts = tf.constant(["000 Łukasz 001", "", "🦄 " * 50])
+    answer = served["serving_default"](text=texts)
+    assert answer["text"].numpy()[1] == b"" and answer["text"].numpy()[0]
+    analysis = {k: x.numpy() for k, x in served["analyse"](text=texts).items()}
+    np.testing.assert_array_equal(analysis["text"], answer["text"])
+    # No end of the source that could be copied.
+    words = analysis["source_tokens"][0].tolist()
+    assert words[:4] == [b"000", "Łukasz".encode(), b"001", b""]
+    assert b"<unk>" not in analysis["tokens"]
+
+
+def test_answers_are_counted_by_type():
+    class Translator:
+        def translate_all(self, sources):
+            return [Answer(source) for source in sources]
+
+    class Answer:
+        copied_from = [0, -1]
+
+        def __init__(self, text):
+            self.text = text
+
+    test = [("a", "a", kind) for kind in recipe.TYPES]
+    test += [("a", "b", recipe.TYPES[1]), ("b", "b", recipe.TYPES[1])]
+    answers, scores = recipe.answer(Translator(), test)
+    assert [answer.text for answer in answers] == ["a"] * 6 + ["b"]
+    match = [score["exact_match"] for score in scores["types"].values()]
+    assert match == [100, 66.67, 100, 100, 100]
+    assert [s["pairs"] for s in scores["types"].values()] == [1, 3, 1, 1, 1]
+    assert scores["exact_match"] == 93.33 and scores["copy_rate"] == 50
+
+
+@pytest.mark.parametrize(("test_pairs", "most"), [(10, 4), (2, 1), (None, 7)])
+def test_test_pairs_are_taken_evenly_over_rules(tmp_path, test_pairs, most):
+    config = recipe.Config(
+        rules_per_type=3, instances=14, test_pairs=test_pairs
+    )
+    rules = recipe.load_rules(config, tmp_path)
+    pairs = list(rules.corpus.test)
+    chosen = recipe.choose_test(config, pairs, rules)
+    assert len(set(chosen)) == len(chosen) == 5 * (test_pairs or 21)
+    rows = [pairs.index((source, target)) for source, target, _ in chosen]
+    assert [rules.test_types[i] for i in rows] == [kind for *_, kind in chosen]
+    counts = collections.Counter(rules.test_rules[i] for i in rows)
+    assert set(counts.values()) <= {most, most - 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--instances 3", "--instances must be even: .* Received: 3"),
+        ("--systems [nmt]", "--systems must be a list.*enc_dec.*copynet"),
+        ("--systems []", "--systems must name some of enc_dec, rnnsearch"),
+        ("--count target", "--count must be both or source. Received: target"),
+        ("--batch_size 999", "--batch_size must be at most 57"),
+        ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
+        ("--savedmodel_dir /proc/x", "--savedmodel_dir: cannot write.*/proc/x"),
+    ],
+)
+def test_wrong_flag_gives_one_line(finished, capsys, arguments, message):
+    before = results(finished)
+    assert start(finished, *arguments.split()) in (1, 2)
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert re.match(f"Error: {message}", lines[-2]), lines
+    assert not any("Traceback" in line for line in lines)
+    assert results(finished) == before

@@ -1,0 +1,184 @@
+"""The whole command on few dialogues, and what can be wrong in it."""
+
+import functools
+import json
+import os
+import re
+import types
+
+import pytest
+import tensorflow as tf
+
+from tests.recipes import starting
+from tests.recipes.starting import results
+from tfcopy.data import Tokenizer
+from tfcopy.data.corpora import dialogue
+from tfcopy.recipes import common, copynet, dialogue_copynet
+
+SIZES = {"num_train": 200, "num_test": 180}
+TINY = """--units 8 --embedding_dim 8 --updates 2 --eval_every 2
+--batch_size 16 --num_beams 2 --max_target_length 8 --systems [copynet]
+--num_train 200 --num_test 180""".split()
+
+start = functools.partial(starting.start, dialogue_copynet, TINY)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        # Slow, and not of this recipe.
+        patch.setattr(common, "Pictures", lambda *_: lambda *_: None)
+        assert start(folder) == 0
+    return folder
+
+
+def served(folder):
+    """What was exported, and its description."""
+    path = results(folder)["savedmodel"]
+    model = tf.saved_model.load(path)
+    with open(os.path.join(path, "assets.extra", "tfcopy.json")) as file:
+        return model, json.load(file)
+
+
+# === What it writes ===
+
+
+def test_results_hold_what_was_agreed(finished):
+    found = results(finished)
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(found) == [*keys, "ceilings"]
+    assert found["recipe"] == "dialogue_copynet" and found["preset"] == "demo"
+    assert found["config"]["num_train"] == 200
+    assert found["paper"]["copynet"]["DS-II"] == {"top1": 50.5, "top10": 64.8}
+    scores = found["systems"]["copynet"]
+    assert list(scores) == ["DS-I", "DS-II", "top1", "top10"]
+    expected = """parameters updates top1 top10 top1_interval
+        perplexity seconds_training target_tokens_per_second"""
+    for name in dialogue.DATASETS:
+        assert set(expected.split()) <= set(scores[name])
+        assert scores[name]["updates"] == 2
+    # Other words, so another size of the vocabulary.
+    assert scores["DS-I"]["parameters"] != scores["DS-II"]["parameters"]
+
+
+def test_ceilings_are_those_of_the_test_sets(finished):
+    folder = finished / "logs" / "demo" / "data"
+    for name, ceiling in results(finished)["ceilings"].items():
+        made = dialogue.load(folder, name, **SIZES)
+        assert ceiling == {"top1": round(made.ceiling_top1, 2)}
+    assert list(results(finished)["ceilings"]) == list(dialogue.DATASETS)
+
+
+def test_export_answers_and_says_what_it_is(finished):
+    model, details = served(finished)
+    scores = results(finished)["systems"]["copynet"]["DS-II"]
+    assert details["system"] == "copynet" and details["dataset"] == "DS-II"
+    assert details["top1"] == scores["top1"]
+    texts = tf.constant(["hello, i am Stefan.", "", "🦄 𠮷 \xff"])
+    answers = model.signatures["serving_default"](text=texts)["text"].numpy()
+    assert answers[0].decode() and answers[2].decode() and not answers[1]
+
+
+# === Scores ===
+
+
+def data_of(references):
+    return types.SimpleNamespace(
+        test=[(f"source {i}", text) for i, text in enumerate(references)],
+        tokenizers=(None, Tokenizer()),
+    )
+
+
+def test_scores_of_known_answers():
+    """Right at the first, the second, the eleventh place, and never."""
+    others = [f"other {i}" for i in range(9)]
+    candidates = [
+        ["hi, Bo!", "no"],
+        ["no", "yes"],
+        ["no", *others, "why?"],
+        ["no"],
+    ]
+    translations = object()
+    asked = []
+    translator = types.SimpleNamespace(
+        n_best_all=lambda texts: asked.append(list(texts)) or candidates,
+        translate_all=lambda texts: translations,
+    )
+    # Blanks that no tokens have are none of the answer's business.
+    data = data_of([" hi,  Bo!", "yes", "why?", "never"])
+    answers, scores = dialogue_copynet.answer(translator, data)
+    assert answers is translations
+    assert asked == [[f"source {i}" for i in range(4)]]
+    assert scores["top1"] == 25 and scores["top10"] == 50
+    assert scores["top1_interval"] == pytest.approx([4.56, 69.94])
+
+
+def test_table_shows_systems_that_are_never_right(capsys):
+    nothing = {"top1": 0.0, "top10": 0.0}
+    dialogue_copynet.print_comparison(
+        {"enc_dec": {"DS-I": nothing}, "copynet": {"DS-I": nothing}},
+        {"DS-I": 70.04},
+    )
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for row in (
+        "enc_dec 0.0 0.0",
+        "copynet 0.0 0.0",
+        "copynet, paper 61.2 71.0",
+        "best possible 70.0",
+    ):
+        assert row.split() in rows
+
+
+# === Dialogues of one's own ===
+
+
+def test_own_dialogues_in_characters(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(copynet, "train", lambda *_: {"updates": 0})
+    pairs = [(f"i am Élan{i}, ok?", f"hi Élan{i}!") for i in range(60)]
+    pairs += [("long " * 300, "too long")]
+    files = [tmp_path / name for name in ("a.src", "a.tgt")]
+    for file, lines in zip(files, zip(*pairs)):
+        file.write_text("\n".join(lines) + "\n", "utf-8")
+    arguments = ["--train", f"[{files[0]}, {files[1]}]"]
+    arguments += ["--tokenization", "characters", "--systems", "[rnnsearch]"]
+    assert start(tmp_path, *arguments, "--max_source_length", "12") == 0
+    assert "paper" not in capsys.readouterr().out
+    found = results(tmp_path)
+    scores = found["systems"]["rnnsearch"]
+    assert list(scores) == ["own", "top1", "top10"]
+    assert found["ceilings"] == {}
+    model, details = served(tmp_path)
+    assert details["system"] == "rnnsearch" and details["dataset"] == "own"
+    answer = model.signatures["analyse"](text=tf.constant(["i am Élan!" * 9]))
+    tokens = [word.decode() for word in answer["source_tokens"].numpy()[0]]
+    assert tokens == list("i▁am▁Élan!i▁")
+    words = [word.decode() for word in answer["tokens"].numpy()[0, 0] if word]
+    known = set("".join(map("".join, pairs)).replace(" ", "▁"))
+    assert words and set(words) <= known
+
+
+# === What can be wrong ===
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ("--datasets []", "--datasets must name DS-I, DS-II or both"),
+        ("--datasets [DS-3]", "--datasets must be .* DS-I or DS-II.* DS-3"),
+        ("--test [a,b]", "--test needs --train"),
+        ("--validation [a,b]", "--validation needs --train"),
+        ("--train [a]", r"--train takes two files.*\['a'\]"),
+        ("--train [/no/a,/no/b]", "/no/a: cannot be read"),
+        ("--systems []", "--systems must name some of enc_dec, rnnsearch"),
+        ("--tokenization bytes", "--tokenization must be .* bytes"),
+        ("--batch_size 999", "--batch_size must be at most 200"),
+        ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
+    ],
+)
+def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
+    assert start(tmp_path, *arguments.split()) in (1, 2)
+    error = capsys.readouterr().err
+    assert re.search(f"^Error: .*{message}", error, re.MULTILINE), error
+    assert "Traceback" not in error
+    assert not os.path.exists(tmp_path / "served" / "1")

@@ -1,0 +1,253 @@
+"""The whole command on few news, Chinese ones too, and what can be wrong."""
+
+import functools
+import importlib.util
+import json
+import os
+import random
+import re
+import shutil
+import sys
+
+import pytest
+import tensorflow as tf
+
+from tests.recipes import starting
+from tests.recipes.starting import results
+from tfcopy.recipes import common, copynet, lcsts_copynet
+
+TINY = """--units 16 --embedding_dim 16 --updates 2 --eval_every 100
+--batch_size 16 --num_beams 2 --num_train 60 --num_test 40
+--systems [copynet]""".split()
+HAS_JIEBA = importlib.util.find_spec("jieba") is not None
+
+start = functools.partial(starting.start, lcsts_copynet, TINY)
+
+# The news are fewer than the published ones.
+pytestmark = pytest.mark.filterwarnings("ignore:.* pairs for")
+
+# === A folder in the publisher's format ===
+
+RARE = "龘靐齉麤鱻犇猋骉羴飍灪爨驫麷鸞虪讟钃𠮷𪚥"
+THINGS = ["iPhone 16", "電腦", "🚗", "👩‍👩‍👧玩具", "T恤", "C919飞机"]
+
+
+def news(name, number, thing, place="臺北"):
+    """A text, and a summary of characters that stand in it, in their order."""
+    text = f"{place}的{name}昨天卖出{number}台{thing}，今天下雨 & <b>。"
+    return text, f"{name}卖出{number}台{thing}"
+
+
+def content(count, rng, scored):
+    records = []
+    for i in range(count):
+        name = "".join(rng.sample(RARE, 2))
+        thing, place = rng.choice(THINGS), rng.choice(["臺北", "廣州"])
+        text, summary = news(name, rng.randint(2, 99), thing, place)
+        label = f"    <human_label>{i % 5 + 1}</human_label>\n" * scored
+        records.append(
+            f"<doc id={i}>\n{label}"
+            f"    <summary>\n        {summary}\n    </summary>\n"
+            f"    <short_text>\n        {text}\n    </short_text>\n"
+            "</doc>\n"
+        )
+    return "".join(records)
+
+
+@pytest.fixture(scope="module")
+def chinese(tmp_path_factory):
+    """64 news to train on; 20 and 10 to validate and test, as many a score."""
+    folder = tmp_path_factory.mktemp("lcsts")
+    rng = random.Random(0)
+    for part, count in (("I", 64), ("II", 20), ("III", 10)):
+        text = content(count, rng, scored=part != "I")
+        (folder / f"PART_{part}.txt").write_text(text, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def damaged(chinese, tmp_path):
+    return shutil.copytree(chinese, tmp_path / "lcsts")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, chinese):
+    """A run on words, if jieba is there, and on characters."""
+    folder = tmp_path_factory.mktemp("trained")
+    arguments = ["--data_dir", str(chinese), "--updates", "100"]
+    arguments += "--learning_rate 0.02 --schedule constant".split()
+    arguments += "--character_vocabulary_size 40".split()
+    arguments += "--word_vocabulary_size 30 --tokenizations".split()
+    arguments += ["[words,characters]" if HAS_JIEBA else "[characters]"]
+    with pytest.MonkeyPatch.context() as patch:
+        # Slow, and not of this recipe.
+        patch.setattr(common, "Pictures", lambda *_: lambda *_: None)
+        assert start(folder, *arguments) == 0
+    return folder
+
+
+# === Chinese ===
+
+
+def vocabulary(folder, tokenization):
+    path = folder / "logs" / "demo" / tokenization / "data" / "vocabulary.txt"
+    return path.read_text("utf-8").splitlines()[4:]
+
+
+def test_characters_are_copied(trained):
+    words = vocabulary(trained, "characters")
+    assert len(words) == 36 and all(len(word) == 1 for word in words)
+    found = results(trained)
+    scores = found["systems"]["copynet"]["characters"]
+    assert found["corpus"] == "LCSTS" and scores["updates"] == 100
+    expected = """parameters perplexity unk_rate seconds_training
+        seconds_translating target_tokens_per_second"""
+    assert set(expected.split()) <= set(scores)
+    assert scores["exact_match"] >= 80 and scores["copy_rate"] >= 90
+    for metric in ("rouge1", "rouge2", "rougeL"):
+        assert scores[metric] > 80
+
+
+@pytest.mark.skipif(not HAS_JIEBA, reason="needs jieba")
+def test_words_are_copied_and_joined_without_blanks(trained):
+    words = vocabulary(trained, "words")
+    assert len(words) == 26 and {"今天", "下雨", "卖出"} <= set(words)
+    both = results(trained)["systems"]["copynet"]
+    # Of answers and references without blanks, as the words were joined.
+    assert both["words"]["exact_match"] >= 50
+    assert both["words"]["copy_rate"] >= 80
+    mean = (both["words"]["rouge1"] + both["characters"]["rouge1"]) / 2
+    assert both["rouge1"] == pytest.approx(mean, abs=0.01)
+
+
+def test_export_copies_characters_byte_for_byte(trained):
+    path = results(trained)["savedmodel"]
+    with open(os.path.join(path, "assets.extra", "tfcopy.json")) as file:
+        assert json.load(file)["tokenization"] == "characters"
+    # Two code points each, that no training text has.
+    names = ["龍龜", "𡘙𪛖", "🦄🏽", "ж\u0301", "ヴィ", "ﬁǅ"]
+    assert not set("".join(names)) & set(vocabulary(trained, "characters"))
+    texts = [news(name, 57, "電腦")[0].encode() for name in names]
+    texts += [b"\xff\xfe\xe9\xbe", "".join(RARE).encode(), b" "]
+    model = tf.saved_model.load(path)
+    answer = model.signatures["analyse"](text=tf.constant(texts))
+    answer = {name: x.numpy() for name, x in answer.items()}
+    for i, text in enumerate(answer["text"]):
+        tokens = [word for word in answer["tokens"][i, 0] if word]
+        source = answer["source_tokens"][i]
+        assert b"".join(tokens) == text == text.decode().encode()
+        for word, place in zip(tokens, answer["copied_from"][i, 0]):
+            assert place < 0 or word == source[place]
+    for name, text in zip(names, answer["text"]):
+        assert text.decode() == news(name, 57, "電腦")[1]
+
+
+# === Generated news ===
+
+
+def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
+    trained = []
+    monkeypatch.setattr(
+        copynet, "train", lambda _, system, *__: trained.append(system) or {}
+    )
+    monkeypatch.setattr(copynet, "export", lambda *_: "served/1")
+    arguments = "--systems [rnn_context] --max_target_length 8".split()
+    assert start(tmp_path, *arguments) == 0
+    assert trained == ["rnnsearch"]
+    output = capsys.readouterr().out
+    assert "no figure of LCSTS compares" in output
+    assert "rnn_context, words " in output and ", paper" not in output
+    found = results(tmp_path)
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(found) == [*keys, "corpus"]
+    assert found["recipe"] == "lcsts_copynet" and found["preset"] == "demo"
+    assert found["corpus"] == "generated"
+    assert found["paper"]["copynet"]["words"]["rouge2"] == 22.3
+    scores = found["systems"]["rnn_context"]
+    assert list(scores) == ["words", "rouge1", "rouge2", "rougeL"]
+    assert scores["words"]["copy_rate"] == 0
+
+
+def test_news_with_nothing_to_copy_are_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(lcsts_copynet, "LEAST_OOV_RATE", 50.0)
+    message = (
+        r"--word_vocabulary_size must leave 50 % .* Received: 10000, which "
+        r"leaves \d\d\.\d %"
+    )
+    assert_error(capsys, tmp_path, [], message)
+
+
+def test_english_characters_may_be_more(tmp_path):
+    config = lcsts_copynet.Config(num_train=60, num_test=5, batch_size=16)
+    data, limits = lcsts_copynet.prepare(config, "characters", str(tmp_path))
+    assert limits == (600, 160)
+    assert 140 < data.train.source_lengths.max() <= 600
+    # Of the scores of 5, as those of LCSTS are, 2 are below 3.
+    assert len(data.test) == 3
+
+
+# === What can be wrong ===
+
+
+def assert_error(capsys, folder, arguments, message):
+    """One line that says what is wrong, and no traceback."""
+    capsys.readouterr()
+    assert start(folder, *arguments) in (1, 2)
+    error = capsys.readouterr().err
+    assert re.search(f"^Error: .*{message}", error, re.MULTILINE), error
+    assert "Traceback" not in error
+    assert not os.path.exists(folder / "served" / "1")
+
+
+def test_min_score_chooses(chinese, tmp_path, capsys):
+    arguments = ["--data_dir", str(chinese), "--min_score", "4"]
+    arguments += ["--tokenizations", "[characters]", "--batch_size", "99"]
+    assert start(tmp_path, *arguments) == 1
+    output, error = capsys.readouterr()
+    assert "64 pairs to train on, 8 to validate, 4 to test" in output
+    assert "Error: --batch_size must be at most 64" in error
+
+
+def test_missing_part_is_named(damaged, tmp_path, capsys):
+    (damaged / "PART_II.txt").unlink()
+    message = f"{damaged}: there is no PART_II.txt"
+    arguments = ["--tokenizations", "[characters]", "--data_dir", str(damaged)]
+    assert_error(capsys, tmp_path, arguments, message)
+
+
+def test_damaged_record_is_named(damaged, tmp_path, capsys):
+    path = damaged / "PART_III.txt"
+    lines = path.read_text("utf-8").splitlines()
+    assert lines[16] == "    </short_text>"
+    del lines[16]
+    path.write_text("\n".join(lines), "utf-8")
+    message = f"{path}, line 17: expected </short_text> before it"
+    arguments = ["--tokenizations", "[characters]", "--data_dir", str(damaged)]
+    assert_error(capsys, tmp_path, arguments, message)
+
+
+def test_missing_jieba_is_told_before_training(
+    chinese, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    arguments = ["--tokenizations", "[characters,words]"]
+    arguments += ["--data_dir", str(chinese)]
+    message = r'needs jieba. Install it with `pip install "tfcopy\[jieba\]"`'
+    assert_error(capsys, tmp_path, arguments, message)
+    assert not os.path.exists(tmp_path / "logs/demo/characters/copynet")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ("--systems []", "--systems must name rnn_context, copynet or both"),
+        ("--systems [rnnsearch]", "--systems must be .* rnn_context or copy"),
+        ("--tokenizations []", "--tokenizations must name characters, words"),
+        ("--tokenizations [bytes]", "--tokenizations must be .* characters"),
+        ("--word_vocabulary_size 4", "--word_vocabulary_size must be above 4"),
+        ("--min_score 6", "--min_score must be 1 .* 5. Received: 6"),
+        ("--tokenizations [characters] --data_dir /no", "/no: .* PART_I.txt"),
+    ],
+)
+def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
+    assert_error(capsys, tmp_path, arguments.split(), message)

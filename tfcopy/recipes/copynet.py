@@ -1,0 +1,207 @@
+"""What recipes with CopyNet do alike: vocabulary, training, n-best scores.
+
+Functions, not a base class: a recipe calls those it needs.
+"""
+
+import os
+
+import keras
+import tensorflow as tf
+
+from tfcopy import losses, tokens, training
+from tfcopy.data import encoding, pipeline, vocabulary
+from tfcopy.decoding import SearchOptions
+from tfcopy.layers import copying
+from tfcopy.models import copynet
+from tfcopy.models.copynet import SYSTEMS
+from tfcopy.recipes import common
+from tfcopy.serving.export import export as export_servable
+from tfcopy.serving.translator import Translator
+
+
+def check_systems(config):
+    """Raises a ValueError if `--systems` does not name systems."""
+    unknown = sorted(set(config.systems) - set(SYSTEMS))
+    if unknown or not config.systems:
+        raise ValueError(
+            f"--systems must name some of {', '.join(SYSTEMS)}. "
+            f"Received: {config.systems}."
+        )
+
+
+def prepare(
+    config, corpus, tokenizer, folder, max_size=None, min_count=1, truncate=None
+):
+    """Counts words, and turns the corpus into ids; both are remembered.
+
+    Both sides share one vocabulary, counted on the training split, and no
+    source ends with EOS, which could be copied.
+
+    Args:
+        config: The recipe's config.
+        corpus: `TranslationCorpus`.
+        tokenizer: `Tokenizer` of both sides.
+        folder: Where vocabulary and ids are kept.
+        max_size: Largest size of the vocabulary; `None` for no limit.
+        min_count: Rarer words are left out.
+        truncate: Most words of a source and of a target, or `None`.
+
+    Returns:
+        `common.Data`.
+    """
+
+    def make():
+        counts = vocabulary.count_words(corpus.train, (tokenizer, tokenizer))
+        both = counts[0] + counts[1]
+        return [vocabulary.Vocabulary.build(both, max_size, min_count)]
+
+    parts = [corpus.fingerprint, tokenizer.fingerprint, max_size, min_count]
+    path = os.path.join(folder, "vocabulary.txt")
+    (words,) = common.make_once([path], parts, make)
+    encoded = {
+        name: encoding.encode(
+            corpus.splits[name],
+            words,
+            words,
+            source_tokenizer=tokenizer,
+            target_tokenizer=tokenizer,
+            max_length=None,
+            truncate=truncate,
+            append_eos=False,
+            unmatched="unk",
+            cache_dir=folder,
+            name=name,
+        )
+        for name in ("train", "validation")
+    }
+    data = common.Data(
+        corpus=corpus,
+        tokenizers=(tokenizer, tokenizer),
+        vocabularies=(words, words),
+        **encoded,
+        test=[tuple(map(common.as_text, pair)) for pair in corpus.test],
+    )
+    print(
+        f"{corpus.name}: {len(data.train):,} pairs to train on,"
+        f" {len(data.validation):,} to validate, {len(data.test):,} to test;"
+        f" {words.size:,} words"
+    )
+    if len(data.train) < config.batch_size:
+        raise ValueError(
+            f"--batch_size must be at most {len(data.train)}, the number of "
+            f"pairs to train on. Received: {config.batch_size}."
+        )
+    return data
+
+
+def build_model(config, data, system, strategy):
+    """The system's model, the same at each start."""
+    keras.utils.set_random_seed(config.seed)
+    size = data.vocabularies[0].size
+    with strategy.scope():
+        return copynet(
+            size,
+            size,
+            system=system,
+            embedding_dim=config.embedding_dim,
+            units=config.units,
+            attention_units=config.attention_units,
+            position_one_hot=config.position_one_hot,
+            coverage=config.coverage,
+            deep_readout=config.deep_readout,
+            dropout=config.dropout,
+            initializers=config.initializers,
+            seed=config.seed,
+        )
+
+
+# Flags that a run may not change half-way; the sizes show in the weights.
+_FIXED = ("dropout", "initializers", "seed", "learning_rate", "schedule")
+_FIXED += ("batch_size", "clip_norm", "pad_multiple", "precision", "updates")
+
+
+def train(config, system, model, translator, data, folder):
+    """Trains a system, or goes on training it; returns its results.
+
+    The loss is summed over a sentence, and its mean over sentences taken.
+    """
+    log_dir = os.path.join(folder, system)
+    dev = pipeline.evaluation_batches(
+        data.validation, config.batch_size, pad_multiple=config.pad_multiple
+    )
+    dev = dev.map(lambda batch: {name: batch[name] for name in common.BATCH})
+    trainer = training.Trainer(
+        model,
+        losses.OF_HEAD["copynet" if system == "copynet" else "softmax"],
+        common.optimizer(config, config.updates),
+        common.batches(config, data.train, config.seed),
+        dev,
+        log_dir,
+        metrics=_metrics,
+        on_eval=common.Pictures(translator, data.corpus.splits["validation"]),
+        steps=config.updates,
+        normalize="sentences",
+        clip_norm=config.clip_norm,
+        eval_every=config.eval_every,
+        patience=config.patience,
+        seed=config.seed,
+        fresh=config.fresh,
+        identity={
+            **data.identity,
+            "system": system,
+            **{f"--{flag}": getattr(config, flag) for flag in _FIXED},
+        },
+    )
+    result = trainer.fit()
+    common.log_embeddings(model, data, log_dir)
+    return {
+        "parameters": common.num_parameters(model),
+        "updates": result.updates,
+        "perplexity": result.best_dev_perplexity,
+        "seconds_training": round(result.seconds, 1),
+        "target_tokens_per_second": round(result.target_tokens_per_second),
+    }
+
+
+def _metrics(batch, distribution):
+    """Mean probability that a word is copied."""
+    mask = tf.cast(batch["target_ids"] != tokens.PAD, tf.float32)
+    copied = copying.copied_mass(distribution) * mask
+    return {"copy_probability": tf.reduce_sum(copied) / tf.reduce_sum(mask)}
+
+
+def build_translator(config, model, data, max_target_length=None, **options):
+    """Text in, text out, with the system's model.
+
+    Args:
+        config: The recipe's config.
+        model: The system's.
+        data: `common.Data`.
+        max_target_length: Most tokens of an answer, with its end; that of the
+            config if not given.
+        options: More arguments of `Translator`.
+    """
+    search = SearchOptions(
+        num_beams=config.num_beams,
+        max_length=max_target_length or config.max_target_length,
+        length_penalty=config.length_penalty,
+        forbid_unk=not config.allow_unk,
+        rescale=True,
+    )
+    return Translator(
+        model,
+        *data.vocabularies,
+        source_tokenizer=data.tokenizers[0],
+        target_tokenizer=data.tokenizers[1],
+        options=search,
+        append_eos=False,
+        **options,
+    )
+
+
+def export(translator, folder, texts, details):
+    """Exports a system; returns the path."""
+    path = export_servable(
+        translator, folder, warmup_texts=texts, details=details
+    )
+    return common.shown(path)
