@@ -65,7 +65,7 @@ class Config:
             the authors' code.
         deep_readout: Whether context and last word have linear terms in the
             logits, as in the authors' code.
-        dropout: Share of embeddings and outputs dropped.
+        dropout: Share of embeddings and outputs dropped; 0 in the paper.
         initializers: keras, or the authors'.
         optimizer: adam, or adadelta.
         learning_rate: Of the optimizer.
@@ -111,7 +111,7 @@ class Config:
     position_one_hot: NonNegativeInt = 0
     coverage: bool = False
     deep_readout: bool = False
-    dropout: flags.Share = 0.0
+    dropout: flags.Share = 0.2
     initializers: Literal["keras", "authors"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
@@ -144,8 +144,6 @@ PRESETS = {
         "test_pairs": None,
         "embedding_dim": 150,
         "units": 300,
-        # Ours: without it fillings are learnt by heart.
-        "dropout": 0.2,
         "learning_rate": 1e-3,
         "batch_size": 20,
         "updates": 10_000,

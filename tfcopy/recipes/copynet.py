@@ -116,8 +116,9 @@ def build_model(config, data, system, strategy):
 
 
 # Flags that a run may not change half-way; the sizes show in the weights.
-_FIXED = ("dropout", "initializers", "seed", "learning_rate", "schedule")
-_FIXED += ("batch_size", "clip_norm", "pad_multiple", "precision", "updates")
+_FIXED = ("dropout", "initializers", "seed", "optimizer", "learning_rate")
+_FIXED += ("schedule", "batch_size", "clip_norm", "pad_multiple", "precision")
+_FIXED += ("updates",)
 
 
 def train(config, system, model, translator, data, folder):

@@ -75,7 +75,7 @@ class Config:
             the authors' code.
         deep_readout: Whether context and last word have linear terms in the
             logits, as in the authors' code.
-        dropout: Share of embeddings and outputs dropped.
+        dropout: Share of embeddings and outputs dropped; 0 in the paper.
         initializers: keras, or the authors'.
         optimizer: adam, or adadelta.
         learning_rate: Of the optimizer.
@@ -123,14 +123,14 @@ class Config:
     position_one_hot: NonNegativeInt = 0
     coverage: bool = False
     deep_readout: bool = False
-    dropout: flags.Share = 0.0
+    dropout: flags.Share = 0.2
     initializers: Literal["keras", "authors"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
     schedule: Literal["constant", "linear"] = "linear"
     batch_size: PositiveInt = 64
     clip_norm: PositiveFloat | None = 5.0
-    updates: PositiveInt = 1_000
+    updates: PositiveInt = 2_000
     eval_every: PositiveInt = 250
     patience: PositiveInt | None = None
     pad_multiple: PositiveInt = 1

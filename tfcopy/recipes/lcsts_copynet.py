@@ -81,7 +81,7 @@ class Config:
             the authors' code.
         deep_readout: Whether context and last word have linear terms in the
             logits, as in the authors' code.
-        dropout: Share of embeddings and outputs dropped.
+        dropout: Share of embeddings and outputs dropped; 0 in the paper.
         initializers: keras, or the authors'.
         optimizer: adam, or adadelta.
         learning_rate: Of the optimizer.
@@ -130,7 +130,7 @@ class Config:
     position_one_hot: NonNegativeInt = 0
     coverage: bool = False
     deep_readout: bool = False
-    dropout: flags.Share = 0.0
+    dropout: flags.Share = 0.2
     initializers: Literal["keras", "authors"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
@@ -160,6 +160,7 @@ PRESETS = {
         "tokenizations": ["words", "characters"],
         "embedding_dim": 350,
         "units": 500,
+        "dropout": 0.0,
         "learning_rate": 1e-3,
         "schedule": "constant",
         "batch_size": 20,
