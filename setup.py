@@ -48,6 +48,7 @@ setup(
             "hypothesis>=6.100",
             "jax>=0.7",
             "pytest>=8",
+            "pytest-xdist>=3.6",
             "ruff>=0.8",
             "sacremoses>=0.1.1",
         ],

@@ -75,6 +75,7 @@ def trained(tmp_path_factory, chinese):
     """A run on words, if jieba is there, and on characters."""
     folder = tmp_path_factory.mktemp("trained")
     arguments = ["--data_dir", str(chinese), "--updates", "100"]
+    arguments += ["--dropout", "0"]
     arguments += "--learning_rate 0.02 --schedule constant".split()
     arguments += "--character_vocabulary_size 40".split()
     arguments += "--word_vocabulary_size 30 --tokenizations".split()
