@@ -18,7 +18,8 @@ from tfcopy.recipes import copynet
 TINY = """--rules_per_type 2 --instances 12 --num_symbols 20
 --longest_filling 3 --longest_left 5 --longest_right 2 --test_pairs 4
 --embedding_dim 4 --units 6 --updates 2 --eval_every 2 --batch_size 8
---num_beams 2 --max_target_length 6 --systems [enc_dec,copynet]""".split()
+--num_beams 2 --max_target_length 6 --position_one_hot 3 --coverage
+--systems [enc_dec,copynet]""".split()
 
 start = functools.partial(starting.start, recipe, TINY)
 

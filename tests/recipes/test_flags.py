@@ -67,6 +67,14 @@ def test_flags_win_over_config_and_config_over_preset(tmp_path):
     assert config == Config("paper", units=3, rate=2.0, systems=["b"])
 
 
+def test_numbers_are_pythons_own():
+    """Keras would derive a dtype from the name of jsonargparse's types."""
+    config = parse("--units", "3", "--width", "4", "--dropout", "0.2")
+    numbers = (config.units, config.width, config.dropout, config.rate)
+    assert [type(x) for x in numbers] == [int, int, float, float]
+    assert parse("--fresh").fresh is True
+
+
 def test_config_may_name_the_preset(tmp_path):
     path = write(tmp_path / "c.yaml", "preset: paper\nrate: 0.25\n")
     assert parse("--config", path) == Config("paper", units=1024, rate=0.25)

@@ -91,10 +91,18 @@ def parse(config_class, presets, description, arguments=None):
         print(f"See {parser.prog} --help.", file=sys.stderr)
         raise SystemExit(2) from None
     values = {
-        field: getattr(namespace, field)
+        field: _plain(getattr(namespace, field))
         for field in config_class.__dataclass_fields__
     }
     return config_class(**values)
+
+
+def _plain(value):
+    """A number as Python's own: Keras derives a dtype from the type's name."""
+    for kind in (int, float):
+        if isinstance(value, kind) and not isinstance(value, bool):
+            return kind(value)
+    return value
 
 
 class _HelpFormatter(jsonargparse.DefaultHelpFormatter):
