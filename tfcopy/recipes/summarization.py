@@ -407,7 +407,7 @@ def print_examples(test, answers, count=3):
     if not answers:
         return
     print("\nExamples from the test set (words [copied] from the source):")
-    width = max(map(len, answers)) + 2
+    width = max(map(len, [*answers, "reference"])) + 2
     for i in range(min(count, len(test.pairs))):
         print(f"\n{'source':{width}}{test.pairs[i][0]}")
         for system, translations in answers.items():

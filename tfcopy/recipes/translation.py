@@ -342,7 +342,7 @@ def print_examples(data, answers, count=4):
         )
     ]
     print("\nExamples from the test set (words [copied] from the source):")
-    width = max(map(len, answers)) + 2
+    width = max(map(len, [*answers, "reference"])) + 2
     for i in chosen[:count] or range(min(count, len(data.test))):
         print(f"\n{'source':{width}}{common.as_text(data.test[i][0])}")
         for system, translations in answers.items():
