@@ -82,10 +82,10 @@ class Decoder(keras.layers.Layer):
             "context": annotations.shape[-1],
             "attention": annotations.shape[1],
         }
-        if getattr(cell, "emits_copy_scores", False):
+        if cell.emits_copy_scores:
             sizes["copy_scores"] = annotations.shape[1]
         dtype = embeddings.dtype
-        if getattr(cell, "input_units", None):
+        if cell.input_units:
             embeddings_shape, dtype = (*leading, cell.input_units), "float32"
         return {
             "inputs": keras.KerasTensor(embeddings_shape, dtype),

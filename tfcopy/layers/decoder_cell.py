@@ -21,6 +21,9 @@ class DecoderCell(keras.layers.Layer):
         recurrent_initializer: Initializer of each gate's recurrent kernel.
     """
 
+    emits_copy_scores = False
+    input_units = None  # of cells that change what the recurrence reads
+
     def __init__(
         self,
         units,
@@ -57,6 +60,15 @@ class DecoderCell(keras.layers.Layer):
             "hidden": ops.cast(state, "float32"),
             "attention": self.attention.initial_state(memory),
         }
+
+    def search_state(self, state, memory):
+        """The state before the first step of a search: that of training.
+
+        Args:
+            state: From `initial_state`.
+            memory: From `prepare`.
+        """
+        return state
 
     def _cast(self, variable):
         return ops.cast(variable, self.compute_dtype)

@@ -13,6 +13,7 @@ from tfcopy.layers import (
     SelectiveReadGRUCell,
     StateReduction,
 )
+from tfcopy.models.embedding import make_embedding
 from tfcopy.models.heads import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 
@@ -111,14 +112,7 @@ def copynet(
     parts = ("hidden", "context", "inputs") if deep_readout else ("hidden",)
 
     def embed(size, name):
-        # In float32: mixed precision would cast the whole table at each use.
-        return keras.layers.Embedding(
-            size,
-            embedding_dim,
-            embeddings_initializer=embedding,
-            dtype="float32",
-            name=name,
-        )
+        return make_embedding(size, embedding_dim, embedding, name)
 
     return Seq2Seq(
         source_embedding=embed(source_vocabulary_size, "source_embedding"),

@@ -11,6 +11,7 @@ from tfcopy.layers import (
 )
 from tfcopy.layers.initial_state import MeanInitialState
 from tfcopy.layers.initializers import SquareOrthogonal
+from tfcopy.models.embedding import make_embedding
 from tfcopy.models.heads import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 
@@ -122,14 +123,7 @@ def gru_translator(
     )
 
     def embed(size, name):
-        # In float32: mixed precision would cast the whole table at each use.
-        return keras.layers.Embedding(
-            size,
-            embedding_dim,
-            embeddings_initializer=embedding,
-            dtype="float32",
-            name=name,
-        )
+        return make_embedding(size, embedding_dim, embedding, name)
 
     return Seq2Seq(
         source_embedding=embed(source_vocabulary_size, "source_embedding"),

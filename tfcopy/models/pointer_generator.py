@@ -10,6 +10,7 @@ from tfcopy.layers import (
     OutputProjection,
     StateReduction,
 )
+from tfcopy.models.embedding import make_embedding
 from tfcopy.models.heads import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 
@@ -89,13 +90,8 @@ def pointer_generator(
         )
     else:
         attention = BahdanauAttention(attention_units, **options)
-    # In float32: mixed precision would cast the whole table at each use.
-    embedding = keras.layers.Embedding(
-        vocabulary_size,
-        embedding_dim,
-        embeddings_initializer=embedding,
-        dtype="float32",
-        name="embedding",
+    embedding = make_embedding(
+        vocabulary_size, embedding_dim, embedding, "embedding"
     )
     return Seq2Seq(
         source_embedding=embedding,

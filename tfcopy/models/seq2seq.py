@@ -121,8 +121,7 @@ class Seq2Seq(keras.Model):
         memory = self.cell.prepare(annotations, mask)
         first = self.initial_state(annotations, mask, final)
         state = self.cell.initial_state(first, memory)
-        if hasattr(self.cell, "search_state"):
-            state = self.cell.search_state(state, memory)
+        state = self.cell.search_state(state, memory)
         sources = {
             "annotations": annotations,
             "source_mask": mask,

@@ -231,17 +231,21 @@ def mark_copied(translation):
     )
 
 
-def print_marked_examples(pairs, answers, count=4):
-    """Shows answers to the first pairs, with copied tokens marked [so].
+def print_marked_examples(pairs, answers, rows=range(4), unit="tokens"):
+    """Shows answers, with copied tokens marked [so].
 
     Args:
         pairs: Sources and targets.
         answers: Dict from a system's name to its `Translation`s.
-        count: Number of pairs.
+        rows: Which pairs; those that do not exist are left out.
+        unit: What tokens are called.
     """
-    print("\nExamples from the test set (tokens [copied] from the source):")
+    print(f"\nExamples from the test set ({unit} [copied] from the source):")
     width = max(map(len, [*answers, "reference"])) + 2
-    for i, (source, target) in enumerate(pairs[:count]):
+    for i in rows:
+        if i >= len(pairs):
+            break
+        source, target = map(as_text, pairs[i][:2])
         print(f"\n{'source':{width}}{source}")
         for system, translations in answers.items():
             print(f"{system:{width}}{mark_copied(translations[i])}")

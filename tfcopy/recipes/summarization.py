@@ -406,14 +406,10 @@ def print_examples(test, answers, count=3):
     """Shows answers, with the words that were copied marked [so]."""
     if not answers:
         return
-    print("\nExamples from the test set (words [copied] from the source):")
-    width = max(map(len, [*answers, "reference"])) + 2
-    for i in range(min(count, len(test.pairs))):
-        print(f"\n{'source':{width}}{test.pairs[i][0]}")
-        for system, translations in answers.items():
-            print(f"{system:{width}}{common.mark_copied(translations[i])}")
-        reference = " ".join(test.pairs[i][1].split())
-        print(f"{'reference':{width}}{reference}")
+    pairs = [
+        (source, " ".join(target.split())) for source, target in test.pairs
+    ]
+    common.print_marked_examples(pairs, answers, range(count), "words")
 
 
 _COLUMNS = {

@@ -341,13 +341,8 @@ def print_examples(data, answers, count=4):
             for place in translations[i].copied_from
         )
     ]
-    print("\nExamples from the test set (words [copied] from the source):")
-    width = max(map(len, [*answers, "reference"])) + 2
-    for i in chosen[:count] or range(min(count, len(data.test))):
-        print(f"\n{'source':{width}}{common.as_text(data.test[i][0])}")
-        for system, translations in answers.items():
-            print(f"{system:{width}}{common.mark_copied(translations[i])}")
-        print(f"{'reference':{width}}{common.as_text(data.test[i][1])}")
+    rows = chosen[:count] or range(count)
+    common.print_marked_examples(data.test, answers, rows, "words")
 
 
 def print_comparison(results, paper):
