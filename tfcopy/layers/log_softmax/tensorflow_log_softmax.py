@@ -26,26 +26,27 @@ def log_softmax_at(logits, ids):
 
 @tf.custom_gradient
 def _of_rows(logits, ids):
-    log_probs, slopes = _compiled(logits, ids)
+    normalizer, softmax = _compiled(logits)
+    places = tf.stack([tf.range(tf.size(ids)), tf.cast(ids, tf.int32)], -1)
+    log_probs = tf.cast(tf.gather_nd(logits, places), tf.float32) - normalizer
 
     def gradient(upstream):
-        # In place: nobody else holds `slopes`.
-        upstream = tf.cast(upstream, slopes.dtype)
-        return slopes * tf.expand_dims(upstream, 1), None
+        # `one_hot(ids) - softmax`, without a pass for the one-hot. In place:
+        # nobody else holds `softmax`.
+        slopes = softmax * -tf.expand_dims(tf.cast(upstream, softmax.dtype), 1)
+        here = tf.cast(-tf.math.expm1(log_probs) * upstream, slopes.dtype)
+        return tf.tensor_scatter_nd_update(slopes, places, here), None
 
     return log_probs, gradient
 
 
 @tf.function(jit_compile=True, autograph=False)
-def _compiled(logits, ids):
-    """The log-probabilities, and their slopes `one_hot(ids) - softmax`."""
+def _compiled(logits):
+    """The log of the sum of `exp`, `(N,)`, and the softmax, `(N, V)`."""
     dtype = logits.dtype
     logits = tf.cast(logits, tf.float32)
     highest = tf.reduce_max(logits, axis=-1, keepdims=True)
-    total = tf.reduce_sum(tf.exp(logits - highest), axis=-1, keepdims=True)
-    normalizer = tf.math.log(total) + highest  # (N, 1)
-    ids = tf.expand_dims(tf.cast(ids, tf.int32), 1)
-    here = tf.equal(tf.range(logits.shape[-1])[None], ids)
-    picked = tf.reduce_sum(tf.where(here, logits, 0.0), axis=-1)
-    slopes = tf.cast(here, tf.float32) - tf.exp(logits - normalizer)
-    return picked - normalizer[:, 0], tf.cast(slopes, dtype)
+    raised = tf.exp(logits - highest)
+    total = tf.reduce_sum(raised, axis=-1, keepdims=True)
+    normalizer = tf.math.log(total) + highest
+    return tf.squeeze(normalizer, -1), tf.cast(raised / total, dtype)
