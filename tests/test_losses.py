@@ -203,3 +203,36 @@ class TestCoverage:
         helpers.assert_close(penalty({}, split), np.zeros((1, 3)))
         enabled.assign(1.0)
         helpers.assert_close(penalty({}, split), [[0.0, 1.0, 1.0]])
+
+
+@pytest.mark.parametrize("name", ["generated", "observed", "marginal"])
+def test_restricted_to_the_candidates(name):
+    # The vocabulary has ten words; 9 and the special ones are candidates, 7
+    # can only be copied now, 8 not even that.
+    loss = getattr(losses, name)
+    sources = np.array([[9, 7, 12, 7, -1]], "int32")
+    batch = {
+        "source_copy_ids": sources,
+        "target_ids": np.array([[9, 7, 12, 8, EOS, PAD]], "int32"),
+        "pointers": np.array([[-1, 1, 2, -1, -1, -1]], "int32"),
+        "candidate_ids": np.array([0, 1, 2, 3, 9], "int32"),
+    }
+    rng = np.random.default_rng(0)
+    mass = rng.gamma(1.0, size=(1, 6, 5 + 5))
+    mass /= mass.sum(-1, keepdims=True)
+    small = helpers.distribution_of(mass[..., :5], mass[..., 5:])
+    renumbered = {
+        "source_copy_ids": np.array([[4, 6, 7, 6, -1]], "int32"),
+        "target_ids": np.array([[4, 6, 7, UNK, EOS, PAD]], "int32"),
+        "pointers": batch["pointers"],
+    }
+    helpers.assert_close(
+        losses.restricted(loss, 10)(batch, small), loss(renumbered, small)
+    )
+
+
+def test_restricted_without_candidates_is_the_loss():
+    helpers.assert_close(
+        losses.restricted(losses.marginal, V)(BATCH, distribution()),
+        losses.marginal(BATCH, distribution()),
+    )

@@ -8,6 +8,7 @@ whoever adds up.
 from keras import ops
 
 from tfcopy.layers import copying
+from tfcopy.layers.large_vocabulary import restrict
 
 
 def generated(batch, distribution):
@@ -41,6 +42,32 @@ def marginal(batch, distribution):
     return -copying.marginal_log_likelihood(
         distribution, batch["target_ids"], batch["source_copy_ids"]
     )
+
+
+def restricted(loss, vocabulary_size):
+    """A loss that takes batches with `candidate_ids`, `(K,)`, as well.
+
+    Words that are not among them count as UNK, unless they are copied.
+
+    Args:
+        loss: One of the above.
+        vocabulary_size: V, of the ids of the batch.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 5.1.
+    """
+
+    def function(batch, distribution):
+        if "candidate_ids" in batch:
+            fixed = batch["source_copy_ids"], batch["candidate_ids"]
+            renumbered = {
+                name: restrict(batch[name], *fixed, vocabulary_size)
+                for name in ("target_ids", "source_copy_ids")
+            }
+            batch = {**batch, **renumbered}
+        return loss(batch, distribution)
+
+    return function
 
 
 # The objective of each head's paper, by the head's name.

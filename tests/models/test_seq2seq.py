@@ -237,3 +237,55 @@ def test_keras_exports_the_model(tmp_path):
     loaded = tf.saved_model.load(tmp_path / "model")
     served = loaded.serve(inputs)
     helpers.assert_close(served[0], model(inputs)[0])
+
+
+CANDIDATES = np.array([0, 1, 2, 3, 5, 8], "int32")
+
+
+def test_candidates_have_the_logits_of_the_whole(model):
+    restricted = model.with_candidates()
+    assert set(restricted.input) == {*NAMES, "candidate_ids"}
+    few = run(restricted, {**INPUTS, "candidate_ids": CANDIDATES})
+    helpers.assert_close(
+        few.generate_logits,
+        helpers.to_numpy(run(model).generate_logits)[..., CANDIDATES],
+    )
+    generated, copied = helpers.probabilities(few)
+    helpers.assert_close(
+        generated.sum(-1) + copied.sum(-1), np.ones((2, 4)), 0, 1e-6
+    )
+
+
+def test_all_candidates_change_nothing(model):
+    everything = np.arange(V, dtype="int32")
+    whole = run(
+        model.with_candidates(), {**INPUTS, "candidate_ids": everything}
+    )
+    helpers.assert_close(whole, run(model))
+
+
+def test_candidates_train_the_same_weights(model):
+    restricted = model.with_candidates()
+    pairs = zip(restricted.weights, model.weights, strict=True)
+    assert all(one is other for one, other in pairs)
+    batch = {**BATCH, "candidate_ids": CANDIDATES}
+    loss = losses.restricted(losses.marginal, V)
+    inputs = {name: batch[name] for name in restricted.input}
+
+    def cost(_):
+        return ops.sum(loss(batch, restricted(inputs)))
+
+    _, _, (slope,) = helpers.gradients(cost, [], [model.head.kernel])
+    touched = np.abs(helpers.to_numpy(slope)).sum(0) > 0
+    assert set(np.flatnonzero(touched)) <= set(CANDIDATES)
+    assert touched[3]
+
+
+def test_saving_keeps_candidates(model, tmp_path):
+    path = tmp_path / "model.keras"
+    model.with_candidates().save(path)
+    inputs = {**INPUTS, "candidate_ids": CANDIDATES}
+    helpers.assert_close(
+        run(keras.saving.load_model(path), inputs),
+        run(model.with_candidates(), inputs),
+    )

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tests.recipes import starting
 from tests.recipes.starting import figures, results
+from tfcopy.data import large_vocabulary
 from tfcopy.data.corpora import demo
 from tfcopy.recipes import common, europarl_ps, flags, translation
 from tfcopy.training.checkpoints import Checkpoints
@@ -165,6 +166,7 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ("--systems []", "--systems must name some of nmt, pointer_softmax"),
         ("--switch_activation foo", "--switch_activation must be .* foo"),
         ("--source_vocabulary_size 4", "--source_vocabulary_size must be"),
+        ("--candidates 4", "--candidates must be above 4"),
         ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
         ("--savedmodel_dir /proc/x", "--savedmodel_dir: .* /proc/x"),
         ("--tfds x", "Only one of --train, --tfds and --data_dir"),
@@ -296,7 +298,21 @@ def test_demo_copies_names_never_seen(tmp_path):
         assert names and all(name in answer.decode() for name in names), answer
 
 
-def test_another_head_bears_its_name(tmp_path, corpus):
-    assert start(tmp_path, "--train", corpus, "--head", "copynet") == 0
-    (scores,) = results(tmp_path)["systems"].items()
-    assert scores[0] == "copynet" and scores[1]["updates"] == 4
+def test_another_head_and_the_large_vocabulary_trick(
+    tmp_path, corpus, monkeypatch
+):
+    counts = []
+
+    def spy(source_copy_ids, vocabulary_size, count):
+        counts.append((vocabulary_size, count))
+        return choose(source_copy_ids, vocabulary_size, count)
+
+    choose = large_vocabulary.choose_candidates
+    monkeypatch.setattr(large_vocabulary, "choose_candidates", spy)
+    arguments = ["--train", corpus, "--head", "copynet", "--candidates", "9"]
+    assert start(tmp_path, *arguments) == 0
+    ((name, scores),) = results(tmp_path)["systems"].items()
+    assert name == "copynet" and scores["updates"] == 4
+    # A few words in training, all of them for the dev score.
+    size = max(all_words for all_words, _ in counts)
+    assert set(counts) == {(size, 9), (size, size)} and size > 9

@@ -37,6 +37,12 @@ class CopyDistribution(NamedTuple):
     attention: Any = None
 
     @property
+    def vocabulary_size(self):
+        """V; a tensor in a graph of any number of candidates."""
+        logits = self.generate_logits
+        return logits.shape[-1] or ops.shape(logits)[-1]
+
+    @property
     def generate_offset(self):
         """`(B, T)`; `log p(generate v)` is `generate_logits[..., v]` plus it.
 
@@ -71,9 +77,9 @@ def generate_log_probs(distribution, ids):
     Returns:
         `(B, T)`.
     """
-    logits = distribution.generate_logits
-    ids = generation_ids(ids, logits.shape[-1])
-    return log_softmax_at(logits, ids) + distribution.log_generate
+    ids = generation_ids(ids, distribution.vocabulary_size)
+    log_probs = log_softmax_at(distribution.generate_logits, ids)
+    return log_probs + distribution.log_generate
 
 
 def gather_last(x, indices):
@@ -132,9 +138,10 @@ def marginal_log_likelihood(distribution, ids, source_copy_ids):
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 4-6;
         [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 9.
     """
-    vocabulary_size = distribution.generate_logits.shape[-1]
     generated = generate_log_probs(distribution, ids)
-    generated = ops.where(ids >= vocabulary_size, MASKED, generated)
+    generated = ops.where(
+        ids >= distribution.vocabulary_size, MASKED, generated
+    )
     copied = copy_log_probs_of(distribution, ids, source_copy_ids)
     return log_add(generated, copied)
 
@@ -195,7 +202,7 @@ def merge(distribution, source_copy_ids):
         logits + ops.expand_dims(distribution.generate_offset, -1)
     )
     size = ops.shape(source_copy_ids)[1]
-    words = logits.shape[-1] + size
+    words = distribution.vocabulary_size + size
     # One word may stand at many source steps: add, do not set.
     one_hot = ops.one_hot(source_copy_ids, words, dtype="float32")
     copied = ops.matmul(ops.exp(distribution.copy_log_probs), one_hot)

@@ -55,7 +55,7 @@ class SoftmaxHead(keras.layers.Layer):
         rows = ops.reshape(features, (-1, features.shape[-1]))
         rows = ops.cast(rows, self.compute_dtype)
         logits = ops.matmul(rows, kernel) + bias
-        return ops.reshape(logits, (*shape[:-1], logits.shape[-1]))
+        return ops.reshape(logits, (*shape[:-1], ops.shape(logits)[-1]))
 
     def call(
         self,

@@ -13,6 +13,16 @@ from tfcopy.layers.loop import memory as loop_memory
 from tfcopy.layers.padding_mask import PaddingMask
 from tfcopy.layers.teacher_forcing import TeacherForcing
 
+_PARTS = (
+    "source_embedding",
+    "encoder",
+    "initial_state",
+    "target_embedding",
+    "cell",
+    "deep_output",
+    "head",
+)
+
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Seq2Seq(keras.Model):
@@ -36,6 +46,9 @@ class Seq2Seq(keras.Model):
             a `CopyDistribution`.
         dropout: Share of the embeddings' elements dropped in training.
         seed: Optional integer, of the dropout.
+        candidates: Whether the model takes `candidate_ids`, `(K,)`, as well:
+            the only words that get logits. Search does not: see
+            `with_candidates`.
     """
 
     def __init__(
@@ -49,6 +62,7 @@ class Seq2Seq(keras.Model):
         head,
         dropout=0.0,
         seed=None,
+        candidates=False,
         **kwargs,
     ):
         # === Layers ===
@@ -69,6 +83,12 @@ class Seq2Seq(keras.Model):
             name: keras.Input((None,), dtype="int32", name=name)
             for name in ("source_ids", "source_copy_ids", "target_ids")
         }
+        restriction = {}
+        if candidates:
+            inputs["candidate_ids"] = keras.Input(
+                batch_shape=(None,), dtype="int32", name="candidate_ids"
+            )
+            restriction = {"candidate_ids": inputs["candidate_ids"]}
         source_mask = mask(inputs["source_ids"])
         embedded = source_dropout(source_embedding(inputs["source_ids"]))
         annotations, final = encoder(embedded, source_mask)
@@ -83,6 +103,7 @@ class Seq2Seq(keras.Model):
             decoded=decoded,
             annotations=annotations,
             source_mask=source_mask,
+            **restriction,
         )
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
 
@@ -98,6 +119,22 @@ class Seq2Seq(keras.Model):
         self.shift = shift
         self.dropout = dropout
         self.seed = seed
+        self.candidates = candidates
+
+    def with_candidates(self):
+        """The same layers, as a model that takes `candidate_ids` as well.
+
+        For training with the large vocabulary trick; this one goes on to
+        search among all words.
+        """
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return type(self)(
+            **parts,
+            dropout=self.dropout,
+            seed=self.seed,
+            candidates=True,
+            name=self.name,
+        )
 
     @property
     def vocabulary_size(self):
@@ -141,22 +178,24 @@ class Seq2Seq(keras.Model):
             keras.tree.map_structure(repeat, state),
         )
 
-    def decode_step(self, ids, state, memory):
+    def decode_step(self, ids, state, memory, candidate_ids=None):
         """The distribution of one more word.
 
         Args:
             ids: The words before, extended ids, `(B,)`.
             state: The cell's state.
             memory: From `encode`.
+            candidate_ids: Optional `(K,)`: only these words get a logit, in
+                this order.
 
         Returns:
             `(distribution, attention, state)`: a `CopyDistribution` with
             `T = 1`, and the attention weights, `(B, S)`.
         """
         with self._weights_of(memory):
-            return self._decode_step(ids, state, memory)
+            return self._decode_step(ids, state, memory, candidate_ids)
 
-    def _decode_step(self, ids, state, memory):
+    def _decode_step(self, ids, state, memory, candidate_ids):
         ids = ops.expand_dims(ids, 1)
         held = matches(ids, memory["source_copy_ids"])
         embedding = self.target_embedding(
@@ -176,6 +215,7 @@ class Seq2Seq(keras.Model):
             decoded=decoded,
             annotations=memory["annotations"],
             source_mask=memory["source_mask"],
+            candidate_ids=candidate_ids,
         )
         return distribution, ops.exp(outputs["attention"]), state
 
@@ -205,18 +245,9 @@ class Seq2Seq(keras.Model):
         return scope
 
     def get_config(self):
-        parts = (
-            "source_embedding",
-            "encoder",
-            "initial_state",
-            "target_embedding",
-            "cell",
-            "deep_output",
-            "head",
-        )
         config = {
             name: keras.saving.serialize_keras_object(getattr(self, name))
-            for name in parts
+            for name in _PARTS
         }
         if self.target_embedding is self.source_embedding:
             config["target_embedding"] = None
@@ -224,6 +255,7 @@ class Seq2Seq(keras.Model):
             **config,
             "dropout": self.dropout,
             "seed": self.seed,
+            "candidates": self.candidates,
             "name": self.name,
         }
 

@@ -115,12 +115,19 @@ def make_once(paths, parts, make):
     return made
 
 
-def batches(config, encoded, seed):
-    """The training data as `Trainer` wants it."""
+def batches(config, encoded, seed, change=lambda dataset: dataset):
+    """The training data as `Trainer` wants it.
+
+    Args:
+        config: The recipe's config.
+        encoded: `EncodedCorpus`.
+        seed: Of the order.
+        change: Of a dataset of batches to another.
+    """
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
-        return pipeline.batches(
+        dataset = pipeline.batches(
             encoded,
             config.batch_size,
             shuffle_seed=seed,
@@ -130,6 +137,7 @@ def batches(config, encoded, seed):
             replicas=range(replicas),
             num_replicas=replicas,
         )
+        return change(dataset)
 
     return train_data
 

@@ -59,6 +59,9 @@ class Config:
         target_vocabulary: Vocabulary file to use instead of counting words.
         source_vocabulary_size: Most frequent source words to keep.
         target_vocabulary_size: Most frequent target words to keep.
+        candidates: Words that an update's output layer knows (the large
+            vocabulary trick): those of its sources and the most frequent; all
+            if not given. Search chooses from all words.
         max_length: Longer sentences, in words, are not trained on.
         systems: Which of nmt and pointer_softmax to train.
         head: Output head of the system that points, which then bears its
@@ -119,6 +122,7 @@ class Config:
     target_vocabulary: str | None = None
     source_vocabulary_size: PositiveInt = 2_000
     target_vocabulary_size: PositiveInt = 2_000
+    candidates: PositiveInt | None = None
     max_length: PositiveInt = 50
     systems: list[Literal["nmt", "pointer_softmax"]] = dataclasses.field(
         default_factory=lambda: ["nmt", "pointer_softmax"]

@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from tfcopy import evaluation, losses, tokens, training
-from tfcopy.data import encoding, pipeline, vocabulary
+from tfcopy.data import encoding, large_vocabulary, pipeline, vocabulary
 from tfcopy.data.corpora import demo, europarl, text_pairs, tfds_translation
 from tfcopy.data.dictionary import Dictionary
 from tfcopy.data.sentencepiece_tokenizer import SentencepieceTokenizer
@@ -30,7 +30,10 @@ def check(config, systems):
             f"--systems must name some of {', '.join(systems)}. "
             f"Received: {config.systems}."
         )
-    for flag in ("source_vocabulary_size", "target_vocabulary_size"):
+    sizes = ("source_vocabulary_size", "target_vocabulary_size", "candidates")
+    for flag in sizes:
+        if getattr(config, flag) is None:
+            continue
         if getattr(config, flag) <= len(tokens.SPECIAL_TOKENS):
             raise ValueError(
                 f"--{flag} must be above {len(tokens.SPECIAL_TOKENS)}, the "
@@ -238,12 +241,26 @@ def train(config, system, head, model, data, log_dir, on_eval=None):
     dev = pipeline.evaluation_batches(
         data.validation, config.batch_size, pad_multiple=config.pad_multiple
     )
+    dev = dev.map(lambda batch: {name: batch[name] for name in common.BATCH})
+    loss, restrict = losses.OF_HEAD[head], lambda dataset: dataset
+    if config.candidates is not None:
+        size = data.vocabularies[1].size
+        with training.strategy_of(model).scope():
+            model = model.with_candidates()
+        loss = losses.restricted(loss, size)
+        dev = large_vocabulary.with_candidates(dev, size)
+
+        def restrict(dataset):
+            return large_vocabulary.with_candidates(
+                dataset, size, config.candidates
+            )
+
     trainer = training.Trainer(
         model,
-        losses.OF_HEAD[head],
+        loss,
         common.optimizer(config),
-        common.batches(config, data.train, config.seed),
-        dev.map(lambda batch: {name: batch[name] for name in common.BATCH}),
+        common.batches(config, data.train, config.seed, restrict),
+        dev,
         log_dir,
         metrics=None if head == "softmax" else copy_metrics,
         on_eval=on_eval,
@@ -264,6 +281,7 @@ def train(config, system, head, model, data, log_dir, on_eval=None):
 _FIXED = ("dropout", "initializers", "switch_activation", "seed", "unmatched")
 _FIXED += ("optimizer", "learning_rate", "batch_size", "accumulate")
 _FIXED += ("normalize", "clip_norm", "pad_multiple", "precision")
+_FIXED += ("candidates",)
 
 
 def _identity(config):

@@ -18,7 +18,12 @@ from tfcopy.data.copy_ids import encode_source
 from tfcopy.data.dictionary import Dictionary, emit
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.data.vocabulary import Vocabulary
-from tfcopy.decoding import SearchOptions, SearchResult, beam_search
+from tfcopy.decoding import (
+    SearchOptions,
+    SearchResult,
+    beam_search,
+    search_among,
+)
 from tfcopy.decoding.beams import EMPTY
 
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
@@ -94,6 +99,8 @@ class Translator(tf.Module):
         dictionary: Optional `Dictionary` of source to target language: words
             pointed at are written as their best translation, if they are not
             words of the target vocabulary.
+        candidate_ids: Optional `(K,)`, the only words that are generated, for
+            speed with a large vocabulary; as for `search_among`.
     """
 
     def __init__(
@@ -109,6 +116,7 @@ class Translator(tf.Module):
         append_eos: bool = True,
         replace_unk: bool = False,
         dictionary: Dictionary | None = None,
+        candidate_ids=None,
     ):
         super().__init__(name="translator")
         if model.vocabulary_size != target_vocabulary.size:
@@ -129,6 +137,7 @@ class Translator(tf.Module):
         self.append_eos = append_eos
         self.replace_unk = replace_unk
         self.dictionary = dictionary
+        self.candidate_ids = candidate_ids
         self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary
         self._model = _Untracked(model)
@@ -166,6 +175,7 @@ class Translator(tf.Module):
             "append_eos",
             "replace_unk",
             "dictionary",
+            "candidate_ids",
         )
         return Translator(
             **{name: getattr(self, name) for name in names} | changes
@@ -245,8 +255,7 @@ class Translator(tf.Module):
         Returns:
             `SearchResult` with N = 1.
         """
-        options = self._search_options()
-        return beam_search(self.model, source_ids, source_copy_ids, options)
+        return self._search(source_ids, source_copy_ids, self._search_options())
 
     def translate_all(
         self,
@@ -327,6 +336,12 @@ class Translator(tf.Module):
                 bar.update(len(rows))
         return ids, copied_from, scores
 
+    def _search(self, source_ids, source_copy_ids, options):
+        arguments = self.model, source_ids, source_copy_ids, options
+        if self.candidate_ids is None:
+            return beam_search(*arguments)
+        return search_among(self.candidate_ids, *arguments)
+
     def _search_options(self, num_hypotheses=1, return_attention=False):
         return dataclasses.replace(
             self.options,
@@ -342,7 +357,7 @@ class Translator(tf.Module):
             [text, tf.fill([tf.cast(num_texts == 0, tf.int32)], "")], 0
         )
         source = self._read(text)
-        result = beam_search(self.model, source.ids, source.copy_ids, options)
+        result = self._search(source.ids, source.copy_ids, options)
         hidden = source.is_blank[:, None, None]
         result = result._replace(
             ids=tf.where(hidden, special.PAD, result.ids),

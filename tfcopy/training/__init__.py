@@ -1,7 +1,11 @@
 """Training on a CPU, on GPUs and on several machines."""
 
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
-from tfcopy.training.distribution import choose_strategy, set_precision
+from tfcopy.training.distribution import (
+    choose_strategy,
+    set_precision,
+    strategy_of,
+)
 from tfcopy.training.interruption import TrainingInterrupted
 from tfcopy.training.optimizers import Adam
 from tfcopy.training.phases import Phase

@@ -20,7 +20,7 @@ def log_softmax_at(logits, ids):
         `(...)`, float32.
     """
     shape = tf.shape(ids)
-    rows = tf.reshape(logits, (-1, logits.shape[-1]))
+    rows = tf.reshape(logits, (-1, tf.shape(logits)[-1]))
     return tf.reshape(_of_rows(rows, tf.reshape(ids, (-1,))), shape)
 
 

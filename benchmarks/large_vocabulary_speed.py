@@ -1,0 +1,162 @@
+"""What the large vocabulary trick saves of a training step.
+
+    python -m benchmarks.large_vocabulary_speed
+    python -m benchmarks.large_vocabulary_speed --units 1024 --embedding_dim 512
+
+The same model takes the same batches with all words in its output layer, and
+with the candidates of each batch alone, now the one first and now the other.
+Lengths and sizes are those of headlines (Gulcehre et al., 2016): sources of 30
+words, targets of 10, embeddings of 100, GRUs of 200; words are drawn as often
+as Zipf's law says. The exit status is 1 if the median of the ratios of the
+two times is below `--limit`.
+"""
+
+import argparse
+import os
+import sys
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfcopy import losses, tokens
+from tfcopy.data.large_vocabulary import with_candidates
+from tfcopy.models import gru_translator
+from tfcopy.training import Adam, Trainer
+
+WARM_UP = 5
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for flag, value, text in (
+        ("words", 30_000, "of the target vocabulary"),
+        ("candidates", 2_000, "words of a batch's output layer"),
+        ("batch_size", 64, "pairs"),
+        ("source_length", 30, "words"),
+        ("target_length", 10, "words"),
+        ("embedding_dim", 100, "and width below the output layer"),
+        ("units", 200, "of the GRUs"),
+        ("steps", 40, "batches timed"),
+    ):
+        parser.add_argument(f"--{flag}", type=int, default=value, help=text)
+    parser.add_argument("--head", default="pointer_softmax")
+    parser.add_argument(
+        "--limit", type=float, default=2.0, help="smallest ratio wanted"
+    )
+    arguments = parser.parse_args()
+    seconds = measure(arguments)
+    return report(seconds, arguments.limit)
+
+
+def measure(arguments):
+    """Seconds of the steps: a dict of `all` and `candidates`."""
+    keras.utils.set_random_seed(0)
+    model = gru_translator(
+        arguments.words,
+        arguments.words,
+        head=arguments.head,
+        embedding_dim=arguments.embedding_dim,
+        units=arguments.units,
+    )
+    loss = losses.OF_HEAD[arguments.head]
+    whole = batches(arguments)
+    few = with_candidates(whole, arguments.words, arguments.candidates)
+    steps = {
+        "all": make_step(model, loss, whole),
+        "candidates": make_step(
+            model.with_candidates(),
+            losses.restricted(loss, arguments.words),
+            few,
+        ),
+    }
+    seconds = {name: [] for name in steps}
+    for number, pair in enumerate(zip(whole, few)):
+        given = dict(zip(steps, pair))
+        for name in list(steps)[:: 1 if number % 2 else -1]:
+            start = time.perf_counter()
+            cost = steps[name](given[name])
+            seconds[name].append(time.perf_counter() - start)
+            assert np.isfinite(cost), f"{name}: the loss is {cost}."
+    return {name: np.array(x[WARM_UP:]) for name, x in seconds.items()}
+
+
+def batches(arguments):
+    """Dataset of random batches."""
+    rng = np.random.default_rng(0)
+    special = len(tokens.SPECIAL_TOKENS)
+    ranks = np.arange(1, arguments.words - special + 1)
+    frequency = np.cumsum(1.0 / ranks)
+    frequency /= frequency[-1]
+
+    def words(length):
+        drawn = rng.random((arguments.batch_size, length))
+        ids = special + np.searchsorted(frequency, drawn)
+        return np.minimum(ids, arguments.words - 1).astype("int32")
+
+    def batch():
+        source, target = (
+            words(length)
+            for length in (arguments.source_length, arguments.target_length)
+        )
+        pointers = np.full(target.shape, tokens.GENERATE, "int32")
+        pointers[:, 0] = rng.integers(0, source.shape[1], len(pointers))
+        return {
+            "source_ids": source,
+            "source_copy_ids": source,
+            "target_ids": target,
+            "pointers": pointers,
+        }
+
+    count = WARM_UP + arguments.steps
+    arrays = [batch() for _ in range(count)]
+    stacked = {name: np.stack([a[name] for a in arrays]) for name in arrays[0]}
+    return tf.data.Dataset.from_tensor_slices(stacked).prefetch(2)
+
+
+def make_step(model, loss, dataset):
+    """One update, through the true train step: a batch to its loss."""
+    trainer = Trainer(
+        model,
+        loss,
+        Adam(1e-3),
+        lambda epoch, start, context: dataset,
+        clip_norm=1.0,
+        steps=1,
+        verbose=False,
+    )
+    update = trainer.step_for(dataset.element_spec).update
+    seeds = tf.zeros((1, len(trainer.seed_states)), tf.int64)
+
+    def step(batch):
+        nll, norm, _ = update(
+            (batch,), tf.constant(1e-3), seeds, tf.constant(0.0)
+        )
+        return float(nll + norm)  # waits for the device
+
+    return step
+
+
+def report(seconds, limit):
+    """Prints medians and the ratio; returns the exit status."""
+    for name, values in seconds.items():
+        low, median, high = np.percentile(1000 * values, [25, 50, 75])
+        print(
+            f"{name}: {median:.1f} ms a step (quartiles {low:.1f} and "
+            f"{high:.1f})"
+        )
+    ratios = seconds["all"] / seconds["candidates"]
+    low, median, high = np.percentile(ratios, [25, 50, 75])
+    verdict = "as wanted" if median >= limit else f"below {limit:g}"
+    print(
+        f"all / candidates: {median:.2f} (quartiles {low:.2f} and {high:.2f}, "
+        f"{len(ratios):,} batches), {verdict}"
+    )
+    return int(median < limit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Search among some words is search of the model that knows only those."""
+
+import itertools
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tests.decoding import searching
+from tests.decoding.searching import COPY_IDS, MODELS, SOURCE_IDS, V, unpadded
+from tfcopy import losses, tokens
+from tfcopy.decoding import SearchOptions, search_among
+
+# Of the words 4 to 6, which all stand in some source.
+CANDIDATES = np.array([0, 1, 2, 3, 5], "int32")
+
+
+@pytest.fixture(
+    scope="module", params=["softmax", "pointer_softmax", "copynet"]
+)
+def model(request):
+    return MODELS[request.param]()
+
+
+def search(model, candidate_ids, **options):
+    result = search_among(
+        candidate_ids,
+        model,
+        ops.convert_to_tensor(SOURCE_IDS),
+        ops.convert_to_tensor(COPY_IDS),
+        SearchOptions(**options),
+    )
+    return type(result)(*(ops.convert_to_numpy(x) for x in result))
+
+
+def log_probs(model, row, targets):
+    """Of whole targets, by the training path."""
+    batch = {
+        "source_ids": SOURCE_IDS[[row] * len(targets)],
+        "source_copy_ids": COPY_IDS[[row] * len(targets)],
+        "target_ids": np.array(targets, "int32"),
+        "candidate_ids": CANDIDATES,
+    }
+    restricted = model.with_candidates()
+    loss = losses.restricted(losses.marginal, V)
+    distribution = restricted({name: batch[name] for name in restricted.input})
+    return -ops.convert_to_numpy(loss(batch, distribution)).sum(axis=1)
+
+
+def brute_force(model, row, max_length):
+    """Every finished sentence of at most `max_length` tokens, best first."""
+    copies = {int(i) for i in COPY_IDS[row] if i >= 0}
+    words = sorted({tokens.UNK, *CANDIDATES[4:].tolist()} | copies)
+    found = []
+    for length in range(max_length):
+        choices = itertools.product(words, repeat=length)
+        targets = [[*ids, tokens.EOS] for ids in choices]
+        found += zip(log_probs(model, row, targets).tolist(), targets)
+    return sorted(found, reverse=True)
+
+
+def test_a_wide_beam_finds_what_brute_force_finds(model):
+    result = search(
+        model, CANDIDATES, num_beams=300, num_hypotheses=5, max_length=3
+    )
+    for row in range(2):
+        expected = brute_force(model, row, 3)[:5]
+        found = [unpadded(ids) for ids in result.ids[row]]
+        assert found == [ids for _, ids in expected]
+        np.testing.assert_allclose(
+            result.scores[row], [s for s, _ in expected], atol=1e-4
+        )
+
+
+def test_words_outside_can_only_be_copied(model):
+    result = search(
+        model, CANDIDATES, num_beams=8, num_hypotheses=8, max_length=6
+    )
+    outside = np.isin(result.ids, [4, 6]) | (result.ids >= V)
+    assert (result.copied_from[outside] >= 0).all()
+    rows = np.nonzero(outside)[0]
+    places = result.copied_from[outside]
+    np.testing.assert_array_equal(COPY_IDS[rows, places], result.ids[outside])
+
+
+def test_all_words_change_nothing(model):
+    options = {"num_beams": 4, "num_hypotheses": 4, "max_length": 6}
+    everything = np.arange(V, dtype="int32")
+    among_all = search(model, everything, **options)
+    whole = searching.search(model, **options)
+    for name in ("ids", "scores", "copied_from"):
+        np.testing.assert_allclose(
+            getattr(among_all, name), getattr(whole, name), atol=1e-5
+        )
