@@ -1,6 +1,7 @@
 """The whole command on a few small rules, and what can be wrong in it."""
 
 import collections
+import dataclasses
 import functools
 import os
 import re
@@ -11,7 +12,9 @@ import tensorflow as tf
 
 from tests.recipes import starting
 from tests.recipes.starting import figures, results
+from tfcopy import tokens
 from tfcopy.data import vocabulary
+from tfcopy.data.tokenization import Tokenizer
 from tfcopy.recipes import copy_rules_copynet as recipe
 from tfcopy.recipes import copynet
 
@@ -80,6 +83,26 @@ def test_export_answers_and_may_copy_any_position(finished):
     words = analysis["source_tokens"][0].tolist()
     assert words[:4] == [b"000", "Łukasz".encode(), b"001", b""]
     assert b"<unk>" not in analysis["tokens"]
+
+
+@pytest.mark.parametrize("end_mark", [False, True])
+def test_the_mark_at_the_end_is_seen_but_not_copied(tmp_path, end_mark):
+    config = recipe.Config(
+        rules_per_type=2, instances=14, batch_size=8, units=3, embedding_dim=3
+    )
+    config = dataclasses.replace(config, end_mark=end_mark)
+    rules = recipe.load_rules(config, tmp_path)
+    tokenizer = Tokenizer(mode="space", language="other")
+    data = copynet.prepare(config, rules.corpus, tokenizer, tmp_path)
+    last = data.train.source_splits[1:] - 1
+    assert (data.train.source_ids[last] == tokens.EOS).all() == end_mark
+    marked = data.train.source_copy_ids[last] == tokens.NO_COPY
+    assert marked.all() == marked.any() == end_mark
+    strategy = tf.distribute.get_strategy()
+    model = copynet.build_model(config, data, "copynet", strategy)
+    translator = copynet.build_translator(config, model, data)
+    read = translator.analyse(tf.constant(["a b"]))["source_tokens"].numpy()
+    assert read.tolist() == [[b"a", b"b", b"</s>"][: 2 + end_mark]]
 
 
 def test_answers_are_counted_by_type():

@@ -59,6 +59,8 @@ class Config:
         embedding_dim: Size of the embeddings.
         units: Size of the GRUs (of one direction in the encoder).
         attention_units: Hidden size of the attention; --units if not given.
+        end_mark: Whether a source ends with a mark that attention can see, so
+            that what comes after its last word is a place like any other.
         position_one_hot: Positions that CopyNet's annotations tell apart by a
             one-hot vector; 57 in the authors' code, 0 in the paper.
         coverage: Whether attention sees how much a position has got, as in
@@ -108,6 +110,7 @@ class Config:
     embedding_dim: PositiveInt = 64
     units: PositiveInt = 128
     attention_units: PositiveInt | None = None
+    end_mark: bool = False
     position_one_hot: NonNegativeInt = 0
     coverage: bool = False
     deep_readout: bool = False

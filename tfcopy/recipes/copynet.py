@@ -34,8 +34,8 @@ def prepare(
 ):
     """Counts words, and turns the corpus into ids; both are remembered.
 
-    Both sides share one vocabulary, counted on the training split, and no
-    source ends with EOS, which could be copied.
+    Both sides share one vocabulary, counted on the training split. The mark
+    at the end of a source, if wanted, can be looked at but not copied.
 
     Args:
         config: The recipe's config.
@@ -67,7 +67,7 @@ def prepare(
             target_tokenizer=tokenizer,
             max_length=None,
             truncate=truncate,
-            append_eos=False,
+            append_eos=config.end_mark,
             unmatched="unk",
             cache_dir=folder,
             name=name,
@@ -195,7 +195,7 @@ def build_translator(config, model, data, max_target_length=None, **options):
         source_tokenizer=data.tokenizers[0],
         target_tokenizer=data.tokenizers[1],
         options=search,
-        append_eos=False,
+        append_eos=config.end_mark,
         **options,
     )
 
