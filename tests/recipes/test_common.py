@@ -1,3 +1,5 @@
+import importlib
+import sys
 import types
 
 import keras
@@ -36,3 +38,13 @@ def test_a_linear_schedule_ends_at_zero(name):
         rates.append(float(np.array(optimizer.learning_rate)))
         optimizer.apply([keras.ops.convert_to_tensor(0.1)], [weight])
     np.testing.assert_allclose(rates, [0.15, 0.1125, 0.075, 0.0375, 0.0])
+
+
+def test_pictures_cannot_be_imported_where_matplotlib_is_missing(monkeypatch):
+    # On import, where `common` expects it, not at the first picture.
+    for name in [n for n in sys.modules if n.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "tfcopy.training.figures", raising=False)
+    with pytest.raises(ImportError, match="matplotlib"):
+        importlib.import_module("tfcopy.training.figures")

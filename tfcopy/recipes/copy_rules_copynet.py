@@ -147,6 +147,7 @@ PRESETS = {
         "test_pairs": None,
         "embedding_dim": 150,
         "units": 300,
+        "end_mark": True,
         "learning_rate": 1e-3,
         "batch_size": 20,
         "updates": 10_000,

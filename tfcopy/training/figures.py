@@ -1,6 +1,7 @@
 """Pictures of where a model looked and what it copied.
 
-Needs matplotlib (`pip install tfcopy[figures]`), without a display.
+Needs matplotlib (`pip install tfcopy[figures]`), without a display; importing
+this file fails where it is missing.
 """
 
 import functools
@@ -8,6 +9,10 @@ import unicodedata
 
 import numpy as np
 import tensorflow as tf
+from matplotlib import font_manager
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 # Tried in this order for the words that the first font lacks.
 _FALLBACK_FAMILIES = (
@@ -53,10 +58,6 @@ def attention_figure(
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-
     rows, columns = len(target_words), len(source_words)
     weights = np.asarray(weights, np.float32)
     if weights.shape[0] < rows or weights.shape[1] < columns:
@@ -120,8 +121,6 @@ def save_png(path, image):
 @functools.cache
 def _families():
     """Returns the installed families that together draw most scripts."""
-    from matplotlib import font_manager
-
     installed = {font.name for font in font_manager.fontManager.ttflist}
     return [name for name in _FALLBACK_FAMILIES if name in installed]
 
@@ -129,8 +128,6 @@ def _families():
 @functools.cache
 def _known_characters():
     """Returns the code points that some font of `_families` can draw."""
-    from matplotlib import font_manager
-
     known = set()
     for family in _families():
         path = font_manager.findfont(family)
