@@ -1,0 +1,253 @@
+"""Where pointing helps on the rarest-word task, and where it does not.
+
+    python -m benchmarks.rarest_word_map
+    python -m benchmarks.rarest_word_map --q_values 0.001 0.005 --seeds 0 1 \\
+        --train_sizes 5000 20000 --preset paper --updates 4000
+
+Trains the systems of rarest_word_ps for each value of q, with endless
+sequences, and for each size of a limited training set, with the q of `--q`.
+Flags that are not listed here are those of the recipe, and hold for all.
+`results.json` in the folder gets all scores, and `map.png` three panels: the
+error on the rarest words against updates, against q, and against the size of
+the training set. With several seeds a curve is the mean, in a band from the
+lowest to the highest.
+
+Repeating a command does what is missing only; more values may be added.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import shutil
+import sys
+import typing
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+from tfcopy import training
+from tfcopy.recipes import common, flags, rarest_word, rarest_word_ps
+
+# Flags in which the runs of one map may differ, or that change no score.
+FREE = ("preset", "q", "train_size", "seed", "systems", "run", "log_dir")
+FREE += ("savedmodel_dir", "fresh")
+
+
+class Place(typing.NamedTuple):
+    """What was trained on what: a point of the map."""
+
+    system: str
+    q: float
+    train_size: int | None
+    seed: int
+
+    @property
+    def name(self):
+        size = self.train_size or "endless"
+        return f"{self.system}_q{self.q:g}_{size}_seed{self.seed}"
+
+
+def main(arguments=None):
+    options, others = parse(arguments)
+    config = flags.parse(
+        rarest_word_ps.Config, rarest_word_ps.PRESETS, __doc__, others
+    )
+    try:
+        common.check_writable(options.folder, "--folder")
+        found = read(os.path.join(options.folder, "results.json"), config)
+        return make_map(places(options, config), found, config, options.folder)
+    except training.TrainingInterrupted as error:
+        print(f"\n{error}", file=sys.stderr)
+        return error.exit_code
+    except (OSError, ValueError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+
+
+def parse(arguments):
+    """`(options, flags of the recipe)`."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--folder", default="tensorboard_logs/rarest_word_map")
+    parser.add_argument(
+        "--q_values",
+        type=float,
+        nargs="*",
+        default=[0.0005, 0.001, 0.002, 0.003, 0.005, 0.01],
+    )
+    parser.add_argument(
+        "--train_sizes",
+        type=int,
+        nargs="*",
+        default=[2_500, 5_000, 10_000, 20_000, 40_000],
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    return parser.parse_known_args(arguments)
+
+
+def places(options, config):
+    """The `Place`s to train at, each once."""
+    conditions = [(config.q, config.train_size)]
+    conditions += [(q, config.train_size) for q in options.q_values]
+    conditions += [(config.q, size) for size in options.train_sizes]
+    return [
+        Place(system, q, size, seed)
+        for seed in options.seeds
+        for q, size in dict.fromkeys(conditions)
+        for system in config.systems
+    ]
+
+
+def read(path, config):
+    """Dict from `Place` to scores, of an earlier run.
+
+    Raises:
+        ValueError: The file is damaged, or of other sizes.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise ValueError(f"{path}: is not JSON ({error}).") from error
+    for flag, here in settings(config).items():
+        there = found["config"].get(flag)
+        if there != here:
+            raise ValueError(
+                f"{path}: --{flag} is {there} there and {here} here. Choose "
+                "another --folder."
+            )
+    return {
+        Place(*(run[field] for field in Place._fields)): run["scores"]
+        for run in found["runs"]
+    }
+
+
+def settings(config):
+    """The flags that all runs of a map share."""
+    values = dataclasses.asdict(config)
+    return {flag: value for flag, value in values.items() if flag not in FREE}
+
+
+def make_map(wanted, found, config, folder):
+    """Trains what is missing, and draws; returns the exit status."""
+    strategy = training.choose_strategy()
+    training.set_precision(config.precision)
+    for number, place in enumerate(wanted, 1):
+        print(f"[{number}/{len(wanted)}] {place.name}")
+        if place not in found:
+            found[place] = train(place, config, folder, strategy)
+        error = found[place]["targets"]["pointed"]["error_rate"]
+        print(f"error on the rarest words: {error} %", flush=True)
+        write(os.path.join(folder, "results.json"), config, found)
+    draw(found, config, os.path.join(folder, "map.png"))
+    return 0
+
+
+def train(place, config, folder, strategy):
+    """The scores at a place; goes on where an earlier run was interrupted."""
+    config = dataclasses.replace(
+        config, q=place.q, train_size=place.train_size, seed=place.seed
+    )
+    log_dir = os.path.join(folder, place.name)
+    _, scores = rarest_word.train_and_test(
+        config, place.system, rarest_word.prepare(config), log_dir, strategy
+    )
+    shutil.rmtree(log_dir)  # Checkpoints of a whole map would fill the disk.
+    return scores
+
+
+def write(path, config, found):
+    """Writes `results.json`, whole or not at all."""
+    runs = [
+        {**place._asdict(), "scores": scores} for place, scores in found.items()
+    ]
+    common.write_results(path, {"config": settings(config), "runs": runs})
+
+
+def draw(found, config, path):
+    """Draws the three panels."""
+    if rarest_word.curves is None:
+        print("No picture: it needs matplotlib (pip install tfcopy[figures]).")
+        return
+    title = f"Error on the {config.num_pointed} rarest words"
+    base = (config.q, config.train_size)
+    label = "error on the test set, %"
+    by_q = lines(found, lambda p: p.train_size == base[1] and [p.q])
+    by_size = lines(
+        found, lambda p: p.q == base[0] and p.train_size and [p.train_size]
+    )
+    endless = lines(found, lambda p: p[1:3] == (base[0], None) and [0])
+    # `--q 0` has no place on a logarithmic axis.
+    log_q = all(min(x) > 0 for x, *_ in by_q.values() if x)
+    panel = rarest_word.curves.Panel
+    panels = [
+        panel(
+            learning_curves(found, *base),
+            title,
+            "updates",
+            "error on the validation set, %",
+        ),
+        panel(by_q, title, "q", label, log_x=log_q),
+        panel(
+            by_size,
+            f"{title} (dashed: endless)",
+            "sequences to train on",
+            label,
+            log_x=True,
+            levels={
+                system: y[0] for system, (_, y, *_) in endless.items() if y
+            },
+        ),
+    ]
+    picture = rarest_word.curves.panels_figure(panels)
+    rarest_word.figures.save_png(path, picture)
+    print(f"Drawn: {path}")
+
+
+def lines(found, abscissas):
+    """Dict from a system to `(x, mean, lowest, highest)` over the seeds.
+
+    Args:
+        found: Dict from `Place` to scores.
+        abscissas: From a `Place` to the list of its x; false to leave it out.
+    """
+    points = {}
+    for place, scores in found.items():
+        error = scores["targets"]["pointed"]["error_rate"]
+        of_system = points.setdefault(place.system, {})
+        for x in abscissas(place) or ():
+            if error is not None:
+                of_system.setdefault(x, []).append(error)
+    return {system: band(of_x) for system, of_x in points.items()}
+
+
+def learning_curves(found, q, train_size):
+    """As `lines`, against updates, at one condition."""
+    points = {}
+    for place, scores in found.items():
+        of_system = points.setdefault(place.system, {})
+        if place[1:3] != (q, train_size):
+            continue
+        history = scores["history"]
+        for update, error in zip(history["updates"], history["pointed"]):
+            if error is not None:
+                of_system.setdefault(update, []).append(error)
+    return {system: band(of_x) for system, of_x in points.items()}
+
+
+def band(of_x):
+    """`(x, mean, lowest, highest)` of a dict from x to a list of y."""
+    xs = sorted(of_x)
+    columns = [[f(of_x[x]) for x in xs] for f in (np.mean, min, max)]
+    return (xs, *columns)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

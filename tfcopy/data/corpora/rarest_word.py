@@ -1,0 +1,235 @@
+"""The rarest word: a task of the pointer softmax paper, generated.
+
+A sequence of words, drawn independently, the first of the vocabulary most
+often; its rarest word is to be named. Words are numbered from 0, the most
+frequent, and written `w0`, `w1` and so on.
+
+Shapes: B sequences, S words of each (`length`), W words of the vocabulary.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from tfcopy import tokens
+
+FIRST_ID = len(tokens.SPECIAL_TOKENS)
+BATCHES_PER_EPOCH = 1_000  # of an endless stream
+
+# Each use of random numbers has a stream of its own.
+_STREAMS = ("train", "validation", "test", "limited", "order")
+
+
+@dataclasses.dataclass(frozen=True)
+class RarestWord:
+    """Which words there are, and how often each occurs.
+
+    Args:
+        num_words: W.
+        num_pointed: So many of the rarest words are pointed at; the others
+            are the shortlist. With 0 all words are generated.
+        length: S.
+        q: Each word is by this share rarer than the one before it: the
+            frequencies are those of a geometric distribution, cut after W
+            words and normalised again. With 0 all are equally frequent.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section
+        5.1, which does not tell `q`.
+    """
+
+    num_words: int = 600
+    num_pointed: int = 60
+    length: int = 7
+    q: float = 0.002
+
+    def __post_init__(self):
+        for name, low, high in (
+            ("num_words", 2, math.inf),
+            ("num_pointed", 0, self.num_words - 1),
+            ("length", 2, math.inf),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                wanted = (
+                    f"at least {low}" if value < low else f"below {high + 1}"
+                )
+                raise ValueError(
+                    f"`{name}` must be {wanted}. Received: {value}."
+                )
+        if not 0 <= self.q < 1:
+            raise ValueError(
+                f"`q` must be from 0 to below 1. Received: {self.q}."
+            )
+
+    @property
+    def num_generated(self) -> int:
+        """The size of the shortlist, without the special words."""
+        return self.num_words - self.num_pointed
+
+    @property
+    def vocabulary_size(self) -> int:
+        """V, that of the target side: specials, and the shortlist."""
+        return FIRST_ID + self.num_generated
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """All words of the source side, specials first.
+
+        The target's are the first `vocabulary_size` of them.
+        """
+        words = (f"w{word}" for word in range(self.num_words))
+        return (*tokens.SPECIAL_TOKENS, *words)
+
+    def probabilities(self) -> np.ndarray:
+        """The frequency of each word, `(W,)`, float64."""
+        weights = np.exp(np.arange(self.num_words) * math.log1p(-self.q))
+        return weights / weights.sum()
+
+    def draw(self, number: int, stream: str, *seed: int) -> np.ndarray:
+        """Sequences that depend on the arguments alone.
+
+        Args:
+            number: B.
+            stream: What they are for, such as `"test"`.
+            seed: Integers from 0 to below 2^32, at most three.
+
+        Returns:
+            Numbers of words, int32 `(B, S)`.
+        """
+        rng = _rng(stream, *seed)
+        below = np.cumsum(self.probabilities())
+        words = np.searchsorted(
+            below, rng.random((number, self.length)), "right"
+        )
+        # Rounding may leave the last sum a trifle below one.
+        return np.minimum(words, self.num_words - 1).astype(np.int32)
+
+    def encode(self, words: np.ndarray) -> dict[str, np.ndarray]:
+        """A batch for models and losses; all int32.
+
+        Args:
+            words: Numbers of words, `(B, S)`.
+
+        Returns:
+            Dict of `source_ids` and `source_copy_ids`, `(B, S)`, and
+            `target_ids` and `pointers`, `(B, 1)`. A rare target is pointed
+            at where it stands first; any other is generated, as its pointer
+            says.
+        """
+        words = np.asarray(words, np.int32)
+        same = words[:, :, None] == words[:, None, :]
+        first = same.argmax(axis=-1)  # of each position's word, (B, S)
+        copy_ids = np.where(
+            words < self.num_generated,
+            FIRST_ID + words,
+            self.vocabulary_size + first,
+        )
+        place = words.argmax(axis=1)[:, None]  # of the rarest, its first
+        target_ids = np.take_along_axis(copy_ids, place, axis=1)
+        is_pointed = self.is_pointed(words)[:, None]
+        batch = {
+            "source_ids": FIRST_ID + words,
+            "source_copy_ids": copy_ids,
+            "target_ids": target_ids,
+            "pointers": np.where(is_pointed, place, tokens.GENERATE),
+        }
+        return {name: ids.astype(np.int32) for name, ids in batch.items()}
+
+    def is_pointed(self, words: np.ndarray) -> np.ndarray:
+        """Whether the rarest word of each sequence is pointed at, `(B,)`."""
+        return words.max(axis=1) >= self.num_generated
+
+    def expected(
+        self, updates: int = 1_000, batch_size: int = 250
+    ) -> Mapping[str, float]:
+        """What follows from the frequencies, exactly.
+
+        Args:
+            updates: Batches of endless training.
+            batch_size: Sequences of each.
+
+        Returns:
+            Dict of `pointed_words` and `pointed_targets`, the shares of
+            words, and of targets, that are among those pointed at; and
+            `rarest_targets`, how often the rarest word is the target in so
+            many updates.
+        """
+        frequencies = self.probabilities()
+        pointed = frequencies[self.num_generated :].sum()
+        last = self.num_words - 1
+        return {
+            "pointed_words": float(pointed),
+            "pointed_targets": self._in_sequence(pointed),
+            "rarest_targets": updates
+            * batch_size
+            * self._in_sequence(frequencies[last]),
+        }
+
+    def _in_sequence(self, probability):
+        """That something as likely happens at least once in a sequence."""
+        return -math.expm1(self.length * math.log1p(-probability))
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingSequences:
+    """Batches to train on: new ones without end, or a limited set.
+
+    Batch b of epoch e depends on the seeds, e and b alone, so that training
+    resumes at any batch at once.
+
+    Args:
+        task: `RarestWord`.
+        batch_size: B.
+        seed: Of the endless sequences, or of the order of the limited ones.
+        size: Number of sequences of the limited set, which are read in
+            another order in each epoch; `None` for no limit.
+        set_seed: Of the limited set.
+    """
+
+    task: RarestWord
+    batch_size: int
+    seed: int = 0
+    size: int | None = None
+    set_seed: int = 0
+
+    def __post_init__(self):
+        if self.size is not None and self.size < self.batch_size:
+            raise ValueError(
+                f"`size` must be at least `batch_size` ({self.batch_size}). "
+                f"Received: {self.size}."
+            )
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """What is left of a limited set at the end of an epoch is not read."""
+        if self.size is None:
+            return BATCHES_PER_EPOCH
+        return self.size // self.batch_size
+
+    def batch(self, epoch: int, index: int) -> np.ndarray:
+        """Numbers of words, int32 `(B, S)`."""
+        if self.size is None:
+            seed = self.seed, epoch, index
+            return self.task.draw(self.batch_size, "train", *seed)
+        limited = _limited(self.task, self.size, self.set_seed)
+        start = index * self.batch_size
+        order = _order(self.size, self.seed, epoch)
+        return limited[order[start : start + self.batch_size]]
+
+
+@functools.lru_cache(maxsize=1)
+def _limited(task, size, seed):
+    return task.draw(size, "limited", seed)
+
+
+@functools.lru_cache(maxsize=1)
+def _order(size, seed, epoch):
+    return _rng("order", seed, epoch).permutation(size)
+
+
+def _rng(stream, *seed):
+    return np.random.default_rng([_STREAMS.index(stream), *seed])

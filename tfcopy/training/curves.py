@@ -1,0 +1,129 @@
+"""Pictures of figures against figures: learning curves and their like.
+
+Needs matplotlib (`pip install tfcopy[figures]`), without a display; importing
+this file fails where it is missing.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """One pair of axes, and the curves on them.
+
+    Attributes:
+        curves: Name to `(x, y)`, sequences of equal length, or to
+            `(x, y, low, high)` for a shaded band around the curve. They keep
+            their order and colours; one without points is in the legend only.
+        title: Above the axes.
+        x_label: Below them.
+        y_label: At their left.
+        log_x: Whether the horizontal axis is logarithmic; points at 0 and
+            below are then left out.
+        log_y: The same for the vertical axis.
+        levels: Name to a value of y, such as the paper's, drawn as a dashed
+            line; in the colour of the curve of that name, if there is one.
+    """
+
+    curves: Mapping[str, Sequence[Sequence[float]]]
+    title: str
+    x_label: str
+    y_label: str
+    log_x: bool = False
+    log_y: bool = False
+    levels: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        for name, arrays in self.curves.items():
+            sizes = [np.shape(array) for array in arrays]
+            plain = all(len(size) == 1 for size in sizes)
+            if len(sizes) not in (2, 4) or not plain or len(set(sizes)) > 1:
+                raise ValueError(
+                    "A curve must be two or four sequences of equal length. "
+                    f"Received: shapes {sizes} for {name!r}."
+                )
+
+
+def curves_figure(curves, title, x_label, y_label, **options):
+    """Draws curves on one pair of axes.
+
+    Args:
+        curves, title, x_label, y_label: As in `Panel`.
+        options: Its other attributes.
+
+    Returns:
+        uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`
+        and `figures.save_png`.
+    """
+    return panels_figure([Panel(curves, title, x_label, y_label, **options)])
+
+
+def panels_figure(panels):
+    """Draws several pairs of axes side by side.
+
+    Args:
+        panels: Sequence of `Panel`s, at least one.
+
+    Returns:
+        As `curves_figure`.
+    """
+    if not panels:
+        raise ValueError("`panels` must have at least one. Received none.")
+    figure = Figure(figsize=(5 * len(panels), 4), dpi=100, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    for axes, panel in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels
+    ):
+        _draw(axes, panel)
+    canvas.draw()
+    return tf.constant(np.asarray(canvas.buffer_rgba())[None])
+
+
+def _draw(axes, panel):
+    lines, is_empty = {}, True
+    for name, arrays in panel.curves.items():
+        x, y, *band = _drawable(arrays, panel)
+        is_empty &= len(x) == 0
+        (lines[name],) = axes.plot(x, y, marker="o", markersize=3)
+        if band:
+            axes.fill_between(
+                x, *band, color=lines[name].get_color(), alpha=0.2, linewidth=0
+            )
+    for name, value in panel.levels.items():
+        color = lines[name].get_color() if name in lines else "grey"
+        if np.isfinite(value) and (value > 0 or not panel.log_y):
+            line = axes.axhline(value, color=color, linestyle="--", linewidth=1)
+            lines.setdefault(name, line)
+    # Matplotlib cannot scale an axis without points.
+    if panel.log_x and not is_empty:
+        axes.set_xscale("log")
+    if panel.log_y and not is_empty:
+        axes.set_yscale("log")
+    axes.set_title(_plain(panel.title))
+    axes.set_xlabel(_plain(panel.x_label))
+    axes.set_ylabel(_plain(panel.y_label))
+    axes.grid(color="0.9")
+    if lines:
+        axes.legend(list(lines.values()), list(map(_plain, lines)))
+
+
+def _drawable(arrays, panel):
+    """The points that are numbers and, on a logarithmic axis, above 0."""
+    arrays = [np.asarray(array, np.float64) for array in arrays]
+    kept = np.all(np.isfinite(arrays), axis=0)
+    if panel.log_x:
+        kept &= arrays[0] > 0
+    if panel.log_y:
+        kept &= np.all(np.asarray(arrays[1:]) > 0, axis=0)
+    return [array[kept] for array in arrays]
+
+
+def _plain(text):
+    # A dollar would start a formula.
+    return text.replace("$", r"\$")
