@@ -4,6 +4,11 @@ import pathlib
 
 from setuptools import find_packages, setup
 
+# All that there are wheels for; it has no source distribution.
+ALIGN = [
+    "systran-align>=3.5; "
+    "python_version < '3.12' and platform_machine == 'x86_64'"
+]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
 SUBWORDS = ["sentencepiece>=0.2.1"]
@@ -38,10 +43,12 @@ setup(
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
+        "align": ALIGN,
         "figures": FIGURES,
         "jieba": JIEBA,
         "subwords": SUBWORDS,
         "dev": [
+            *ALIGN,
             *FIGURES,
             *JIEBA,
             *SUBWORDS,

@@ -1,0 +1,257 @@
+"""Dictionaries from parallel text: what becomes an entry, and the command."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from tfcopy.data import Dictionary, Vocabulary, build_dictionary
+from tfcopy.data.build_dictionary import build, main
+from tfcopy.data.links import Links
+from tfcopy.data.tokenized_text import TokenizedText
+
+ENGLISH = ["the house", "the flower", "a flower", "", "The House !"]
+FRENCH = ["la maison", "la fleur", "une fleur", "", "La Maison !"]
+
+
+def texts(pairs):
+    """The two sides of pairs of lines, words between blanks."""
+    return [
+        TokenizedText.from_rows(pair[i].encode().split() for pair in pairs)
+        for i in (0, 1)
+    ]
+
+
+def diagonal(pairs):
+    """Links of the first words, the second words, and so on."""
+    rows = [
+        (p, i, i)
+        for p, pair in enumerate(pairs)
+        for i in range(min(len(side.split()) for side in pair))
+    ]
+    return Links(*np.array(rows, np.int64).reshape(-1, 3).T)
+
+
+def entries(pairs, **options):
+    options = {"function_words": 0, **options}
+    found = build(*texts(pairs), diagonal(pairs), **options)
+    return [(word, sense, round(p, 4)) for word, sense, p in found]
+
+
+# === What becomes an entry ===
+
+
+def test_senses_are_shares_of_a_words_links():
+    pairs = [("banque", "bank")] * 3 + [("banque", "shore"), ("été", "summer")]
+    assert entries(pairs) == [
+        ("banque", "bank", 0.75),
+        ("banque", "shore", 0.25),
+        ("été", "summer", 1.0),
+    ]
+
+
+def test_rare_senses_are_left_out():
+    pairs = [("f", "e")] * 18 + [("f", "two")] * 2 + [("f", "one")]
+    assert entries(pairs, min_probability=0.09) == [
+        ("f", "e", round(18 / 21, 4)),
+        ("f", "two", round(2 / 21, 4)),
+    ]
+    assert entries(pairs[:20])[1] == ("f", "two", 0.1)  # the threshold itself
+
+
+def test_a_word_keeps_its_likeliest_senses():
+    pairs = [("f", f"e{i}") for i in (5, 4, 3, 2, 1, 0, 0)]
+    found = [sense for _, sense, _ in entries(pairs)]
+    assert found == ["e0", "e1", "e2", "e3", "e4"]
+    found = [sense for _, sense, _ in entries(pairs, max_senses=2)]
+    assert found == ["e0", "e1"]
+
+
+def test_of_equally_likely_senses_the_rarer_comes_first():
+    pairs = [("f", "a"), ("f", "e"), ("f", "b"), ("g", "a")]
+    senses = [sense for word, sense, _ in entries(pairs) if word == "f"]
+    assert senses == ["b", "e", "a"]
+
+
+@pytest.mark.parametrize("mark", [",", "«", "...", "<unk>"])
+def test_a_word_that_means_no_word_has_no_entry(mark):
+    assert entries([("f", mark), ("f", mark), ("f", "e")]) == []
+    # As a lesser sense it only disappears.
+    assert entries([("f", mark), ("f", "e"), ("f", "e")]) == [
+        ("f", "e", round(2 / 3, 4))
+    ]
+    assert entries([("<unk>", "e")]) == []
+
+
+def test_frequent_words_are_function_words():
+    pairs = [("le", "the"), ("La", "The"), ("f", "THE"), ("g", "e")]
+    pairs += [(",", ",")] * 9
+    assert entries(pairs, function_words=1) == [("g", "e", 1.0)]
+    assert len(entries(pairs)) == 4
+    assert entries(pairs, function_words=99) == []
+
+
+def test_words_keep_their_case():
+    pairs = [("Flandre", "Flanders"), ("flandre", "flanders")]
+    assert entries(pairs) == [
+        ("Flandre", "Flanders", 1.0),
+        ("flandre", "flanders", 1.0),
+    ]
+
+
+def test_words_of_the_shortlist_have_no_entry():
+    pairs = [("maison", "house"), ("flandre", "flanders")]
+    found = entries(pairs, only_outside={"maison"})
+    assert found == [("flandre", "flanders", 1.0)]
+
+
+def test_only_links_that_are_one_to_one_count():
+    pairs = [("près d'", "near")] + [("d'", "of")] * 2 + [("près", "near")]
+    links = diagonal(pairs)
+    rows = [(0, 0, 0), (0, 1, 0), *list(zip(*links))[1:]]
+    found = build(*texts(pairs), Links(*np.array(rows).T), function_words=0)
+    assert list(found) == [("d'", "of", 1.0), ("près", "near", 1.0)]
+
+
+def test_text_without_words():
+    assert entries([]) == entries([("", "")]) == []
+
+
+# === The command ===
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The flags that name two files of text."""
+    source, target = tmp_path / "a.en.gz", tmp_path / "a.fr"
+    source.write_bytes(gzip.compress("\n".join(ENGLISH).encode()))
+    target.write_text("\n".join(FRENCH) + "\n")
+    return ["--source", str(source), "--target", str(target)]
+
+
+def senses(path):
+    dictionary = Dictionary.load(path)
+    return {word: dictionary.senses(word) for word, _, _ in dictionary}
+
+
+EXPECTED = {
+    "La": ["The"],
+    "Maison": ["House"],
+    "fleur": ["flower"],
+    "la": ["the"],
+    "maison": ["house"],
+    "une": ["a"],
+}
+
+
+def test_both_directions(files, tmp_path, capsys):
+    there, back = tmp_path / "new" / "fr-en.tsv", tmp_path / "en-fr.tsv"
+    links = tmp_path / "links"
+    arguments = [*files, "--aligner", "ibm1", "--function_words", "0"]
+    arguments += ["--output", str(there), "--reverse_output", str(back)]
+    assert main([*arguments, "--write_alignment", str(links)]) == 0
+    assert senses(there) == EXPECTED
+    assert senses(back) == {v[0]: [k] for k, v in EXPECTED.items()}
+    assert links.read_text() == "0-0 1-1\n" * 3 + "\n0-0 1-1 2-2\n"
+    out = capsys.readouterr().out
+    assert f"{there}: 6 words, 6 senses\n" in out
+    assert "5 pairs, 9 links (ibm1)" in out
+
+
+def test_links_of_another_aligner(files, tmp_path):
+    links, output = tmp_path / "links", tmp_path / "fr-en.tsv"
+    links.write_text("0-1\n\n\n\n\n")
+    arguments = [*files, "--output", str(output), "--alignment", str(links)]
+    assert main([*arguments, "--function_words", "0"]) == 0
+    assert senses(output) == {"maison": ["the"]}
+
+
+def test_flags_reach_the_dictionary(files, tmp_path):
+    shortlist, output = tmp_path / "fr.txt", tmp_path / "fr-en.tsv"
+    Vocabulary.build({"maison": 1, "la": 1}).save(shortlist)
+    config = tmp_path / "flags.yaml"
+    config.write_text("aligner: ibm1\nmax_length: 2\nfunction_words: 1\n")
+    arguments = [*files, "--output", str(output), "--config", str(config)]
+    assert main([*arguments, "--only_outside", str(shortlist)]) == 0
+    # `the` is the most frequent word; `The House !` is too long.
+    assert senses(output) == {"fleur": ["flower"], "une": ["a"]}
+
+
+def test_systran_is_preferred(files, tmp_path, capsys):
+    pytest.importorskip("systran_align", reason="systran-align (extra align)")
+    output = tmp_path / "fr-en.tsv"
+    arguments = [*files, "--output", str(output), "--function_words", "0"]
+    assert main(arguments) == 0
+    assert senses(output) == EXPECTED
+    assert "(systran)" in capsys.readouterr().out
+
+
+def test_ibm1_where_systran_is_missing(files, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(
+        build_dictionary.systran_aligner, "is_installed", lambda: False
+    )
+    arguments = [*files, "--output", str(tmp_path / "fr-en.tsv")]
+    assert main(arguments) == 0
+    assert "(ibm1)" in capsys.readouterr().out
+    assert main([*arguments, "--aligner", "systran"]) == 1
+    assert "pip install 'tfcopy[align]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--source", "no.en"], "Error: no.en: cannot be read"),
+        (["--alignment", "no"], "Error: no: cannot be read"),
+        (["--only_outside", "no"], "Error: --only_outside: cannot read no"),
+        (["--output", "."], "Error: --output: cannot write . (it is a folder)"),
+        (
+            ["--alignment", "x", "--aligner", "ibm1"],
+            "Error: Only one of --aligner and --alignment can align.",
+        ),
+    ],
+)
+def test_errors_name_the_file(files, tmp_path, capsys, flags, message):
+    output = tmp_path / "fr-en.tsv"
+    assert main([*files, "--output", str(output), *flags]) == 1
+    assert message in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_files_of_different_lengths_are_named(files, tmp_path, capsys):
+    longer, empty = tmp_path / "b.fr", tmp_path / "c.fr"
+    longer.write_text("\n".join(FRENCH) + "\nune maison\n")
+    empty.write_text("")
+    rest = ["--output", str(tmp_path / "fr-en.tsv")]
+    assert main([*files, *rest, "--target", str(longer)]) == 1
+    assert "has 5 lines, but" in (error := capsys.readouterr().err)
+    assert f"{longer} has 6" in error
+    both = ["--source", str(empty), "--target", str(empty)]
+    assert main([*both, *rest]) == 1
+    assert "have no lines" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--nope", "1"], "--nope"),
+        (["--aligner", "x"], "--aligner: Expected"),
+        (["--rounds", "0"], "--rounds: Not of type PositiveInt: 0"),
+        (["--min_probability", "2"], "--min_probability: Not of type"),
+    ],
+)
+def test_wrong_flags_are_explained(files, capsys, flags, message):
+    assert main([*files, "--output", "x", *flags]) == 2
+    error = capsys.readouterr().err
+    assert message in error and "--help" in error
+    assert main(files) == 2
+    assert "output" in capsys.readouterr().err
+
+
+def test_help_explains_every_flag(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    for name in build_dictionary.Config.__dataclass_fields__:
+        assert f"--{name}" in text
+    assert "--output fr-en.tsv --reverse_output en-fr.tsv\n" in text

@@ -1,0 +1,331 @@
+"""Builds the dictionaries that pointing needs from any parallel text.
+
+    python -m tfcopy.data.build_dictionary --source a.en --target a.fr \\
+        --output fr-en.tsv --reverse_output en-fr.tsv
+
+Line n of one file, plain or gzipped, translates line n of the other. --output
+has the target's words with their source senses (for labels: --dictionary of
+the recipes), --reverse_output the source's words with their translations.
+
+The words of each pair are aligned, in lower case: by systran-align (extra
+`align`), else by IBM Model 1, or as --alignment says. A word's senses are the
+words that it is linked to, one to one, in at least --min_probability of its
+links. A word whose likeliest sense is a function word or punctuation is left
+out.
+"""
+
+import argparse
+import dataclasses
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Container
+from typing import Literal
+
+import jsonargparse
+import numpy as np
+from jsonargparse.typing import (
+    ClosedUnitInterval,
+    NonNegativeInt,
+    PositiveInt,
+)
+
+from tfcopy.data import pharaoh, systran_aligner, word_alignment
+from tfcopy.data.corpora.lines import read_lines
+from tfcopy.data.dictionary import Dictionary
+from tfcopy.data.links import Links, one_to_one
+from tfcopy.data.tokenization import Tokenizer
+from tfcopy.data.tokenized_text import TokenizedText
+from tfcopy.data.vocabulary import Vocabulary
+
+_UNK_WORD = "<unk>"
+
+
+def build(
+    text: TokenizedText,
+    translation: TokenizedText,
+    links: Links,
+    *,
+    max_senses: int = 5,
+    min_probability: float = 0.1,
+    function_words: int = 20,
+    only_outside: Container[str] = (),
+) -> Dictionary:
+    """The words of `text` with their senses in `translation`, sorted.
+
+    Of n(f) links of the word f, n(f, e) lead to e: p(e | f) = n(f, e) / n(f).
+    Links count that are one to one, as those of an intersection are; see
+    `links.one_to_one` for others.
+
+    Args:
+        text: P sentences.
+        translation: Their translations.
+        links: From `text` to `translation`.
+        max_senses: Most senses of a word.
+        min_probability: Rarer senses are left out.
+        function_words: So many of the most frequent words of `translation`,
+            punctuation aside, are taken for function words. A word whose
+            likeliest sense is among them has no entry, and no word has them
+            for its other senses.
+        only_outside: Words that need no entry, such as those of a vocabulary.
+    """
+    links = one_to_one(links, text.folded, translation.folded)
+    places = links.places(text.sentences, translation.sentences)
+    words = text.sentences.ids[places[0]].astype(np.int64)
+    senses = translation.sentences.ids[places[1]].astype(np.int64)
+    num_words, num_senses = np.bincount(words), np.bincount(senses)
+    size = max(1, len(translation.words))
+    pairs, count = np.unique(words * size + senses, return_counts=True)
+    words, senses = pairs // size, pairs % size
+    probability = count / num_words[words]
+    is_kept = probability >= min_probability
+    may_be_sense = _may_be_sense(translation, function_words)
+    found = {}
+    for word, sense, p in zip(
+        *(x[is_kept].tolist() for x in (words, senses, probability))
+    ):
+        # Of equally likely senses the rarer one is more of this word's own.
+        order = -p, num_senses[sense], translation.words[sense]
+        found.setdefault(text.words[word], []).append((order, sense, p))
+    entries = []
+    for word in sorted(found):
+        choices = sorted(found[word])
+        is_left_out = word in only_outside or word == _UNK_WORD
+        if may_be_sense[choices[0][1]] and not is_left_out:
+            choices = [
+                (word, translation.words[sense], p)
+                for _, sense, p in choices
+                if may_be_sense[sense]
+            ]
+            entries += choices[:max_senses]
+    return Dictionary(entries)
+
+
+def _may_be_sense(text, function_words):
+    """Whether words are neither function words, punctuation nor `<unk>`.
+
+    Returns:
+        List of booleans, by word id.
+    """
+    is_word = np.array(
+        [
+            word != _UNK_WORD and any(map(str.isalnum, word))
+            for word in text.words
+        ],
+        bool,
+    )
+    counts = np.bincount(text.folded.ids, minlength=len(text.words))
+    counts[text.folds[~is_word]] = 0
+    frequent = np.argsort(-counts, kind="stable")[:function_words]
+    return (is_word & ~np.isin(text.folds, frequent)).tolist()
+
+
+# === The command ===
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Files, alignment, and what becomes an entry.
+
+    Attributes:
+        source: File of sentences, plain or gzipped.
+        target: File of their translations.
+        output: TSV file to write: words of the target, senses in the source.
+        reverse_output: TSV file to write: words of the source, senses in the
+            target.
+        source_language: Code of the source language.
+        target_language: Code of the target language.
+        tokenization: moses, or space for text that is tokenised already; as
+            in the recipe that will use the dictionary.
+        max_length: Pairs with a longer sentence, in words, are not aligned.
+        aligner: systran (extra align), ibm1, or auto, the first of them that
+            is installed.
+        rounds: How often the aligner goes through all pairs.
+        alignment: File of links that another aligner made, of the words that
+            --tokenization gives: a line "0-0 1-2" for each pair.
+        write_alignment: File to write the links to, in the same form.
+        only_outside: Vocabulary file whose words get no entry in --output.
+        max_senses: Most senses of a word.
+        min_probability: Share of a word's links that a sense must have.
+        function_words: So many of the most frequent words are taken for
+            function words; more for speeches (30), fewer for captions (10).
+    """
+
+    source: str
+    target: str
+    output: str
+    reverse_output: str | None = None
+    source_language: str = "en"
+    target_language: str = "fr"
+    tokenization: Literal["moses", "space"] = "moses"
+    max_length: PositiveInt = 50
+    aligner: Literal["auto", "systran", "ibm1"] = "auto"
+    rounds: PositiveInt = 5
+    alignment: str | None = None
+    write_alignment: str | None = None
+    only_outside: str | None = None
+    max_senses: PositiveInt = 5
+    min_probability: ClosedUnitInterval = 0.1
+    function_words: NonNegativeInt = 20
+
+
+def run(config: Config) -> None:
+    """Reads, aligns, counts and writes."""
+    start = time.monotonic()
+    aligner = _choose_aligner(config)
+    for flag in ("output", "reverse_output", "write_alignment"):
+        _check_writable(getattr(config, flag), flag)
+    shortlist = _shortlist(config.only_outside)
+    source, target = _read(config)
+    if config.alignment is not None:
+        links = pharaoh.read(
+            config.alignment, source.sentences, target.sentences
+        )
+    else:
+        links = _align(source.folded, target.folded, aligner, config)
+    if config.write_alignment is not None:
+        pharaoh.write(config.write_alignment, links, len(source.sentences))
+    options = {
+        name: getattr(config, name)
+        for name in ("max_senses", "min_probability", "function_words")
+    }
+    dictionary = build(
+        target, source, links.reversed(), only_outside=shortlist, **options
+    )
+    _save(dictionary, config.output)
+    if config.reverse_output is not None:
+        _save(build(source, target, links, **options), config.reverse_output)
+    minutes = (time.monotonic() - start) / 60
+    print(
+        f"{len(source.sentences):,} pairs, {len(links.pair):,} links "
+        f"({aligner}), {minutes:.1f} minutes"
+    )
+
+
+def _choose_aligner(config):
+    if config.alignment is not None:
+        if config.aligner != "auto":
+            raise ValueError(
+                "Only one of --aligner and --alignment can align. Received: "
+                f"--aligner {config.aligner} --alignment {config.alignment}."
+            )
+        return config.alignment
+    if config.aligner == "ibm1":
+        return config.aligner
+    if systran_aligner.is_installed():
+        return "systran"
+    if config.aligner == "auto":
+        return "ibm1"
+    raise ValueError(
+        "--aligner systran: systran-align is missing. Give --aligner ibm1, or "
+        "pip install 'tfcopy[align]' (Python 3.11 on x86-64)."
+    )
+
+
+def _check_writable(path, flag):
+    """Before the work, not after it."""
+    if path is None:
+        return
+    folder = os.path.dirname(path) or "."
+    try:
+        if os.path.isdir(path):
+            raise OSError("it is a folder")
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"--{flag}: cannot write {path} ({error.strerror or error})."
+        ) from error
+
+
+def _shortlist(path):
+    if path is None:
+        return ()
+    try:
+        return frozenset(Vocabulary.load(path).words)
+    except OSError as error:
+        raise OSError(
+            f"--only_outside: cannot read {path} ({error.strerror or error})."
+        ) from error
+
+
+def _read(config):
+    """The two sides, as `TokenizedText`."""
+    paths = config.source, config.target
+    counts = [sum(1 for _ in read_lines(path)) for path in paths]
+    if counts[0] != counts[1]:
+        raise ValueError(
+            f"{paths[0]} has {counts[0]:,} lines, but {paths[1]} has "
+            f"{counts[1]:,}. Both must have the same number, line n of one "
+            "being the translation of line n of the other."
+        )
+    if not counts[0]:
+        raise ValueError(f"{paths[0]} and {paths[1]} have no lines.")
+    languages = config.source_language, config.target_language
+    return [
+        TokenizedText.read(
+            path, Tokenizer(config.tokenization, language), total=count
+        )
+        for path, language, count in zip(paths, languages, counts)
+    ]
+
+
+def _align(source, target, aligner, config):
+    """Links of all pairs but the long ones."""
+    is_kept = np.maximum(source.lengths, target.lengths) <= config.max_length
+    source, target = source.keep(is_kept), target.keep(is_kept)
+    options = {"rounds": config.rounds, "progress": True}
+    if aligner == "systran":
+        print("Learning what aligns with what ...", file=sys.stderr)
+        return systran_aligner.align(source, target, **options)
+    return word_alignment.align(source, target, **options).intersection
+
+
+def _save(dictionary, path):
+    dictionary.save(path)
+    num_senses = sum(1 for _ in dictionary)
+    print(f"{path}: {len(dictionary):,} words, {num_senses:,} senses")
+
+
+class _HelpFormatter(
+    jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter
+):
+    """Keeps the line breaks of the description."""
+
+
+def main(arguments=None) -> int:
+    """Returns the exit status."""
+    parser = jsonargparse.ArgumentParser(
+        "python -m tfcopy.data.build_dictionary",
+        usage="%(prog)s --source FILE --target FILE --output FILE [flags]",
+        description=__doc__,
+        formatter_class=_HelpFormatter,
+        allow_abbrev=False,
+        exit_on_error=False,
+    )
+    parser.add_argument("--config", action="config", help="YAML file of flags.")
+    parser.add_class_arguments(Config)
+    try:
+        options = parser.parse_args(arguments)
+    except (argparse.ArgumentError, jsonargparse.ArgumentError) as error:
+        text = re.sub(r'Parser key "(\w+)":', r"--\1:", str(error))
+        print(f"Error: {' '.join(text.split())}", file=sys.stderr)
+        print(f"See {parser.prog} --help.", file=sys.stderr)
+        return 2
+    options.pop("config")
+    try:
+        run(Config(**options))
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    except (OSError, ValueError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
