@@ -1,11 +1,13 @@
 """The whole command on tiny files, and everything that can be wrong."""
 
+import dataclasses
 import errno
 import functools
 import json
 import os
 import re
 import signal
+import types
 
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ import tensorflow as tf
 
 from tests.recipes import starting
 from tests.recipes.starting import figures, results
-from tfcopy.data import large_vocabulary
+from tfcopy.data import large_vocabulary, vocabulary
 from tfcopy.data.corpora import demo
+from tfcopy.data.tokenization import Tokenizer
 from tfcopy.recipes import common, europarl_ps, flags, translation
 from tfcopy.training.checkpoints import Checkpoints
 
@@ -163,6 +166,7 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ("--train [a.en]", r"--train takes two files.* \['a.en'\]"),
         ("--source_vocabulary /no/v", "--source_vocabulary: .* /no/v"),
         ("--dictionary /no/d", "--dictionary: cannot read /no/d"),
+        ("--output_dictionary /no/d", "--output_dictionary: cannot read /no/d"),
         ("--systems []", "--systems must name some of nmt, pointer_softmax"),
         ("--switch_activation foo", "--switch_activation must be .* foo"),
         ("--source_vocabulary_size 4", "--source_vocabulary_size must be"),
@@ -296,6 +300,19 @@ def test_demo_copies_names_never_seen(tmp_path):
     for source, answer in zip(sources, answers):
         names = NAMES.findall(source)
         assert names and all(name in answer.decode() for name in names), answer
+
+
+def test_what_is_pointed_at_is_written_as_the_dictionary_says(tmp_path):
+    path = write(tmp_path / "en-fr.tsv", "Flanders\tFlandre\t1\n")
+    config = europarl_ps.Config(units=4, embedding_dim=4, encoder_units=4)
+    config = dataclasses.replace(config, output_dictionary=str(path))
+    words = vocabulary.Vocabulary.build({"the": 1}, 9)
+    data = types.SimpleNamespace(
+        vocabularies=(words, words), tokenizers=(Tokenizer(language="en"),) * 2
+    )
+    model = europarl_ps.build_model(config, data.vocabularies, "softmax")
+    translator = europarl_ps.build_translator(config, model, data, "softmax")
+    assert translator.dictionary.senses("Flanders") == ["Flandre"]
 
 
 def test_another_head_and_the_large_vocabulary_trick(

@@ -53,6 +53,8 @@ class Config:
             fr.model]'; tfcopy.data.train_sentencepiece makes them.
         dictionary: TSV file of target words and their source translations,
             for pointer labels.
+        output_dictionary: TSV file of source words and their translations:
+            what answers say for words pointed at, where it has them.
         unmatched: Label of OOV words that the source does not hold:
             attention_argmax (point where the model looks) or unk.
         source_vocabulary: Vocabulary file to use instead of counting words.
@@ -117,6 +119,7 @@ class Config:
     tokenization: Literal["moses", "space", "sentencepiece"] = "moses"
     sentencepiece_model: list[str] | None = None
     dictionary: str | None = None
+    output_dictionary: str | None = None
     unmatched: Literal["attention_argmax", "unk"] = "attention_argmax"
     source_vocabulary: str | None = None
     target_vocabulary: str | None = None
@@ -289,6 +292,7 @@ def build_model(config, vocabularies, head):
 def build_translator(config, model, data, head):
     """Text in, text out, with the system's model."""
     from tfcopy.decoding import SearchOptions
+    from tfcopy.recipes import translation
     from tfcopy.serving.translator import Translator
 
     merge = "max" if head == "pointer_softmax" else "sum"
@@ -304,6 +308,7 @@ def build_translator(config, model, data, head):
         source_tokenizer=data.tokenizers[0],
         target_tokenizer=data.tokenizers[1],
         options=options,
+        dictionary=translation.load_dictionary(config, "output_dictionary"),
     )
 
 

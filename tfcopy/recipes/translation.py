@@ -50,6 +50,13 @@ def check(config, systems):
     for flag in ("validation", "test"):
         if getattr(config, flag) is not None and config.train is None:
             raise ValueError(f"--{flag} needs --train as well.")
+    load_dictionary(config, "output_dictionary")
+
+
+def load_dictionary(config, flag):
+    """The `Dictionary` of the file that a flag names, if it does."""
+    path = getattr(config, flag)
+    return path and common.load_file(Dictionary, path, f"--{flag}")
 
 
 def load_corpus(config):
@@ -112,11 +119,7 @@ def prepare(config, folder):
     """
     corpus = load_corpus(config)
     tokenizers = _tokenizers(config, corpus)
-    dictionary = None
-    if config.dictionary is not None:
-        dictionary = common.load_file(
-            Dictionary, config.dictionary, "--dictionary"
-        )
+    dictionary = load_dictionary(config, "dictionary")
     vocabularies = _vocabularies(config, corpus, tokenizers, folder)
 
     def encode(name, **options):
