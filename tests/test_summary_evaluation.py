@@ -88,6 +88,13 @@ def test_rouge_l_is_the_summary_level_one():
     assert whole_text["rougeL"].fmeasure == pytest.approx(0.5)
 
 
+def test_a_headline_is_one_sentence():
+    texts = ["c d . a\nb ."], ["a b . c d ."]
+    scores = evaluation.rouge(*texts, split=False)
+    assert scores["rougeL"] == pytest.approx(50)
+    assert scores["rouge1"] == pytest.approx(100)
+
+
 def test_rouge_is_the_mean_over_texts():
     scores = evaluation.rouge(["a b", "x y", "c"], ["a b", "c d", "c d"])
     assert scores["rouge1"] == pytest.approx(100 * (1 + 0 + 2 / 3) / 3)

@@ -52,6 +52,7 @@ def rouge(
     hypotheses: Sequence[str],
     references: Sequence[str],
     use_stemmer: bool = True,
+    split: bool = True,
 ) -> dict[str, float]:
     """ROUGE-1, ROUGE-2 and ROUGE-L, averaged over the texts.
 
@@ -65,6 +66,8 @@ def rouge(
         references: The true summaries.
         use_stemmer: Whether English words are compared without their endings.
             The default is that of pyrouge (`-m`), which the paper used.
+        split: Whether texts are split; a headline is one sentence, whatever
+            stands in it.
 
     Returns:
         `rouge1`, `rouge2` and `rougeL`, the F1 scores, and the same with
@@ -79,7 +82,7 @@ def rouge(
         list(names.values()), tokenizer=RougeTokenizer(use_stemmer)
     )
     scores = [
-        scorer.score("\n".join(sentences(truth)), "\n".join(sentences(text)))
+        scorer.score(*(_lines(x, split) for x in (truth, text)))
         for text, truth in zip(hypotheses, references)
     ]
     results = {}
@@ -87,6 +90,11 @@ def rouge(
         results[name] = _mean(score[key].fmeasure for score in scores)
         results[f"{name}_recall"] = _mean(s[key].recall for s in scores)
     return results
+
+
+def _lines(text, split):
+    """One sentence a line."""
+    return "\n".join(sentences(text)) if split else " ".join(text.split())
 
 
 def character_rouge(

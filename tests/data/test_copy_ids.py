@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data.copy_ids import encode_pairs, encode_source
 from tfcopy.data.dictionary import Dictionary
+from tfcopy.data.entities import Entities
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.data.vocabulary import Vocabulary
 from tfcopy.tokens import (
@@ -146,6 +147,82 @@ def test_each_vocabulary_has_the_form_of_its_own_side():
     ids, copy_ids = encode_source(words, ENGLISH, FRENCH, fold_target=LOWER)
     assert ids.to_list() == [[UNK, UNK, UNK, UNK, EOS]]
     assert copy_ids.to_list() == [[size, 5, size + 2, size + 2, NO_COPY]]
+
+
+# Section 9, check 10, of the same notes.
+NAMES = Entities("smith|acme|corp|jones|brown")
+MEETING = "smith of acme corp met jones at acme".split()
+
+
+def test_labels_of_placeholders():
+    """Those that the source has are pointed at, though they are words."""
+    source, target = vocabulary("@1 @2 @3 @4 of"), vocabulary("hires @5 @2")
+    ids = encode_pairs(
+        ragged(MEETING),
+        ragged("acme hires brown".split()),
+        source,
+        target,
+        entities=NAMES,
+        unmatched="unk",
+    )
+    ids = {key: value.to_list()[0] for key, value in ids.items()}
+    assert ids["pointers"] == [2, GENERATE, GENERATE, GENERATE]
+    # What is pointed at keeps its own id, which is what the decoder reads.
+    assert ids["target_ids"] == [6, 4, 5, EOS]
+    assert ids["source_ids"] == [4, 8, 5, 6, UNK, 7, UNK, 5, EOS]
+    size = target.size
+    unknown = [size + i for i in range(8)]
+    copy_ids = [*unknown[:2], 6, *unknown[3:7], 6, NO_COPY]
+    assert ids["source_copy_ids"] == copy_ids
+
+
+def test_placeholders_that_the_vocabulary_lacks():
+    """They are like any other unknown word."""
+    words = vocabulary("hires of")
+    for unmatched, label in (("unk", GENERATE), ("attention_argmax", -2)):
+        ids = encode_pairs(
+            ragged(MEETING),
+            ragged("acme hires brown".split()),
+            words,
+            words,
+            entities=NAMES,
+            unmatched=unmatched,
+        )
+        assert ids["pointers"].to_list() == [[2, GENERATE, label, GENERATE]]
+        assert ids["target_ids"].to_list() == [[words.size + 2, 4, UNK, EOS]]
+
+
+def test_unknown_words_beside_placeholders_are_pointed_at():
+    words = vocabulary("@1 @2 hires")
+    ids = encode_pairs(
+        ragged(MEETING),
+        ragged("met jones hires acme <unk>".split()),
+        words,
+        words,
+        entities=NAMES,
+    )
+    assert ids["pointers"].to_list() == [[4, 5, -1, 2, -1, -1]]
+    size = words.size
+    assert ids["target_ids"].to_list() == [[size + 4, size + 5, 6, 5, UNK, EOS]]
+    none = encode_pairs(
+        ragged(MEETING),
+        ragged(["acme"]),
+        words,
+        words,
+        entities=NAMES,
+        label_pointers=False,
+    )
+    assert none["pointers"].to_list() == [[GENERATE, GENERATE]]
+
+
+def test_keys_of_the_source_do_not_depend_on_the_target():
+    words = vocabulary("@1 @2 of")
+    pairs = encode_pairs(
+        ragged(MEETING, []), ragged(["brown"], []), words, words, entities=NAMES
+    )
+    alone = encode_source(ragged(MEETING, []), words, words, entities=NAMES)
+    for found, key in zip(alone, ("source_ids", "source_copy_ids")):
+        assert found.to_list() == pairs[key].to_list()
 
 
 def test_an_empty_batch():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data import chunks
 from tfcopy.data.encoding import encode
+from tfcopy.data.entities import Entities
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.data.vocabulary import Vocabulary, count_words
 from tfcopy.tokens import EOS, SPECIAL_TOKENS, UNK
@@ -193,6 +194,7 @@ def test_second_start_reads_the_cache(tmp_path, vocabularies):
         {"unmatched": "unk"},
         {"label_pointers": False},
         {"source_tokenizer": Tokenizer("space")},
+        {"entities": Entities()},
         {"pairs": PAIRS[:3]},
     ],
 )
@@ -206,6 +208,21 @@ def test_whatever_matters_has_a_cache_of_its_own(
     )
     assert len(list(tmp_path.iterdir())) == 2
     assert len(cached)
+
+
+def test_entities_are_numbered_after_the_cut(vocabularies):
+    placeholders = [*SPECIAL_TOKENS, "@1", "@2", "@3"]
+    vocabularies = [Vocabulary(placeholders)] * 2
+    pairs = [("X of Zoé and Zoé", "Zoé Y of Z")]
+    options = {"max_length": None, "entities": Entities(), "unmatched": "unk"}
+    whole = encode(pairs, *vocabularies, **options)
+    assert whole.source_ids.tolist() == [4, UNK, 5, UNK, 5, EOS]
+    assert whole.target_ids.tolist() == [5, 6, 8, UNK, EOS]
+    assert whole.pointers.tolist() == [2, -1, 1, -1, -1]
+    cut = encode(pairs, *vocabularies, truncate=(2, 3), **options)
+    assert cut.source_ids.tolist() == [4, UNK, EOS]
+    assert cut.target_ids.tolist() == [5, 6, 8]
+    assert cut.pointers.tolist() == [-1, -1, 1]
 
 
 def test_damaged_cache_is_made_anew(tmp_path, vocabularies, caplog):

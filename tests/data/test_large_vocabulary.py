@@ -41,9 +41,10 @@ def test_holds_all_it_should(words, count):
     assert chosen[4:] == sorted(expected)
 
 
-def make_dataset():
+def make_dataset(**others):
+    arrays = {"source_copy_ids": [[[8, 6]], [[7, -1]]], **others}
     return tf.data.Dataset.from_tensor_slices(
-        {"source_copy_ids": np.array([[[8, 6]], [[7, -1]]], "int32")}
+        {name: np.array(array, "int32") for name, array in arrays.items()}
     )
 
 
@@ -52,6 +53,14 @@ def test_each_batch_has_its_own():
     chosen = [batch["candidate_ids"].numpy().tolist() for batch in batches]
     assert chosen == [[0, 1, 2, 3, 6, 8], [0, 1, 2, 3, 4, 7]]
     assert set(batches[0]) == {"source_copy_ids", "candidate_ids"}
+
+
+def test_words_of_the_targets_too():
+    """`V` + 1 is a copied word."""
+    dataset = make_dataset(target_ids=[[[7, V + 1, 2]], [[8, 2, 0]]])
+    batches = list(with_candidates(dataset, V, 7, "batch"))
+    chosen = [batch["candidate_ids"].numpy().tolist() for batch in batches]
+    assert chosen == [[0, 1, 2, 3, 6, 7, 8], [0, 1, 2, 3, 4, 7, 8]]
 
 
 def test_all_words_without_a_count():

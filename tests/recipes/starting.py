@@ -34,7 +34,10 @@ def results(folder):
 
 def figures(folder):
     """Those that do not depend on the time of day."""
-    return {
-        system: {k: v for k, v in scores.items() if "second" not in k}
-        for system, scores in results(folder)["systems"].items()
-    }
+    return _without_times(results(folder)["systems"])
+
+
+def _without_times(value):
+    if not isinstance(value, dict):
+        return value
+    return {k: _without_times(v) for k, v in value.items() if "second" not in k}

@@ -19,6 +19,7 @@ from tfcopy.data import large_vocabulary, vocabulary
 from tfcopy.data.corpora import demo
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.recipes import common, europarl_ps, flags, translation
+from tfcopy.tokens import SPECIAL_TOKENS
 from tfcopy.training.checkpoints import Checkpoints
 
 TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --updates 4
@@ -76,7 +77,9 @@ def test_results_hold_what_was_agreed(finished):
         seconds_training target_tokens_per_second"""
     assert set(expected.split()) <= set(scores)
     assert scores["updates"] == 4
+    assert scores["history"]["updates"] == [2, 4]
     assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
+    assert (finished / "logs" / "demo" / "dev_nll.png").exists()
 
 
 def test_finished_run_is_not_trained_again(finished, corpus, capsys):
@@ -171,6 +174,7 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ("--switch_activation foo", "--switch_activation must be .* foo"),
         ("--source_vocabulary_size 4", "--source_vocabulary_size must be"),
         ("--candidates 4", "--candidates must be above 4"),
+        ("--search_candidates 4", "--search_candidates must be above 4"),
         ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
         ("--savedmodel_dir /proc/x", "--savedmodel_dir: .* /proc/x"),
         ("--tfds x", "Only one of --train, --tfds and --data_dir"),
@@ -320,9 +324,9 @@ def test_another_head_and_the_large_vocabulary_trick(
 ):
     counts = []
 
-    def spy(source_copy_ids, vocabulary_size, count):
+    def spy(copy_ids, vocabulary_size, count):
         counts.append((vocabulary_size, count))
-        return choose(source_copy_ids, vocabulary_size, count)
+        return choose(copy_ids, vocabulary_size, count)
 
     choose = large_vocabulary.choose_candidates
     monkeypatch.setattr(large_vocabulary, "choose_candidates", spy)
@@ -333,3 +337,23 @@ def test_another_head_and_the_large_vocabulary_trick(
     # A few words in training, all of them for the dev score.
     size = max(all_words for all_words, _ in counts)
     assert set(counts) == {(size, 9), (size, size)} and size > 9
+
+
+def test_search_among_the_most_frequent_words(tmp_path, corpus, monkeypatch):
+    """With the special tokens and one word there is one to generate."""
+    spoken = []
+    score = translation.score
+
+    def spy(config, translations, data):
+        for x in translations:
+            pairs = zip(x.tokens, x.copied_from)
+            spoken.extend(word for word, place in pairs if place < 0)
+        frequent.add(data.vocabularies[1].words[4])
+        return score(config, translations, data)
+
+    frequent = set()
+    monkeypatch.setattr(translation, "score", spy)
+    flags = ["--train", corpus, "--systems", "[nmt]"]
+    assert start(tmp_path, *flags, "--search_candidates", "5") == 0
+    assert spoken and len(frequent) == 1
+    assert set(spoken) <= frequent | set(SPECIAL_TOKENS)

@@ -5,7 +5,8 @@ served graph. Words are compared through `tf.unique`, in time linear in the
 length of the text, and exactly; whoever wants words to match whatever their
 case passes the `fold` of the tokenisers. The source vocabulary knows words
 under the source's form, and everything else (the target vocabulary, and which
-source word a target word equals) goes by the target's form.
+source word a target word equals) goes by the target's form. `Entities` put
+placeholders in the place of names before any of this.
 
 Glossary of shapes: B sentences, S source and T target positions with EOS; all
 tensors are ragged, int32, of shape (B, None). V is the size of the target
@@ -17,6 +18,7 @@ Reference: Gulcehre et al., 2016, section 4; Gu et al., 2016, section 3.3.
 import tensorflow as tf
 
 from tfcopy import tokens as special
+from tfcopy.data.entities import numbers_of
 
 UNMATCHED_POLICIES = ("attention_argmax", "unk")
 
@@ -36,6 +38,7 @@ def encode_source(
     append_eos=True,
     fold_source=_identity,
     fold_target=_identity,
+    entities=None,
 ):
     """Ids of source sentences.
 
@@ -46,6 +49,8 @@ def encode_source(
         append_eos: Whether a sentence ends with the position of `EOS`.
         fold_source: `fold` of the source's `Tokenizer`.
         fold_target: `fold` of the target's `Tokenizer`.
+        entities: Optional `Entities`, whose keys are looked up instead of
+            the words.
 
     Returns:
         `(source_ids, source_copy_ids)`, ragged int32: ids of the source
@@ -53,6 +58,8 @@ def encode_source(
         it has `V` + the position of its first occurrence. `EOS` and a literal
         `<unk>` have the copy id `NO_COPY`.
     """
+    if entities is not None:
+        words = entities.source(words)
     source_ids = source_vocabulary.lookup(fold_source(words.values))
     keys = words.with_values(fold_target(words.values))
     first = _first_positions(keys, _flat(keys))
@@ -72,6 +79,7 @@ def encode_pairs(
     dictionary=None,
     fold_source=_identity,
     fold_target=_identity,
+    entities=None,
 ):
     """Ids, copy ids and pointer labels of sentence pairs.
 
@@ -86,6 +94,11 @@ def encode_pairs(
 
     A literal `<unk>`, its identity lost, is generated; so is `EOS`.
 
+    With `entities`, words are looked up and compared as their keys. The
+    placeholder of an entity that the source has is pointed at by rule 1,
+    although the vocabulary knows it, and is what the decoder reads next; any
+    other of the vocabulary is generated.
+
     Args:
         source_words: Ragged string tensor of shape `(B, None)`.
         target_words: Ragged string tensor of shape `(B, None)`.
@@ -98,6 +111,7 @@ def encode_pairs(
             the form that `fold_target` gives.
         fold_source: `fold` of the source's `Tokenizer`.
         fold_target: `fold` of the target's `Tokenizer`.
+        entities: Optional `Entities`.
 
     Returns:
         Dict of ragged int32 tensors `source_ids`, `source_copy_ids`,
@@ -108,6 +122,8 @@ def encode_pairs(
             f"`unmatched` must be one of {UNMATCHED_POLICIES}. "
             f"Received: {unmatched!r}."
         )
+    if entities is not None:
+        source_words, target_words = entities.pair(source_words, target_words)
     source_ids = source_vocabulary.lookup(fold_source(source_words.values))
     source_words, target_words = [
         words.with_values(fold_target(words.values))
@@ -127,15 +143,19 @@ def encode_pairs(
     )
     ids = target_vocabulary.lookup(target[0])
     is_unknown = (ids == special.UNK) & (target[0] != _UNK_WORD)
-    is_copied = is_unknown & (first_of_target != _ABSENT)
+    is_in_source = first_of_target != _ABSENT
+    is_copied = is_unknown & is_in_source
     target_ids = tf.where(
         is_copied, target_vocabulary.size + first_of_target, ids
     )
     pointers = tf.fill(tf.shape(ids), special.GENERATE)
     if label_pointers:
+        is_pointed = is_copied
+        if entities is not None:
+            is_pointed |= is_in_source & (numbers_of(target[0]) > 0)
         if unmatched == "attention_argmax":
             pointers = tf.where(is_unknown, special.UNMATCHED, pointers)
-        pointers = tf.where(is_copied, first_of_target, pointers)
+        pointers = tf.where(is_pointed, first_of_target, pointers)
         if dictionary is not None and len(dictionary):
             pointers = _point_at_senses(
                 pointers,

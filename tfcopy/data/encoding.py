@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfcopy.data import chunks, copy_ids
 from tfcopy.data.dictionary import Dictionary
+from tfcopy.data.entities import Entities
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.data.vocabulary import Vocabulary
 
@@ -107,6 +108,7 @@ def encode(
     label_pointers: bool = True,
     unmatched: str = "attention_argmax",
     dictionary: Dictionary | None = None,
+    entities: Entities | None = None,
     keep_texts: bool = False,
     cache_dir=None,
     total: int | None = None,
@@ -132,8 +134,8 @@ def encode(
             cannot be pointed at. A target keeps so many words, `EOS` among
             them: if there is no place for `EOS`, it has none, since its end
             was not seen (so the code of See et al., 2017).
-        append_eos, label_pointers, unmatched, dictionary: As for
-            `copy_ids.encode_pairs`.
+        append_eos, label_pointers, unmatched, dictionary, entities: As for
+            `copy_ids.encode_pairs`. Entities are numbered after `truncate`.
         keep_texts: Whether to keep the strings, for test sets.
         cache_dir: Folder in which the arrays are kept under a name made of
             all that they depend on; without it, nothing is written.
@@ -170,6 +172,7 @@ def encode(
             max_length,
             truncate,
             {**options, "dictionary": list(dictionary or ())},
+            *([entities.fingerprint] if entities else []),
         )
         path = os.path.join(os.fspath(cache_dir), f"{name}-{key}.npz")
         arrays = _load(path)
@@ -182,7 +185,7 @@ def encode(
         target_tokenizer,
         max_length,
         truncate,
-        options,
+        {**options, "entities": entities},
     )
     arrays = _concatenate(
         chunks.map_chunks(

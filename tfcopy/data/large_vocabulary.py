@@ -7,16 +7,22 @@ import tensorflow as tf
 
 from tfcopy import tokens
 
+FIELDS = {
+    "sources": ("source_copy_ids",),
+    "batch": ("source_copy_ids", "target_ids"),
+}
 
-def choose_candidates(source_copy_ids, vocabulary_size: int, count: int):
-    """The special tokens, the words of the sources, and the most frequent.
 
-    Where the sources hold more words than there is room, the most frequent of
+def choose_candidates(copy_ids, vocabulary_size: int, count: int):
+    """The special tokens, the words of a batch, and the most frequent.
+
+    Where the batch holds more words than there is room, the most frequent of
     them are kept. Ids are taken to be ordered by frequency, as those of a
     `Vocabulary` that was counted are.
 
     Args:
-        source_copy_ids: `(B, S)`.
+        copy_ids: Words of the target vocabulary, of any shape; ids outside of
+            it are passed over.
         vocabulary_size: V.
         count: K; all words if it is larger than V.
 
@@ -28,27 +34,36 @@ def choose_candidates(source_copy_ids, vocabulary_size: int, count: int):
     """
     count = min(count, vocabulary_size)
     ids = tf.range(vocabulary_size)
-    words = tf.reshape(source_copy_ids, [-1])
+    words = tf.reshape(copy_ids, [-1])
     known = (words >= 0) & (words < vocabulary_size)
     words = tf.boolean_mask(words, known)
-    in_source = tf.scatter_nd(
+    in_batch = tf.scatter_nd(
         words[:, None], tf.ones_like(words), [vocabulary_size]
     )
     special = ids < len(tokens.SPECIAL_TOKENS)
-    rank = tf.where(in_source > 0, ids - vocabulary_size, ids)
+    rank = tf.where(in_batch > 0, ids - vocabulary_size, ids)
     rank = tf.where(special, ids - 2 * vocabulary_size, rank)
     _, chosen = tf.math.top_k(-rank, count)
     return tf.sort(chosen)
 
 
-def with_candidates(dataset, vocabulary_size: int, count: int | None = None):
-    """The batches, each with the `candidate_ids` of its own sources.
+def with_candidates(
+    dataset,
+    vocabulary_size: int,
+    count: int | None = None,
+    words_of: str = "sources",
+):
+    """The batches, each with `candidate_ids` of its own.
 
     Args:
         dataset: Dataset of dicts, as `pipeline.batches` gives.
         vocabulary_size: V.
         count: K; `None` for the whole vocabulary, as for a dev score that is
             to be compared with others.
+        words_of: Which words come before the most frequent ones: those of the
+            batch's `"sources"`, as in the paper, where both sides share a
+            language; or of the whole `"batch"`, sources and targets, as in
+            [Jean et al., 2015](https://arxiv.org/abs/1412.2007).
 
     Raises:
         ValueError: If `count` has no room for the special tokens.
@@ -61,9 +76,8 @@ def with_candidates(dataset, vocabulary_size: int, count: int | None = None):
     count = vocabulary_size if count is None else count
 
     def add(batch):
-        chosen = choose_candidates(
-            batch["source_copy_ids"], vocabulary_size, count
-        )
+        words = [tf.reshape(batch[x], [-1]) for x in FIELDS[words_of]]
+        chosen = choose_candidates(tf.concat(words, 0), vocabulary_size, count)
         return {**batch, "candidate_ids": chosen}
 
     return dataset.map(add, num_parallel_calls=1)

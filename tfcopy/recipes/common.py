@@ -18,6 +18,7 @@ import tensorflow as tf
 from tfcopy import training
 from tfcopy.data import chunks, encoding, pipeline, vocabulary
 from tfcopy.data.corpora import corpus as corpora
+from tfcopy.data.entities import Entities
 
 try:
     from tfcopy.training import figures
@@ -39,6 +40,7 @@ class Data:
     train: encoding.EncodedCorpus
     validation: encoding.EncodedCorpus
     test: list
+    entities: Entities | None = None
 
     @property
     def identity(self):
@@ -75,16 +77,17 @@ def file_pair(files, flag):
     return tuple(files)
 
 
-def load_file(kind, path, flag):
-    """A vocabulary or dictionary from the file that a flag names.
+def load_file(kind, path, flag, *arguments):
+    """A vocabulary, dictionary or the like from the file that a flag names.
 
     Args:
-        kind: A class with `load`.
+        kind: A class or module with `load`.
         path: The file.
         flag: Named in the message of an OSError or ValueError.
+        arguments: More arguments of `load`.
     """
     try:
-        return kind.load(path)
+        return kind.load(path, *arguments)
     except OSError as error:
         raise OSError(
             f"{flag}: cannot read {path} ({error.strerror or error})."
@@ -225,6 +228,15 @@ class Pictures:
 def as_text(text):
     """Text, for corpora that give bytes."""
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+
+
+def plain_text(text, entities=None):
+    """Text without the marks of its entities, if `entities` are marked."""
+    if entities is None or entities.pattern is not None:
+        return as_text(text)
+    words = tf.constant(as_text(text).split(), tf.string)
+    words = entities.surfaces(words).numpy().tolist()
+    return " ".join(word.decode() for word in words)
 
 
 def _words(row):

@@ -62,8 +62,11 @@ class Config:
         source_vocabulary_size: Most frequent source words to keep.
         target_vocabulary_size: Most frequent target words to keep.
         candidates: Words that an update's output layer knows (the large
-            vocabulary trick): those of its sources and the most frequent; all
-            if not given. Search chooses from all words.
+            vocabulary trick), the most frequent ones last; all if not given.
+        candidates_from: Which words come first, those of an update's sources
+            (the paper's choice) or those of the whole batch, targets too.
+        search_candidates: Words that search generates, the most frequent; all
+            if not given.
         max_length: Longer sentences, in words, are not trained on.
         systems: Which of nmt and pointer_softmax to train.
         head: Output head of the system that points, which then bears its
@@ -126,6 +129,8 @@ class Config:
     source_vocabulary_size: PositiveInt = 2_000
     target_vocabulary_size: PositiveInt = 2_000
     candidates: PositiveInt | None = None
+    candidates_from: Literal["sources", "batch"] = "batch"
+    search_candidates: PositiveInt | None = None
     max_length: PositiveInt = 50
     systems: list[Literal["nmt", "pointer_softmax"]] = dataclasses.field(
         default_factory=lambda: ["nmt", "pointer_softmax"]
@@ -199,11 +204,12 @@ def run(config):
         import keras
 
         from tfcopy import training
-        from tfcopy.recipes import common, translation
+        from tfcopy.recipes import common, learning_curves, translation
         from tfcopy.serving.export import export
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     translation.check(config, SYSTEMS)
+    translation.load_dictionary(config, "output_dictionary")
     common.check_writable(folder, "--log_dir")
     common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
     strategy = training.choose_strategy()
@@ -229,6 +235,8 @@ def run(config):
 
     translation.print_examples(data, answers)
     translation.print_comparison(results, PAPER)
+    learning_curves.print_lead(results)
+    learning_curves.draw(results, folder, "nats a sentence")
     best = max(results, key=lambda system: results[system]["bleu"])
     path = export(
         translators[best],
@@ -309,6 +317,7 @@ def build_translator(config, model, data, head):
         target_tokenizer=data.tokenizers[1],
         options=options,
         dictionary=translation.load_dictionary(config, "output_dictionary"),
+        candidate_ids=translation.search_candidates(config, data),
     )
 
 

@@ -14,6 +14,7 @@ from tfcopy.data import chunks, encoding, pipeline, vocabulary
 from tfcopy.data.corpora import (
     cnn_dailymail,
     demo_news,
+    gigaword,
     tables,
     text_pairs,
     tfds_texts,
@@ -37,33 +38,41 @@ def check(config, systems):
             f"--vocabulary_size must be above {len(tokens.SPECIAL_TOKENS)}, "
             f"the number of special words. Received: {config.vocabulary_size}."
         )
+    for flag in ("validation", "test"):
+        if getattr(config, flag) is not None and config.train is None:
+            raise ValueError(f"--{flag} needs --train as well.")
+    check_shared(config)
+
+
+def check_shared(config):
+    """The part of it for recipes with other systems and vocabularies."""
     if config.min_summary_length >= config.max_summary_length:
         raise ValueError(
             "--min_summary_length must be below --max_summary_length "
             f"({config.max_summary_length}). "
             f"Received: {config.min_summary_length}."
         )
-    for flag in ("validation", "test"):
-        if getattr(config, flag) is not None and config.train is None:
-            raise ValueError(f"--{flag} needs --train as well.")
     for flag in ("source_column", "target_column"):
         named = config.train is not None or config.tfds is not None
         if getattr(config, flag) is not None and not named:
             raise ValueError(f"--{flag} needs --train or --tfds as well.")
 
 
-def load_corpus(config):
-    """The corpus that the flags ask for; the demo's without any."""
-    given = [
-        flag
-        for flag in ("train", "bin_dir", "tfds")
-        if getattr(config, flag) is not None
-    ]
+def load_corpus(config, demo=demo_news):
+    """The corpus that the flags ask for.
+
+    Args:
+        config: The recipe's config.
+        demo: Module of the corpus that is generated without any.
+    """
+    flags = [x for x in ("train", "bin_dir", "tfds") if hasattr(config, x)]
+    given = [flag for flag in flags if getattr(config, flag) is not None]
     if config.preset == "paper" and len(given) > 1:
         given.remove("tfds")  # the preset's own
     if len(given) > 1:
+        *first, last = (f"--{flag}" for flag in flags)
         raise ValueError(
-            "Only one of --train, --bin_dir and --tfds can name the corpus. "
+            f"Only one of {', '.join(first)} and {last} can name the corpus. "
             f"Received: {', '.join('--' + flag for flag in given)}."
         )
     if given == ["train"]:
@@ -72,15 +81,16 @@ def load_corpus(config):
         return cnn_dailymail.load_bin(config.bin_dir)
     if given == ["tfds"]:
         return _load_tfds(config)
-    return demo_news.load()
+    return demo.load()
 
 
 def _load_tfds(config):
     columns = config.source_column, config.target_column
     name, _, version = config.tfds.partition(":")
-    if name == "cnn_dailymail" and columns == (None, None):
+    known = {"cnn_dailymail": cnn_dailymail, "gigaword": gigaword}
+    if name in known and columns == (None, None):
         options = {"version": version} if version else {}
-        return cnn_dailymail.load(config.data_dir, **options)
+        return known[name].load(config.data_dir, **options)
     return tfds_texts.load(
         config.tfds,
         config.data_dir,
@@ -296,12 +306,18 @@ class TestSet:
     Args:
         data: `common.Data`.
         config: The recipe's config.
+        split: Whether ROUGE-L splits texts into sentences.
     """
 
-    def __init__(self, data, config):
-        self.pairs = [tuple(map(common.as_text, pair)) for pair in data.test]
+    def __init__(self, data, config, split=True):
         self._tokenizer = data.tokenizers[0]
+        self._entities = data.entities
         self._bleu_tokenize = config.bleu_tokenize
+        self._split = split
+        self.pairs = [
+            (common.as_text(source), common.plain_text(target, data.entities))
+            for source, target in data.test
+        ]
         self.sources = self._tokenized([pair[0] for pair in self.pairs])
         self.references = self._tokenized([pair[1] for pair in self.pairs])
         self._articles = self._folded(self.sources)
@@ -333,8 +349,12 @@ class TestSet:
 
     def score_texts(self, texts):
         """ROUGE, novel and repeated n-grams of texts of tokens."""
-        scores = summaries.rouge(texts, self.references)
+        scores = self.rouge(texts)
         return _rounded({**scores, **self._rates(texts)})
+
+    def rouge(self, texts):
+        """ROUGE of texts of tokens."""
+        return summaries.rouge(texts, self.references, split=self._split)
 
     def reference_rates(self):
         """Novel and repeated n-grams of the references."""
@@ -372,6 +392,8 @@ class TestSet:
         lines = [text.split("\n") for text in texts]
         flat = chunks.to_tensor(line for some in lines for line in some)
         flat = self._tokenizer.tokenize(flat)
+        if self._entities is not None:
+            flat = self._entities.surfaces(flat)
         flat = tf.strings.reduce_join(flat, axis=-1, separator=" ").numpy()
         flat = iter([line.decode() for line in flat.tolist()])
         return [
@@ -392,7 +414,8 @@ def best_on_validation(translators, data):
     if len(translators) == 1:
         return next(iter(translators))
     pairs = itertools.islice(data.corpus.validation, _VALIDATION)
-    sources, references = zip(*(map(common.as_text, pair) for pair in pairs))
+    sources, references = zip(*pairs)
+    references = [common.plain_text(x, data.entities) for x in references]
 
     def score(system):
         answers = translators[system].translate_all(sources)
@@ -427,6 +450,23 @@ _COLUMNS = {
 }
 
 
+def print_table(rows, columns):
+    """Prints figures.
+
+    Args:
+        rows: Dict from a title to a dict of figures; some may be missing.
+        columns: Dict from a title to the name of a figure.
+    """
+    width = max(map(len, rows))
+    print(f"\n{'':{width}}" + "".join(f"{title:>10}" for title in columns))
+    for row, scores in rows.items():
+        cells = [
+            f"{scores[name]:>10,.6g}" if name in scores else f"{'':>10}"
+            for name in columns.values()
+        ]
+        print(f"{row:{width}}" + "".join(cells))
+
+
 def print_comparison(results, references, paper):
     """A table of the systems, and what the paper reports."""
     rows = {
@@ -434,14 +474,7 @@ def print_comparison(results, references, paper):
         "the references": references,
         **{f"{system}, paper": scores for system, scores in paper.items()},
     }
-    width = max(map(len, rows))
-    print(f"\n{'':{width}}" + "".join(f"{title:>10}" for title in _COLUMNS))
-    for system, scores in rows.items():
-        cells = [
-            f"{scores[name]:>10,.6g}" if name in scores else f"{'':>10}"
-            for name in _COLUMNS.values()
-        ]
-        print(f"{system:{width}}" + "".join(cells))
+    print_table(rows, _COLUMNS)
     print(
         "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
         "trigrams that\nthe article does not hold, and that repeat others of "

@@ -6,6 +6,7 @@ Functions, not a base class: a recipe calls those it needs.
 import os
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfcopy import evaluation, losses, tokens, training
@@ -15,7 +16,7 @@ from tfcopy.data.dictionary import Dictionary
 from tfcopy.data.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.layers import copying
-from tfcopy.recipes import common
+from tfcopy.recipes import common, learning_curves
 
 
 def check(config, systems):
@@ -31,6 +32,7 @@ def check(config, systems):
             f"Received: {config.systems}."
         )
     sizes = ("source_vocabulary_size", "target_vocabulary_size", "candidates")
+    sizes += ("search_candidates",)
     for flag in sizes:
         if getattr(config, flag) is None:
             continue
@@ -50,7 +52,6 @@ def check(config, systems):
     for flag in ("validation", "test"):
         if getattr(config, flag) is not None and config.train is None:
             raise ValueError(f"--{flag} needs --train as well.")
-    load_dictionary(config, "output_dictionary")
 
 
 def load_dictionary(config, flag):
@@ -224,6 +225,13 @@ def _vocabularies(config, corpus, tokenizers, folder):
     )
 
 
+def search_candidates(config, data):
+    """Ids of the words that search generates; `None` for all."""
+    count = config.search_candidates
+    size = data.vocabularies[1].size
+    return None if count is None else np.arange(min(count, size), dtype="int32")
+
+
 def copy_metrics(batch, distribution):
     """Share of words the labels copy, and the mean probability to copy."""
     mask = tf.cast(batch["target_ids"] != 0, tf.float32)
@@ -255,7 +263,7 @@ def train(config, system, head, model, data, log_dir, on_eval=None):
 
         def restrict(dataset):
             return large_vocabulary.with_candidates(
-                dataset, size, config.candidates
+                dataset, size, config.candidates, config.candidates_from
             )
 
     trainer = training.Trainer(
@@ -284,7 +292,7 @@ def train(config, system, head, model, data, log_dir, on_eval=None):
 _FIXED = ("dropout", "initializers", "switch_activation", "seed", "unmatched")
 _FIXED += ("optimizer", "learning_rate", "batch_size", "accumulate")
 _FIXED += ("normalize", "clip_norm", "pad_multiple", "precision")
-_FIXED += ("candidates",)
+_FIXED += ("candidates", "candidates_from")
 
 
 def _identity(config):
@@ -325,6 +333,7 @@ def train_and_score(config, system, head, model, translator, data, folder):
     return {
         **results,
         "perplexity": trained.best_dev_perplexity,
+        "history": learning_curves.history(log_dir, data.validation),
         "seconds_training": round(trained.seconds, 1),
         "seconds_translating": watch.seconds,
         "target_tokens_per_second": round(trained.target_tokens_per_second),

@@ -16,6 +16,7 @@ from tfcopy import tokens as special
 from tfcopy.data import chunks
 from tfcopy.data.copy_ids import encode_source
 from tfcopy.data.dictionary import Dictionary, emit
+from tfcopy.data.entities import Entities, restore
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.data.vocabulary import Vocabulary
 from tfcopy.decoding import (
@@ -62,12 +63,15 @@ class _Source(NamedTuple):
         ids: `(B, S)`.
         copy_ids: `(B, S)`.
         words: Strings, `(B, S)`; `</s>` at EOS, `""` on padding.
+        keys: Strings, `(B, S)`, what `Entities` make of the words; `None`
+            without.
         is_blank: Boolean, `(B,)`; texts without a word.
     """
 
     ids: Any
     copy_ids: Any
     words: Any
+    keys: Any
     is_blank: Any
 
 
@@ -101,6 +105,9 @@ class Translator(tf.Module):
             words of the target vocabulary.
         candidate_ids: Optional `(K,)`, the only words that are generated, for
             speed with a large vocabulary; as for `search_among`.
+        entities: Optional `Entities`, as in training. A placeholder in an
+            answer, pointed at or generated, becomes the first source word
+            that it stands for; `<unk>` if there is none.
     """
 
     def __init__(
@@ -117,6 +124,7 @@ class Translator(tf.Module):
         replace_unk: bool = False,
         dictionary: Dictionary | None = None,
         candidate_ids=None,
+        entities: Entities | None = None,
     ):
         super().__init__(name="translator")
         if model.vocabulary_size != target_vocabulary.size:
@@ -138,6 +146,7 @@ class Translator(tf.Module):
         self.replace_unk = replace_unk
         self.dictionary = dictionary
         self.candidate_ids = candidate_ids
+        self.entities = entities
         self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary
         self._model = _Untracked(model)
@@ -176,6 +185,7 @@ class Translator(tf.Module):
             "replace_unk",
             "dictionary",
             "candidate_ids",
+            "entities",
         )
         return Translator(
             **{name: getattr(self, name) for name in names} | changes
@@ -408,15 +418,22 @@ class Translator(tf.Module):
             append_eos=self.append_eos,
             fold_source=self.source_tokenizer.fold,
             fold_target=self.target_tokenizer.fold,
+            entities=self.entities,
         )
+        ids = ids.to_tensor(special.PAD)
+        keys = None
+        if self.entities is not None:
+            keys = self.entities.source(words)
+            keys = keys.to_tensor("", shape=tf.shape(ids))
+            words = self.entities.surfaces(words)
         if self.append_eos:
             ends = tf.fill([words.nrows(), 1], _EOS_WORD)
             words = tf.concat([words, ends], axis=1)
-        ids = ids.to_tensor(special.PAD)
         return _Source(
             ids,
             copy_ids.to_tensor(special.NO_COPY),
             words.to_tensor("", shape=tf.shape(ids)),
+            keys,
             is_blank,
         )
 
@@ -434,6 +451,15 @@ class Translator(tf.Module):
         ids = ids[:, :, :longest]
         is_word = is_word[:, :, :longest]
         size = self.target_vocabulary.size
+        known = tf.where(is_word & (ids < size), ids, special.PAD)
+        generated = self._target_words.lookup(tf.cast(known, tf.int64))
+        if source.keys is not None:
+            restored = restore(
+                tf.reshape(generated, [tf.shape(ids)[0], -1]),
+                source.keys,
+                source.words,
+            )
+            generated = tf.reshape(restored, tf.shape(ids))
         # Which of the word's positions, if search does not say: the first.
         copied_from = result.copied_from[:, :, :longest]
         copied_from = tf.where(
@@ -448,7 +474,7 @@ class Translator(tf.Module):
             highest = tf.argmax(attention, axis=-1, output_type=tf.int32)
             can_replace = tf.reduce_max(attention, axis=-1) >= 0
             copied_from = tf.where(
-                (ids == special.UNK) & can_replace, highest, copied_from
+                (generated == _UNK_WORD) & can_replace, highest, copied_from
             )
         copied_from = tf.where(is_word, copied_from, special.GENERATE)
         pointed = tf.gather(
@@ -456,8 +482,6 @@ class Translator(tf.Module):
         )
         if self._emission is not None:
             pointed = emit(pointed, self._emission)
-        known = tf.where(is_word & (ids < size), ids, special.PAD)
-        generated = self._target_words.lookup(tf.cast(known, tf.int64))
         words = tf.where(copied_from >= 0, pointed, generated)
         return tf.where(is_word, words, ""), copied_from, lengths
 

@@ -1,0 +1,357 @@
+"""The whole command on tiny files, and what can be wrong in it."""
+
+import csv
+import functools
+import os
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.recipes import starting
+from tests.recipes.starting import figures, results
+from tfcopy.data import large_vocabulary, vocabulary
+from tfcopy.recipes import gigaword_ps, headlines
+from tfcopy.serving import translator
+
+TINY = """--units 8 --embedding_dim 4 --updates 4 --eval_every 2 --batch_size 8
+--max_summary_length 6 --num_beams 2 --max_source_length 12 --min_count 3
+--max_target_length 8 --candidates 9""".split()
+NUM_PAIRS = 60
+
+start = functools.partial(starting.start, gigaword_ps, TINY)
+
+
+def write(path, lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def write_pair(folder, pairs, name="a"):
+    """Files as a flag names them."""
+    files = [
+        write(folder / f"{name}.{side}", texts)
+        for side, texts in zip(("src", "tgt"), zip(*pairs))
+    ]
+    return f"[{', '.join(files)}]"
+
+
+def story(i):
+    """The sixth word is the name; two in three name it in the headline."""
+    name = f"Name{i}"
+    told = name if i % 3 else "Nobody"
+    return (
+        f"the cup {i % 7} went to {name} , not to Other{i} of {name}",
+        f"{told} won the cup",
+    )
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    pairs = [story(i) for i in range(NUM_PAIRS)]
+    pairs += [("", "blank"), ("long " * 3_000, "long " * 100)]
+    return write_pair(tmp_path_factory.mktemp("corpus"), pairs)
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    lines = ["3 4", "cup 1 2 3 4", "the 5 6 7 8", "won 9 10 11 12"]
+    return write(tmp_path_factory.mktemp("vectors") / "v.txt", lines)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, corpus):
+    folder = tmp_path_factory.mktemp("finished")
+    assert start(folder, "--train", corpus) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished_entity(tmp_path_factory, corpus, vectors):
+    folder = tmp_path_factory.mktemp("finished_entity")
+    flags = ["--pointers", "entity", "--run", "demo", "--train", corpus]
+    flags += ["--source_vectors", vectors, "--target_vectors", vectors]
+    assert start(folder, *flags) == 0
+    return folder
+
+
+def test_results_hold_what_was_agreed(finished):
+    found = results(finished)
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(found)[: len(keys)] == keys
+    assert list(found["systems"]) == ["nmt_lvt", "pointer_softmax_lvt"]
+    for system, scores in found["systems"].items():
+        expected = """parameters updates rouge1 rouge2 rougeL rouge1_recall
+            rouge2_recall rougeL_recall unk_rate copy_rate perplexity nll
+            seconds_training target_tokens_per_second"""
+        assert set(expected.split()) <= set(scores)
+        assert scores["updates"] == 4
+        assert scores["history"]["updates"] == [2, 4]
+        nlls = scores["history"]["nll"]
+        assert min(nlls) == pytest.approx(scores["nll"], abs=0.006)
+        assert found["paper"][system]["rouge1_recall"] > 36
+    assert found["systems"]["nmt_lvt"]["copy_rate"] == 0
+    replaced = found["systems"]["nmt_lvt"]["unk_replaced"]
+    assert replaced["unk_rate"] == 0
+    assert (finished / "logs" / "demo" / "dev_nll.png").exists()
+
+
+def test_pointers_are_counted(finished, finished_entity):
+    """A name two in three times, or a name and, at times, `Nobody`."""
+    for folder, low, high in ((finished, 60, 75), (finished_entity, 60, 75)):
+        found = results(folder)["pointers_per_100"]
+        assert low < found["train"] < high, found
+    paper = results(finished_entity)["paper_pointers_per_100"]
+    assert paper == {"train": 161, "validation": 139}
+
+
+def test_scores_of_entities(finished_entity):
+    found = results(finished_entity)
+    assert found["paper"]["nmt_lvt"] == {
+        "rouge1": 34.89,
+        "rouge2": 16.78,
+        "rougeL": 32.37,
+    }
+    for scores in found["systems"].values():
+        assert set(scores["anonymised"]) >= {"rouge1", "rougeL_recall"}
+
+
+def test_finished_run_is_not_trained_again(
+    finished, corpus, capsys, monkeypatch
+):
+    before = figures(finished)
+    # Nor are its words counted again.
+    monkeypatch.delattr(vocabulary, "count_words")
+    assert start(finished, "--train", corpus) == 0
+    assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
+    assert figures(finished) == before
+
+
+def test_export_answers_as_python_does(
+    finished_entity, corpus, vectors, monkeypatch
+):
+    """The run is over: repeated, it gives the translator that was exported."""
+    made = []
+
+    class Spy(translator.Translator):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            made.append(self)
+
+    monkeypatch.setattr(translator, "Translator", Spy)
+    flags = ["--pointers", "entity", "--run", "demo", "--train", corpus]
+    flags += ["--source_vectors", vectors, "--target_vectors", vectors]
+    flags += ["--systems", "[pointer_softmax_lvt]"]
+    assert start(finished_entity, *flags) == 0
+    path = results(finished_entity)["savedmodel"]
+    served = tf.saved_model.load(path).signatures
+    texts = ["the cup 3 went to Łukasz , not to 北京 of Łukasz", "", "🦄 " * 50]
+    found = served["analyse"](text=tf.constant(texts))
+    expected = made[0].analyse(tf.constant(texts))
+    for name in ("text", "tokens", "copied_from", "source_tokens"):
+        np.testing.assert_array_equal(found[name], expected[name])
+    assert found["source_tokens"].shape[1] == 13
+    names = found["source_tokens"].numpy()[0].tolist()
+    assert "Łukasz".encode() in names and "北京".encode() in names
+    assert not re.search(b"@[0-9]", b" ".join(found["text"].numpy()))
+
+
+def test_embeddings_start_from_the_vectors(
+    tmp_path, corpus, vectors, capsys, monkeypatch
+):
+    tables = []
+
+    def train(config, system, model, translator, data, test, folder):
+        for layer, words in zip(
+            (model.source_embedding, model.target_embedding), data.vocabularies
+        ):
+            tables.append((np.array(layer.embeddings), words))
+        raise ValueError("seen")
+
+    monkeypatch.setattr(headlines, "train_and_score", train)
+    flags = ["--train", corpus, "--source_vectors", vectors]
+    assert start(tmp_path, *flags) == 1
+    (source, words), (target, _) = tables
+    np.testing.assert_array_equal(source[words.id("cup")], [1, 2, 3, 4])
+    other = np.delete(source, [words.id(x) for x in ("cup", "the")], axis=0)
+    assert 0 < np.abs(other).max() < 0.06 < np.abs(target).max()
+    out = capsys.readouterr().out
+    assert re.search(r"--source_vectors: 2 of \d+ words \(\d", out)
+
+
+def test_tags_tell_the_entities(tmp_path, corpus, monkeypatch):
+    counts = []
+    choose = large_vocabulary.choose_candidates
+
+    def spy(copy_ids, vocabulary_size, count):
+        counts.append(count)
+        return choose(copy_ids, vocabulary_size, count)
+
+    monkeypatch.setattr(large_vocabulary, "choose_candidates", spy)
+    pairs = [story(i) for i in range(NUM_PAIRS)]
+    tags = [
+        [
+            " ".join("ORG" if "Name" in word else "O" for word in text.split())
+            for text in pair
+        ]
+        for pair in pairs
+    ]
+    flags = ["--pointers", "entity", "--run", "demo", "--tokenization", "space"]
+    flags += ["--train", write_pair(tmp_path, pairs)]
+    flags += ["--train_tags", write_pair(tmp_path, tags, "tags")]
+    flags += ["--systems", "[pointer_softmax_lvt]", "--num_test", "2"]
+    assert start(tmp_path, *flags) == 0
+    found = results(tmp_path)
+    # "Other1" and "Nobody" are no entities here.
+    with open(tmp_path / "logs/demo/data/vocabulary.target.txt") as file:
+        words = file.read().split()
+    assert "@1" in words and "@2" not in words and "Nobody" in words
+    served = tf.saved_model.load(found["savedmodel"]).signatures
+    outputs = served["analyse"](text=tf.constant(["Łukasz￨PER won"]))
+    source = outputs["source_tokens"].numpy()[0].tolist()
+    assert source == ["Łukasz".encode(), b"won", b"</s>"]
+    assert 9 in counts and max(counts) == len(words)
+
+
+def test_a_table_without_header(tmp_path):
+    path = tmp_path / "news.csv"
+    with open(path, "w", newline="") as file:
+        rows = ([i, *reversed(story(i))] for i in range(NUM_PAIRS))
+        csv.writer(file).writerows(rows)
+    flags = ["--train", f"[{path}]", "--source_column", "3"]
+    flags += ["--target_column", "2", "--systems", "[nmt_lvt]"]
+    assert start(tmp_path, *flags) == 0
+    scores = results(tmp_path)["systems"]
+    assert list(scores) == ["nmt_lvt"]
+
+
+LOST = [
+    (
+        f"the UNK of {'UNK' if i % 4 else f'word{i}'} won",
+        f"{'UNK' if i % 4 else f'word{i}'} won",
+    )
+    for i in range(NUM_PAIRS)
+]
+
+
+@pytest.mark.parametrize("word", ["UNK", "<unk>"])
+def test_a_corpus_without_its_rare_words_is_refused(tmp_path, capsys, word):
+    pairs = [[text.replace("UNK", word) for text in pair] for pair in LOST]
+    corpus = write_pair(tmp_path, pairs)
+    flags = ["--train", corpus, "--tokenization", "space"]
+    assert start(tmp_path, *flags) == 1
+    error = capsys.readouterr().err
+    assert re.search(
+        r"--pointers unk: \d+ words of the training sources are <unk> or UNK "
+        r"already, and \d+ unknown ones.*--systems '\[nmt_lvt\]'",
+        error,
+    ), error
+
+
+def test_a_few_lost_words_are_reported(tmp_path, corpus, capsys, monkeypatch):
+    def stop(*arguments, **options):
+        raise ValueError("seen")
+
+    monkeypatch.setattr(headlines, "train_and_score", stop)
+    pairs = [story(i) for i in range(NUM_PAIRS)] + LOST[:12]
+    files = write_pair(tmp_path, pairs)
+    assert start(tmp_path, "--train", files) == 1
+    assert "Warning: --pointers unk: " in capsys.readouterr().out
+    assert start(tmp_path, "--train", corpus) == 1
+    assert "Warning" not in capsys.readouterr().out
+
+
+def test_a_corpus_without_entities_is_refused(tmp_path, corpus, capsys):
+    flags = ["--train", corpus, "--pointers", "entity"]
+    assert start(tmp_path, *flags, "--entity_pattern", "none") == 1
+    assert "vocabulary has no placeholders @1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--systems [nmt]", "--systems must be"),
+        ("--systems []", "--systems must name some of nmt_lvt"),
+        ("--train [a.src, b] --tfds x", "Only one of --train and --tfds"),
+        ("--train [a.csv] --source_column 3", "A table needs --target_column"),
+        ("--train [a,b,c]", "--train takes two files"),
+        ("--test [a,b]", "--test needs --train"),
+        ("--source_column 3", "--source_column needs --train or --tfds"),
+        ("--preset paper", "licensed .LDC2012T21.*--train '.a.src, a.tgt.'"),
+        ("--tfds gigaword", "--tfds gigaword: its rare words are UNK already"),
+        ("--tfds gigaword --pointers entity", "it is in lower case, so that"),
+        ("--entity_pattern x", "--entity_pattern needs --pointers entity"),
+        ("--train_tags [a,b]", "--train_tags needs --pointers entity"),
+        (
+            "--pointers entity --train_tags [a,b]",
+            "--train_tags needs --train as well",
+        ),
+        (
+            "--pointers entity --train [a,b] --train_tags [c,d]",
+            "--train_tags needs --tokenization space",
+        ),
+        (
+            "--pointers entity --train [a,b] --train_tags [c,d] --test [e,f]",
+            "--test needs --test_tags",
+        ),
+        (
+            "--pointers entity --train [a,b] --test [c,d] --test_tags [e,f]",
+            "--test_tags needs --train_tags",
+        ),
+        (
+            "--pointers entity --tokenization space --train [a,b] "
+            "--train_tags [c,d] --entity_pattern x",
+            "either tagged or matched by a pattern",
+        ),
+        (
+            "--pointers entity --entity_pattern (",
+            "--entity_pattern.* RE2 .missing",
+        ),
+        ("--min_summary_length 6", "--min_summary_length must be below"),
+        ("--source_vocabulary_size 4", "--source_vocabulary_size must be"),
+        ("--candidates 4", "--candidates must be above 4"),
+        ("--switch_activation foo", "--switch_activation must be"),
+        ("--target_vocabulary missing", "--target_vocabulary: cannot read"),
+    ],
+)
+def test_wrong_flags_are_named(tmp_path, capfd, arguments, message):
+    # A blank within brackets belongs to the list.
+    arguments = re.findall(r"\[[^]]*\]|\S+", arguments)
+    assert start(tmp_path, *arguments) in (1, 2)
+    error = capfd.readouterr().err
+    assert "Traceback" not in error
+    assert re.search(message, error), error
+    assert not os.path.exists(tmp_path / "served" / "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--source_vectors missing", "--source_vectors: cannot read missing"),
+        ("--embedding_dim 5 --target_vectors {}", "expected vectors of 5"),
+        ("--batch_size 100", "--batch_size must be at most"),
+    ],
+)
+def test_what_the_data_does_not_allow_is_named(
+    tmp_path, corpus, vectors, capsys, arguments, message
+):
+    arguments = arguments.format(vectors).split()
+    assert start(tmp_path, "--train", corpus, *arguments) == 1
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_parameters_of_the_paper():
+    """Check 1 of section 9; our GRUs lack no bias of the base system's."""
+    config = gigaword_ps.Config(**gigaword_ps.PRESETS["paper"])
+
+    class Words:
+        def __init__(self, size):
+            self.size = size
+
+    sizes = (config.source_vocabulary_size, config.target_vocabulary_size)
+    words = [Words(size) for size in sizes]
+    assert sizes == (125_000, 75_000)
+    model = gigaword_ps.build_model(config, words, "nmt_lvt")
+    total = sum(np.prod(w.shape) for w in model.trainable_weights)
+    assert total == 28_868_701

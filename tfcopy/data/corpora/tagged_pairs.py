@@ -1,0 +1,139 @@
+"""Pairs of text files whose tokens a tagger has labelled.
+
+Beside each text file there is one of tags, line by line and token by token:
+
+    smith of acme corp        PER O ORG ORG
+
+`O` is no entity, anything else is; IOB tags (`B-ORG`) do as well. The tags
+come with the text, `smith￨PER of acme￨ORG corp￨ORG`, which is what
+`Entities(pattern=None)` reads and what a model is asked with.
+"""
+
+import functools
+import itertools
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
+from tfcopy.data.corpora.held_out import CheckedPairs, splits
+from tfcopy.data.corpora.lines import read_lines
+from tfcopy.data.entities import MARK, NO_TAG
+
+FilePair = tuple[str | os.PathLike, str | os.PathLike]
+
+# All that `tokenization.normalize_blanks` takes for a blank.
+_BLANKS = re.compile(
+    "[\x00-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
+    "\ufeff]+"
+)
+
+
+def load(
+    train: FilePair,
+    train_tags: FilePair,
+    validation: FilePair | None = None,
+    validation_tags: FilePair | None = None,
+    test: FilePair | None = None,
+    test_tags: FilePair | None = None,
+    *,
+    source_language: str = "source",
+    target_language: str = "target",
+    num_held_out: int | None = None,
+    seed: int = 0,
+    name: str | None = None,
+) -> TranslationCorpus:
+    """Reads a corpus from pairs of UTF-8 files, plain or gzipped.
+
+    Tokens stand between blanks. As with `text_pairs.load`, everything is
+    checked before anything is returned, and a pair of which one side is blank
+    is skipped and counted.
+
+    Args:
+        train: The source and the target file of the training pairs.
+        train_tags: Their files of tags.
+        validation: The same for validation. If `None`, pairs spread evenly
+            over `train` are held out.
+        validation_tags: Their files of tags.
+        test: The same for testing.
+        test_tags: Their files of tags.
+        source_language: ISO 639 code of the source language.
+        target_language: ISO 639 code of the target language.
+        num_held_out: How many pairs to hold out for each split that has no
+            files. By default one in twenty, at most 2,000.
+        seed: Chooses the pairs that are held out.
+        name: Name of the corpus; by default that of the source file.
+
+    Raises:
+        CorpusError: naming the files and the line.
+    """
+    checked = [
+        _check(texts, tags)
+        for texts, tags in (
+            (train, train_tags),
+            (validation, validation_tags),
+            (test, test_tags),
+        )
+    ]
+    return TranslationCorpus(
+        name=name or Path(train[0]).name,
+        source_language=source_language,
+        target_language=target_language,
+        splits=splits(*checked, num_held_out=num_held_out, seed=seed),
+        tokenized=True,
+    )
+
+
+def _check(texts: FilePair | None, tags: FilePair | None):
+    if not texts:
+        return None
+    return CheckedPairs.check(
+        f"{texts[0]} and {texts[1]}",
+        functools.partial(_read, tuple(texts), tuple(tags)),
+        "Give two files with one text a line.",
+    )
+
+
+def _read(texts, tags) -> Iterator[tuple[str, str]]:
+    """Yields pairs of marked texts."""
+    paths = [texts[0], tags[0], texts[1], tags[1]]
+    readers = [read_lines(path) for path in paths]
+    for number in itertools.count(1):
+        lines = [next(reader, None) for reader in readers]
+        if lines == [None] * 4:
+            return
+        if None in lines:
+            short = paths[lines.index(None)]
+            longer = next(p for p, x in zip(paths, lines) if x is not None)
+            raise CorpusError(
+                f"{short} ends after line {number - 1:,}, but {longer} does "
+                "not. Line n of all four files must belong together."
+            )
+        yield tuple(
+            _marked(number, *zip(paths[i : i + 2], lines[i : i + 2]))
+            for i in (0, 2)
+        )
+
+
+def _marked(number, text, tags):
+    """The text of a line, its entities marked; `text` and `tags` with paths."""
+    words, labels = (
+        [x for x in _BLANKS.split(y) if x] for _, y in (text, tags)
+    )
+    if len(words) != len(labels):
+        raise CorpusError(
+            f"{tags[0]}, line {number}: expected a tag for each of the "
+            f"{len(words)} tokens of {text[0]}. Received: {len(labels)}."
+        )
+    for path, tokens in ((text[0], words), (tags[0], labels)):
+        strange = next((token for token in tokens if MARK in token), None)
+        if strange is not None:
+            raise CorpusError(
+                f"{path}, line {number}: {MARK} (U+FFE8) marks entities and "
+                f"may not be part of a token. Received: {strange!r}."
+            )
+    return " ".join(
+        word if label == NO_TAG else f"{word}{MARK}{label}"
+        for word, label in zip(words, labels)
+    )
