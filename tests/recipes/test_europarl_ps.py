@@ -306,17 +306,21 @@ def test_demo_copies_names_never_seen(tmp_path):
         assert names and all(name in answer.decode() for name in names), answer
 
 
-def test_what_is_pointed_at_is_written_as_the_dictionary_says(tmp_path):
+def test_search_is_as_the_flags_say(tmp_path):
     path = write(tmp_path / "en-fr.tsv", "Flanders\tFlandre\t1\n")
     config = europarl_ps.Config(units=4, embedding_dim=4, encoder_units=4)
-    config = dataclasses.replace(config, output_dictionary=str(path))
-    words = vocabulary.Vocabulary.build({"the": 1}, 9)
+    config = dataclasses.replace(
+        config, output_dictionary=str(path), search_candidates=5
+    )
+    words = vocabulary.Vocabulary.build({"the": 2, "of": 1}, 9)
     data = types.SimpleNamespace(
         vocabularies=(words, words), tokenizers=(Tokenizer(language="en"),) * 2
     )
     model = europarl_ps.build_model(config, data.vocabularies, "softmax")
     translator = europarl_ps.build_translator(config, model, data, "softmax")
     assert translator.dictionary.senses("Flanders") == ["Flandre"]
+    candidates = [words.words[i] for i in translator.candidate_ids]
+    assert candidates == [*SPECIAL_TOKENS, "the"]
 
 
 def test_another_head_and_the_large_vocabulary_trick(
@@ -337,23 +341,3 @@ def test_another_head_and_the_large_vocabulary_trick(
     # A few words in training, all of them for the dev score.
     size = max(all_words for all_words, _ in counts)
     assert set(counts) == {(size, 9), (size, size)} and size > 9
-
-
-def test_search_among_the_most_frequent_words(tmp_path, corpus, monkeypatch):
-    """With the special tokens and one word there is one to generate."""
-    spoken = []
-    score = translation.score
-
-    def spy(config, translations, data):
-        for x in translations:
-            pairs = zip(x.tokens, x.copied_from)
-            spoken.extend(word for word, place in pairs if place < 0)
-        frequent.add(data.vocabularies[1].words[4])
-        return score(config, translations, data)
-
-    frequent = set()
-    monkeypatch.setattr(translation, "score", spy)
-    flags = ["--train", corpus, "--systems", "[nmt]"]
-    assert start(tmp_path, *flags, "--search_candidates", "5") == 0
-    assert spoken and len(frequent) == 1
-    assert set(spoken) <= frequent | set(SPECIAL_TOKENS)

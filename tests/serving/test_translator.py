@@ -253,6 +253,19 @@ def test_a_dictionary_translates_words_pointed_at():
     ]
 
 
+def test_only_the_candidates_are_generated(random):
+    few = [0, 1, 2, 3, TARGET.id("session"), TARGET.id(".")]
+    texts = list(sentences(6))
+    found = random.copy(candidate_ids=few).translate_all(texts, progress=False)
+    generated = {
+        word
+        for answer in found
+        for word, place in zip(answer.tokens, answer.copied_from)
+        if place < 0
+    }
+    assert generated and generated <= {TARGET.words[i] for i in few}
+
+
 def test_text_is_detokenised():
     translator = copier(target_tokenizer=Tokenizer(language="en"))
     text = "Mr. Łukasz, O'Brien-Şahin's “session” (of 北京) isn't open!"
