@@ -19,6 +19,7 @@ from tfcopy import layers, losses
 from tfcopy.layers.initial_state import MeanInitialState
 from tfcopy.layers.padding_mask import PaddingMask
 from tfcopy.layers.teacher_forcing import TeacherForcing
+from tfcopy.layers.word_gru import WordGRU
 from tfcopy.models import gru_translator
 
 B, S, T, V = 2, 4, 3, 7
@@ -184,6 +185,10 @@ LAYERS = {
     "transformer_annotations": (
         lambda: layers.TransformerAnnotations(6, 1, 2),
         {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "word_gru": (
+        lambda: WordGRU(9, 3, 5),
+        {"ids": SOURCE_IDS, "mask": MASK},
     ),
 }
 MODELS = ("generated", "observed", "marginal")
