@@ -7,6 +7,7 @@ whoever adds up.
 
 from keras import ops
 
+from tfcopy import tokens
 from tfcopy.layers import copying
 from tfcopy.layers.large_vocabulary import restrict
 
@@ -97,6 +98,31 @@ def coverage(attention):
     weights = ops.exp(attention)
     before = ops.cumsum(weights, axis=1) - weights
     return ops.sum(ops.minimum(weights, before), axis=-1)
+
+
+class CommitmentPenalty:
+    """Keeps a planner's commitment plans from being certain, for `Trainer`.
+
+    `weight / (T_b + 1e-4) sum_i (1/k - p_i)^2` of each target word, where T_b
+    is the length of its target and `p` the law that the commitment plan in
+    force was drawn from. A mean over the words; the loss is their sum.
+
+    Args:
+        weight: How much it counts beside the loss; 3e-5 in the authors' code.
+
+    Reference:
+        [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087), section
+        2.3, as in the authors' code.
+    """
+
+    def __init__(self, weight=3e-5):
+        self.weight = weight
+
+    def __call__(self, batch, distribution):
+        mask = ops.cast(batch["target_ids"] != tokens.PAD, "float32")
+        lengths = ops.sum(mask, axis=1, keepdims=True)
+        deviation = distribution.commitment_deviation * mask
+        return self.weight * deviation / (lengths + 1e-4)
 
 
 class CoveragePenalty:

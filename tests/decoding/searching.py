@@ -7,7 +7,12 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers import copying
-from tfcopy.models import copynet, gru_translator, pointer_generator
+from tfcopy.models import (
+    copynet,
+    gru_translator,
+    planner,
+    pointer_generator,
+)
 
 V = 7
 # The word 6 stands twice, an unknown word twice, then EOS, then padding.
@@ -39,6 +44,19 @@ def _copynet():
     return copynet(9, V, embedding_dim=4, units=5, attention_units=3)
 
 
+def _planner(system, head):
+    return planner(
+        9,
+        V,
+        system=system,
+        head=head,
+        embedding_dim=4,
+        units=3,
+        plan_steps=3,
+        summary_units=2,
+    )
+
+
 def randomized(make):
     """A function that makes the same model with large random weights."""
 
@@ -58,6 +76,8 @@ def randomized(make):
 MODELS = {
     "softmax": randomized(lambda: _translator("softmax")),
     "pointer_softmax": randomized(lambda: _translator("pointer_softmax")),
+    "pag": randomized(lambda: _planner("pag", "pointer_generator")),
+    "rpag": randomized(lambda: _planner("rpag", "copynet")),
     "pointer_generator": randomized(lambda: _summarizer(coverage=False)),
     "pointer_generator_coverage": randomized(
         lambda: _summarizer(coverage=True)

@@ -148,9 +148,9 @@ def test_an_update_gate_keeps_the_state():
 
 def test_projects_all_steps_at_once(cell):
     words = normal(3, B, E)
-    projected = cell.project(words)
+    projected = cell.project(words)["words"]
     assert projected.shape == (3, B, 3 * D)
-    helpers.assert_close(projected[1], cell.project(words[1]))
+    helpers.assert_close(projected[1], cell.project(words[1])["words"])
 
 
 def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):

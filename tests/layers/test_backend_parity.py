@@ -97,6 +97,10 @@ LAYERS = {
         lambda: layers.CopyNetHead(V),
         {**HEAD_INPUTS, "decoded_copy_scores": 2 * normal(B, T, S)},
     ),
+    "biscale_gru_cell": (
+        lambda: layers.Decoder(layers.BiscaleGRUCell(5, attention())),
+        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
+    ),
     "coverage_attention": (
         lambda: layers.CoverageAttention(4, use_bias=True),
         {
@@ -135,6 +139,15 @@ LAYERS = {
     ),
     "noisy_tanh": (layers.NoisyTanh, {"x": 4 * normal(B, T, 5)}),
     "padding_mask": (PaddingMask, {"ids": SOURCE_IDS}),
+    "plan_attention": (
+        lambda: layers.PlanAttention(4, plan_steps=3, summary_units=2),
+        {
+            "query": normal(B, T, 5),
+            "value": normal(B, S, 6),
+            "value_mask": MASK,
+            "inputs": normal(B, T, 3),
+        },
+    ),
     "pointer_softmax_head": (
         lambda: layers.PointerSoftmaxHead(V),
         HEAD_INPUTS,
@@ -185,6 +198,16 @@ LAYERS = {
     "transformer_annotations": (
         lambda: layers.TransformerAnnotations(6, 1, 2),
         {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "two_layer_gru_cell": (
+        lambda: layers.Decoder(
+            layers.TwoLayerGRUCell(
+                5,
+                layers.PlanAttention(4, mode="repeat", plan_steps=3),
+                layer_norm=True,
+            )
+        ),
+        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
     ),
     "word_gru": (
         lambda: WordGRU(9, 3, 5),

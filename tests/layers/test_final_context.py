@@ -22,7 +22,7 @@ def run(value, mask=MASK):
     layer.build((B, T, D), value.shape)
     memory = layer.prepare(value, mask)
     state = layer.initial_state(memory)
-    query = ops.matmul(normal(len(value), D), layer.query_kernel)
+    query = ops.matmul(normal(len(value), D), layer.query_matrix())
     context, log_weights, state = layer.step(query, state, memory)
     assert state == ()
     return context, log_weights

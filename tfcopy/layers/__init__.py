@@ -4,8 +4,9 @@ from tfcopy.layers.attentional_gru_cell import AttentionalGRUCell
 from tfcopy.layers.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.bidirectional_gru import BidirectionalGRU
 from tfcopy.layers.bidirectional_lstm import BidirectionalLSTM
+from tfcopy.layers.biscale_gru_cell import BiscaleGRUCell
 from tfcopy.layers.conditional_gru_cell import ConditionalGRUCell
-from tfcopy.layers.copying import CopyDistribution
+from tfcopy.layers.copying import CopyDistribution, PlannedDistribution
 from tfcopy.layers.copynet_head import CopyNetHead
 from tfcopy.layers.coverage_attention import CoverageAttention
 from tfcopy.layers.decoder import Decoder
@@ -14,6 +15,7 @@ from tfcopy.layers.final_context import FinalContext
 from tfcopy.layers.input_feeding_lstm_cell import InputFeedingLSTMCell
 from tfcopy.layers.noisy_tanh import NoisyTanh
 from tfcopy.layers.output_projection import OutputProjection
+from tfcopy.layers.plan_attention import PlanAttention
 from tfcopy.layers.pointer_generator_head import PointerGeneratorHead
 from tfcopy.layers.pointer_softmax_head import PointerSoftmaxHead
 from tfcopy.layers.position_one_hot import PositionOneHot
@@ -22,12 +24,14 @@ from tfcopy.layers.selective_read_gru_cell import SelectiveReadGRUCell
 from tfcopy.layers.softmax_head import SoftmaxHead
 from tfcopy.layers.state_reduction import StateReduction
 from tfcopy.layers.transformer_annotations import TransformerAnnotations
+from tfcopy.layers.two_layer_gru_cell import TwoLayerGRUCell
 
 __all__ = [
     "AttentionalGRUCell",
     "BahdanauAttention",
     "BidirectionalGRU",
     "BidirectionalLSTM",
+    "BiscaleGRUCell",
     "ConditionalGRUCell",
     "CopyDistribution",
     "CopyNetHead",
@@ -38,6 +42,8 @@ __all__ = [
     "InputFeedingLSTMCell",
     "NoisyTanh",
     "OutputProjection",
+    "PlanAttention",
+    "PlannedDistribution",
     "PointerGeneratorHead",
     "PointerSoftmaxHead",
     "PositionOneHot",
@@ -46,4 +52,5 @@ __all__ = [
     "SoftmaxHead",
     "StateReduction",
     "TransformerAnnotations",
+    "TwoLayerGRUCell",
 ]

@@ -39,7 +39,7 @@ class AttentionalGRUCell(DecoderCell):
     def build(self, inputs_shape, annotations_shape):
         if not self.attention.built:
             query_shape = (*inputs_shape[:-1], self.units)
-            self.attention.build(query_shape, annotations_shape)
+            self.attention.build(query_shape, annotations_shape, inputs_shape)
         # One matrix, drawn as one, of all that the GRU reads.
         self.embedding_dim = inputs_shape[-1]
         size = self.embedding_dim + self.reads * annotations_shape[-1]
@@ -57,8 +57,8 @@ class AttentionalGRUCell(DecoderCell):
             name="bias", shape=(3 * self.units,), initializer="zeros"
         )
 
-    def project(self, inputs, matches=None):
-        """The words' part of the GRU's input products, for all steps at once.
+    def _project(self, inputs, matches):
+        """The words' part of the GRU's input products.
 
         Args:
             inputs: Embedded words, `(..., E)`.
@@ -77,7 +77,7 @@ class AttentionalGRUCell(DecoderCell):
             self._cast(self.recurrent_kernel), [2 * self.units], axis=-1
         )
         state_kernel = ops.concatenate(
-            [self._cast(self.attention.query_kernel), gates], axis=-1
+            [self._cast(self.attention.query_matrix()), gates], axis=-1
         )
         return {
             **self.attention.prepare(annotations, mask),
@@ -90,7 +90,7 @@ class AttentionalGRUCell(DecoderCell):
         """One step.
 
         Args:
-            inputs: From `project`, `(B, 3 * units)`.
+            inputs: From `project`, without the steps.
             state: Dict of `hidden` `(B, units)` and the attention's state.
             memory: From `prepare`.
 
@@ -101,19 +101,24 @@ class AttentionalGRUCell(DecoderCell):
         """
         hidden = state["hidden"]
         query, gates = ops.split(
-            memory["state_product"](hidden), [self.attention.units], axis=-1
+            memory["state_product"](hidden),
+            [self.attention.query_units],
+            axis=-1,
         )
         context, log_weights, attention_state = self._attend(
-            query, state, memory
+            self._query(query, inputs, memory), state, memory
         )
-        inputs = inputs + memory["context_product"](context)
         hidden = gru_update_reset_before(
-            inputs, gates, memory["candidate_product"], hidden
+            inputs["words"] + memory["context_product"](context),
+            gates,
+            memory["candidate_product"],
+            hidden,
         )
         outputs = {
             "hidden": hidden,
             "context": context,
             "attention": log_weights,
+            **self.attention.outputs(attention_state),
         }
         return outputs, {"hidden": hidden, "attention": attention_state}
 

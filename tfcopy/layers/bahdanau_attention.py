@@ -31,11 +31,14 @@ class BahdanauAttention(keras.layers.Layer):
         kernel_initializer: Initializer of all matrices.
         use_score_bias: Whether the score has a bias, as in the base system
             of Gulcehre et al.; `use_bias` if `None`.
+        reads_words: Whether a decoder's last word is part of the query, as in
+            the code of Chung et al., 2016; it comes in through `project`.
 
     Call arguments:
         query: Decoder states, of shape `(B, T, query_dim)`.
         value: Encoder states, of shape `(B, S, value_dim)`.
         value_mask: Optional boolean tensor of shape `(B, S)`.
+        inputs: The words before, embedded, `(B, T, E)`, with `reads_words`.
 
     Returns:
         `(context, attention_weights)`: `(B, T, value_dim)` and `(B, T, S)`.
@@ -50,6 +53,7 @@ class BahdanauAttention(keras.layers.Layer):
         use_bias=False,
         kernel_initializer="glorot_uniform",
         use_score_bias=None,
+        reads_words=False,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -58,6 +62,7 @@ class BahdanauAttention(keras.layers.Layer):
                 f"`units` must be a positive integer. Received: units={units}."
             )
         self.units = units
+        self.reads_words = reads_words
         self.use_bias = use_bias
         self.use_score_bias = (
             use_bias if use_score_bias is None else use_score_bias
@@ -71,7 +76,18 @@ class BahdanauAttention(keras.layers.Layer):
             name="value_projection",
         )
 
-    def build(self, query_shape, value_shape):
+    output_sizes = {}  # of what `outputs` gives
+
+    @property
+    def query_units(self):
+        """Size of the product of the query that `step` reads."""
+        return self.units
+
+    def query_matrix(self):
+        """Kernel of that product, `(query_dim, query_units)`."""
+        return self.query_kernel
+
+    def build(self, query_shape, value_shape, inputs_shape=None):
         self.value_projection.build(value_shape)
         self.query_kernel = self.add_weight(
             name="query_kernel",
@@ -87,6 +103,20 @@ class BahdanauAttention(keras.layers.Layer):
             self.score_bias = self.add_weight(
                 name="score_bias", shape=(1,), initializer="zeros"
             )
+        if self.reads_words:
+            self._build_words(inputs_shape)
+
+    def _build_words(self, inputs_shape):
+        if inputs_shape is None:
+            raise ValueError(
+                "With `reads_words` an attention must be part of a decoder "
+                "cell, or be called with `inputs`."
+            )
+        self.input_kernel = self.add_weight(
+            name="input_kernel",
+            shape=(inputs_shape[-1], self.units),
+            initializer=self.kernel_initializer,
+        )
 
     def prepare(self, value, value_mask=None):
         """What every step needs: keys and values, and the mask as a bias.
@@ -113,16 +143,55 @@ class BahdanauAttention(keras.layers.Layer):
             memory["weight_score_bias"] = ops.stop_gradient(bias) + 0.0 * bias
         return memory
 
+    def project(self, inputs, training=False):
+        """What the words before add to the queries of all steps.
+
+        Args:
+            inputs: Embedded words, `(..., E)`.
+            training: Whether noise is drawn, of attentions that have any.
+
+        Returns:
+            `(..., query_units)`, float32; `None` if the words say nothing.
+        """
+        return self._read_words(inputs) if self.reads_words else None
+
+    def _read_words(self, inputs):
+        """The words times their kernel, `(..., units)`, float32."""
+        words = ops.matmul(
+            ops.cast(inputs, self.compute_dtype),
+            ops.cast(self.input_kernel, self.compute_dtype),
+        )
+        return ops.cast(words, "float32")
+
     def initial_state(self, memory):
         """Additive attention keeps nothing between steps."""
         return ()
+
+    def combine(self, product, words, memory):
+        """The query that `step` reads.
+
+        Args:
+            product: The query times `query_matrix`, `(B, query_units)`.
+            words: From `project`, of this step; `None` for no words.
+            memory: From `prepare`.
+        """
+        return product if words is None else product + words
+
+    def outputs(self, state):
+        """What the state after a step tells the layers behind the decoder.
+
+        Returns:
+            Dict of `(B, size)`, with the sizes of `output_sizes`.
+        """
+        return {}
 
     def step(self, query, state, memory, read=None):
         """One query of each sentence.
 
         Args:
-            query: The query times its kernel, `(B, units)`, float32. A cell
-                multiplies it together with what else it needs of the query.
+            query: The query times `query_matrix`, and what the words add to
+                it, `(B, query_units)`, float32. A cell multiplies it together
+                with what else it needs of the query.
             state: `()`; a subclass may keep one.
             memory: From `prepare`.
             read: Optional weights of the cell's own, `(B, S)`, by which the
@@ -162,10 +231,11 @@ class BahdanauAttention(keras.layers.Layer):
         """The state after a step with these weights, `(B, S)`."""
         return state
 
-    def call(self, query, value, value_mask=None):
+    def call(self, query, value, value_mask=None, inputs=None):
         memory = self.prepare(value, value_mask)
         query = ops.cast(query, self.compute_dtype)
         query = ops.cast(ops.matmul(query, self.query_kernel), "float32")
+        query = self.combine(query, self.project(inputs), memory)
         hidden = ops.tanh(
             ops.expand_dims(query, 2) + ops.expand_dims(memory["keys"], 1)
         )  # (B, T, S, U)
@@ -177,7 +247,7 @@ class BahdanauAttention(keras.layers.Layer):
         weights = ops.exp(masked_log_softmax(scores, mask_bias))
         return memory["values"](weights), weights
 
-    def compute_output_spec(self, query, value, value_mask=None):
+    def compute_output_spec(self, query, value, value_mask=None, inputs=None):
         batch, length = query.shape[0], query.shape[1]
         return (
             keras.KerasTensor((batch, length, value.shape[-1]), "float32"),
@@ -190,6 +260,7 @@ class BahdanauAttention(keras.layers.Layer):
             "units": self.units,
             "use_bias": self.use_bias,
             "use_score_bias": self.use_score_bias,
+            "reads_words": self.reads_words,
             "kernel_initializer": keras.initializers.serialize(
                 self.kernel_initializer
             ),

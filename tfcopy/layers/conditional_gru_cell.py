@@ -39,7 +39,7 @@ class ConditionalGRUCell(DecoderCell):
         units = self.units
         query_shape = (*inputs_shape[:-1], units)
         if not self.attention.built:
-            self.attention.build(query_shape, annotations_shape)
+            self.attention.build(query_shape, annotations_shape, inputs_shape)
         shapes = {
             "input": (inputs_shape[-1], self.kernel_initializer),
             "state": (units, self.recurrent_initializer),
@@ -59,8 +59,8 @@ class ConditionalGRUCell(DecoderCell):
             )
             setattr(self, f"{name}_bias", bias)
 
-    def project(self, inputs, matches=None):
-        """The first GRU's input products, for all steps at once.
+    def _project(self, inputs, matches):
+        """The first GRU's input products.
 
         Args:
             inputs: Embedded words, `(..., input_dim)`.
@@ -79,12 +79,15 @@ class ConditionalGRUCell(DecoderCell):
         """All that the steps of a sentence share: see `scan`'s memory."""
         attention = self.attention
         query_kernel = ops.concatenate(
-            [self._cast(attention.query_kernel), self._cast(self.query_kernel)],
+            [
+                self._cast(attention.query_matrix()),
+                self._cast(self.query_kernel),
+            ],
             axis=-1,
         )
         query_bias = ops.concatenate(
             [
-                ops.zeros((attention.units,), "float32"),
+                ops.zeros((attention.query_units,), "float32"),
                 ops.cast(self.query_bias, "float32"),
             ]
         )
@@ -99,7 +102,7 @@ class ConditionalGRUCell(DecoderCell):
         """One step.
 
         Args:
-            inputs: From `project`, `(B, 3 * units)`.
+            inputs: From `project`, without the steps.
             state: Dict of `hidden` `(B, units)` and the attention's state.
             memory: From `prepare`.
 
@@ -110,12 +113,16 @@ class ConditionalGRUCell(DecoderCell):
         """
         hidden = state["hidden"]
         recurrent = memory["state_product"](hidden)
-        query = gru_update(inputs, recurrent, hidden)
+        query = gru_update(inputs["words"], recurrent, hidden)
         attention_query, recurrent = ops.split(
-            memory["query_product"](query), [self.attention.units], axis=-1
+            memory["query_product"](query),
+            [self.attention.query_units],
+            axis=-1,
         )
         context, log_weights, attention_state = self.attention.step(
-            attention_query, state["attention"], memory
+            self._query(attention_query, inputs, memory),
+            state["attention"],
+            memory,
         )
         hidden = gru_update(
             memory["context_product"](context), recurrent, query
@@ -124,5 +131,6 @@ class ConditionalGRUCell(DecoderCell):
             "hidden": hidden,
             "context": context,
             "attention": log_weights,
+            **self.attention.outputs(attention_state),
         }
         return outputs, {"hidden": hidden, "attention": attention_state}

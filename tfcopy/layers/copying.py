@@ -52,6 +52,26 @@ class CopyDistribution(NamedTuple):
         return self.log_generate - log_normalizer(self.generate_logits)
 
 
+class PlannedDistribution(NamedTuple):
+    """A `CopyDistribution`, and what a planner did at the same steps.
+
+    Attributes:
+        replan: `(B, T)`; 1.0 where it planned anew, else 0.0.
+        commitment_deviation: `(B, T)`; how far the law that its commitment
+            plan was drawn from is from uniform: see `commitment.deviation`.
+    """
+
+    generate_logits: Any
+    log_generate: Any
+    copy_log_probs: Any
+    attention: Any
+    replan: Any
+    commitment_deviation: Any
+
+    vocabulary_size = CopyDistribution.vocabulary_size
+    generate_offset = CopyDistribution.generate_offset
+
+
 def generation_ids(ids, vocabulary_size):
     """Ids that an embedding or a softmax knows: copied OOV words become UNK."""
     return ops.where(ids >= vocabulary_size, tokens.UNK, ids)

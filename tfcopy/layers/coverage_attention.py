@@ -66,8 +66,8 @@ class CoverageAttention(BahdanauAttention):
         self.starts_enabled = enabled
         self.feature = feature
 
-    def build(self, query_shape, value_shape):
-        super().build(query_shape, value_shape)
+    def build(self, query_shape, value_shape, inputs_shape=None):
+        super().build(query_shape, value_shape, inputs_shape)
         size = self.units if self.feature == "vector" else 1
         self.coverage_kernel = self.add_weight(
             name="coverage_kernel", shape=(size,), initializer="zeros"
@@ -115,10 +115,11 @@ class CoverageAttention(BahdanauAttention):
     def _next_state(self, state, weights):
         return state + weights
 
-    def call(self, query, value, value_mask=None, training=False):
+    def call(self, query, value, value_mask=None, inputs=None, training=False):
         memory = self.prepare(value, value_mask)
         query = ops.cast(query, self.compute_dtype)
         query = ops.cast(ops.matmul(query, self.query_kernel), "float32")
+        query = self.combine(query, self.project(inputs), memory)
 
         def step(query, state, memory):
             context, log_weights, state = self.step(query, state, memory)
@@ -134,7 +135,7 @@ class CoverageAttention(BahdanauAttention):
         return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
 
     def compute_output_spec(
-        self, query, value, value_mask=None, training=False
+        self, query, value, value_mask=None, inputs=None, training=False
     ):
         return super().compute_output_spec(query, value, value_mask)
 

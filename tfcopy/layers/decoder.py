@@ -56,7 +56,8 @@ class Decoder(keras.layers.Layer):
         memory = self.cell.prepare(annotations, source_mask)
         state = self.cell.initial_state(initial_state, memory)
         inputs = self.cell.project(
-            *(ops.transpose(x, (1, 0, 2)) for x in (embeddings, matches))
+            *(ops.transpose(x, (1, 0, 2)) for x in (embeddings, matches)),
+            training=training,
         )
         outputs, _ = scan(self.cell.step, inputs, state, memory, training)
         outputs = {
@@ -77,10 +78,11 @@ class Decoder(keras.layers.Layer):
         leading = embeddings_shape[:2]
         cell = self.cell
         sizes = {
-            "hidden": cell.units,
+            "hidden": cell.hidden_size,
             "state": cell.state_size,
             "context": annotations.shape[-1],
             "attention": annotations.shape[1],
+            **cell.attention.output_sizes,
         }
         if cell.emits_copy_scores:
             sizes["copy_scores"] = annotations.shape[1]

@@ -49,6 +49,32 @@ class DecoderCell(keras.layers.Layer):
         """Size of the part of the state that an encoder initialises."""
         return self.units
 
+    @property
+    def hidden_size(self):
+        """Size of the `hidden` that words are read from."""
+        return self.units
+
+    def project(self, inputs, matches=None, training=False):
+        """What steps read of the words before, for all steps at once.
+
+        Args:
+            inputs: Embedded words, `(..., E)`.
+            matches: 1.0 where the source holds the word, `(..., S)`; for
+                cells that read there.
+            training: Whether noise is drawn, of attentions that have any.
+
+        Returns:
+            Dict of `words`, the cell's own products, and of `query`, what
+            words add to the attention's query, if they do.
+        """
+        projected = {"words": self._project(inputs, matches)}
+        query = self.attention.project(inputs, training)
+        return projected if query is None else {**projected, "query": query}
+
+    def _query(self, product, inputs, memory):
+        """The attention's query of a step, words included."""
+        return self.attention.combine(product, inputs.get("query"), memory)
+
     def initial_state(self, state, memory):
         """The state before the first step.
 

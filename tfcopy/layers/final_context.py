@@ -22,18 +22,30 @@ class FinalContext(keras.layers.Layer):
         [Cho et al., 2014](https://arxiv.org/abs/1406.1078), section 2.2.
     """
 
-    units = 0  # of a query there is nothing to project
+    query_units = 0  # of a query there is nothing to project
+    output_sizes = {}
 
     def __init__(self, **kwargs):
         super().__init__(autocast=False, **kwargs)
 
-    def build(self, query_shape, value_shape):
+    def build(self, query_shape, value_shape, inputs_shape=None):
         self.query_size = query_shape[-1]
 
-    @property
-    def query_kernel(self):
+    def query_matrix(self):
         """`(query_dim, 0)`."""
         return ops.zeros((self.query_size, 0), self.compute_dtype)
+
+    def project(self, inputs, training=False):
+        """The words say nothing."""
+        return None
+
+    def combine(self, product, words, memory):
+        """There is no query."""
+        return product
+
+    def outputs(self, state):
+        """Nothing."""
+        return {}
 
     def prepare(self, value, value_mask=None):
         """The context and the weights of all steps.

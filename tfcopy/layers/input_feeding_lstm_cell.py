@@ -78,7 +78,7 @@ class InputFeedingLSTMCell(DecoderCell):
             self.input_units = self.embedding_dim
         if not self.attention.built:
             query_shape = (*inputs_shape[:-1], self.state_size)
-            self.attention.build(query_shape, annotations_shape)
+            self.attention.build(query_shape, annotations_shape, inputs_shape)
         self.input_kernel = self.add_weight(
             name="input_kernel",
             shape=(self.embedding_dim + self.context_size, self.input_units),
@@ -101,8 +101,8 @@ class InputFeedingLSTMCell(DecoderCell):
             name="bias", shape=(4 * units,), initializer=UnitForget()
         )
 
-    def project(self, inputs, matches=None):
-        """The words' part of the merged input, for all steps at once.
+    def _project(self, inputs, matches):
+        """The words' part of the merged input.
 
         Args:
             inputs: Embedded words, `(..., E)`.
@@ -127,7 +127,7 @@ class InputFeedingLSTMCell(DecoderCell):
             **self.attention.prepare(annotations, mask),
             "context_product": Product(context_kernel),
             "lstm_product": Product(kernel, ops.cast(self.bias, "float32")),
-            "query_product": Product(self._cast(self.attention.query_kernel)),
+            "query_product": Product(self._cast(self.attention.query_matrix())),
         }
 
     def initial_state(self, state, memory):
@@ -155,14 +155,14 @@ class InputFeedingLSTMCell(DecoderCell):
         """
         if not self.decode_initial_attention:
             return state
-        context, _, attention = self._attend(state, memory)
+        context, _, attention = self._attend(state, memory, {})
         return {**state, "context": context, "attention": attention}
 
     def step(self, inputs, state, memory):
         """One step.
 
         Args:
-            inputs: From `project`, `(B, X)`.
+            inputs: From `project`, without the steps.
             state: Dict of `hidden` and `cell`, both `(B, units)`, `context`
                 `(B, C)` and the attention's state.
             memory: From `prepare`.
@@ -172,26 +172,28 @@ class InputFeedingLSTMCell(DecoderCell):
             of `inputs`, the merged input `(B, X)`, of `context` `(B, C)` and
             `attention`, the logs of the attention weights, `(B, S)`.
         """
-        inputs = inputs + memory["context_product"](state["context"])
-        both = ops.concatenate([inputs, state["hidden"]], axis=-1)
+        merged = inputs["words"] + memory["context_product"](state["context"])
+        both = ops.concatenate([merged, state["hidden"]], axis=-1)
         hidden, cell = lstm_update(memory["lstm_product"](both), state["cell"])
         state = {**state, "hidden": hidden, "cell": cell}
-        context, log_weights, attention_state = self._attend(state, memory)
+        context, log_weights, attention_state = self._attend(
+            state, memory, inputs
+        )
         state = {**state, "context": context, "attention": attention_state}
         outputs = {
             "hidden": hidden,
             "cell": cell,
-            "inputs": inputs,
+            "inputs": merged,
             "context": context,
             "attention": log_weights,
+            **self.attention.outputs(attention_state),
         }
         return outputs, state
 
-    def _attend(self, state, memory):
-        query = ops.concatenate([state["cell"], state["hidden"]], axis=-1)
-        return self.attention.step(
-            memory["query_product"](query), state["attention"], memory
-        )
+    def _attend(self, state, memory, inputs):
+        both = ops.concatenate([state["cell"], state["hidden"]], axis=-1)
+        query = self._query(memory["query_product"](both), inputs, memory)
+        return self.attention.step(query, state["attention"], memory)
 
     def _input_kernels(self):
         """The rows that read the word, and those that read the context."""

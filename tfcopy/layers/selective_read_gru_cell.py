@@ -48,17 +48,19 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
             initializer=self.kernel_initializer,
         )
 
-    def project(self, inputs, matches):
+    def project(self, inputs, matches, training=False):
         """What a step reads of the words before, for all steps at once.
 
         Args:
             inputs: Embedded words, `(..., B, E)`.
             matches: 1.0 where the source holds the word, `(..., B, S)`.
+            training: As in `DecoderCell.project`.
 
         Returns:
-            Dict of `projected`, `(..., B, 3 * units)`, and `matches`.
+            Dict of that `project`, and of `matches`.
         """
-        return {"projected": super().project(inputs), "matches": matches}
+        projected = super().project(inputs, training=training)
+        return {**projected, "matches": matches}
 
     def prepare(self, annotations, mask=None):
         """All that the steps of a sentence share: see `scan`'s memory."""
@@ -94,7 +96,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
         matches = inputs["matches"] * mask
         weights = selective_weights(state["copy_scores"], matches)
         outputs, state = super().step(
-            inputs["projected"], {**state, "read": weights}, memory
+            inputs, {**state, "read": weights}, memory
         )
         context, _ = ops.split(outputs["context"], 2, axis=-1)
         hidden = ops.expand_dims(outputs["hidden"], 1)

@@ -6,12 +6,19 @@ Shapes: B batch, S source steps, T target steps, V target vocabulary.
 import keras
 from keras import ops
 
-from tfcopy.layers.copying import generation_ids, matches
+from tfcopy.layers.copying import (
+    PlannedDistribution,
+    generation_ids,
+    matches,
+)
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.loop import memory as loop_memory
 from tfcopy.layers.padding_mask import PaddingMask
 from tfcopy.layers.teacher_forcing import TeacherForcing
+
+# What a planner tells beside the distribution.
+PLANNED = PlannedDistribution._fields[4:]
 
 _PARTS = (
     "source_embedding",
@@ -105,6 +112,11 @@ class Seq2Seq(keras.Model):
             source_mask=source_mask,
             **restriction,
         )
+        if "replan" in decoded:
+            outputs = PlannedDistribution(
+                *outputs,
+                *(ops.squeeze(decoded[name], -1) for name in PLANNED),
+            )
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
 
         # === Config ===

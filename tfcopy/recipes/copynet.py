@@ -116,16 +116,41 @@ def build_model(config, data, system, strategy):
 
 
 # Flags that a run may not change half-way; the sizes show in the weights.
-_FIXED = ("dropout", "initializers", "seed", "optimizer", "learning_rate")
-_FIXED += ("schedule", "batch_size", "clip_norm", "pad_multiple", "precision")
-_FIXED += ("updates",)
+FIXED = ("dropout", "initializers", "seed", "optimizer", "learning_rate")
+FIXED += ("schedule", "batch_size", "clip_norm", "pad_multiple", "precision")
+FIXED += ("updates",)
 
 
-def train(config, system, model, translator, data, folder):
+def train(
+    config,
+    system,
+    model,
+    translator,
+    data,
+    folder,
+    *,
+    head=None,
+    metrics=None,
+    penalty=None,
+    fixed=FIXED,
+):
     """Trains a system, or goes on training it; returns its results.
 
     The loss is summed over a sentence, and its mean over sentences taken.
+
+    Args:
+        config: The recipe's config.
+        system: Name of the system.
+        model: Its model.
+        translator: Of that model.
+        data: `common.Data`.
+        folder: Of the run.
+        head: Name of the head; the system's own if `None`.
+        metrics: As of `Trainer`; the mean probability to copy if `None`.
+        penalty: As of `Trainer`.
+        fixed: Flags that a run may not change half-way.
     """
+    head = head or ("copynet" if system == "copynet" else "softmax")
     log_dir = os.path.join(folder, system)
     dev = pipeline.evaluation_batches(
         data.validation, config.batch_size, pad_multiple=config.pad_multiple
@@ -133,12 +158,13 @@ def train(config, system, model, translator, data, folder):
     dev = dev.map(lambda batch: {name: batch[name] for name in common.BATCH})
     trainer = training.Trainer(
         model,
-        losses.OF_HEAD["copynet" if system == "copynet" else "softmax"],
+        losses.OF_HEAD[head],
         common.optimizer(config, config.updates),
         common.batches(config, data.train, config.seed),
         dev,
         log_dir,
-        metrics=_metrics,
+        metrics=metrics or _metrics,
+        penalty=penalty,
         on_eval=common.Pictures(translator, data.corpus.splits["validation"]),
         steps=config.updates,
         normalize="sentences",
@@ -150,7 +176,7 @@ def train(config, system, model, translator, data, folder):
         identity={
             **data.identity,
             "system": system,
-            **{f"--{flag}": getattr(config, flag) for flag in _FIXED},
+            **{f"--{flag}": getattr(config, flag) for flag in fixed},
         },
     )
     result = trainer.fit()

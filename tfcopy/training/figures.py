@@ -99,6 +99,56 @@ def attention_figure(
     return tf.constant(np.asarray(canvas.buffer_rgba())[None])
 
 
+def plans_figure(panels, max_columns=80):
+    """Draws where several systems looked while they said the same words.
+
+    Words that a planner planned anew at have an arrow, and a line above them.
+
+    Args:
+        panels: System to `(source_words, target_words, weights, replan)`:
+            the words on the axes, `(T, S)` and `(T,)`, booleans, or `None`
+            of a system that does not plan. All have the same words.
+        max_columns: Most source words that are drawn.
+
+    Returns:
+        As `attention_figure`.
+    """
+    source, target, *_ = next(iter(panels.values()))
+    rows, families = len(target), _families()
+    most = np.max([weights for _, _, weights, _ in panels.values()], axis=0)
+    kept = _most_seen(most[:rows, : len(source)], [], max_columns)
+    across = [_drawable(source[i]) for i in kept]
+    down = [_drawable(word) for word in target]
+    # Wide panels stand one below the other.
+    grid = (len(panels), 1) if len(kept) > 3 * rows else (1, len(panels))
+    width = (_inches(down) + 0.2 * len(kept)) * grid[1]
+    height = _inches(across) + (0.4 + 0.2 * rows) * grid[0]
+    figure = Figure(figsize=(width, height), dpi=80, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    several = figure.subplots(*grid, sharex=True, sharey=True, squeeze=False)
+    several = several.flatten()
+    for axes, (system, panel) in zip(several, panels.items()):
+        weights, replan = panel[2][:rows][:, kept], panel[3]
+        axes.imshow(weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        axes.set_xticks(
+            range(len(kept)), across, rotation=90, family=families, fontsize=8
+        )
+        title = system
+        if replan is not None:
+            steps = np.flatnonzero(replan[:rows])
+            title = f"{system}: plans at {len(steps)} of {rows} steps"
+            axes.plot(
+                np.full(len(steps), -0.5), steps, ">", color="C3", clip_on=False
+            )
+            axes.hlines(
+                steps - 0.5, -0.5, len(kept) - 0.5, color="C3", linewidth=0.6
+            )
+        axes.set_title(title)
+    several[0].set_yticks(range(rows), down, family=families, fontsize=8)
+    canvas.draw()
+    return tf.constant(np.asarray(canvas.buffer_rgba())[None])
+
+
 def _most_seen(weights, copied, count):
     """The source positions to draw, in their order."""
     if weights.shape[1] <= count:

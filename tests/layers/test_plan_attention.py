@@ -1,0 +1,260 @@
+"""What planners do with their plans, and with masks, batches and weights."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy.layers import BahdanauAttention, PlanAttention
+
+B, S, T, C, E, U, K = 2, 4, 7, 6, 3, 5, 3
+MASK = np.array([[True] * S, [True, True, False, False]])
+
+
+def normal(*shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=shape).astype("float32")
+
+
+VALUE, WORDS, QUERY = normal(B, S, C), normal(B, T, E), normal(B, T, U)
+
+
+def make(**options):
+    layer = PlanAttention(U, plan_steps=K, summary_units=4, **options)
+    layer.build((None, None, U), (None, None, C), (None, None, E))
+    for i, weight in enumerate(layer.trainable_weights):
+        weight.assign(normal(*weight.shape, seed=i))
+    return layer
+
+
+def run(layer, switches=None, value=VALUE, mask=MASK, rows=slice(None)):
+    """The states and weights of T steps, or of as many as there are switches.
+
+    Args:
+        layer: A `PlanAttention` of `switch="previous"`.
+        switches: Where to re-plan, `(T,)` or `(T, B)`; the layer says where
+            if not given.
+        value, mask: Of the source.
+        rows: Of the queries and words.
+    """
+    memory = layer.prepare(value, mask)
+    state, found = layer.initial_state(memory), []
+    for t in range(T if switches is None else len(switches)):
+        if switches is not None:
+            plan = np.zeros(state["commitment"]["plan"].shape, "float32")
+            plan[:] = np.reshape(switches[t], (-1, 1))
+            state["commitment"]["plan"] = ops.convert_to_tensor(plan)
+        product = ops.matmul(QUERY[rows, t], layer.query_matrix())
+        words = layer.project(WORDS[rows, t])
+        query = layer.combine(product, words, memory)
+        context, log_weights, state = layer.step(query, state, memory)
+        found.append((helpers.to_numpy(state), helpers.to_numpy(context)))
+        found[-1] += (helpers.to_numpy(ops.exp(log_weights)),)
+    return found
+
+
+def softmax(logits, mask):
+    weights = np.exp(logits) * mask
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def uniform(mask):
+    return mask / mask.sum(-1, keepdims=True)
+
+
+def test_a_plan_moves_on_and_ends_uniform():
+    found = run(make(), [1, 0, 0, 0])
+    for (before, *_), (after, *_) in zip(found, found[1:]):
+        np.testing.assert_array_equal(
+            after["alignment"][..., :-1], before["alignment"][..., 1:]
+        )
+        assert not after["alignment"][..., -1].any()
+    np.testing.assert_allclose(found[3][2], uniform(MASK), atol=1e-6)
+
+
+def test_a_plan_is_what_comes():
+    found = run(make(), [1, 0, 0])
+    plan = found[0][0]["alignment"]
+    for i, (*_, weights) in enumerate(found):
+        expected = softmax(plan[..., i], MASK)
+        np.testing.assert_allclose(weights, expected, atol=1e-6)
+
+
+def test_without_summary_and_gate_it_is_additive_attention():
+    layer = make(use_gate=False, always_replan=True)
+    layer.read_kernel.assign(0 * layer.read_kernel)
+    layer.read_bias.assign(0 * layer.read_bias)
+    plain = BahdanauAttention(U, use_bias=True, reads_words=True)
+    plain.build((None, None, U), (None, None, C), (None, None, E))
+    kernel, bias = layer.value_projection.weights
+    plain.value_projection.kernel.assign(kernel)
+    plain.value_projection.bias.assign(bias + layer.query_bias)
+    plain.query_kernel.assign(layer.query_kernel)
+    plain.input_kernel.assign(layer.input_kernel)
+    plain.score_kernel.assign(layer.score_kernel[:, :1])
+    plain.score_bias.assign(layer.score_bias[:1])
+    helpers.assert_close(
+        layer(QUERY, VALUE, MASK, WORDS), plain(QUERY, VALUE, MASK, WORDS)
+    )
+
+
+def test_a_gate_that_keeps_all_never_leaves_the_first_plan():
+    layer = make(always_replan=True)
+    layer.gate_query_kernel.assign(0 * layer.gate_query_kernel)
+    # The keys of all sources are positive, and so is what they say.
+    layer.value_projection.bias.assign(np.full(U, 1e3))
+    layer.gate_key_kernel.assign(np.full((U, K), 1.0))
+    for state, _, weights in run(layer):
+        np.testing.assert_array_equal(state["alignment"], 1.0)
+        np.testing.assert_allclose(weights, uniform(MASK), atol=1e-6)
+
+
+def test_a_repeater_repeats():
+    found = run(make(mode="repeat"), [1, 0, 0, 0, 0])
+    for *_, weights in found[1:]:
+        np.testing.assert_array_equal(weights, found[0][2])
+
+
+@pytest.mark.parametrize("mode", ["plan", "repeat"])
+def test_a_plan_of_one_step_is_made_at_each(mode):
+    layer = PlanAttention(U, plan_steps=1, summary_units=4, mode=mode)
+    layer.build((None, None, U), (None, None, C), (None, None, E))
+    for state, *_ in run(layer):
+        assert np.all(state["replan"] == 1)
+        deviation = layer.outputs(state)["commitment_deviation"]
+        helpers.assert_close(deviation, np.zeros((B, 1)))
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "repeat"}])
+def test_padding_has_no_weight_and_no_say(options):
+    layer = make(**options)
+    usual = run(layer)
+    for *_, weights in usual:
+        assert not weights[~MASK].any()
+        np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-6)
+    garbage = np.where(MASK[..., None], VALUE, 1e3 * normal(B, S, C, seed=9))
+    garbage = np.concatenate([garbage, 1e3 * normal(B, 5, C)], axis=1)
+    mask = np.pad(MASK, ((0, 0), (0, 5)))
+    for found, expected in zip(run(layer, None, garbage, mask), usual):
+        np.testing.assert_allclose(found[1], expected[1], atol=1e-5)
+        np.testing.assert_allclose(found[2][:, :S], expected[2], atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "repeat"}])
+def test_a_row_does_not_see_the_others(options):
+    """Nor where one of them re-plans and the other does not."""
+    layer = make(**options)
+    switches = np.array([[1, 1], [0, 1], [1, 0], [0, 0], [0, 1]])
+    both = run(layer, switches)
+    for row in range(B):
+        rows = slice(row, row + 1)
+        alone = run(layer, switches[:, rows], VALUE[rows], MASK[rows], rows)
+        for one, other in zip(alone, both):
+            np.testing.assert_allclose(one[1][0], other[1][row], atol=1e-5)
+            np.testing.assert_allclose(one[2][0], other[2][row], atol=1e-6)
+
+
+def test_the_first_step_plans():
+    layer = make()
+    state = layer.initial_state(layer.prepare(VALUE, MASK))
+    assert np.all(helpers.to_numpy(state["alignment"]) == 1)
+    assert np.all(helpers.to_numpy(state["commitment"]["plan"]) == 1)
+    first = run(layer)[0][0]
+    assert np.all(first["replan"] == 1)
+    names = {weight.path.split("/")[-1] for weight in layer.trainable_weights}
+    assert not names & {"alignment", "commitment", "plan"}
+
+
+def test_noise_is_for_training_alone():
+    quiet, loud = make(), make(sample_at_test=True, seed=1)
+    for layer, training, noisy in (
+        (quiet, False, False),
+        (quiet, True, True),
+        (loud, False, True),
+    ):
+        words = helpers.to_numpy(layer.project(WORDS, training))
+        assert words.shape == (B, T, layer.query_units)
+        assert np.isfinite(words).all()
+        assert words[..., -K:].any() == noisy
+    one, other = (make(sample_at_test=True, seed=1) for _ in range(2))
+    draws = [(one.project(WORDS), other.project(WORDS)) for _ in range(2)]
+    for pair in draws:
+        helpers.assert_close(*pair)
+    assert helpers.to_numpy(draws[0][0] - draws[1][0])[..., -K:].all()
+
+
+@pytest.mark.parametrize("mode", ["plan", "repeat"])
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_every_weight_learns(mode, layer_norm):
+    """That of the commitment too, from what it makes of the alignment."""
+    layer = make(mode=mode, layer_norm=layer_norm)
+    kernel = layer.commitment_kernel
+    kernel.assign(0.1 * kernel)
+
+    def value(inputs):
+        context, _ = layer(QUERY, inputs["value"], MASK, WORDS)
+        return helpers.weighted_sum(context)
+
+    _, d_inputs, d_weights = helpers.gradients(
+        value, {"value": VALUE}, layer.trainable_weights
+    )
+    for weight, gradient in zip(layer.trainable_weights, d_weights):
+        gradient = helpers.to_numpy(gradient)
+        assert np.isfinite(gradient).all(), weight.path
+        # The softmax does not see a repeater's bias.
+        learns = mode == "plan" or not weight.path.endswith("score_bias")
+        assert gradient.any() == learns, weight.path
+    assert np.isfinite(helpers.to_numpy(d_inputs["value"])).all()
+
+
+def test_gradients_of_a_planner_that_always_plans():
+    """Against differences; and the commitment then has none."""
+    layer = make(always_replan=True)
+    names = ("gate_key_kernel", "summary_kernel", "read_kernel", "score_kernel")
+
+    def value():
+        context, _ = layer(QUERY, VALUE, MASK, WORDS)
+        return helpers.weighted_sum(context)
+
+    weights = [getattr(layer, name) for name in names]
+    idle = [layer.commitment_kernel, layer.temperature_bias]
+    _, _, found = helpers.gradients(lambda _: value(), {}, [*weights, *idle])
+    for gradient in found[len(weights) :]:
+        assert gradient is None or not helpers.to_numpy(gradient).any()
+    for weight, gradient in zip(weights, found):
+        start = helpers.to_numpy(weight)
+        direction = normal(*weight.shape, seed=5)
+        values = []
+        for sign in (1, -1):
+            weight.assign(start + sign * 1e-3 * direction)
+            values.append(float(value()))
+        weight.assign(start)
+        expected = (values[0] - values[1]) / 2e-3
+        actual = float(np.sum(helpers.to_numpy(gradient) * direction))
+        assert actual == pytest.approx(expected, rel=0.02, abs=5e-3)
+
+
+def test_a_fixed_temperature_is_no_weight():
+    layer = make(inverse_temperature=1.6)
+    assert not any("temperature" in weight.path for weight in layer.weights)
+    assert run(layer)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "plot"}, "`mode` must be one of"),
+        ({"switch": "next"}, "`switch` must be one of"),
+        ({"plan_steps": 0}, "`plan_steps` must be a positive"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        PlanAttention(U, **options)
+
+
+def test_words_are_needed_where_they_are_read():
+    with pytest.raises(ValueError, match="called with `inputs`"):
+        PlanAttention(U).build((None, None, U), (None, None, C))
+    layer = PlanAttention(U, reads_words=False)
+    assert layer(QUERY, VALUE, MASK)[1].shape == (B, T, S)

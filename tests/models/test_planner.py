@@ -1,0 +1,240 @@
+"""The planners and their baseline, as whole models."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy import losses
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.layers import PlannedDistribution
+from tfcopy.layers.copying import merge
+from tfcopy.models import planner
+from tfcopy.tokens import BOS, EOS
+
+V = 9
+BATCH = {
+    "source_ids": np.array([[5, 1, 6, 1, EOS], [7, 1, EOS, 0, 0]], "int32"),
+    "source_copy_ids": np.array(
+        [[4, 10, 8, 10, -1], [10, 11, -1, -1, -1]], "int32"
+    ),
+    "target_ids": np.array(
+        [[10, 8, 5, 6, 7, EOS], [11, 4, EOS, 0, 0, 0]], "int32"
+    ),
+}
+SYSTEMS = [
+    {"system": "pag"},
+    {"system": "pag", "switch": "current", "resample": True},
+    {"system": "pag", "decoder": "gru", "layer_norm": True, "query": "second"},
+    {"system": "pag", "planner_layer_norm": True, "query": "first"},
+    {"system": "rpag", "layer_norm": True},
+    {"system": "rpag", "decoder": "gru", "head": "pointer_softmax"},
+    {"system": "pag", "head": "copynet"},
+    {"system": "pag", "head": "pointer_generator"},
+    {"system": "baseline"},
+    {"system": "baseline", "decoder": "gru"},
+]
+
+
+def make_model(**options):
+    options = {"plan_steps": 3, "summary_units": 2, "seed": 0, **options}
+    model = planner(8, V, embedding_dim=4, units=5, **options)
+    rng = np.random.default_rng(0)
+    for weight in model.trainable_weights:
+        weight.assign(rng.normal(size=weight.shape))
+    return model
+
+
+@pytest.fixture(params=SYSTEMS, ids=lambda x: "-".join(map(str, x.values())))
+def model(request):
+    return make_model(**request.param)
+
+
+def count(**options):
+    model = planner(24_440, 302, **options)
+    return sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
+
+
+BASELINE = {"embedding_dim": 512, "units": 1024, "encoder_units": 512}
+
+
+@pytest.mark.parametrize(
+    ("options", "total"),
+    [
+        ({"system": "baseline", **BASELINE}, 37_215_023),
+        ({"system": "baseline", "query": "second", **BASELINE}, 36_166_447),
+        ({"query": "second"}, 32_073_427),
+        (
+            {"decoder": "gru", "query": "second", "layer_norm": True},
+            34_245_427,
+        ),
+        # With the code's ten columns of scores instead of one: 10,809 more.
+        ({"system": "rpag", "decoder": "gru", "query": "second"}, 34_127_114),
+    ],
+)
+def test_number_of_parameters(options, total):
+    assert count(**options) == total
+
+
+def test_layer_normalisation_of_the_gru_decoder():
+    sizes = [
+        sum(int(np.prod(w.shape)) for w in model.trainable_weights)
+        for model in (
+            make_model(decoder="gru"),
+            make_model(decoder="gru", layer_norm=True),
+        )
+    ]
+    assert sizes[1] - sizes[0] == 18 * 5
+
+
+def test_gives_a_distribution(model):
+    found = model(BATCH)
+    total = merge(found, BATCH["source_copy_ids"])
+    total = ops.sum(ops.exp(total), axis=-1)
+    lost = ops.exp(found.copy_log_probs)
+    lost = ops.where(BATCH["source_copy_ids"][:, None] < 0, lost, 0.0)
+    helpers.assert_close(total + ops.sum(lost, -1), np.ones((2, 6)))
+    plans = isinstance(found, PlannedDistribution)
+    assert plans == ("PlanAttention" in str(type(model.cell.attention)))
+    if plans:
+        replan = ops.convert_to_numpy(found.replan)
+        assert replan.shape == (2, 6) and set(replan.flatten()) <= {0.0, 1.0}
+
+
+def test_saving_gives_the_same_model(model, tmp_path):
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    helpers.assert_close(tuple(loaded(BATCH)), tuple(model(BATCH)))
+    helpers.assert_close(tuple(model(BATCH)), tuple(model(BATCH)), 0, 0)
+
+
+def test_decode_step_takes_the_steps_of_the_model(model):
+    expected = model(BATCH)
+    memory, state = model.encode(BATCH["source_ids"], BATCH["source_copy_ids"])
+    first = np.full((2, 1), BOS, "int32")
+    targets = BATCH["target_ids"]
+    previous = np.concatenate([first, targets[:, :-1]], axis=1)
+    for t in range(previous.shape[1]):
+        distribution, _, state = model.decode_step(
+            previous[:, t], state, memory
+        )
+        for name in ("generate_logits", "log_generate", "copy_log_probs"):
+            one = getattr(distribution, name)[:, 0]
+            helpers.assert_close(one, getattr(expected, name)[:, t], 1e-4, 1e-4)
+
+
+def test_a_sentence_alone_gives_the_same(model):
+    both = model(BATCH)
+    alone = model(
+        {
+            "source_ids": BATCH["source_ids"][1:, :3],
+            "source_copy_ids": BATCH["source_copy_ids"][1:, :3],
+            "target_ids": BATCH["target_ids"][1:, :3],
+        }
+    )
+    helpers.assert_close(
+        ops.log_softmax(alone.generate_logits),
+        ops.log_softmax(both.generate_logits)[1:, :3],
+        1e-4,
+        1e-4,
+    )
+    helpers.assert_close(alone.log_generate, both.log_generate[1:, :3])
+
+
+def test_a_beam_of_one_is_greedy(model):
+    options = SearchOptions(num_beams=1, max_length=5, merge="sum")
+    sources = BATCH["source_ids"], BATCH["source_copy_ids"]
+    found = ops.convert_to_numpy(beam_search(model, *sources, options).ids)
+    memory, state = model.encode(*sources)
+    ids, ended = np.full(2, BOS, "int32"), np.zeros(2, bool)
+    for t in range(5):
+        distribution, _, state = model.decode_step(ids, state, memory)
+        merged = merge(distribution, BATCH["source_copy_ids"])[:, 0]
+        merged = ops.convert_to_numpy(merged).copy()
+        merged[:, [0, BOS]] = -np.inf
+        ids = merged.argmax(-1).astype("int32")
+        for row in np.flatnonzero(~ended):
+            assert found[row, 0, t] == ids[row]
+        ended |= ids == EOS
+
+
+@pytest.mark.parametrize("decoder", ["biscale", "gru"])
+def test_a_repeater_that_always_plans_is_the_baseline(decoder):
+    repeater = make_model(system="rpag", decoder=decoder, always_replan=True)
+    baseline = make_model(system="baseline", decoder=decoder)
+    attention, plain = repeater.cell.attention, baseline.cell.attention
+    rest = [w.path.replace("cell/", "") for w in baseline.trainable_weights]
+    given = {w.path.replace("cell/", ""): w for w in repeater.trainable_weights}
+    for path, weight in zip(rest, baseline.trainable_weights):
+        weight.assign(given[path])
+    plain.value_projection.bias.assign(
+        attention.value_projection.bias + attention.query_bias
+    )
+    found, expected = repeater(BATCH), baseline(BATCH)
+    helpers.assert_close(found.generate_logits, expected.generate_logits)
+
+
+def test_the_penalty():
+    model = make_model()
+    distribution = model(BATCH)
+    uniform = distribution._replace(
+        commitment_deviation=ops.zeros_like(distribution.replan)
+    )
+    certain = distribution._replace(
+        commitment_deviation=0.9 * ops.ones_like(distribution.replan)
+    )
+    penalty = losses.CommitmentPenalty(weight=2.0)
+    helpers.assert_close(penalty(BATCH, uniform), np.zeros((2, 6)))
+    total = ops.sum(penalty(BATCH, certain), axis=1)
+    helpers.assert_close(total, [1.8, 1.8], 1e-4)  # whatever the length
+    longer = {
+        k: np.pad(x, ((0, 0), (0, 2))) if k == "target_ids" else x
+        for k, x in BATCH.items()
+    }
+    found = ops.sum(penalty(longer, model(longer)), axis=1)
+    helpers.assert_close(found, ops.sum(penalty(BATCH, distribution), axis=1))
+
+
+def test_what_the_penalty_teaches():
+    model = make_model()
+    penalty = losses.CommitmentPenalty()
+    attention = model.cell.attention
+    weights = [
+        attention.commitment_kernel,
+        attention.temperature_kernel,
+        attention.score_kernel,
+    ]
+    _, _, found = helpers.gradients(
+        lambda _: ops.sum(penalty(BATCH, model(BATCH))), {}, weights
+    )
+    assert [g is not None and bool(helpers.to_numpy(g).any()) for g in found][
+        :2
+    ] == [True, True]
+
+
+def test_the_loss_teaches_every_weight(model):
+    training = {**BATCH, "pointers": np.full((2, 6), -1, "int32")}
+    copies = any(x in str(type(model.head)) for x in ("Copy", "Pointer"))
+    loss = losses.marginal if copies else losses.generated
+
+    def value(_):
+        return ops.sum(loss(training, model(BATCH)))
+
+    _, _, found = helpers.gradients(value, {}, model.trainable_weights)
+    for weight, gradient in zip(model.trainable_weights, found):
+        assert gradient is not None, weight.path
+        assert np.isfinite(helpers.to_numpy(gradient)).all(), weight.path
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"system": "plan"}, "`system` must be one of"),
+        ({"decoder": "lstm"}, "`decoder` must be one of"),
+        ({"initializers": "none"}, "`initializers` must be one of"),
+    ],
+)
+def test_names_are_checked(option, message):
+    with pytest.raises(ValueError, match=message):
+        planner(8, V, **option)

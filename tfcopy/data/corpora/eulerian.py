@@ -1,0 +1,158 @@
+"""Eulerian circuits: a task for planners, generated.
+
+A graph of two parts, each a ring or rings of nodes: n nodes of one ring, and m
+that distract. Its edges come in any order, each in both directions; then two
+neighbours on the ring are named, and the ring is to be told from the first
+through the second on:
+
+    n3 to n7 ; n7 to n3 ; n1 to n4 ; n4 to n1 ; ... ? n7 n3 :
+    n7 n3 n9 n0 n5
+
+The answer is unique. A source has 8 (n + m) + 4 tokens, a target n.
+
+Reference:
+    [Li et al., 2016](https://arxiv.org/abs/1511.05493), section 5.2, and the
+    authors' generator; seven and four nodes are those of
+    [Dutil et al., 2017](https://arxiv.org/abs/1711.10462).
+"""
+
+import functools
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from tfcopy.data.corpora.corpus import (
+    CorpusError,
+    Split,
+    TranslationCorpus,
+    fingerprint,
+)
+
+# Part of the fingerprint: raise it when the same seed gives other graphs.
+_VERSION = 1
+_STREAMS = ("train", "validation", "test")
+
+
+def load(
+    *,
+    num_nodes: int = 7,
+    num_distractors: int = 4,
+    num_train: int = 100_000,
+    num_validation: int = 500,
+    num_test: int = 1_000,
+    seed: int = 0,
+) -> TranslationCorpus:
+    """The corpus, which is generated anew whenever it is read.
+
+    Args:
+        num_nodes: n, at least 3.
+        num_distractors: m, at least 3, or 0 for none.
+        num_train: Number of training pairs.
+        num_validation: Number of validation pairs.
+        num_test: Number of test pairs.
+        seed: The same seed gives the same pairs on every machine.
+    """
+    for name, value in (
+        ("num_nodes", num_nodes),
+        ("num_distractors", num_distractors),
+    ):
+        if value < 3 and (name == "num_nodes" or value != 0):
+            raise CorpusError(
+                f"`{name}` must be at least 3, the smallest ring"
+                f"{'' if name == 'num_nodes' else ', or 0'}. "
+                f"Received: {value}."
+            )
+    numbers = dict(zip(_STREAMS, (num_train, num_validation, num_test)))
+    sizes = num_nodes, num_distractors
+    return TranslationCorpus(
+        name="eulerian circuits",
+        source_language="graph",
+        target_language="circuit",
+        splits={
+            name: Split(
+                functools.partial(generate, name, number, *sizes, seed),
+                fingerprint("eulerian", _VERSION, name, number, *sizes, seed),
+                number,
+            )
+            for name, number in numbers.items()
+        },
+        tokenized=True,
+    )
+
+
+def generate(
+    split: str,
+    number: int,
+    num_nodes: int = 7,
+    num_distractors: int = 4,
+    seed: int = 0,
+) -> Iterator[tuple[str, str]]:
+    """Yields graphs and circuits.
+
+    Args:
+        split: `"train"`, `"validation"` or `"test"`.
+        number: How many.
+        num_nodes: n.
+        num_distractors: m.
+        seed: The same seed gives the same pairs on every machine.
+    """
+    rng = np.random.default_rng([_STREAMS.index(split), seed])
+    names = [f"n{i}" for i in range(num_nodes + num_distractors)]
+    for _ in range(number):
+        labels = rng.permutation(len(names))
+        ring, others = labels[:num_nodes], labels[num_nodes:]
+        edges = list(zip(ring, np.roll(ring, -1)))
+        edges += two_regular(others, rng)
+        # A ring may be asked for in either direction, from any node on.
+        circuit = np.roll(ring, rng.integers(num_nodes))
+        if rng.integers(2):
+            circuit = circuit[::-1]
+        lines = []
+        for i in rng.permutation(len(edges)):
+            one, other = edges[i] if rng.integers(2) else edges[i][::-1]
+            lines += [names[one], "to", names[other], ";"]
+            lines += [names[other], "to", names[one], ";"]
+        answer = [names[node] for node in circuit]
+        yield " ".join([*lines, "?", *answer[:2], ":"]), " ".join(answer)
+
+
+def two_regular(nodes, rng):
+    """Edges of a random graph in which each node has two neighbours."""
+    if not len(nodes):
+        return []
+    while True:
+        ends = rng.permutation(np.repeat(nodes, 2)).reshape(-1, 2).tolist()
+        distinct = {frozenset(edge) for edge in ends}
+        if len(distinct) == len(ends) and min(map(len, distinct)) == 2:
+            return [tuple(edge) for edge in ends]
+
+
+def solve(source: str) -> str:
+    """The circuit of a graph, followed along its edges."""
+    graph, question = source.split(" ? ")
+    first, second, _ = question.split()
+    neighbours = {}
+    for line in graph.split(" ;"):
+        if line.strip():
+            one, _, other = line.split()
+            neighbours.setdefault(one, []).append(other)
+    circuit = [first, second]
+    while True:
+        last, here = circuit[-2:]
+        following = next(node for node in neighbours[here] if node != last)
+        if following == first:
+            return " ".join(circuit)
+        circuit.append(following)
+
+
+def sorted_match(answers: list[str], references: list[str]) -> float:
+    """Percent of answers with the right nodes, in whatever order.
+
+    What the authors' code called accuracy.
+    """
+    right = [
+        sorted(answer.split()) == sorted(reference.split())
+        for answer, reference in itertools.zip_longest(answers, references)
+    ]
+    return 100 * sum(right) / len(right)

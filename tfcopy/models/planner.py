@@ -1,0 +1,156 @@
+"""Plan, attend, generate: its two planners and their baseline."""
+
+import keras
+
+from tfcopy.layers import (
+    BahdanauAttention,
+    BidirectionalGRU,
+    BiscaleGRUCell,
+    DeepOutput,
+    PlanAttention,
+    TwoLayerGRUCell,
+)
+from tfcopy.layers.initial_state import MeanInitialState
+from tfcopy.layers.initializers import SquareOrthogonal
+from tfcopy.models.embedding import make_embedding
+from tfcopy.models.heads import make_head
+from tfcopy.models.seq2seq import Seq2Seq
+
+SYSTEMS = ("baseline", "pag", "rpag")
+DECODERS = {"biscale": BiscaleGRUCell, "gru": TwoLayerGRUCell}
+
+
+def planner(
+    source_vocabulary_size,
+    target_vocabulary_size,
+    *,
+    system="pag",
+    decoder="biscale",
+    head="softmax",
+    embedding_dim=600,
+    units=600,
+    encoder_units=None,
+    query="both",
+    plan_steps=10,
+    summary_units=64,
+    switch="previous",
+    resample=False,
+    always_replan=False,
+    layer_norm=False,
+    planner_layer_norm=False,
+    dropout=0.0,
+    initializers="keras",
+    seed=None,
+    **head_options,
+):
+    """A bidirectional GRU, and two decoder layers with or without a plan.
+
+    Args:
+        source_vocabulary_size: Positive integer.
+        target_vocabulary_size: Positive integer, V.
+        system: `"baseline"` (additive attention that reads the last word
+            too), `"pag"` (plans its alignments) or `"rpag"` (repeats them).
+        decoder: `"biscale"`, the paper's, or `"gru"`, that of the released
+            script.
+        head: Name of a head, or a head layer.
+        embedding_dim: Size of the embeddings of both sides, and width of the
+            deep output.
+        units: Size of each decoder layer.
+        encoder_units: Size of one direction's state; `units` if `None`.
+        query: Whose states attend: `"both"`, `"first"` or `"second"`.
+        plan_steps: How many steps a plan is made for.
+        summary_units: As in `PlanAttention`, and so are the three below.
+        switch: As there.
+        resample: As there.
+        always_replan: As there.
+        layer_norm: Whether the decoder's layers are normalised.
+        planner_layer_norm: Whether the planner is.
+        dropout: Of the embeddings and of the deep output.
+        initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
+            1), or `"dl4mt"`, the authors' (orthogonal if square, else normal
+            of deviation 0.01).
+        seed: Optional integer, of dropout and noise.
+        head_options: Passed to the head where it is a name.
+
+    Returns:
+        A `Seq2Seq`.
+
+    Reference:
+        [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087); the
+        baseline is that of
+        [Chung et al., 2016](https://arxiv.org/abs/1603.06147).
+    """
+    for name, value, choices in (
+        ("system", system, SYSTEMS),
+        ("decoder", decoder, tuple(DECODERS)),
+        ("initializers", initializers, ("keras", "dl4mt")),
+    ):
+        if value not in choices:
+            raise ValueError(
+                f"`{name}` must be one of {choices}. "
+                f"Received: {name}={value!r}."
+            )
+    encoder_units = encoder_units or units
+    if initializers == "keras":
+        kernel, recurrent = "glorot_uniform", "orthogonal"
+        readout = "glorot_uniform"
+        embedding = keras.initializers.RandomNormal(stddev=1.0)
+    else:
+        kernel = recurrent = SquareOrthogonal()
+        readout = keras.initializers.RandomNormal(stddev=0.01)
+        embedding = keras.initializers.RandomNormal(stddev=0.01)
+    attention_units = 2 * encoder_units
+    if system == "baseline":
+        attention = BahdanauAttention(
+            attention_units,
+            use_bias=True,
+            kernel_initializer=kernel,
+            reads_words=True,
+            name="attention",
+        )
+    else:
+        attention = PlanAttention(
+            attention_units,
+            kernel_initializer=kernel,
+            mode="plan" if system == "pag" else "repeat",
+            plan_steps=plan_steps,
+            summary_units=summary_units,
+            switch=switch,
+            resample=resample,
+            layer_norm=planner_layer_norm,
+            always_replan=always_replan,
+            seed=seed,
+            name="attention",
+        )
+
+    def embed(size, name):
+        return make_embedding(size, embedding_dim, embedding, name)
+
+    return Seq2Seq(
+        source_embedding=embed(source_vocabulary_size, "source_embedding"),
+        encoder=BidirectionalGRU(
+            encoder_units, kernel, recurrent, name="encoder"
+        ),
+        initial_state=MeanInitialState(2 * units, kernel, name="initial_state"),
+        target_embedding=embed(target_vocabulary_size, "target_embedding"),
+        cell=DECODERS[decoder](
+            units,
+            attention,
+            kernel,
+            recurrent,
+            query=query,
+            layer_norm=layer_norm,
+            name="cell",
+        ),
+        deep_output=DeepOutput(
+            embedding_dim, dropout, readout, seed, name="deep_output"
+        ),
+        head=make_head(
+            head,
+            target_vocabulary_size,
+            kernel_initializer=readout,
+            **head_options,
+        ),
+        dropout=dropout,
+        seed=seed,
+    )

@@ -1,0 +1,304 @@
+"""Eulerian circuits with planners (Gulcehre et al., 2017; Dutil et al., 2017).
+
+A graph is given by its edges in any order; the ring that two neighbours lie on
+is to be told, node by node. Trains an attentional decoder (baseline), one that
+plans its alignments (pag) and one that repeats them (rpag), counts the
+circuits that are wholly right, draws where each looked and when it planned,
+and exports the best one.
+
+    python -m tfcopy.recipes.eulerian_pag                 small graphs, minutes
+    python -m tfcopy.recipes.eulerian_pag --preset paper  the published sizes
+
+Repeating a command that was interrupted goes on where it stopped.
+"""
+
+import dataclasses
+import os
+import sys
+from typing import Literal
+
+from jsonargparse.typing import (
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+)
+
+from tfcopy.quiet import quiet
+from tfcopy.recipes import flags
+
+# Percent of test graphs, of hidden size 360.
+PAPER = {"baseline": 90.4, "pag": 100.0}
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Graphs, models, training, search, and where the results go.
+
+    Every field is a flag, and this is the only place of its default.
+
+    Attributes:
+        preset: Which sizes the other fields started from.
+        num_nodes: Nodes of the ring.
+        num_distractors: Nodes beside it; 0 for none.
+        num_train: Graphs to train on.
+        num_validation: Graphs to validate.
+        num_test: Graphs to test.
+        data_seed: Of the graphs.
+        systems: Which of baseline, pag and rpag to train.
+        decoder: gru (two layers, as in the released script) or biscale.
+        head: How words are said: softmax, pointer_softmax,
+            pointer_generator or copynet.
+        embedding_dim: Size of the embeddings.
+        units: Size of each decoder layer.
+        encoder_units: Size of the encoder's state, each direction; --units if
+            not given.
+        query: Whose states attend: both, first or second.
+        plan_steps: Steps that a plan is made for.
+        summary_units: Size of the summary of a plan.
+        switch: previous (a plan decides about the step after it) or current,
+            as in the released code.
+        resample: Whether plans that move on are drawn again, as in the
+            released code.
+        always_replan: Whether each step plans: the control that tells
+            planning from having more weights.
+        commitment_penalty: Weight of the penalty on certain plans.
+        layer_norm: Whether the decoder's layers are normalised.
+        planner_layer_norm: Whether the planner is.
+        dropout: Share of embeddings and outputs dropped.
+        initializers: keras, or dl4mt, the authors'.
+        optimizer: adam, or adadelta.
+        learning_rate: Of the optimizer.
+        schedule: constant, or linear for a learning rate that falls to zero
+            at the last update.
+        batch_size: Graphs of an update.
+        clip_norm: Largest norm of the gradients of an update.
+        updates: Most updates of each system.
+        eval_every: Updates between two scores on the validation set.
+        patience: Scores in a row without a better one that end training.
+        pad_multiple: Lengths are padded to a multiple of this.
+        precision: float32 or mixed_bfloat16.
+        num_beams: Beams of the search.
+        length_penalty: Scores are divided by length to this power.
+        seed: Of weights, order, dropout and noise.
+        run: Name of the run; the preset's if not given.
+        log_dir: Where logs, checkpoints and results go.
+        savedmodel_dir: Where the best system is exported.
+        fresh: Remove what an earlier run of this name left.
+    """
+
+    preset: str = "demo"
+    num_nodes: PositiveInt = 5
+    num_distractors: flags.Seed = 4
+    num_train: PositiveInt = 60_000
+    num_validation: PositiveInt = 300
+    num_test: PositiveInt = 500
+    data_seed: flags.Seed = 0
+    systems: list[Literal["baseline", "pag", "rpag"]] = dataclasses.field(
+        default_factory=lambda: ["baseline", "pag", "rpag"]
+    )
+    decoder: Literal["gru", "biscale"] = "gru"
+    head: Literal[
+        "softmax", "pointer_softmax", "pointer_generator", "copynet"
+    ] = "softmax"
+    embedding_dim: PositiveInt = 64
+    units: PositiveInt = 96
+    encoder_units: PositiveInt | None = None
+    query: Literal["both", "first", "second"] = "second"
+    plan_steps: PositiveInt = 5
+    summary_units: PositiveInt = 32
+    switch: Literal["previous", "current"] = "previous"
+    resample: bool = False
+    always_replan: bool = False
+    commitment_penalty: NonNegativeFloat = 3e-5
+    layer_norm: bool = False
+    planner_layer_norm: bool = False
+    dropout: flags.Share = 0.0
+    initializers: Literal["keras", "dl4mt"] = "keras"
+    optimizer: Literal["adam", "adadelta"] = "adam"
+    learning_rate: PositiveFloat = 2e-3
+    schedule: Literal["constant", "linear"] = "linear"
+    batch_size: PositiveInt = 64
+    clip_norm: PositiveFloat | None = 5.0
+    updates: PositiveInt = 1_500
+    eval_every: PositiveInt = 250
+    patience: PositiveInt | None = None
+    pad_multiple: PositiveInt = 1
+    precision: Literal["float32", "mixed_bfloat16"] = "float32"
+    num_beams: PositiveInt = 1
+    length_penalty: NonNegativeFloat = 0.0
+    seed: flags.Seed = 0
+    run: str | None = None
+    log_dir: str = "tensorboard_logs/eulerian_pag"
+    savedmodel_dir: str = "savedmodels/eulerian_pag"
+    fresh: bool = False
+
+    # What the recipes of one shared vocabulary ask for.
+    end_mark = True
+    allow_unk = False
+
+    @property
+    def max_target_length(self):
+        return self.num_nodes + 1
+
+
+PRESETS = {
+    "paper": {
+        "num_nodes": 7,
+        "num_train": 300_000,
+        "num_validation": 500,
+        "num_test": 1_000,
+        "embedding_dim": 256,
+        "units": 360,
+        "plan_steps": 12,
+        "summary_units": 64,
+        "initializers": "dl4mt",
+        "learning_rate": 2e-4,
+        "schedule": "constant",
+        "batch_size": 32,
+        "updates": 30_000,
+        "eval_every": 1_000,
+    }
+}
+
+
+def run(config):
+    """Trains, compares, shows and exports; returns the results."""
+    # Here, so that --help and a wrong flag answer at once.
+    with quiet():
+        from tfcopy import training
+        from tfcopy.data.tokenization import Tokenizer
+        from tfcopy.recipes import common, copynet, learning_curves, planning
+
+    folder = os.path.join(config.log_dir, config.run or config.preset)
+    planning.check(config)
+    corpus = load_corpus(config)
+    common.check_writable(folder, "--log_dir")
+    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    strategy = training.choose_strategy()
+    training.set_precision(config.precision)
+    watch = common.Stopwatch()
+    tokenizer = Tokenizer(mode="space", language="other")
+    data = copynet.prepare(
+        config, corpus, tokenizer, os.path.join(folder, "data")
+    )
+
+    results, translators, answers = {}, {}, {}
+    for number, system in enumerate(config.systems, 1):
+        print(f"\n[{number}/{len(config.systems)}] {system}")
+        model = planning.build_model(config, data, system, strategy)
+        print(f"{common.num_parameters(model):,} parameters")
+        translator = copynet.build_translator(config, model, data)
+        trained = planning.train(
+            config, system, model, translator, data, folder
+        )
+        answers[system], scores = answer(translator, data.test)
+        history = learning_curves.history(
+            os.path.join(folder, system), data.validation
+        )
+        results[system] = {**trained, **scores, "history": history}
+        translators[system] = translator
+
+    common.print_marked_examples(data.test, answers, range(2))
+    print_comparison(results)
+    learning_curves.print_lead(results)
+    learning_curves.draw(results, folder, "nats a circuit")
+    models = {name: x.model for name, x in translators.items()}
+    planning.draw_plans(models, data, data.test[0], folder)
+    texts = [source for source, _ in data.test[:8]]
+    best, path = planning.export(
+        translators, config, results, "exact_match", texts
+    )
+    report = {
+        "recipe": "eulerian_pag",
+        "preset": config.preset,
+        "seed": config.seed,
+        "seconds": watch.seconds,
+        "config": dataclasses.asdict(config),
+        "systems": results,
+        "paper": {name: {"exact_match": x} for name, x in PAPER.items()},
+        "savedmodel": path,
+    }
+    common.write_results(os.path.join(folder, "results.json"), report)
+    common.print_next_steps(
+        "eulerian_pag", folder, path, best, texts[0], watch.seconds
+    )
+    return report
+
+
+def load_corpus(config):
+    """The graphs that the flags ask for."""
+    from tfcopy.data.corpora import eulerian
+    from tfcopy.data.corpora.corpus import CorpusError
+
+    names = ("num_nodes", "num_distractors", "num_train", "num_validation")
+    names += ("num_test",)
+    try:
+        return eulerian.load(
+            **{name: getattr(config, name) for name in names},
+            seed=config.data_seed,
+        )
+    except CorpusError as error:
+        message = str(error)
+        for name in names:
+            message = message.replace(f"`{name}`", f"--{name}")
+        raise ValueError(message) from error
+
+
+def answer(translator, test):
+    """Tells the circuits of the test graphs.
+
+    Returns:
+        `(translations, scores)`: circuits that are wholly right, with a 95 %
+        interval; with the right nodes in whatever order; and single nodes.
+    """
+    from tfcopy import evaluation
+    from tfcopy.data.corpora import eulerian
+    from tfcopy.recipes import common
+
+    watch = common.Stopwatch()
+    answers = translator.translate_all(source for source, _ in test)
+    seconds = watch.seconds
+    texts, references = [x.text for x in answers], [pair[1] for pair in test]
+    match = evaluation.exact_match(texts, references)
+    low, high = evaluation.interval(match, len(test))
+    nodes = [
+        one == other
+        for text, reference in zip(texts, references)
+        for one, other in zip(
+            text.split() + [""] * len(reference.split()), reference.split()
+        )
+    ]
+    return answers, {
+        "exact_match": round(match, 2),
+        "interval": [round(low, 2), round(high, 2)],
+        "sorted_match": round(eulerian.sorted_match(texts, references), 2),
+        "accuracy": round(100 * sum(nodes) / len(nodes), 2),
+        "seconds_translating": seconds,
+    }
+
+
+def print_comparison(results):
+    """A table of the systems beside the paper's."""
+    columns = {
+        "circuits": "exact_match",
+        "any order": "sorted_match",
+        "nodes": "accuracy",
+        "dev ppl": "perplexity",
+        "weights": "parameters",
+        "updates": "updates",
+        "seconds": "seconds_training",
+    }
+    print(f"\n{'':18}" + "".join(f"{title:>11}" for title in columns))
+    for system, scores in results.items():
+        cells = [f"{scores[name]:>11,.6g}" for name in columns.values()]
+        print(f"{system:18}" + "".join(cells))
+    for system, match in PAPER.items():
+        print(f"{system + ', paper':18}{match:>11}")
+    print(
+        "Percent of circuits wholly right, with the right nodes in any order, "
+        "and of nodes.\nThe paper's are of seven nodes and 360 units."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(flags.main(Config, PRESETS, run, __doc__))
