@@ -24,16 +24,23 @@ BATCH = {
     ),
 }
 SYSTEMS = [
-    {"system": "pag"},
+    {"system": "pag", "head": "pointer_softmax"},
     {"system": "pag", "switch": "current", "resample": True},
-    {"system": "pag", "decoder": "gru", "layer_norm": True, "query": "second"},
-    {"system": "pag", "planner_layer_norm": True, "query": "first"},
-    {"system": "rpag", "layer_norm": True},
-    {"system": "rpag", "decoder": "gru", "head": "pointer_softmax"},
-    {"system": "pag", "head": "copynet"},
-    {"system": "pag", "head": "pointer_generator"},
+    {
+        "system": "pag",
+        "decoder": "gru",
+        "layer_norm": True,
+        "query": "second",
+        "head": "pointer_generator",
+    },
+    {
+        "system": "rpag",
+        "layer_norm": True,
+        "planner_layer_norm": True,
+        "query": "first",
+        "head": "copynet",
+    },
     {"system": "baseline"},
-    {"system": "baseline", "decoder": "gru"},
 ]
 
 

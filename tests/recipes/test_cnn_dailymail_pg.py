@@ -133,6 +133,7 @@ def test_coverage_in_one_run(tmp_path, corpus, capsys):
     assert "phase 2 of 2 begins" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_table_with_other_heads(tmp_path):
     path = tmp_path / "news.csv"
     with open(path, "w", newline="") as file:

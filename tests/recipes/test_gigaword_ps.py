@@ -72,6 +72,7 @@ def finished_entity(tmp_path_factory, corpus, vectors):
     folder = tmp_path_factory.mktemp("finished_entity")
     flags = ["--pointers", "entity", "--run", "demo", "--train", corpus]
     flags += ["--source_vectors", vectors, "--target_vectors", vectors]
+    flags += ["--systems", "[pointer_softmax_lvt]"]
     assert start(folder, *flags) == 0
     return folder
 
