@@ -124,6 +124,7 @@ def test_words_are_counted_once_for_each_question(tmp_path):
     assert len(counted) == 3
 
 
+@pytest.mark.slow
 def test_coverage_in_one_run(tmp_path, corpus, capsys):
     flags_ = ["--systems", "[pointer_generator_coverage]"]
     flags_ += ["--coverage_start_step", "2", "--train", corpus]

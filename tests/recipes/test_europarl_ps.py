@@ -96,6 +96,7 @@ def test_finished_run_is_not_trained_again(finished, corpus, capsys):
     assert after["seconds_training"] == seconds
 
 
+@pytest.mark.slow
 def test_interrupted_run_ends_as_an_undisturbed_one(
     tmp_path, finished, corpus, capsys, monkeypatch
 ):

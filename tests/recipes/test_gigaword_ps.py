@@ -181,6 +181,7 @@ def test_embeddings_start_from_the_vectors(
     assert re.search(r"--source_vectors: 2 of \d+ words \(\d", out)
 
 
+@pytest.mark.slow
 def test_tags_tell_the_entities(tmp_path, corpus, monkeypatch):
     counts = []
     choose = large_vocabulary.choose_candidates

@@ -146,6 +146,7 @@ def test_export_copies_characters_byte_for_byte(trained):
 # === Generated news ===
 
 
+@pytest.mark.slow
 def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
     trained = []
     monkeypatch.setattr(

@@ -94,6 +94,7 @@ def test_picture_shows_both_curves(finished, tmp_path, monkeypatch):
     assert not os.listdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_limited_set_and_pointing_by_attention(tmp_path, monkeypatch):
     monkeypatch.setattr(rarest_word, "export", lambda *_: "nowhere/1")
     few = """--systems [pointer_softmax] --train_size 120 --pointer attention
