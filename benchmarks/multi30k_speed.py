@@ -106,7 +106,7 @@ def train_job(options):
     import tensorflow as tf
 
     from tfcopy import losses, training
-    from tfcopy.recipes import europarl_ps, translation
+    from tfcopy.recipes import common, europarl_ps, translation
 
     config = recipe_config(options.data_dir, options.precision)
     config = europarl_ps.dataclasses.replace(config, log_dir=options.folder)
@@ -117,12 +117,12 @@ def train_job(options):
         config, data.vocabularies, "pointer_softmax"
     )
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    batches = translation.batches(config, data.train, 0)(0, 0, context)
+    batches = common.batches(config, data.train, 0)(0, 0, context)
     trainer = training.Trainer(
         model,
         losses.observed,
-        translation.optimizer(config),
-        translation.batches(config, data.train, 0),
+        common.optimizer(config),
+        common.batches(config, data.train, 0),
         steps=1,
         clip_norm=1.0,
         verbose=False,

@@ -207,7 +207,7 @@ def draw(found, config, path):
         ),
     ]
     picture = rarest_word.curves.panels_figure(panels)
-    rarest_word.figures.save_png(path, picture)
+    common.figures.save_png(path, picture)
     print(f"Drawn: {path}")
 
 

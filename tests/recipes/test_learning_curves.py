@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing import plugin_event_accumulator
 
-from tfcopy.recipes import learning_curves
+from tfcopy.recipes import common, learning_curves
 from tfcopy.training.tensorboard import EventLog
 
 RESULTS = {
@@ -84,8 +84,6 @@ def test_full_disk_ends_nothing(tmp_path, monkeypatch, capsys):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(
-        learning_curves, "figures", types.SimpleNamespace(save_png=full)
-    )
+    monkeypatch.setattr(common, "figures", types.SimpleNamespace(save_png=full))
     learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
     assert "no more events are written" in capsys.readouterr().out

@@ -37,9 +37,7 @@ class AttentionalGRUCell(DecoderCell):
     reads = 1  # how many vectors of the source the GRU reads at a step
 
     def build(self, inputs_shape, annotations_shape):
-        if not self.attention.built:
-            query_shape = (*inputs_shape[:-1], self.units)
-            self.attention.build(query_shape, annotations_shape, inputs_shape)
+        self._build_attention(inputs_shape, annotations_shape, self.units)
         # One matrix, drawn as one, of all that the GRU reads.
         self.embedding_dim = inputs_shape[-1]
         size = self.embedding_dim + self.reads * annotations_shape[-1]
@@ -67,9 +65,7 @@ class AttentionalGRUCell(DecoderCell):
         Returns:
             `(..., 3 * units)`, float32.
         """
-        kernel = self._kernels()[0]
-        projected = ops.matmul(ops.cast(inputs, self.compute_dtype), kernel)
-        return ops.cast(projected, "float32") + ops.cast(self.bias, "float32")
+        return self._multiply(inputs, self._kernels()[0], self.bias)
 
     def prepare(self, annotations, mask=None):
         """All that the steps of a sentence share: see `scan`'s memory."""
@@ -118,7 +114,6 @@ class AttentionalGRUCell(DecoderCell):
             "hidden": hidden,
             "context": context,
             "attention": log_weights,
-            **self.attention.outputs(attention_state),
         }
         return outputs, {"hidden": hidden, "attention": attention_state}
 

@@ -203,21 +203,38 @@ class BahdanauAttention(keras.layers.Layer):
             With `read` the context is `[attended ; read]`.
         """
         hidden = memory["keys"] + ops.expand_dims(query, 1)
-        hidden = ops.tanh(self._add_state(hidden, state, memory))
+        hidden = self._add_state(hidden, state, memory)
+        scores = ops.squeeze(self._scores(hidden, memory), -1)
+        scores = self._add_to_scores(scores, state, memory)
+        context, log_weights, weights = self._read(scores, memory, read)
+        return context, log_weights, self._next_state(state, weights)
+
+    def _scores(self, hidden, memory):
+        """The scores of a hidden layer, `(B, S, U)`, before its `tanh`.
+
+        Returns:
+            `(B, S, *)`, with as many columns as the score's kernel.
+        """
         shape = ops.shape(hidden)
-        hidden = ops.reshape(hidden, (-1, self.units))
+        hidden = ops.reshape(ops.tanh(hidden), (-1, self.units))
         scores = ops.matmul(hidden, memory["weight_score"])
-        scores = ops.reshape(scores, shape[:2])
+        scores = ops.reshape(scores, (*shape[:2], scores.shape[-1]))
         if self.use_score_bias:
             scores = scores + memory["weight_score_bias"]
-        scores = self._add_to_scores(scores, state, memory)
+        return scores
+
+    def _read(self, scores, memory, read):
+        """The softmax of scores, `(B, S)`, and what it reads.
+
+        Returns:
+            `(context, log_weights, weights)`; see `step`.
+        """
         log_weights = masked_log_softmax(scores, memory["mask_bias"])
         weights = ops.exp(log_weights)
         rows = [weights] if read is None else [weights, read]
         context = memory["values"](ops.stack(rows, axis=1))
         context = ops.reshape(context, (-1, len(rows) * context.shape[-1]))
-        state = self._next_state(state, weights)
-        return context, log_weights, state
+        return context, log_weights, weights
 
     def _add_state(self, hidden, state, memory):
         """Adds what a subclass's state has to say before the `tanh`."""

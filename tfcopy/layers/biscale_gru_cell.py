@@ -39,7 +39,7 @@ class BiscaleGRUCell(TwoLayerCell):
     """
 
     def build(self, inputs_shape, annotations_shape):
-        self._build_attention(inputs_shape, annotations_shape)
+        self._build_attention(inputs_shape, annotations_shape, self._query_size)
         units = self.units
         # Gate and candidate side by side.
         self.fast_kernel = self._kernel("fast", units, 2, recurrent=True)
@@ -60,11 +60,7 @@ class BiscaleGRUCell(TwoLayerCell):
 
     def _project(self, inputs, matches):
         """What the fast layer reads of the words, `(..., 2 * units)`."""
-        projected = ops.matmul(
-            ops.cast(inputs, self.compute_dtype), self._cast(self.input_kernel)
-        )
-        bias = ops.cast(self.fast_bias, "float32")
-        return ops.cast(projected, "float32") + bias
+        return self._multiply(inputs, self.input_kernel, self.fast_bias)
 
     def prepare(self, annotations, mask=None):
         """All that the steps of a sentence share: see `scan`'s memory."""
@@ -116,9 +112,7 @@ class BiscaleGRUCell(TwoLayerCell):
         products = memory["slow_product"](ops.concatenate(both, axis=-1))
         second_gate, new = self._activate("slow", products + read[1], memory)
         second = slow + gate * (new - slow)
-        outputs = self._outputs(
-            first, second, context, log_weights, attention_state
-        )
+        outputs = self._outputs(first, second, context, log_weights)
         state = {
             "first": first,
             "second": second,

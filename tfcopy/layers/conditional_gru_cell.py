@@ -37,9 +37,7 @@ class ConditionalGRUCell(DecoderCell):
 
     def build(self, inputs_shape, annotations_shape):
         units = self.units
-        query_shape = (*inputs_shape[:-1], units)
-        if not self.attention.built:
-            self.attention.build(query_shape, annotations_shape, inputs_shape)
+        self._build_attention(inputs_shape, annotations_shape, units)
         shapes = {
             "input": (inputs_shape[-1], self.kernel_initializer),
             "state": (units, self.recurrent_initializer),
@@ -69,11 +67,7 @@ class ConditionalGRUCell(DecoderCell):
         Returns:
             `(..., 3 * units)`, float32.
         """
-        inputs = ops.cast(inputs, self.compute_dtype)
-        projected = ops.matmul(inputs, self._cast(self.input_kernel))
-        return ops.cast(projected, "float32") + ops.cast(
-            self.input_bias, "float32"
-        )
+        return self._multiply(inputs, self.input_kernel, self.input_bias)
 
     def prepare(self, annotations, mask=None):
         """All that the steps of a sentence share: see `scan`'s memory."""
@@ -131,6 +125,5 @@ class ConditionalGRUCell(DecoderCell):
             "hidden": hidden,
             "context": context,
             "attention": log_weights,
-            **self.attention.outputs(attention_state),
         }
         return outputs, {"hidden": hidden, "attention": attention_state}

@@ -59,11 +59,17 @@ class Decoder(keras.layers.Layer):
             *(ops.transpose(x, (1, 0, 2)) for x in (embeddings, matches)),
             training=training,
         )
-        outputs, _ = scan(self.cell.step, inputs, state, memory, training)
+        outputs, _ = scan(self._step, inputs, state, memory, training)
         outputs = {
             name: ops.transpose(x, (1, 0, 2)) for name, x in outputs.items()
         }
         return decoder_outputs(outputs, embeddings)
+
+    def _step(self, inputs, state, memory):
+        """A step of the cell, and what its attention tells beside."""
+        outputs, state = self.cell.step(inputs, state, memory)
+        told = self.cell.attention.outputs(state["attention"])
+        return {**outputs, **told}, state
 
     def compute_output_spec(
         self,

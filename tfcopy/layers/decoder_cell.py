@@ -71,6 +71,16 @@ class DecoderCell(keras.layers.Layer):
         query = self.attention.project(inputs, training)
         return projected if query is None else {**projected, "query": query}
 
+    def _build_attention(self, inputs_shape, annotations_shape, query_size):
+        if not self.attention.built:
+            query_shape = (*inputs_shape[:-1], query_size)
+            self.attention.build(query_shape, annotations_shape, inputs_shape)
+
+    def _multiply(self, inputs, kernel, bias):
+        """`inputs @ kernel + bias`, float32; for all steps at once."""
+        product = ops.matmul(self._cast(inputs), self._cast(kernel))
+        return ops.cast(product, "float32") + ops.cast(bias, "float32")
+
     def _query(self, product, inputs, memory):
         """The attention's query of a step, words included."""
         return self.attention.combine(product, inputs.get("query"), memory)

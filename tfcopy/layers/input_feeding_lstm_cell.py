@@ -76,9 +76,7 @@ class InputFeedingLSTMCell(DecoderCell):
         self.context_size = annotations_shape[-1]
         if self.input_units is None:
             self.input_units = self.embedding_dim
-        if not self.attention.built:
-            query_shape = (*inputs_shape[:-1], self.state_size)
-            self.attention.build(query_shape, annotations_shape, inputs_shape)
+        self._build_attention(inputs_shape, annotations_shape, self.state_size)
         self.input_kernel = self.add_weight(
             name="input_kernel",
             shape=(self.embedding_dim + self.context_size, self.input_units),
@@ -112,10 +110,7 @@ class InputFeedingLSTMCell(DecoderCell):
             `(..., X)`, float32.
         """
         kernel, _ = self._input_kernels()
-        projected = ops.matmul(ops.cast(inputs, self.compute_dtype), kernel)
-        return ops.cast(projected, "float32") + ops.cast(
-            self.input_bias, "float32"
-        )
+        return self._multiply(inputs, kernel, self.input_bias)
 
     def prepare(self, annotations, mask=None):
         """All that the steps of a sentence share: see `scan`'s memory."""
@@ -186,7 +181,6 @@ class InputFeedingLSTMCell(DecoderCell):
             "inputs": merged,
             "context": context,
             "attention": log_weights,
-            **self.attention.outputs(attention_state),
         }
         return outputs, state
 

@@ -8,10 +8,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers import commitment
-from tfcopy.layers.bahdanau_attention import (
-    BahdanauAttention,
-    masked_log_softmax,
-)
+from tfcopy.layers.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.layer_norm import add_norms, normalize, norms_memory
 from tfcopy.layers.loop import Product, scan
 
@@ -351,11 +348,7 @@ class PlanAttention(BahdanauAttention):
         else:
             new = ops.squeeze(self._scores(hidden, memory), -1)
             scores = alignment = commitment.mix(replan, new, old)
-        log_weights = masked_log_softmax(scores, memory["mask_bias"])
-        weights = ops.exp(log_weights)
-        rows = [weights] if read is None else [weights, read]
-        context = memory["values"](ops.stack(rows, axis=1))
-        context = ops.reshape(context, (-1, len(rows) * context.shape[-1]))
+        context, log_weights, _ = self._read(scores, memory, read)
         state = {
             "alignment": alignment,
             "commitment": committed,
@@ -368,16 +361,6 @@ class PlanAttention(BahdanauAttention):
         sizes = self._sizes
         places = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
         return ops.split(query, places, axis=-1)
-
-    def _scores(self, hidden, memory):
-        """Of each source step, `(B, S, k)`; k is 1 of a repeater."""
-        shape = ops.shape(hidden)
-        hidden = ops.reshape(ops.tanh(hidden), (-1, self.units))
-        scores = ops.matmul(hidden, memory["weight_score"])
-        scores = ops.reshape(scores, (*shape[:2], scores.shape[-1]))
-        if self.use_bias:
-            scores = scores + memory["weight_score_bias"]
-        return scores
 
     def _new_plan(self, hidden, gate, old, memory):
         """`(1 - v) new + v old`, `(B, S, k)`."""

@@ -75,12 +75,9 @@ class TwoLayerCell(DecoderCell):
             "attention": self.attention.initial_state(memory),
         }
 
-    def _build_attention(self, inputs_shape, annotations_shape):
-        if not self.attention.built:
-            size = self.state_size if self.query == "both" else self.units
-            self.attention.build(
-                (*inputs_shape[:-1], size), annotations_shape, inputs_shape
-            )
+    @property
+    def _query_size(self):
+        return self.state_size if self.query == "both" else self.units
 
     def _kernel(self, name, rows, blocks, recurrent=False):
         """A kernel of so many blocks of `units` columns."""
@@ -113,12 +110,12 @@ class TwoLayerCell(DecoderCell):
             self._query(product, inputs, memory), state["attention"], memory
         )
 
-    def _outputs(self, first, second, context, log_weights, attention_state):
+    @staticmethod
+    def _outputs(first, second, context, log_weights):
         return {
             "hidden": ops.concatenate([first, second], axis=-1),
             "context": context,
             "attention": log_weights,
-            **self.attention.outputs(attention_state),
         }
 
     def get_config(self):

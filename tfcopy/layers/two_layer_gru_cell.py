@@ -31,7 +31,7 @@ class TwoLayerGRUCell(TwoLayerCell):
     """
 
     def build(self, inputs_shape, annotations_shape):
-        self._build_attention(inputs_shape, annotations_shape)
+        self._build_attention(inputs_shape, annotations_shape, self._query_size)
         units = self.units
         self.input_kernel = self._kernel("input", inputs_shape[-1], 3)
         self.input_bias = self._bias("input", 3)
@@ -50,11 +50,7 @@ class TwoLayerGRUCell(TwoLayerCell):
 
     def _project(self, inputs, matches):
         """The first GRU's input products, `(..., 3 * units)`, float32."""
-        projected = ops.matmul(
-            ops.cast(inputs, self.compute_dtype), self._cast(self.input_kernel)
-        )
-        projected = ops.cast(projected, "float32")
-        projected = projected + ops.cast(self.input_bias, "float32")
+        projected = self._multiply(inputs, self.input_kernel, self.input_bias)
         if not self.layer_norm:
             return projected
         gates, candidate = ops.split(projected, [2 * self.units], axis=-1)
@@ -103,9 +99,7 @@ class TwoLayerGRUCell(TwoLayerCell):
         first = self._gru("first", inputs["words"] + read[0], state, memory)
         below = memory["between_product"](first) + read[1]
         second = self._gru("second", below, state, memory)
-        outputs = self._outputs(
-            first, second, context, log_weights, attention_state
-        )
+        outputs = self._outputs(first, second, context, log_weights)
         state = {
             "first": first,
             "second": second,

@@ -19,6 +19,7 @@ from tfcopy import training
 from tfcopy.data import chunks, encoding, pipeline, vocabulary
 from tfcopy.data.corpora import corpus as corpora
 from tfcopy.data.entities import Entities
+from tfcopy.training.tensorboard import EventLog
 
 try:
     from tfcopy.training import figures
@@ -51,6 +52,16 @@ class Data:
             ).hexdigest()[:16]
             for side, words in zip(("source", "target"), self.vocabularies)
         } | {"training data": self.train.checksum}
+
+
+def check_systems(config, systems):
+    """Raises a ValueError if `--systems` does not name some of them."""
+    unknown = sorted(set(config.systems) - set(systems))
+    if unknown or not config.systems:
+        raise ValueError(
+            f"--systems must name some of {', '.join(systems)}. "
+            f"Received: {config.systems}."
+        )
 
 
 def check_writable(folder, flag):
@@ -306,6 +317,23 @@ Serve it:        docker run -p 8501:8501 \\
                  curl -d '{request}' \\
                    localhost:8501/v1/models/{recipe}:predict"""
     )
+
+
+def keep_picture(picture, path, log_dir):
+    """Writes a picture of a whole run as PNG, and to TensorBoard.
+
+    Args:
+        picture: As `figures` give it.
+        path: The PNG; its name is that of the picture.
+        log_dir: Folder for the events, which holds no others.
+    """
+    name = os.path.splitext(os.path.basename(path))[0]
+    log = EventLog(log_dir, fresh=True)
+    with log.tolerating():
+        figures.save_png(path, picture)
+        with log.writer.as_default(0):
+            tf.summary.image(name, picture)
+    log.close()
 
 
 def write_results(path, results):

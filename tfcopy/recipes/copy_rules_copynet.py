@@ -162,10 +162,11 @@ def run(config):
     with quiet():
         from tfcopy import training
         from tfcopy.data.tokenization import Tokenizer
+        from tfcopy.models.copynet import SYSTEMS
         from tfcopy.recipes import common, copynet
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    copynet.check_systems(config)
+    common.check_systems(config, SYSTEMS)
     common.check_writable(folder, "--log_dir")
     common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
     strategy = training.choose_strategy()

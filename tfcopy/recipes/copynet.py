@@ -13,20 +13,9 @@ from tfcopy.data import encoding, pipeline, vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import copying
 from tfcopy.models import copynet
-from tfcopy.models.copynet import SYSTEMS
 from tfcopy.recipes import common
 from tfcopy.serving.export import export as export_servable
 from tfcopy.serving.translator import Translator
-
-
-def check_systems(config):
-    """Raises a ValueError if `--systems` does not name systems."""
-    unknown = sorted(set(config.systems) - set(SYSTEMS))
-    if unknown or not config.systems:
-        raise ValueError(
-            f"--systems must name some of {', '.join(SYSTEMS)}. "
-            f"Received: {config.systems}."
-        )
 
 
 def prepare(

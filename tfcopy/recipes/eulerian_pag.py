@@ -167,10 +167,11 @@ def run(config):
     with quiet():
         from tfcopy import training
         from tfcopy.data.tokenization import Tokenizer
+        from tfcopy.models.planner import SYSTEMS
         from tfcopy.recipes import common, copynet, learning_curves, planning
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    planning.check(config)
+    common.check_systems(config, SYSTEMS)
     corpus = load_corpus(config)
     common.check_writable(folder, "--log_dir")
     common.check_writable(config.savedmodel_dir, "--savedmodel_dir")

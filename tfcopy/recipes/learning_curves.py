@@ -8,10 +8,10 @@ import os
 import tensorflow as tf
 from tensorboard.backend.event_processing import plugin_event_accumulator
 
-from tfcopy.training.tensorboard import EventLog
+from tfcopy.recipes import common
 
 try:
-    from tfcopy.training import curves, figures
+    from tfcopy.training import curves
 except ImportError:  # matplotlib is an extra
     curves = None
 
@@ -82,9 +82,5 @@ def draw(results, folder, y_label):
         "updates",
         y_label,
     )
-    log = EventLog(folder, fresh=True)
-    with log.tolerating():
-        figures.save_png(os.path.join(folder, "dev_nll.png"), picture)
-        with log.writer.as_default(0):
-            tf.summary.image("dev_nll", picture)
-    log.close()
+    path = os.path.join(folder, "dev_nll.png")
+    common.keep_picture(picture, path, folder)

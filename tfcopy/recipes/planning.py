@@ -13,24 +13,12 @@ from tfcopy import losses, tokens
 from tfcopy.data import copy_ids
 from tfcopy.layers import PlannedDistribution
 from tfcopy.models import planner
-from tfcopy.models.planner import SYSTEMS
-from tfcopy.recipes import copynet
-from tfcopy.training.tensorboard import EventLog
+from tfcopy.recipes import common, copynet
 
 try:
     from tfcopy.training import figures
 except ImportError:  # matplotlib is an extra
     figures = None
-
-
-def check(config):
-    """Raises a ValueError if `--systems` does not name systems."""
-    unknown = sorted(set(config.systems) - set(SYSTEMS))
-    if unknown or not config.systems:
-        raise ValueError(
-            f"--systems must name some of {', '.join(SYSTEMS)}. "
-            f"Received: {config.systems}."
-        )
 
 
 def build_model(config, data, system, strategy):
@@ -157,12 +145,8 @@ def draw_plans(models, data, pair, folder, append_eos=True):
             for system, model in models.items()
         }
     )
-    log = EventLog(os.path.join(folder, "plans"), fresh=True)
-    with log.tolerating():
-        figures.save_png(os.path.join(folder, "plans.png"), picture)
-        with log.writer.as_default(0):
-            tf.summary.image("plans", picture)
-    log.close()
+    path = os.path.join(folder, "plans.png")
+    common.keep_picture(picture, path, os.path.join(folder, "plans"))
 
 
 def export(translators, config, results, metric, texts):

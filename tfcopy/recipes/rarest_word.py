@@ -21,10 +21,9 @@ from tfcopy.models.rarest_word import RarestWord, best_words
 from tfcopy.recipes import common
 from tfcopy.serving.export import export as export_servable
 from tfcopy.serving.translator import Translator
-from tfcopy.training.tensorboard import EventLog
 
 try:
-    from tfcopy.training import curves, figures
+    from tfcopy.training import curves
 except ImportError:  # matplotlib is an extra
     curves = None
 
@@ -405,12 +404,8 @@ def draw(results, paper, num_pointed, folder):
         )
     ]
     picture = curves.panels_figure(panels)
-    log = EventLog(folder, fresh=True)
-    with log.tolerating():
-        figures.save_png(os.path.join(folder, "error_rate.png"), picture)
-        with log.writer.as_default(0):
-            tf.summary.image("error_rate", picture)
-    log.close()
+    path = os.path.join(folder, "error_rate.png")
+    common.keep_picture(picture, path, folder)
 
 
 def _log_embeddings(model, task, log_dir):

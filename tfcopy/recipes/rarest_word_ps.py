@@ -124,10 +124,7 @@ def run(config):
         from tfcopy.recipes import common, rarest_word
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    if not config.systems:
-        raise ValueError(
-            f"--systems must name some of {', '.join(SYSTEMS)}. Received: []."
-        )
+    common.check_systems(config, SYSTEMS)
     data = rarest_word.prepare(config)
     common.check_writable(folder, "--log_dir")
     common.check_writable(config.savedmodel_dir, "--savedmodel_dir")

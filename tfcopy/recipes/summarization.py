@@ -27,12 +27,7 @@ _VALIDATION = 200  # articles that choose the system to export
 
 def check(config, systems):
     """Raises a ValueError that names a flag which makes no sense."""
-    unknown = sorted(set(config.systems) - set(systems))
-    if unknown or not config.systems:
-        raise ValueError(
-            f"--systems must name some of {', '.join(systems)}. "
-            f"Received: {config.systems}."
-        )
+    common.check_systems(config, systems)
     if config.vocabulary_size <= len(tokens.SPECIAL_TOKENS):
         raise ValueError(
             f"--vocabulary_size must be above {len(tokens.SPECIAL_TOKENS)}, "

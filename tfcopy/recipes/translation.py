@@ -25,12 +25,7 @@ def check(config, systems):
     What would otherwise be found out after the first system has been trained,
     or never.
     """
-    unknown = sorted(set(config.systems) - set(systems))
-    if unknown or not config.systems:
-        raise ValueError(
-            f"--systems must name some of {', '.join(systems)}. "
-            f"Received: {config.systems}."
-        )
+    common.check_systems(config, systems)
     sizes = ("source_vocabulary_size", "target_vocabulary_size", "candidates")
     sizes += ("search_candidates",)
     for flag in sizes:
