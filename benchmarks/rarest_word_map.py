@@ -5,7 +5,8 @@
         --train_sizes 5000 20000 --preset paper --updates 4000
 
 Trains the systems of rarest_word_ps for each value of q, with endless
-sequences, and for each size of a limited training set, with the q of `--q`.
+sequences, and for each size of a limited training set, with the q of `--q`;
+pointer_softmax with each of `--pointers`.
 Flags that are not listed here are those of the recipe, and hold for all.
 `results.json` in the folder gets all scores, and `map.png` three panels: the
 error on the rarest words against updates, against q, and against the size of
@@ -32,21 +33,28 @@ from tfcopy.recipes import common, flags, rarest_word, rarest_word_ps
 
 # Flags in which the runs of one map may differ, or that change no score.
 FREE = ("preset", "q", "train_size", "seed", "systems", "run", "log_dir")
-FREE += ("savedmodel_dir", "fresh")
+FREE += ("savedmodel_dir", "fresh", "pointer")
 
 
 class Place(typing.NamedTuple):
     """What was trained on what: a point of the map."""
 
     system: str
+    pointer: str | None
     q: float
     train_size: int | None
     seed: int
 
     @property
+    def label(self):
+        """The name of its curves."""
+        return f"{self.system}, {self.pointer}" if self.pointer else self.system
+
+    @property
     def name(self):
+        label = self.label.replace(", ", "_")
         size = self.train_size or "endless"
-        return f"{self.system}_q{self.q:g}_{size}_seed{self.seed}"
+        return f"{label}_q{self.q:g}_{size}_seed{self.seed}"
 
 
 def main(arguments=None):
@@ -86,6 +94,12 @@ def parse(arguments):
         nargs="*",
         default=[2_500, 5_000, 10_000, 20_000, 40_000],
     )
+    parser.add_argument(
+        "--pointers",
+        nargs="+",
+        choices=("dense", "attention"),
+        default=["dense", "attention"],
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     return parser.parse_known_args(arguments)
 
@@ -96,10 +110,11 @@ def places(options, config):
     conditions += [(q, config.train_size) for q in options.q_values]
     conditions += [(config.q, size) for size in options.train_sizes]
     return [
-        Place(system, q, size, seed)
+        Place(system, pointer, q, size, seed)
         for seed in options.seeds
         for q, size in dict.fromkeys(conditions)
         for system in config.systems
+        for pointer in ([None] if system == "softmax" else options.pointers)
     ]
 
 
@@ -153,7 +168,11 @@ def make_map(wanted, found, config, folder):
 def train(place, config, folder, strategy):
     """The scores at a place; goes on where an earlier run was interrupted."""
     config = dataclasses.replace(
-        config, q=place.q, train_size=place.train_size, seed=place.seed
+        config,
+        q=place.q,
+        train_size=place.train_size,
+        seed=place.seed,
+        pointer=place.pointer or config.pointer,
     )
     log_dir = os.path.join(folder, place.name)
     _, scores = rarest_word.train_and_test(
@@ -183,7 +202,9 @@ def draw(found, config, path):
     by_size = lines(
         found, lambda p: p.q == base[0] and p.train_size and [p.train_size]
     )
-    endless = lines(found, lambda p: p[1:3] == (base[0], None) and [0])
+    endless = lines(
+        found, lambda p: (p.q, p.train_size) == (base[0], None) and [0]
+    )
     # `--q 0` has no place on a logarithmic axis.
     log_q = all(min(x) > 0 for x, *_ in by_q.values() if x)
     panel = rarest_word.curves.Panel
@@ -201,9 +222,7 @@ def draw(found, config, path):
             "sequences to train on",
             label,
             log_x=True,
-            levels={
-                system: y[0] for system, (_, y, *_) in endless.items() if y
-            },
+            levels={label: y[0] for label, (_, y, *_) in endless.items() if y},
         ),
     ]
     picture = rarest_word.curves.panels_figure(panels)
@@ -212,7 +231,7 @@ def draw(found, config, path):
 
 
 def lines(found, abscissas):
-    """Dict from a system to `(x, mean, lowest, highest)` over the seeds.
+    """Dict from a label to `(x, mean, lowest, highest)` over the seeds.
 
     Args:
         found: Dict from `Place` to scores.
@@ -221,25 +240,25 @@ def lines(found, abscissas):
     points = {}
     for place, scores in found.items():
         error = scores["targets"]["pointed"]["error_rate"]
-        of_system = points.setdefault(place.system, {})
+        of_label = points.setdefault(place.label, {})
         for x in abscissas(place) or ():
             if error is not None:
-                of_system.setdefault(x, []).append(error)
-    return {system: band(of_x) for system, of_x in points.items()}
+                of_label.setdefault(x, []).append(error)
+    return {label: band(of_x) for label, of_x in points.items()}
 
 
 def learning_curves(found, q, train_size):
     """As `lines`, against updates, at one condition."""
     points = {}
     for place, scores in found.items():
-        of_system = points.setdefault(place.system, {})
-        if place[1:3] != (q, train_size):
+        of_label = points.setdefault(place.label, {})
+        if (place.q, place.train_size) != (q, train_size):
             continue
         history = scores["history"]
         for update, error in zip(history["updates"], history["pointed"]):
             if error is not None:
-                of_system.setdefault(update, []).append(error)
-    return {system: band(of_x) for system, of_x in points.items()}
+                of_label.setdefault(update, []).append(error)
+    return {label: band(of_x) for label, of_x in points.items()}
 
 
 def band(of_x):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from benchmarks import rarest_word_map
 from benchmarks.rarest_word_map import Place
+from tfcopy.recipes import rarest_word_ps
 
 TINY = """--units 4 --embedding_dim 4 --updates 2 --eval_every 1
 --num_test 50 --num_validation 50 --batch_size 50 --q_values 0.01
@@ -21,21 +22,21 @@ def scores(error, updates=(), pointed=()):
 
 
 FOUND = {
-    Place("softmax", 0.002, None, 0): scores(40, [1, 2], [90, 40]),
-    Place("softmax", 0.002, None, 1): scores(20, [1, 2], [80, 20]),
-    Place("softmax", 0.01, None, 0): scores(None),
-    Place("softmax", 0.002, 500, 0): scores(70),
-    Place("pointer_softmax", 0.01, None, 0): scores(5),
+    Place("softmax", None, 0.002, None, 0): scores(40, [1, 2], [90, 40]),
+    Place("softmax", None, 0.002, None, 1): scores(20, [1, 2], [80, 20]),
+    Place("softmax", None, 0.01, None, 0): scores(None),
+    Place("softmax", None, 0.002, 500, 0): scores(70),
+    Place("pointer_softmax", "dense", 0.01, None, 0): scores(5),
 }
 
 
 def test_seeds_become_a_band():
     by_q = rarest_word_map.lines(FOUND, lambda p: not p.train_size and [p.q])
     assert by_q["softmax"] == ([0.002], [30], [20], [40])
-    assert by_q["pointer_softmax"] == ([0.01], [5], [5], [5])
+    assert by_q["pointer_softmax, dense"] == ([0.01], [5], [5], [5])
     found = rarest_word_map.learning_curves(FOUND, 0.002, None)
     assert found["softmax"] == ([1, 2], [85, 30], [80, 20], [90, 40])
-    assert found["pointer_softmax"] == ([], [], [], [])
+    assert found["pointer_softmax, dense"] == ([], [], [], [])
 
 
 def test_a_map_is_made_once_and_added_to(tmp_path, capsys, monkeypatch):
@@ -63,6 +64,17 @@ def test_a_map_is_made_once_and_added_to(tmp_path, capsys, monkeypatch):
     assert [place.seed for place in added] == [1, 1, 1]
     assert rarest_word_map.main([*flags, "--updates", "3"]) == 1
     assert "--updates is 2 there and 3 here" in capsys.readouterr().err
+
+
+def test_pointing_is_mapped_in_each_of_its_ways():
+    options, others = rarest_word_map.parse("--q_values --train_sizes".split())
+    assert not others
+    places = rarest_word_map.places(options, rarest_word_ps.Config())
+    assert [place.name for place in places] == [
+        "softmax_q0.002_endless_seed0",
+        "pointer_softmax_dense_q0.002_endless_seed0",
+        "pointer_softmax_attention_q0.002_endless_seed0",
+    ]
 
 
 def test_a_damaged_file_is_named(tmp_path, capsys):

@@ -40,6 +40,7 @@ def log_probs(model, row, targets):
         "source_copy_ids": COPY_IDS[[row] * len(targets)],
         "target_ids": np.array(targets, "int32"),
         "candidate_ids": CANDIDATES,
+        "candidate_log_weights": np.zeros(len(CANDIDATES), "float32"),
     }
     restricted = model.with_candidates()
     loss = losses.restricted(losses.marginal, V)

@@ -63,6 +63,20 @@ def test_candidates_take_all_of_the_mass(inputs):
     helpers.assert_close(generated.sum(-1), np.ones((2, 3)))
 
 
+def test_candidates_stand_for_so_many_words(inputs):
+    head = SoftmaxHead(V)
+    ids = np.array([3, 8, 1], "int32")
+    some = head(**helpers.arguments(inputs), candidate_ids=ids)
+    weighed = head(
+        **helpers.arguments(inputs),
+        candidate_ids=ids,
+        candidate_log_weights=np.log([1.0, 2.0, 5.0]).astype("float32"),
+    )
+    masses = np.exp(helpers.to_numpy(some.generate_logits)) * [1, 2, 5]
+    generated, _ = helpers.probabilities(weighed)
+    helpers.assert_close(generated, masses / masses.sum(-1, keepdims=True))
+
+
 def test_candidates_are_known_to_the_symbolic_call(inputs):
     spec = SoftmaxHead(V)(
         **helpers.arguments(

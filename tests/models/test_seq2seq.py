@@ -242,10 +242,15 @@ def test_keras_exports_the_model(tmp_path):
 CANDIDATES = np.array([0, 1, 2, 3, 5, 8], "int32")
 
 
+def among(ids, weight=0.0):
+    weights = np.full(len(ids), weight, "float32")
+    return {"candidate_ids": ids, "candidate_log_weights": weights}
+
+
 def test_candidates_have_the_logits_of_the_whole(model):
     restricted = model.with_candidates()
-    assert set(restricted.input) == {*NAMES, "candidate_ids"}
-    few = run(restricted, {**INPUTS, "candidate_ids": CANDIDATES})
+    assert set(restricted.input) == {*NAMES, *among(CANDIDATES)}
+    few = run(restricted, {**INPUTS, **among(CANDIDATES)})
     helpers.assert_close(
         few.generate_logits,
         helpers.to_numpy(run(model).generate_logits)[..., CANDIDATES],
@@ -258,9 +263,7 @@ def test_candidates_have_the_logits_of_the_whole(model):
 
 def test_all_candidates_change_nothing(model):
     everything = np.arange(V, dtype="int32")
-    whole = run(
-        model.with_candidates(), {**INPUTS, "candidate_ids": everything}
-    )
+    whole = run(model.with_candidates(), {**INPUTS, **among(everything)})
     helpers.assert_close(whole, run(model))
 
 
@@ -268,7 +271,7 @@ def test_candidates_train_the_same_weights(model):
     restricted = model.with_candidates()
     pairs = zip(restricted.weights, model.weights, strict=True)
     assert all(one is other for one, other in pairs)
-    batch = {**BATCH, "candidate_ids": CANDIDATES}
+    batch = {**BATCH, **among(CANDIDATES)}
     loss = losses.restricted(losses.marginal, V)
     inputs = {name: batch[name] for name in restricted.input}
 
@@ -284,7 +287,7 @@ def test_candidates_train_the_same_weights(model):
 def test_saving_keeps_candidates(model, tmp_path):
     path = tmp_path / "model.keras"
     model.with_candidates().save(path)
-    inputs = {**INPUTS, "candidate_ids": CANDIDATES}
+    inputs = {**INPUTS, **among(CANDIDATES, 0.5)}
     helpers.assert_close(
         run(keras.saving.load_model(path), inputs),
         run(model.with_candidates(), inputs),

@@ -10,11 +10,17 @@ from tfcopy import tokens
 FIELDS = {
     "sources": ("source_copy_ids",),
     "batch": ("source_copy_ids", "target_ids"),
+    "sample": ("source_copy_ids", "target_ids"),
 }
 
 
-def choose_candidates(copy_ids, vocabulary_size: int, count: int):
-    """The special tokens, the words of a batch, and the most frequent.
+def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
+    """The special tokens, the words of a batch, and others.
+
+    Without a seed, the others are the most frequent. With one, these take half
+    of the room that is left, and words drawn from all others, alike likely,
+    the rest; each stands for as many as were not drawn, so that the sum over
+    the candidates is that over all words in the mean.
 
     Where the batch holds more words than there is room, the most frequent of
     them are kept. Ids are taken to be ordered by frequency, as those of a
@@ -25,12 +31,16 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int):
             it are passed over.
         vocabulary_size: V.
         count: K; all words if it is larger than V.
+        seed: Two integers, or `None`.
 
     Returns:
-        `(K,)`, int32, ascending.
+        `(candidate_ids, log_weights)`: `(K,)`, int32, ascending, and `(K,)`,
+        the logs of how many words each stands for.
 
     Reference:
-        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 5.1.
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 5.1;
+        for the weights
+        [Jean et al., 2015](https://arxiv.org/abs/1412.2007), section 3.1.
     """
     count = min(count, vocabulary_size)
     ids = tf.range(vocabulary_size)
@@ -43,8 +53,22 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int):
     special = ids < len(tokens.SPECIAL_TOKENS)
     rank = tf.where(in_batch > 0, ids - vocabulary_size, ids)
     rank = tf.where(special, ids - 2 * vocabulary_size, rank)
-    _, chosen = tf.math.top_k(-rank, count)
-    return tf.sort(chosen)
+    if seed is None:
+        _, chosen = tf.math.top_k(-rank, count)
+        return tf.sort(chosen), tf.zeros([count])
+    held = tf.math.count_nonzero(rank < 0, dtype=tf.int32)
+    certain = (tf.minimum(held, count) + count) // 2
+    place = tf.argsort(tf.argsort(rank))
+    is_certain = place < certain
+    # Certain words come first, the others in random order.
+    keys = tf.random.stateless_uniform([vocabulary_size], seed)
+    _, chosen = tf.math.top_k(-tf.where(is_certain, -1.0, keys), count)
+    chosen = tf.sort(chosen)
+    each = (vocabulary_size - certain) / tf.maximum(count - certain, 1)
+    weights = tf.where(
+        tf.gather(is_certain, chosen), 1.0, tf.cast(each, tf.float32)
+    )
+    return chosen, tf.math.log(weights)
 
 
 def with_candidates(
@@ -53,7 +77,7 @@ def with_candidates(
     count: int | None = None,
     words_of: str = "sources",
 ):
-    """The batches, each with `candidate_ids` of its own.
+    """The batches, each with `candidate_ids` and `candidate_log_weights`.
 
     Args:
         dataset: Dataset of dicts, as `pipeline.batches` gives.
@@ -62,8 +86,9 @@ def with_candidates(
             to be compared with others.
         words_of: Which words come before the most frequent ones: those of the
             batch's `"sources"`, as in the paper, where both sides share a
-            language; or of the whole `"batch"`, sources and targets, as in
-            [Jean et al., 2015](https://arxiv.org/abs/1412.2007).
+            language; or of the whole `"batch"`, sources and targets. With
+            `"sample"` the same, and half of the others are drawn, by a seed
+            made of the batch itself.
 
     Raises:
         ValueError: If `count` has no room for the special tokens.
@@ -77,7 +102,14 @@ def with_candidates(
 
     def add(batch):
         words = [tf.reshape(batch[x], [-1]) for x in FIELDS[words_of]]
-        chosen = choose_candidates(tf.concat(words, 0), vocabulary_size, count)
-        return {**batch, "candidate_ids": chosen}
+        words, seed = tf.concat(words, 0), None
+        if words_of == "sample":
+            seed = [tf.reduce_sum(batch[x]) for x in FIELDS[words_of]]
+        chosen, weights = choose_candidates(words, vocabulary_size, count, seed)
+        return {
+            **batch,
+            "candidate_ids": chosen,
+            "candidate_log_weights": weights,
+        }
 
     return dataset.map(add, num_parallel_calls=1)

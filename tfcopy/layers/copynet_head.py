@@ -78,8 +78,9 @@ class CopyNetHead(SoftmaxHead):
         annotations,
         source_mask,
         candidate_ids=None,
+        candidate_log_weights=None,
     ):
-        logits = self.logits(features, candidate_ids)
+        logits = self.logits(features, candidate_ids, candidate_log_weights)
         scores = self.copy_scores(decoded, annotations, source_mask)
         generate = log_normalizer(logits)
         total = log_add(generate, ops.logsumexp(scores, axis=-1))

@@ -75,8 +75,9 @@ class PointerGeneratorHead(SoftmaxHead):
         annotations,
         source_mask,
         candidate_ids=None,
+        candidate_log_weights=None,
     ):
-        logits = self.logits(features, candidate_ids)
+        logits = self.logits(features, candidate_ids, candidate_log_weights)
         switch = self.switch_logit(decoded)
         point = ops.expand_dims(ops.log_sigmoid(-switch), -1)
         return CopyDistribution(

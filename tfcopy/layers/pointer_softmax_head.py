@@ -143,9 +143,10 @@ class PointerSoftmaxHead(SoftmaxHead):
         annotations,
         source_mask,
         candidate_ids=None,
+        candidate_log_weights=None,
         training=False,
     ):
-        logits = self.logits(features, candidate_ids)
+        logits = self.logits(features, candidate_ids, candidate_log_weights)
         switch = self.switch_logit(decoded, training)
         location = self.location_log_probs(decoded, annotations, source_mask)
         point = ops.expand_dims(ops.log_sigmoid(-switch), -1)

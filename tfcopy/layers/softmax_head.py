@@ -21,6 +21,8 @@ class SoftmaxHead(keras.layers.Layer):
         source_mask: Boolean, `(B, S)`.
         candidate_ids: Optional `(K,)`: only these words get a logit, in this
             order (the large vocabulary trick).
+        candidate_log_weights: Optional `(K,)`, the logs of how many words each
+            of them stands for.
 
     Returns:
         `CopyDistribution` with all of the mass on generated words.
@@ -43,7 +45,7 @@ class SoftmaxHead(keras.layers.Layer):
             name="bias", shape=(self.vocabulary_size,), initializer="zeros"
         )
 
-    def logits(self, features, candidate_ids=None):
+    def logits(self, features, candidate_ids=None, candidate_log_weights=None):
         """Scores of the words before the softmax, `(B, T, V)`."""
         kernel, bias = (
             ops.cast(x, self.compute_dtype) for x in (self.kernel, self.bias)
@@ -51,6 +53,8 @@ class SoftmaxHead(keras.layers.Layer):
         if candidate_ids is not None:
             kernel = ops.take(kernel, candidate_ids, axis=1)
             bias = ops.take(bias, candidate_ids, axis=0)
+        if candidate_log_weights is not None:
+            bias = bias + ops.cast(candidate_log_weights, bias.dtype)
         shape = ops.shape(features)
         rows = ops.reshape(features, (-1, features.shape[-1]))
         rows = ops.cast(rows, self.compute_dtype)
@@ -64,8 +68,9 @@ class SoftmaxHead(keras.layers.Layer):
         annotations,
         source_mask,
         candidate_ids=None,
+        candidate_log_weights=None,
     ):
-        logits = self.logits(features, candidate_ids)
+        logits = self.logits(features, candidate_ids, candidate_log_weights)
         return CopyDistribution(
             generate_logits=logits,
             log_generate=ops.zeros_like(logits[..., 0], dtype="float32"),
@@ -82,6 +87,7 @@ class SoftmaxHead(keras.layers.Layer):
         annotations,
         source_mask,
         candidate_ids=None,
+        candidate_log_weights=None,
     ):
         words = self.vocabulary_size
         if candidate_ids is not None:

@@ -95,7 +95,12 @@ class Seq2Seq(keras.Model):
             inputs["candidate_ids"] = keras.Input(
                 batch_shape=(None,), dtype="int32", name="candidate_ids"
             )
-            restriction = {"candidate_ids": inputs["candidate_ids"]}
+            inputs["candidate_log_weights"] = keras.Input(
+                batch_shape=(None,), name="candidate_log_weights"
+            )
+            restriction = {
+                name: inputs[name] for name in inputs if "candidate" in name
+            }
         source_mask = mask(inputs["source_ids"])
         embedded = source_dropout(source_embedding(inputs["source_ids"]))
         annotations, final = encoder(embedded, source_mask)
@@ -134,7 +139,7 @@ class Seq2Seq(keras.Model):
         self.candidates = candidates
 
     def with_candidates(self):
-        """The same layers, as a model that takes `candidate_ids` as well.
+        """The same layers, as a model that takes candidates as well.
 
         For training with the large vocabulary trick; this one goes on to
         search among all words.

@@ -62,9 +62,10 @@ class Config:
         source_vocabulary_size: Most frequent source words to keep.
         target_vocabulary_size: Most frequent target words to keep.
         candidates: Words that an update's output layer knows (the large
-            vocabulary trick), the most frequent ones last; all if not given.
-        candidates_from: Which words come first, those of an update's sources
-            (the paper's choice) or those of the whole batch, targets too.
+            vocabulary trick); all if not given.
+        candidates_from: Which words are among them beside the most frequent:
+            those of an update's sources (the paper's choice), of the whole
+            batch, targets too, or a sample of all words as well.
         search_candidates: Words that search generates, the most frequent; all
             if not given.
         max_length: Longer sentences, in words, are not trained on.
@@ -129,7 +130,7 @@ class Config:
     source_vocabulary_size: PositiveInt = 2_000
     target_vocabulary_size: PositiveInt = 2_000
     candidates: PositiveInt | None = None
-    candidates_from: Literal["sources", "batch"] = "batch"
+    candidates_from: Literal["sources", "batch", "sample"] = "sample"
     search_candidates: PositiveInt | None = None
     max_length: PositiveInt = 50
     systems: list[Literal["nmt", "pointer_softmax"]] = dataclasses.field(

@@ -108,9 +108,10 @@ class Config:
             word2vec's text or binary format, or GloVe's, plain or gzipped.
         target_vectors: The same of the headlines; it may be the same file.
         candidates: Words that an update's output layer knows (the large
-            vocabulary trick), the most frequent ones last; all if not given.
-        candidates_from: Which words come first, those of an update's sources
-            (the paper's choice) or those of the whole batch, targets too.
+            vocabulary trick); all if not given.
+        candidates_from: Which words are among them beside the most frequent:
+            those of an update's sources (the paper's choice), of the whole
+            batch, targets too, or a sample of all words as well.
         search_candidates: Words that search generates, the most frequent; all
             if not given.
         max_source_length: Words of a source that are read.
@@ -182,7 +183,7 @@ class Config:
     source_vectors: str | None = None
     target_vectors: str | None = None
     candidates: PositiveInt | None = 400
-    candidates_from: Literal["sources", "batch"] = "sources"
+    candidates_from: Literal["sources", "batch", "sample"] = "sources"
     search_candidates: PositiveInt | None = None
     max_source_length: PositiveInt = 100
     max_target_length: PositiveInt = 50
