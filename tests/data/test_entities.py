@@ -6,11 +6,14 @@ from hypothesis import strategies as st
 from tfcopy.data.entities import (
     Entities,
     anonymise,
+    common_words,
     numbers_of,
+    placeholder_ids,
     restore,
 )
 from tfcopy.data.tokenization import Tokenizer
-from tfcopy.data.vocabulary import count_words
+from tfcopy.data.vocabulary import Vocabulary, count_words
+from tfcopy.tokens import SPECIAL_TOKENS
 
 SPACE = Tokenizer("space")
 MARKED = Entities(pattern=None)
@@ -291,3 +294,33 @@ def test_placeholders_are_counted():
         }.items()
     }
     assert target == {"@2": 10, "hires": 10, "@5": 10}
+
+
+# === Headlines with capitals throughout ===
+
+
+def test_common_words_are_mostly_in_lower_case():
+    texts = [
+        "Bears claw back . Bears ? The bears of Wall St. !",
+        "Apple grows . An apple , or Apple .",
+        "élan , Élan ; US and us ; 3d",
+    ]
+    found = common_words(texts, Tokenizer(language="en", lowercase=True))
+    # "bears": once, with a capital twice; "apple" as well.
+    assert found == tuple("3d and back claw grows of or us élan".split())
+
+
+def test_common_words_are_no_entities():
+    words = ["Claw", "claw", "CLAW", "Élan", "Bears", "US", "Us", "3d", "@4"]
+    plain = is_entity(Entities(), words)
+    assert plain == [True, False, True, True, True, True, True, True, True]
+    names = Entities(common=("claw", "us", "élan"))
+    found = is_entity(names, words)
+    assert found == [False, False, True, False, True, True, False, True, True]
+    assert names.fingerprint != Entities().fingerprint
+    assert len(names.fingerprint) < len(Entities().fingerprint) + 30
+
+
+def test_placeholders_of_a_vocabulary():
+    words = Vocabulary([*SPECIAL_TOKENS, "@1", "a@1", "@01", "@12", "@"])
+    assert placeholder_ids(words) == (4, 7)

@@ -71,6 +71,7 @@ def finished(tmp_path_factory, corpus):
 def finished_entity(tmp_path_factory, corpus, vectors):
     folder = tmp_path_factory.mktemp("finished_entity")
     flags = ["--pointers", "entity", "--run", "demo", "--train", corpus]
+    flags += ["--entity_truecase", "true", "--forbid_unk", "true"]
     flags += ["--source_vectors", vectors, "--target_vectors", vectors]
     flags += ["--systems", "[pointer_softmax_lvt]"]
     assert start(folder, *flags) == 0
@@ -142,6 +143,7 @@ def test_export_answers_as_python_does(
 
     monkeypatch.setattr(translator, "Translator", Spy)
     flags = ["--pointers", "entity", "--run", "demo", "--train", corpus]
+    flags += ["--entity_truecase", "true", "--forbid_unk", "true"]
     flags += ["--source_vectors", vectors, "--target_vectors", vectors]
     flags += ["--systems", "[pointer_softmax_lvt]"]
     assert start(finished_entity, *flags) == 0
@@ -293,6 +295,7 @@ def test_a_corpus_without_entities_is_refused(tmp_path, corpus, capsys):
         ("--tfds gigaword --pointers entity", "it is in lower case, so that"),
         ("--entity_pattern x", "--entity_pattern needs --pointers entity"),
         ("--train_tags [a,b]", "--train_tags needs --pointers entity"),
+        ("--entity_truecase true", "--entity_truecase needs --pointers entity"),
         (
             "--pointers entity --train_tags [a,b]",
             "--train_tags needs --train as well",

@@ -10,8 +10,9 @@ that it has there.
 Whether a token is an entity is decided by the token alone, not by where it
 stands: a name that opens the source is then the same entity in the middle of
 the target. The price is that a common word with a capital, as at the start of
-a sentence, is taken for one; function words are excepted. Where that is not
-good enough (headlines with capitals throughout, text in lower case), the
+a sentence, is taken for one; function words are excepted, and so can be words
+that other texts have in lower case, which helps with headlines that have
+capitals throughout. Where that is not good enough (text in lower case), the
 tokens that a tagger found are marked in the text: `acme￨ORG of`, see
 `corpora.tagged_pairs`.
 
@@ -22,7 +23,10 @@ Shapes: B pairs, S source and T target positions; words are ragged, (B, None).
 Reference: Gulcehre et al., 2016, section 5.2.
 """
 
+import collections
 import dataclasses
+import hashlib
+import re
 from collections.abc import Iterable, Iterator
 
 import tensorflow as tf
@@ -30,6 +34,7 @@ import tensorflow as tf
 from tfcopy import tokens as special
 from tfcopy.data import chunks
 from tfcopy.data.tokenization import Tokenizer, lower
+from tfcopy.data.vocabulary import count_words
 
 # Part of the fingerprint: raise it when the same text gets other keys.
 _VERSION = 1
@@ -52,6 +57,8 @@ EXCEPTIONS = "UNK|" + "|".join(
     f"[{word[0].upper()}{word[0]}]{word[1:]}" for word in _FUNCTION_WORDS
 )
 
+# A word that is in lower case but for its first letter.
+_ONE_CAPITAL = r"[\p{Lu}\p{Lt}][^\p{Lu}\p{Lt}\p{Nd}]*"
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 # Nine figures at most: they are read as int32.
 _PLACEHOLDER = "@[1-9][0-9]{0,8}"
@@ -72,11 +79,14 @@ class Entities:
             has no say about marked text.
         lowercase: Whether tokens that differ in case alone are one entity; as
             in the `Tokenizer`s.
+        common: Words in lower case that are no entities with a capital in
+            front either; `common_words` finds them.
     """
 
     pattern: str | None = PATTERN
     exceptions: str = EXCEPTIONS
     lowercase: bool = False
+    common: tuple[str, ...] = ()
 
     def __post_init__(self):
         for name in ("pattern", "exceptions"):
@@ -93,7 +103,11 @@ class Entities:
     @property
     def fingerprint(self) -> str:
         """Changes whenever a text may get other keys."""
-        return repr((_VERSION, dataclasses.astuple(self)))
+        parts = dataclasses.astuple(dataclasses.replace(self, common=()))
+        if not self.common:
+            return repr((_VERSION, parts))
+        digest = hashlib.sha256("\n".join(self.common).encode()).hexdigest()
+        return repr((_VERSION, parts, digest[:16]))
 
     def surfaces(self, words):
         """Tokens as they are shown: without their marks.
@@ -123,8 +137,21 @@ class Entities:
             found &= ~match(words, f".+{MARK}{NO_TAG}")
         else:
             found = match(words, self.pattern) & ~match(words, self.exceptions)
+            if self.common:
+                found &= ~self._is_common(words)
         found |= match(surfaces, _PLACEHOLDER)
         return found & (surfaces != _UNK_WORD)
+
+    def _is_common(self, words):
+        """Which tokens are `common`, but for a capital in front."""
+        # Constants need no table, which each graph would have to keep.
+        known = tf.sort(_hash(tf.constant(self.common)))
+        hashes = _hash(lower(words))
+        flat = tf.reshape(hashes, [-1])
+        place = tf.searchsorted(known, flat)
+        found = tf.gather(known, tf.minimum(place, len(self.common) - 1))
+        found = tf.reshape(found == flat, tf.shape(words))
+        return found & tf.strings.regex_full_match(words, _ONE_CAPITAL)
 
     def source(self, words):
         """What source words are looked up as.
@@ -174,6 +201,42 @@ class Entities:
         )
 
 
+def _hash(words):
+    return tf.strings.to_hash_bucket_fast(words, 2**62)
+
+
+def common_words(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Words that stand in lower case at least as often as with a capital.
+
+    Of running text: sentences begin with a capital, but no headline does
+    throughout.
+
+    Args:
+        texts: Strings.
+        tokenizer: `Tokenizer`, whatever its `lowercase`.
+
+    Returns:
+        In lower case, sorted.
+    """
+    tokenizer = dataclasses.replace(tokenizer, lowercase=False)
+    (counts,) = count_words(
+        ((text,) for text in texts), (tokenizer,), progress=False
+    )
+    capitals = collections.Counter()
+    for word, count in counts.items():
+        if word != word.lower():
+            capitals[word.lower()] += count
+    return tuple(
+        sorted(
+            word
+            for word, count in counts.items()
+            if word == word.lower()
+            and word != word.upper()
+            and count >= capitals[word]
+        )
+    )
+
+
 def numbers_of(keys):
     """The numbers of placeholders.
 
@@ -186,6 +249,15 @@ def numbers_of(keys):
     figures = tf.strings.regex_replace(keys, "^@", "")
     found = tf.strings.regex_full_match(keys, _PLACEHOLDER)
     return tf.strings.to_number(tf.where(found, figures, "0"), tf.int32)
+
+
+def placeholder_ids(vocabulary) -> tuple[int, ...]:
+    """The words of a `Vocabulary` that stand for entities."""
+    return tuple(
+        i
+        for i, word in enumerate(vocabulary.words)
+        if re.fullmatch(_PLACEHOLDER, word)
+    )
 
 
 def restore(keys, source_keys, source_words):

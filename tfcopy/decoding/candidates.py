@@ -26,6 +26,8 @@ class Source(NamedTuple):
         first: Boolean, `(B, S)`; a word's first position.
         same: `(B, S, S)`, 1.0 where two positions hold one word.
         real: Boolean, `(B, S)`; all but the padding.
+        missing: Boolean, `(B, R)`, which of `source_only` it does not hold;
+            or `None`.
     """
 
     ids: Any
@@ -33,6 +35,7 @@ class Source(NamedTuple):
     first: Any
     same: Any
     real: Any
+    missing: Any = None
 
 
 class Candidates(NamedTuple):
@@ -53,7 +56,7 @@ class Candidates(NamedTuple):
     copied: Any = None
 
 
-def describe_source(source_ids, source_copy_ids):
+def describe_source(source_ids, source_copy_ids, source_only=()):
     """`Source` of a batch of ids and of copy ids, both `(B, S)`."""
     valid = source_copy_ids >= 0
     same = ops.expand_dims(source_copy_ids, 2) == ops.expand_dims(
@@ -63,12 +66,20 @@ def describe_source(source_ids, source_copy_ids):
     positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
     first = ops.argmax(ops.cast(same, "int32"), axis=-1)
     first = ops.cast(first, "int32") == positions
+    missing = None
+    if source_only:
+        words = ops.convert_to_tensor(source_only, dtype="int32")
+        held = ops.expand_dims(source_copy_ids, 1) == ops.reshape(
+            words, (1, -1, 1)
+        )
+        missing = ops.logical_not(ops.any(held, axis=-1))
     return Source(
         source_copy_ids,
         valid,
         ops.logical_and(first, valid),
         ops.cast(same, "float32"),
         source_ids != tokens.PAD,
+        missing,
     )
 
 
@@ -95,7 +106,7 @@ def next_words(distribution, source, options, step, extra=0):
         forbidden.append(tokens.UNK)
     # One more for EOS, which may be too early or is set aside.
     count = min(beams + len(forbidden) + 1 + extra, logits.shape[-1])
-    log_probs, ids = ops.top_k(logits, count)
+    log_probs, ids = ops.top_k(_sayable(logits, source, options), count)
     # The normaliser, from the softmax (one fused operation) of the best word.
     best = ops.take_along_axis(ops.softmax(logits, axis=-1), ids[:, :1], axis=1)
     offset = distribution.log_generate + ops.log(best) - log_probs[:, :1]
@@ -139,6 +150,18 @@ def next_words(distribution, source, options, step, extra=0):
         ops.concatenate([generated, copied_from], axis=-1),
         pointing,
     )
+
+
+def _sayable(logits, source, options):
+    """Logits without those of words that the source would have to hold."""
+    if source.missing is None:
+        return logits
+    words = ops.convert_to_tensor(options.source_only, dtype="int32")
+    missing = ops.cast(source.missing, "float32")
+    onehot = ops.one_hot(words, logits.shape[-1], dtype="float32")
+    missing = ops.matmul(missing, onehot) > 0  # (B, V)
+    missing = ops.repeat(missing, options.num_beams, axis=0)
+    return ops.where(missing, MASKED, logits)
 
 
 def _log_rest(log_prob):

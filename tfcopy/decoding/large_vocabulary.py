@@ -3,6 +3,8 @@
 Shapes: B batch, S source steps, T target steps, K candidates.
 """
 
+import dataclasses
+
 from keras import ops
 
 from tfcopy.decoding.beam_search import beam_search
@@ -28,6 +30,10 @@ def search_among(
     Returns:
         `SearchResult`, in extended ids of the whole vocabulary.
     """
+    if options is not None and options.source_only:
+        places = {int(word): i for i, word in enumerate(candidate_ids)}
+        kept = tuple(places[x] for x in options.source_only if x in places)
+        options = dataclasses.replace(options, source_only=kept)
     candidate_ids = ops.convert_to_tensor(candidate_ids, dtype="int32")
 
     def renumber(ids):

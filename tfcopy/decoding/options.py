@@ -26,6 +26,8 @@ class SearchOptions:
         forbid_unk: Whether UNK is never said, neither generated nor copied.
         rescale: Whether the other words then share the mass of UNK, so that
             they sum to one, as in Gu et al.'s code.
+        source_only: Ids of words that are said only where the source holds
+            them, such as the placeholders of its entities.
         merge: `"sum"` adds up all ways to say a word; `"max"` keeps
             generating it and pointing at each of its positions apart, as the
             pointer softmax paper does.
@@ -43,6 +45,7 @@ class SearchOptions:
     no_repeat_ngram: int = 0
     forbid_unk: bool = False
     rescale: bool = False
+    source_only: tuple[int, ...] = ()
     merge: str = "sum"
     return_attention: bool = False
 

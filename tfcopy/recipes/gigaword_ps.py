@@ -92,6 +92,9 @@ class Config:
             anywhere, wherever it stands.
         entity_exceptions: The same of tokens that are none nevertheless; if
             not given, English function words.
+        entity_truecase: Whether words that the training sources have in lower
+            case at least as often as with a capital are none either: for
+            headlines with capitals throughout.
         train_tags: Two files that tell entities instead, source and
             headlines: a tag for each token of --train, O or anything else. A
             model so trained is asked with text as `acme￨ORG of`.
@@ -171,6 +174,7 @@ class Config:
     pointers: Literal["unk", "entity"] = "unk"
     entity_pattern: str | None = None
     entity_exceptions: str | None = None
+    entity_truecase: bool = False
     train_tags: list[str] | None = None
     validation_tags: list[str] | None = None
     test_tags: list[str] | None = None
@@ -345,10 +349,14 @@ def build_model(config, vocabularies, system):
 
 def build_translator(config, model, data, system):
     """Text in, text out, with the system's model."""
+    from tfcopy.data.entities import placeholder_ids
     from tfcopy.decoding import SearchOptions
     from tfcopy.recipes import translation
     from tfcopy.serving.translator import Translator
 
+    placeholders = ()
+    if data.entities is not None:
+        placeholders = placeholder_ids(data.vocabularies[1])
     options = SearchOptions(
         num_beams=config.num_beams,
         min_length=config.min_summary_length,
@@ -356,6 +364,8 @@ def build_translator(config, model, data, system):
         length_penalty=config.length_penalty,
         no_repeat_ngram=config.no_repeat_ngram,
         forbid_unk=config.forbid_unk,
+        # A placeholder without a source word would be spelt <unk>.
+        source_only=placeholders if config.forbid_unk else (),
         merge=config.merge,
     )
     return Translator(

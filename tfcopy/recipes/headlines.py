@@ -11,7 +11,13 @@ from tfcopy import tokens
 from tfcopy.data import encoding, vocabulary, word_vectors
 from tfcopy.data.corpora import demo_headlines, gigaword, tagged_pairs
 from tfcopy.data.corpora.corpus import Split, fingerprint
-from tfcopy.data.entities import EXCEPTIONS, PATTERN, Entities, anonymise
+from tfcopy.data.entities import (
+    EXCEPTIONS,
+    PATTERN,
+    Entities,
+    anonymise,
+    common_words,
+)
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.recipes import (
     common,
@@ -85,6 +91,8 @@ def check(config):
     for flag in (*tags, "entity_pattern", "entity_exceptions"):
         if getattr(config, flag) is not None and config.pointers != "entity":
             raise ValueError(f"--{flag} needs --pointers entity.")
+    if config.entity_truecase and config.pointers != "entity":
+        raise ValueError("--entity_truecase needs --pointers entity.")
     for flag in tags:
         files = flag.removesuffix("_tags")
         has_tags = getattr(config, flag) is not None
@@ -101,10 +109,12 @@ def check(config):
                 "--train_tags needs --tokenization space: tags are those of "
                 "tokens between blanks."
             )
-        if (config.entity_pattern, config.entity_exceptions) != (None, None):
+        rules = ("entity_pattern", "entity_exceptions", "entity_truecase")
+        given = [f"--{rule}" for rule in rules if getattr(config, rule)]
+        if given:
             raise ValueError(
                 "Entities are either tagged or matched by a pattern. Received: "
-                "--train_tags and --entity_pattern or --entity_exceptions."
+                f"--train_tags and {', '.join(given)}."
             )
     make_entities(config)
 
@@ -183,6 +193,10 @@ def prepare(config, folder):
         lowercase=config.lowercase,
     )
     entities = make_entities(config)
+    if config.entity_truecase:
+        sources = (source for source, _ in corpus.train)
+        common = common_words(sources, tokenizer)
+        entities = dataclasses.replace(entities, common=common)
     words = _vocabularies(config, corpus, tokenizer, entities, folder)
     encoded = {
         name: encoding.encode(

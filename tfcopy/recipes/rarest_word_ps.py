@@ -89,7 +89,7 @@ class Config:
     temperature: PositiveFloat = 2.0
     switch_bias: float = 1.0
     optimizer: Literal["adam", "adadelta"] = "adam"
-    learning_rate: PositiveFloat = 2e-3
+    learning_rate: PositiveFloat = 4e-3
     schedule: Literal["constant", "linear"] = "linear"
     batch_size: PositiveInt = 250
     clip_norm: PositiveFloat | None = 5.0
@@ -108,9 +108,8 @@ PRESETS = {
         "embedding_dim": 1_000,
         "units": 1_000,
         "learning_rate": 8e-4,
-        "schedule": "constant",
         "clip_norm": None,
-        "updates": 10_000,
+        "updates": 5_000,
         "eval_every": 250,
     }
 }
