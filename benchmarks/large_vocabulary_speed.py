@@ -43,6 +43,11 @@ def main():
         ("steps", 40, "batches timed"),
     ):
         parser.add_argument(f"--{flag}", type=int, default=value, help=text)
+    parser.add_argument(
+        "--candidates_from",
+        choices=("sources", "batch", "sample"),
+        default="sample",
+    )
     parser.add_argument("--head", default="pointer_softmax")
     parser.add_argument(
         "--limit", type=float, default=2.0, help="smallest ratio wanted"
@@ -64,7 +69,12 @@ def measure(arguments):
     )
     loss = losses.OF_HEAD[arguments.head]
     whole = batches(arguments)
-    few = with_candidates(whole, arguments.words, arguments.candidates)
+    few = with_candidates(
+        whole,
+        arguments.words,
+        arguments.candidates,
+        arguments.candidates_from,
+    )
     steps = {
         "all": make_step(model, loss, whole),
         "candidates": make_step(
