@@ -86,10 +86,11 @@ def panels_figure(panels):
 
 
 def _draw(axes, panel):
-    lines, is_empty = {}, True
+    lines, is_empty, places = {}, True, set()
     for name, arrays in panel.curves.items():
         x, y, *band = _drawable(arrays, panel)
         is_empty &= len(x) == 0
+        places |= set(x)
         (lines[name],) = axes.plot(x, y, marker="o", markersize=3)
         if band:
             axes.fill_between(
@@ -103,6 +104,9 @@ def _draw(axes, panel):
     # Matplotlib cannot scale an axis without points.
     if panel.log_x and not is_empty:
         axes.set_xscale("log")
+        ticks = _thin(places)
+        axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
+        axes.minorticks_off()
     if panel.log_y and not is_empty:
         axes.set_yscale("log")
     axes.set_title(_plain(panel.title))
@@ -111,6 +115,16 @@ def _draw(axes, panel):
     axes.grid(color="0.9")
     if lines:
         axes.legend(list(lines.values()), list(map(_plain, lines)))
+
+
+def _thin(places):
+    """Those points of a logarithmic axis that have room for a label."""
+    least = (max(places) / min(places)) ** (1 / 8)
+    chosen = []
+    for place in sorted(places):
+        if not chosen or place >= least * chosen[-1]:
+            chosen.append(place)
+    return chosen
 
 
 def _drawable(arrays, panel):
