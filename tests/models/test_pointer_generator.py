@@ -152,7 +152,9 @@ def test_losses_of_a_new_model_with_the_authors_weights():
 
 
 @pytest.mark.parametrize("bias", [30.0, -30.0])
-@pytest.mark.parametrize("length", [1, 2_000])
+@pytest.mark.parametrize(
+    "length", [1, pytest.param(2_000, marks=pytest.mark.slow)]
+)
 def test_saturated_switch_and_any_length(bias, length):
     model = make_model(switch_bias=bias, coverage=True)
     rng = np.random.default_rng(0)

@@ -329,9 +329,9 @@ def test_another_head_and_the_large_vocabulary_trick(
 ):
     counts = []
 
-    def spy(copy_ids, vocabulary_size, count):
+    def spy(copy_ids, vocabulary_size, count, seed=None):
         counts.append((vocabulary_size, count))
-        return choose(copy_ids, vocabulary_size, count)
+        return choose(copy_ids, vocabulary_size, count, seed)
 
     choose = large_vocabulary.choose_candidates
     monkeypatch.setattr(large_vocabulary, "choose_candidates", spy)
