@@ -81,7 +81,9 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
         code, for `refill`.
     """
     options = options or SearchOptions()
-    source = describe_source(source_ids, source_copy_ids, options.source_only)
+    source = describe_source(
+        source_ids, source_copy_ids, model.vocabulary_size, options.source_only
+    )
     memory, state = model.encode(source_ids, source_copy_ids)
     memory, state = model.repeat(memory, state, options.num_beams)
     alive = first_beams(source_ids, options)

@@ -26,8 +26,8 @@ class Source(NamedTuple):
         first: Boolean, `(B, S)`; a word's first position.
         same: `(B, S, S)`, 1.0 where two positions hold one word.
         real: Boolean, `(B, S)`; all but the padding.
-        missing: Boolean, `(B, R)`, which of `source_only` it does not hold;
-            or `None`.
+        missing: Boolean, `(B, V)`, words of `source_only` that it does not
+            hold; or `None`.
     """
 
     ids: Any
@@ -56,7 +56,9 @@ class Candidates(NamedTuple):
     copied: Any = None
 
 
-def describe_source(source_ids, source_copy_ids, source_only=()):
+def describe_source(
+    source_ids, source_copy_ids, vocabulary_size, source_only=()
+):
     """`Source` of a batch of ids and of copy ids, both `(B, S)`."""
     valid = source_copy_ids >= 0
     same = ops.expand_dims(source_copy_ids, 2) == ops.expand_dims(
@@ -72,7 +74,9 @@ def describe_source(source_ids, source_copy_ids, source_only=()):
         held = ops.expand_dims(source_copy_ids, 1) == ops.reshape(
             words, (1, -1, 1)
         )
-        missing = ops.logical_not(ops.any(held, axis=-1))
+        absent = ops.logical_not(ops.any(held, axis=-1))
+        onehot = ops.one_hot(words, vocabulary_size, dtype="float32")
+        missing = ops.matmul(ops.cast(absent, "float32"), onehot) > 0
     return Source(
         source_copy_ids,
         valid,
@@ -156,11 +160,7 @@ def _sayable(logits, source, options):
     """Logits without those of words that the source would have to hold."""
     if source.missing is None:
         return logits
-    words = ops.convert_to_tensor(options.source_only, dtype="int32")
-    missing = ops.cast(source.missing, "float32")
-    onehot = ops.one_hot(words, logits.shape[-1], dtype="float32")
-    missing = ops.matmul(missing, onehot) > 0  # (B, V)
-    missing = ops.repeat(missing, options.num_beams, axis=0)
+    missing = ops.repeat(source.missing, options.num_beams, axis=0)
     return ops.where(missing, MASKED, logits)
 
 

@@ -110,7 +110,11 @@ def check(config):
                 "tokens between blanks."
             )
         rules = ("entity_pattern", "entity_exceptions", "entity_truecase")
-        given = [f"--{rule}" for rule in rules if getattr(config, rule)]
+        given = [
+            f"--{rule}"
+            for rule in rules
+            if getattr(config, rule) not in (None, False)
+        ]
         if given:
             raise ValueError(
                 "Entities are either tagged or matched by a pattern. Received: "

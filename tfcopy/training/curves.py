@@ -86,10 +86,9 @@ def panels_figure(panels):
 
 
 def _draw(axes, panel):
-    lines, is_empty, places = {}, True, set()
+    lines, places = {}, set()
     for name, arrays in panel.curves.items():
         x, y, *band = _drawable(arrays, panel)
-        is_empty &= len(x) == 0
         places |= set(x)
         (lines[name],) = axes.plot(x, y, marker="o", markersize=3)
         if band:
@@ -102,12 +101,12 @@ def _draw(axes, panel):
             line = axes.axhline(value, color=color, linestyle="--", linewidth=1)
             lines.setdefault(name, line)
     # Matplotlib cannot scale an axis without points.
-    if panel.log_x and not is_empty:
+    if panel.log_x and places:
         axes.set_xscale("log")
         ticks = _thin(places)
         axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
         axes.minorticks_off()
-    if panel.log_y and not is_empty:
+    if panel.log_y and places:
         axes.set_yscale("log")
     axes.set_title(_plain(panel.title))
     axes.set_xlabel(_plain(panel.x_label))
