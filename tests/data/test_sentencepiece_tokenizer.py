@@ -86,6 +86,22 @@ def test_the_fingerprint_is_of_the_model(model_file, tmp_path):
     assert SentencepieceTokenizer(str(copy)).fingerprint != first.fingerprint
 
 
+def test_merges_are_counted_beside_the_characters(tmp_path):
+    path = tmp_path / "pieces.model"
+    train_sentencepiece.train_bpe(SENTENCES, 7, path)
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    pieces = [model.id_to_piece(i) for i in range(3, model.get_piece_size())]
+    assert sum(len(piece) > 1 for piece in pieces) == 7
+    characters = {c for line in SENTENCES for c in line.replace(" ", "▁")}
+    assert {piece for piece in pieces if len(piece) == 1} == characters
+    with pytest.raises(ValueError, match=r"has \d+ merges only") as error:
+        train_sentencepiece.train_bpe(SENTENCES, 9_999, path)
+    most = int(str(error.value).split("has ")[1].split()[0])
+    train_sentencepiece.train_bpe(SENTENCES, most, path)
+
+
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "text.model"
     path.write_text("The session is open .")
@@ -109,6 +125,8 @@ def test_the_command_reads_several_files(tmp_path, capsys):
     status, (output, _) = run(*inputs, "--vocab_size", "32")
     assert (status, output) == (0, f"{target}: 32 pieces\n")
     assert SentencepieceTokenizer(str(target)).fingerprint
+    status, (output, _) = run(*inputs, "--merges", "9")
+    assert (status, output) == (0, f"{target}: 9 merges\n")
     status, (_, error) = run(*inputs, "--vocab_size", "9999")
     assert status == 1 and "9999 pieces" in error and "too high" in error
     status, (_, error) = run("--input", str(tmp_path / "none"))

@@ -5,12 +5,14 @@
         --vocab_size 16000 --output europarl.model
 
 Several files, plain or gzipped, one sentence a line, give one model for all.
+`--merges 20000` makes a model of byte-pair encoding with so many merges.
 """
 
 import argparse
 import gzip
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable
 
@@ -25,6 +27,7 @@ def train(
     model_type: str = "unigram",
     max_lines: int = 1_000_000,
     seed: int = 0,
+    **options,
 ):
     """Trains a model that keeps all characters as they are.
 
@@ -36,6 +39,7 @@ def train(
         max_lines: If there are more lines, a random choice of so many is
             kept in memory.
         seed: Of that choice.
+        options: More options of `sentencepiece.SentencePieceTrainer`.
 
     Raises:
         ValueError: if the lines are too few for so many pieces.
@@ -55,6 +59,7 @@ def train(
             normalization_rule_name="identity",
             unk_surface="<unk>",
             minloglevel=2,
+            **options,
         )
     except RuntimeError as error:
         reason = str(error).split("] ")[-1].strip()
@@ -63,6 +68,43 @@ def train(
             f"{reason or 'there is none.'}"
         ) from None
     chunks.write_atomically(path, lambda file: file.write(model.getvalue()))
+
+
+def train_bpe(lines: Iterable[str], merges: int, path, **options):
+    """Trains a byte-pair encoding with so many merges, and all characters.
+
+    Args:
+        lines: Sentences; they are read twice.
+        merges: Positive integer.
+        path: As of `train`, and so are `options`.
+
+    Raises:
+        ValueError: if the lines are too few for so many merges.
+
+    Reference:
+        [Sennrich et al., 2016](https://arxiv.org/abs/1508.07909), section 3.2.
+    """
+    alphabet = set()
+    for line in lines:
+        alphabet.update(*line.split())
+    others = len(alphabet | {"▁"}) + 3  # which SentencePiece reserves
+    try:
+        train(
+            lines,
+            merges + others,
+            path,
+            model_type="bpe",
+            character_coverage=1.0,
+            **options,
+        )
+    except ValueError as error:
+        most = re.search(r"<= (\d+)", str(error))
+        if not most:
+            raise
+        raise ValueError(
+            f"this text has {int(most[1]) - others:,} merges only. "
+            f"Received: {merges:,}."
+        ) from None
 
 
 def read_lines(paths: Iterable) -> Iterable[str]:
@@ -85,24 +127,37 @@ def main(arguments=None):
     parser.add_argument(
         "--vocab_size", type=int, default=16_000, help="default: %(default)s"
     )
+    parser.add_argument(
+        "--merges",
+        type=int,
+        help="of byte-pair encoding; then neither --vocab_size nor "
+        "--model_type is needed",
+    )
     parser.add_argument("--output", required=True, metavar="FILE")
     parser.add_argument(
         "--model_type", choices=("unigram", "bpe"), default="unigram"
     )
     options = parser.parse_args(arguments)
     try:
-        train(
-            read_lines(options.input),
-            options.vocab_size,
-            options.output,
-            model_type=options.model_type,
-        )
+        if options.merges is not None:
+            lines = list(read_lines(options.input))
+            train_bpe(lines, options.merges, options.output)
+        else:
+            train(
+                read_lines(options.input),
+                options.vocab_size,
+                options.output,
+                model_type=options.model_type,
+            )
     except ImportError:
         message = "SentencePiece is missing: pip install 'tfcopy[subwords]'."
     except (OSError, ValueError) as error:
         message = str(error)
     else:
-        print(f"{options.output}: {options.vocab_size:,} pieces")
+        size = f"{options.vocab_size:,} pieces"
+        if options.merges is not None:
+            size = f"{options.merges:,} merges"
+        print(f"{options.output}: {size}")
         return 0
     print(f"Error: {message}", file=sys.stderr)
     return 1
