@@ -71,6 +71,9 @@ def test_longest_length_allowed_is_kept(vocabularies):
     pairs = [("the " * 4, "la"), ("the", "la " * 5), ("the " * 5, "la")]
     assert encode(pairs, *vocabularies, max_length=4).indices.tolist() == [0]
     assert len(encode(pairs, *vocabularies, max_length=None)) == 3
+    for limits, kept in (((4, 5), [0, 1]), ((5, 4), [0, 2]), ((5, 5), None)):
+        found = encode(pairs, *vocabularies, max_length=limits).indices.tolist()
+        assert found == (kept or [0, 1, 2])
 
 
 # === Texts that are cut: section 5 of See et al., 2017 ===

@@ -102,7 +102,7 @@ def encode(
     *,
     source_tokenizer: Tokenizer = Tokenizer(language="en"),
     target_tokenizer: Tokenizer = Tokenizer(language="fr"),
-    max_length: int | None = 50,
+    max_length: int | tuple[int, int] | None = 50,
     truncate: tuple[int | None, int | None] | None = None,
     append_eos: bool = True,
     label_pointers: bool = True,
@@ -126,8 +126,8 @@ def encode(
         source_tokenizer: `Tokenizer` of the source.
         target_tokenizer: `Tokenizer` of the target.
         max_length: Pairs with more tokens on either side (`EOS` not counted)
-            are left out; `None` keeps all. A side that `truncate` cuts is
-            never too long.
+            are left out; two numbers are limits of source and target; `None`
+            keeps all. A side that `truncate` cuts is never too long.
         truncate: Limits `(source, target)`, to cut longer sides instead;
             `None` for a side that is not cut. A source keeps its first words,
             to which `EOS` is added if `append_eos`; words beyond the cut
@@ -238,7 +238,8 @@ def _encoder(
         is_too_long = tf.zeros_like(is_empty)
         if max_length is not None:
             is_cut = tf.constant([limit is not None for limit in truncate])
-            is_too_long = (lengths > max_length) & ~is_cut[:, None]
+            limits = tf.broadcast_to(tf.constant(max_length, tf.int64), [2])
+            is_too_long = (lengths > limits[:, None]) & ~is_cut[:, None]
             is_too_long = tf.reduce_any(is_too_long, axis=0)
         is_too_long &= ~is_empty
         kept = tf.where(~is_empty & ~is_too_long)[:, 0]
