@@ -208,16 +208,21 @@ def test_every_weight_learns(mode, layer_norm):
 
 
 def test_gradients_of_a_planner_that_always_plans():
-    """Against differences; and the commitment then has none."""
+    """Of all weights, against differences; the commitment then has none."""
     layer = make(always_replan=True)
-    names = ("gate_key_kernel", "summary_kernel", "read_kernel", "score_kernel")
 
     def value():
         context, _ = layer(QUERY, VALUE, MASK, WORDS)
         return helpers.weighted_sum(context)
 
-    weights = [getattr(layer, name) for name in names]
-    idle = [layer.commitment_kernel, layer.temperature_bias]
+    idle = [
+        weight
+        for weight in layer.trainable_weights
+        if "commitment" in weight.path or "temperature" in weight.path
+    ]
+    names = {id(weight) for weight in idle}
+    weights = [w for w in layer.trainable_weights if id(w) not in names]
+    assert len(idle) == 4 and len(weights) == 13
     _, _, found = helpers.gradients(lambda _: value(), {}, [*weights, *idle])
     for gradient in found[len(weights) :]:
         assert gradient is None or not helpers.to_numpy(gradient).any()

@@ -10,7 +10,7 @@ from keras import ops
 from tfcopy.layers import commitment
 from tfcopy.layers.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.layer_norm import add_norms, normalize, norms_memory
-from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.loop import scan
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")
@@ -274,11 +274,14 @@ class PlanAttention(BahdanauAttention):
                 keys, ops.cast(self.gate_key_kernel, "float32")
             )
         if self._plans:
-            memory["summary_product"] = Product(
-                cast(self.summary_kernel), self.summary_bias
-            )
-            read_bias = self.read_bias if self.use_bias else None
-            memory["read_product"] = Product(cast(self.read_kernel), read_bias)
+            # Weights and not `Product`s: the loop would keep what these small
+            # kernels give, `(T, B, S, units)`, and it is quicker made again.
+            memory["weight_summarize"] = cast(self.summary_kernel)
+            memory["weight_summarize_bias"] = self.summary_bias
+            memory["weight_read"] = cast(self.read_kernel)
+            if self.use_bias:  # Added once, and to no gate.
+                bias = ops.cast(self.read_bias, keys.dtype)
+                memory["keys"] = keys + bias
         if self.layer_norm:
             memory |= norms_memory(self.norms)
         return memory
@@ -364,10 +367,10 @@ class PlanAttention(BahdanauAttention):
 
     def _new_plan(self, hidden, gate, old, memory):
         """`(1 - v) new + v old`, `(B, S, k)`."""
-        summary = memory["summary_product"](old)
+        summary = _multiply(old, "summarize", memory)
         if self.layer_norm:
             summary = normalize(summary, "summary", memory)
-        hidden = hidden + memory["read_product"](ops.tanh(summary))
+        hidden = hidden + _multiply(ops.tanh(summary), "read", memory)
         new = self._scores(hidden, memory)
         if not self._has_gate:
             return new
@@ -416,3 +419,14 @@ class PlanAttention(BahdanauAttention):
             "sample_at_test": self.sample_at_test,
             "seed": self.seed,
         }
+
+
+def _multiply(x, name, memory):
+    """`x @ kernel + bias`, with the weights of that name."""
+    kernel = memory[f"weight_{name}"]
+    shape = ops.shape(x)
+    rows = ops.reshape(ops.cast(x, kernel.dtype), (-1, x.shape[-1]))
+    y = ops.cast(ops.matmul(rows, kernel), x.dtype)
+    if f"weight_{name}_bias" in memory:
+        y = y + ops.cast(memory[f"weight_{name}_bias"], y.dtype)
+    return ops.reshape(y, (*shape[:-1], kernel.shape[-1]))
