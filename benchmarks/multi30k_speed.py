@@ -106,12 +106,12 @@ def train_job(options):
     import tensorflow as tf
 
     from tfcopy import losses, training
-    from tfcopy.recipes import common, europarl_ps, translation
+    from tfcopy.recipes import common, europarl_ps
 
     config = recipe_config(options.data_dir, options.precision)
     config = europarl_ps.dataclasses.replace(config, log_dir=options.folder)
     training.set_precision(config.precision)
-    data = translation.prepare(config, os.path.join(options.folder, "data"))
+    data = europarl_ps.prepare(config, os.path.join(options.folder, "data"))
     keras.utils.set_random_seed(0)
     model = europarl_ps.build_model(
         config, data.vocabularies, "pointer_softmax"
@@ -175,7 +175,7 @@ def translate_job(options):
 
     config = recipe_config(options.data_dir, options.precision, options.run_dir)
     training.set_precision(config.precision)
-    data = translation.prepare(config, os.path.join(options.run_dir, "data"))
+    data = europarl_ps.prepare(config, os.path.join(options.run_dir, "data"))
     model = europarl_ps.build_model(
         config, data.vocabularies, "pointer_softmax"
     )

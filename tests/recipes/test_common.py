@@ -40,6 +40,32 @@ def test_a_linear_schedule_ends_at_zero(name):
     np.testing.assert_allclose(rates, [0.15, 0.1125, 0.075, 0.0375, 0.0])
 
 
+def test_tables_show_whole_numbers_whole_and_what_is_missing_not(capsys):
+    rows = {
+        "pag": {"bleu": 28.8649999, "parameters": 32_073_427},
+        "pag, paper": {"bleu": 22},
+    }
+    columns = {"BLEU": "bleu", "weights": "parameters", "chrF": "chrf"}
+    common.print_table(rows, columns)
+    assert capsys.readouterr().out.splitlines() == [
+        "",
+        "              BLEU     weights  chrF",
+        "pag         28.865  32,073,427      ",
+        "pag, paper      22                  ",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("characters", "expected"),
+    [(False, "▁ [B] [o] ▁ [A]"), (True, " [Bo] [A]")],
+)
+def test_what_is_copied_is_marked(characters, expected):
+    translation = types.SimpleNamespace(
+        tokens=["▁", "B", "o", "▁", "A"], copied_from=[-1, 3, 4, -1, 0]
+    )
+    assert common.mark_copied(translation, characters) == expected
+
+
 def test_pictures_cannot_be_imported_where_matplotlib_is_missing(monkeypatch):
     # On import, where `common` expects it, not at the first picture.
     for name in [n for n in sys.modules if n.split(".")[0] == "matplotlib"]:

@@ -107,19 +107,24 @@ def load_file(kind, path, flag, *arguments):
         raise ValueError(f"{flag}: {error}") from error
 
 
-def make_once(paths, parts, make):
-    """Vocabularies that are counted once, and read from then on.
+def make_once(paths, parts, make, load=vocabulary.Vocabulary.load):
+    """Files that are made once, such as vocabularies, and read from then on.
 
     Args:
         paths: Where each is kept; beside the first a `.key` says for what.
         parts: All that they depend on, plain values.
-        make: Called without arguments if they are not there; gives them.
+        make: Called without arguments if they are not there; gives what is
+            to be saved, each with a `save`.
+        load: Called with each path.
+
+    Returns:
+        What `load` gives, or `save` where it was made.
     """
     key = corpora.fingerprint(*parts)
     try:
         with open(f"{paths[0]}.key", encoding="utf-8") as file:
             if file.read() == key:
-                return tuple(map(vocabulary.Vocabulary.load, paths))
+                return tuple(map(load, paths))
     except (OSError, ValueError):
         pass  # Not there, or damaged.
     made = tuple(words.save(path) for words, path in zip(make(), paths))
@@ -254,12 +259,22 @@ def _words(row):
     return [word.decode("utf-8") for word in row if word]
 
 
-def mark_copied(translation):
-    """The words of a translation, those that were copied in brackets."""
-    return " ".join(
-        f"[{word}]" if place >= 0 else word
-        for word, place in zip(translation.tokens, translation.copied_from)
-    )
+def mark_copied(translation, characters=False):
+    """The words of a translation, those that were copied in brackets.
+
+    Args:
+        translation: `Translation`.
+        characters: Whether its tokens are characters, which are then joined;
+            those copied one after another share their brackets.
+    """
+    pairs = zip(translation.tokens, translation.copied_from)
+    if not characters:
+        return " ".join(f"[{x}]" if place >= 0 else x for x, place in pairs)
+    text = ""
+    for copied, run in itertools.groupby(pairs, lambda pair: pair[1] >= 0):
+        joined = "".join(token for token, _ in run).replace("▁", " ")
+        text += f"[{joined}]" if copied else joined
+    return text
 
 
 def print_marked_examples(pairs, answers, rows=range(4), unit="tokens"):
@@ -279,8 +294,34 @@ def print_marked_examples(pairs, answers, rows=range(4), unit="tokens"):
         source, target = map(as_text, pairs[i][:2])
         print(f"\n{'source':{width}}{source}")
         for system, translations in answers.items():
-            print(f"{system:{width}}{mark_copied(translations[i])}")
+            marked = mark_copied(translations[i], unit == "characters")
+            print(f"{system:{width}}{marked}")
         print(f"{'reference':{width}}{target}")
+
+
+def print_table(rows, columns):
+    """Prints figures.
+
+    Args:
+        rows: Dict from a title to a dict of figures; some may be missing.
+        columns: Dict from a title to the name of a figure.
+    """
+    width = max(map(len, rows))
+    table = [list(columns)]
+    for scores in rows.values():
+        table.append([_figure(scores.get(name)) for name in columns.values()])
+    widths = [max(map(len, cells)) + 2 for cells in zip(*table)]
+    print()
+    for title, cells in zip(["", *rows], table):
+        line = "".join(f"{x:>{size}}" for x, size in zip(cells, widths))
+        print(f"{title:{width}}{line}")
+
+
+def _figure(value):
+    """Integers in full, others to six digits, nothing of `None`."""
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
 def shown(path):

@@ -210,13 +210,14 @@ def run(config):
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     translation.check(config, SYSTEMS)
+    translation.check_pointing(config)
     translation.load_dictionary(config, "output_dictionary")
     common.check_writable(folder, "--log_dir")
     common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
-    data = translation.prepare(config, os.path.join(folder, "data"))
+    data = prepare(config, os.path.join(folder, "data"))
 
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
@@ -267,6 +268,21 @@ def run(config):
         watch.seconds,
     )
     return report
+
+
+def prepare(config, folder):
+    """The corpus as words and as ids; both are remembered in a folder."""
+    from tfcopy.recipes import translation
+
+    corpus = translation.load_corpus(config)
+    return translation.prepare(
+        config,
+        corpus,
+        translation.tokenizers(config, corpus),
+        folder,
+        unmatched=config.unmatched,
+        dictionary=translation.load_dictionary(config, "dictionary"),
+    )
 
 
 def build_model(config, vocabularies, head):

@@ -67,6 +67,7 @@ class Data(common.Data):
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
     translation.check(config, HEADS)
+    translation.check_pointing(config)
     summarization.check_shared(config)
     if config.preset == "paper" and not (config.train or config.tfds):
         raise ValueError(
@@ -447,7 +448,7 @@ def print_comparison(results, paper, data, paper_pointers):
                 title = part.replace("unk_replaced", "UNK replaced")
                 rows[f"{system}, {title}"] = scores[part]
     rows |= {f"{system}, paper": scores for system, scores in paper.items()}
-    summarization.print_table(rows, _COLUMNS)
+    common.print_table(rows, _COLUMNS)
     found = data.pointers_per_100
     print(
         "ROUGE: F1 and recall of whole headlines, stemmed. dev nll: nats a "

@@ -445,23 +445,6 @@ _COLUMNS = {
 }
 
 
-def print_table(rows, columns):
-    """Prints figures.
-
-    Args:
-        rows: Dict from a title to a dict of figures; some may be missing.
-        columns: Dict from a title to the name of a figure.
-    """
-    width = max(map(len, rows))
-    print(f"\n{'':{width}}" + "".join(f"{title:>10}" for title in columns))
-    for row, scores in rows.items():
-        cells = [
-            f"{scores[name]:>10,.6g}" if name in scores else f"{'':>10}"
-            for name in columns.values()
-        ]
-        print(f"{row:{width}}" + "".join(cells))
-
-
 def print_comparison(results, references, paper):
     """A table of the systems, and what the paper reports."""
     rows = {
@@ -469,7 +452,7 @@ def print_comparison(results, references, paper):
         "the references": references,
         **{f"{system}, paper": scores for system, scores in paper.items()},
     }
-    print_table(rows, _COLUMNS)
+    common.print_table(rows, _COLUMNS)
     print(
         "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
         "trigrams that\nthe article does not hold, and that repeat others of "

@@ -26,27 +26,42 @@ def check(config, systems):
     or never.
     """
     common.check_systems(config, systems)
-    sizes = ("source_vocabulary_size", "target_vocabulary_size", "candidates")
-    sizes += ("search_candidates",)
-    for flag in sizes:
-        if getattr(config, flag) is None:
-            continue
-        if getattr(config, flag) <= len(tokens.SPECIAL_TOKENS):
-            raise ValueError(
-                f"--{flag} must be above {len(tokens.SPECIAL_TOKENS)}, the "
-                f"number of special words. Received: {getattr(config, flag)}."
-            )
-    if config.switch_activation != "noisy_tanh":
-        try:
-            keras.activations.get(config.switch_activation)
-        except ValueError:
-            raise ValueError(
-                "--switch_activation must be noisy_tanh or the name of a Keras "
-                f"activation. Received: {config.switch_activation}."
-            ) from None
+    for flag in ("source_vocabulary_size", "target_vocabulary_size"):
+        check_size(config, flag)
     for flag in ("validation", "test"):
         if getattr(config, flag) is not None and config.train is None:
             raise ValueError(f"--{flag} needs --train as well.")
+
+
+def check_pointing(config):
+    """The same of flags that only models which may point have."""
+    for flag in ("candidates", "search_candidates"):
+        check_size(config, flag)
+    check_activation(config, "switch_activation")
+
+
+def check_size(config, flag):
+    """Raises a ValueError if a number of words leaves no place for words."""
+    size, least = getattr(config, flag), len(tokens.SPECIAL_TOKENS)
+    if size is not None and size <= least:
+        raise ValueError(
+            f"--{flag} must be above {least}, the number of special words. "
+            f"Received: {size}."
+        )
+
+
+def check_activation(config, flag):
+    """Raises a ValueError if a flag names no activation."""
+    name = getattr(config, flag)
+    if name == "noisy_tanh":
+        return
+    try:
+        keras.activations.get(name)
+    except ValueError:
+        raise ValueError(
+            f"--{flag} must be noisy_tanh or the name of a Keras activation. "
+            f"Received: {name}."
+        ) from None
 
 
 def load_dictionary(config, flag):
@@ -103,40 +118,39 @@ def load_corpus(config):
     return demo.load(source_language=config.source_language)
 
 
-def prepare(config, folder):
+def prepare(config, corpus, tokenizers, folder, **options):
     """Counts words, and turns the corpus into ids; both are remembered.
 
     Args:
         config: The recipe's config.
+        corpus: `TranslationCorpus`.
+        tokenizers: Of the source and of the target.
         folder: Where vocabularies and ids are kept.
+        options: More arguments of `encoding.encode`.
 
     Returns:
         `common.Data`.
     """
-    corpus = load_corpus(config)
-    tokenizers = _tokenizers(config, corpus)
-    dictionary = load_dictionary(config, "dictionary")
     vocabularies = _vocabularies(config, corpus, tokenizers, folder)
-
-    def encode(name, **options):
-        return encoding.encode(
+    train, validation = (
+        encoding.encode(
             corpus.splits[name],
             *vocabularies,
             source_tokenizer=tokenizers[0],
             target_tokenizer=tokenizers[1],
-            unmatched=config.unmatched,
-            dictionary=dictionary,
+            max_length=config.max_length,
             cache_dir=folder,
             name=name,
             **options,
         )
-
+        for name in ("train", "validation")
+    )
     data = common.Data(
         corpus=corpus,
         tokenizers=tokenizers,
         vocabularies=vocabularies,
-        train=encode("train", max_length=config.max_length),
-        validation=encode("validation", max_length=config.max_length),
+        train=train,
+        validation=validation,
         # Nothing is left out of a test set for its length.
         test=[pair for pair in corpus.test if pair[0].strip()],
     )
@@ -156,7 +170,8 @@ def prepare(config, folder):
     return data
 
 
-def _tokenizers(config, corpus):
+def tokenizers(config, corpus):
+    """Those of the source and of the target that the flags ask for."""
     files = config.sentencepiece_model or []
     if config.tokenization == "sentencepiece":
         if len(files) not in (1, 2):
@@ -164,18 +179,8 @@ def _tokenizers(config, corpus):
                 "--tokenization sentencepiece takes one or two files as "
                 f"--sentencepiece_model '[FILE]'. Received: {files}."
             )
-        for file in files:
-            try:
-                SentencepieceTokenizer(file).tokenize(tf.constant([""]))
-            except OSError as error:
-                raise OSError(
-                    f"--sentencepiece_model: cannot read {file} "
-                    f"({error.strerror or error})."
-                ) from error
-            except ValueError as error:
-                raise ValueError(f"--sentencepiece_model: {error}") from error
-        source, target = files[0], files[-1]
-        return SentencepieceTokenizer(source), SentencepieceTokenizer(target)
+        made = [sentencepiece_tokenizer(file) for file in files]
+        return made[0], made[-1]
     if files:
         raise ValueError(
             "--sentencepiece_model needs --tokenization sentencepiece."
@@ -185,6 +190,21 @@ def _tokenizers(config, corpus):
         Tokenizer(mode=mode, language=language)
         for language in (corpus.source_language, corpus.target_language)
     )
+
+
+def sentencepiece_tokenizer(file):
+    """That of a file; an error names the flag."""
+    tokenizer = SentencepieceTokenizer(file)
+    try:
+        tokenizer.tokenize(tf.constant([""]))
+    except OSError as error:
+        raise OSError(
+            f"--sentencepiece_model: cannot read {file} "
+            f"({error.strerror or error})."
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"--sentencepiece_model: {error}") from error
+    return tokenizer
 
 
 def _vocabularies(config, corpus, tokenizers, folder):
@@ -372,23 +392,22 @@ def print_examples(data, answers, count=4):
 
 def print_comparison(results, paper):
     """A table of the systems, and what the paper reports."""
-    columns = ("bleu", "chrf", "unk_rate", "copy_rate", "perplexity")
-    columns += ("updates", "seconds_training", "target_tokens_per_second")
-    titles = ("BLEU", "chrF", "% UNK", "% copied", "dev ppl", "updates")
-    titles += ("seconds", "tokens/s")
-    print(f"\n{'':28}" + "".join(f"{title:>10}" for title in titles))
+    columns = {
+        "BLEU": "bleu",
+        "chrF": "chrf",
+        "% UNK": "unk_rate",
+        "% copied": "copy_rate",
+        "dev ppl": "perplexity",
+        "updates": "updates",
+        "seconds": "seconds_training",
+        "tokens/s": "target_tokens_per_second",
+    }
     rows = dict(results)
     for system, scores in results.items():
         if "unk_replaced" in scores:
             rows[f"{system}, UNK replaced"] = scores["unk_replaced"]
-    for system, scores in rows.items():
-        cells = [
-            f"{scores[name]:>10,.6g}" if name in scores else f"{'':>10}"
-            for name in columns
-        ]
-        print(f"{system:28}" + "".join(cells))
-    for system, scores in paper.items():
-        print(f"{system + ', paper':28}{scores['bleu']:>10}")
+    rows |= {f"{system}, paper": scores for system, scores in paper.items()}
+    common.print_table(rows, columns)
     signature = next(iter(results.values()))["bleu_signature"]
     print(f"BLEU: {signature}. The paper's is of newstest2011, multi-bleu.")
 
