@@ -77,6 +77,7 @@ def test_coverage_starts_from_the_pointer_generator(finished, capsys):
     assert more == 16  # w_c
 
 
+@pytest.mark.slow
 def test_finished_run_is_not_trained_again(
     finished, corpus, capsys, monkeypatch
 ):

@@ -133,6 +133,7 @@ def test_table_shows_systems_that_are_never_right(capsys):
 # === Dialogues of one's own ===
 
 
+@pytest.mark.slow
 def test_own_dialogues_in_characters(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(copynet, "train", lambda *_: {"updates": 0})
     pairs = [(f"i am Élan{i}, ok?", f"hi Élan{i}!") for i in range(60)]

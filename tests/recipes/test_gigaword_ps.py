@@ -119,6 +119,7 @@ def test_scores_of_entities(finished_entity):
         assert set(scores["anonymised"]) >= {"rouge1", "rougeL_recall"}
 
 
+@pytest.mark.slow
 def test_finished_run_is_not_trained_again(
     finished, corpus, capsys, monkeypatch
 ):

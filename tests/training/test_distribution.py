@@ -32,7 +32,10 @@ def finish(process, output):
         return [archive[name] for name in archive.files]
 
 
-@pytest.fixture(scope="module", params=["standin", "translator", "summarizer"])
+SUMMARIZER = pytest.param("summarizer", marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", params=["standin", "translator", SUMMARIZER])
 def one_device(request):
     """Options, and weights of one device that takes two batches an update."""
     options = {"name": request.param}

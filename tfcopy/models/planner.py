@@ -33,6 +33,7 @@ def planner(
     query="both",
     plan_steps=10,
     summary_units=64,
+    use_gate=True,
     switch="previous",
     resample=False,
     always_replan=False,
@@ -59,7 +60,8 @@ def planner(
         encoder_units: Size of one direction's state; `units` if `None`.
         query: Whose states attend: `"both"`, `"first"` or `"second"`.
         plan_steps: How many steps a plan is made for.
-        summary_units: As in `PlanAttention`, and so are the three below.
+        summary_units: As in `PlanAttention`, and so are the four below.
+        use_gate: As there.
         switch: As there.
         resample: As there.
         always_replan: As there.
@@ -115,6 +117,7 @@ def planner(
             mode="plan" if system == "pag" else "repeat",
             plan_steps=plan_steps,
             summary_units=summary_units,
+            use_gate=use_gate,
             switch=switch,
             resample=resample,
             layer_norm=planner_layer_norm,

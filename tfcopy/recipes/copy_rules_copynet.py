@@ -73,7 +73,8 @@ class Config:
         learning_rate: Of the optimizer.
         schedule: constant, or linear for a learning rate that falls to zero
             at the last update.
-        batch_size: Pairs of an update.
+        batch_size: Pairs of a batch.
+        accumulate: Batches of an update.
         clip_norm: Largest norm of the gradients of an update.
         updates: Most updates of each system.
         eval_every: Updates between two scores on the validation set.
@@ -120,6 +121,7 @@ class Config:
     learning_rate: PositiveFloat = 2e-3
     schedule: Literal["constant", "linear"] = "linear"
     batch_size: PositiveInt = 64
+    accumulate: PositiveInt = 1
     clip_norm: PositiveFloat | None = 5.0
     updates: PositiveInt = 1_500
     eval_every: PositiveInt = 250

@@ -106,8 +106,8 @@ def build_model(config, data, system, strategy):
 
 # Flags that a run may not change half-way; the sizes show in the weights.
 FIXED = ("dropout", "initializers", "seed", "optimizer", "learning_rate")
-FIXED += ("schedule", "batch_size", "clip_norm", "pad_multiple", "precision")
-FIXED += ("updates",)
+FIXED += ("schedule", "batch_size", "accumulate", "clip_norm")
+FIXED += ("pad_multiple", "precision", "updates")
 
 
 def train(
@@ -157,6 +157,7 @@ def train(
         on_eval=common.Pictures(translator, data.corpus.splits["validation"]),
         steps=config.updates,
         normalize="sentences",
+        accumulate=config.accumulate,
         clip_norm=config.clip_norm,
         eval_every=config.eval_every,
         patience=config.patience,

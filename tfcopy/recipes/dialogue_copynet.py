@@ -83,7 +83,8 @@ class Config:
         learning_rate: Of the optimizer.
         schedule: constant, or linear for a learning rate that falls to zero
             at the last update.
-        batch_size: Pairs of an update.
+        batch_size: Pairs of a batch.
+        accumulate: Batches of an update.
         clip_norm: Largest norm of the gradients of an update.
         updates: Most updates of each system.
         eval_every: Updates between two scores on the validation set.
@@ -132,6 +133,7 @@ class Config:
     learning_rate: PositiveFloat = 2e-3
     schedule: Literal["constant", "linear"] = "linear"
     batch_size: PositiveInt = 64
+    accumulate: PositiveInt = 1
     clip_norm: PositiveFloat | None = 5.0
     updates: PositiveInt = 2_000
     eval_every: PositiveInt = 250
@@ -210,7 +212,9 @@ def run(config):
             answers[system], scores = answer(translator, data)
             results[system][name] = {**trained, **scores}
             translators[system] = translator
-        common.print_marked_examples(data.test, answers)
+        common.print_marked_examples(
+            data.test, answers, unit=config.tokenization
+        )
 
     for scores in results.values():
         for metric in ("top1", "top10"):

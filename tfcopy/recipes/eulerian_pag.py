@@ -27,7 +27,7 @@ from tfcopy.quiet import quiet
 from tfcopy.recipes import flags
 
 # Percent of test graphs, of hidden size 360.
-PAPER = {"baseline": 90.4, "pag": 100.0}
+PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +52,13 @@ class Config:
         units: Size of each decoder layer.
         encoder_units: Size of the encoder's state, each direction; --units if
             not given.
+        baseline_units: The same of the baseline, if it differs.
+        baseline_encoder_units: The same.
         query: Whose states attend: both, first or second.
         plan_steps: Steps that a plan is made for.
         summary_units: Size of the summary of a plan.
+        update_gate: Whether a gate mixes the old plan into a new one, as in
+            the paper; it makes learning slow (docs/planning.md).
         switch: previous (a plan decides about the step after it) or current,
             as in the released code.
         resample: Whether plans that move on are drawn again, as in the
@@ -68,9 +72,11 @@ class Config:
         initializers: keras, or dl4mt, the authors'.
         optimizer: adam, or adadelta.
         learning_rate: Of the optimizer.
+        baseline_learning_rate: The same of the baseline, if it differs.
         schedule: constant, or linear for a learning rate that falls to zero
             at the last update.
-        batch_size: Graphs of an update.
+        batch_size: Graphs of a batch.
+        accumulate: Batches of an update.
         clip_norm: Largest norm of the gradients of an update.
         updates: Most updates of each system.
         eval_every: Updates between two scores on the validation set.
@@ -103,9 +109,12 @@ class Config:
     embedding_dim: PositiveInt = 64
     units: PositiveInt = 96
     encoder_units: PositiveInt | None = None
+    baseline_units: PositiveInt | None = None
+    baseline_encoder_units: PositiveInt | None = None
     query: Literal["both", "first", "second"] = "second"
     plan_steps: PositiveInt = 5
     summary_units: PositiveInt = 32
+    update_gate: bool = False
     switch: Literal["previous", "current"] = "previous"
     resample: bool = False
     always_replan: bool = False
@@ -116,8 +125,10 @@ class Config:
     initializers: Literal["keras", "dl4mt"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
+    baseline_learning_rate: PositiveFloat | None = None
     schedule: Literal["constant", "linear"] = "linear"
     batch_size: PositiveInt = 64
+    accumulate: PositiveInt = 1
     clip_norm: PositiveFloat | None = 5.0
     updates: PositiveInt = 1_500
     eval_every: PositiveInt = 250
@@ -151,6 +162,7 @@ PRESETS = {
         "units": 360,
         "plan_steps": 12,
         "summary_units": 64,
+        "update_gate": True,
         "initializers": "dl4mt",
         "learning_rate": 2e-4,
         "schedule": "constant",
@@ -186,12 +198,13 @@ def run(config):
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {system}")
-        model = planning.build_model(config, data, system, strategy)
-        print(f"{common.num_parameters(model):,} parameters")
-        translator = copynet.build_translator(config, model, data)
-        trained = planning.train(
-            config, system, model, translator, data, folder
+        own = planning.config_of(config, system)
+        model = planning.build_model(
+            own, data, system, strategy, config.layer_norm
         )
+        print(f"{common.num_parameters(model):,} parameters")
+        translator = copynet.build_translator(own, model, data)
+        trained = planning.train(own, system, model, translator, data, folder)
         answers[system], scores = answer(translator, data.test)
         history = learning_curves.history(
             os.path.join(folder, system), data.validation
@@ -216,7 +229,7 @@ def run(config):
         "seconds": watch.seconds,
         "config": dataclasses.asdict(config),
         "systems": results,
-        "paper": {name: {"exact_match": x} for name, x in PAPER.items()},
+        "paper": PAPER,
         "savedmodel": path,
     }
     common.write_results(os.path.join(folder, "results.json"), report)
@@ -280,6 +293,8 @@ def answer(translator, test):
 
 def print_comparison(results):
     """A table of the systems beside the paper's."""
+    from tfcopy.recipes import common
+
     columns = {
         "circuits": "exact_match",
         "any order": "sorted_match",
@@ -289,12 +304,8 @@ def print_comparison(results):
         "updates": "updates",
         "seconds": "seconds_training",
     }
-    print(f"\n{'':18}" + "".join(f"{title:>11}" for title in columns))
-    for system, scores in results.items():
-        cells = [f"{scores[name]:>11,.6g}" for name in columns.values()]
-        print(f"{system:18}" + "".join(cells))
-    for system, match in PAPER.items():
-        print(f"{system + ', paper':18}{match:>11}")
+    paper = {f"{name}, paper": scores for name, scores in PAPER.items()}
+    common.print_table({**results, **paper}, columns)
     print(
         "Percent of circuits wholly right, with the right nodes in any order, "
         "and of nodes.\nThe paper's are of seven nodes and 360 units."

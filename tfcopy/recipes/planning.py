@@ -3,6 +3,7 @@
 Shapes: B sentences, T target steps, S source steps.
 """
 
+import dataclasses
 import os
 
 import keras
@@ -21,7 +22,25 @@ except ImportError:  # matplotlib is an extra
     figures = None
 
 
-def build_model(config, data, system, strategy):
+def config_of(config, system):
+    """The config of one system: flags that start with `baseline_` are its own.
+
+    Args:
+        config: The recipe's config.
+        system: Name of the system; a baseline's starts with `baseline`.
+    """
+    if not system.startswith("baseline"):
+        return config
+    own = {
+        field.name.removeprefix("baseline_"): getattr(config, field.name)
+        for field in dataclasses.fields(config)
+        if field.name.startswith("baseline_")
+    }
+    given = {flag: value for flag, value in own.items() if value is not None}
+    return dataclasses.replace(config, **given)
+
+
+def build_model(config, data, system, strategy, layer_norm):
     """The system's model, the same at each start."""
     keras.utils.set_random_seed(config.seed)
     with strategy.scope():
@@ -36,10 +55,11 @@ def build_model(config, data, system, strategy):
             query=config.query,
             plan_steps=config.plan_steps,
             summary_units=config.summary_units,
+            use_gate=config.update_gate,
             switch=config.switch,
             resample=config.resample,
             always_replan=config.always_replan,
-            layer_norm=config.layer_norm,
+            layer_norm=layer_norm,
             planner_layer_norm=config.planner_layer_norm,
             dropout=config.dropout,
             initializers=config.initializers,

@@ -1,0 +1,120 @@
+"""The whole command on a few sentences, and what can be wrong in it."""
+
+import os
+
+import pytest
+
+from tests.recipes import starting
+from tests.recipes.starting import figures, results
+from tfcopy.recipes import planning, translation, wmt15_pag
+
+pytest.importorskip("sentencepiece")
+
+TINY = """--units 6 --embedding_dim 4 --summary_units 3 --plan_steps 3
+--baseline_units 7 --bpe_merges 20 --updates 4 --eval_every 2 --batch_size 2
+--accumulate 2 --max_target_length 24 --num_beams 2""".split()
+
+PAIRS = {
+    "en": ["a red house", "the red Łódź", "a house by the sea", "the sea"] * 3,
+    "de": ["ein rotes Haus", "das rote Łódź", "ein Haus am Meer", "Meer"] * 3,
+}
+
+
+def start(folder, *arguments):
+    for language, lines in PAIRS.items():
+        text = "\n".join(lines) + "\n"
+        (folder / f"text.{language}").write_text(text, encoding="utf-8")
+    pair = f"[{folder}/text.en, {folder}/text.de]"
+    corpus = ["--target_language", "de"]
+    corpus += [f"--{name}={pair}" for name in ("train", "validation", "test")]
+    return starting.start(wmt15_pag, [*TINY, *corpus], folder, *arguments)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    assert start(folder, "--systems", "[pag_ln]") == 0
+    return folder
+
+
+def test_results_hold_what_was_agreed(finished):
+    found = results(finished)
+    assert list(found) == (
+        "recipe preset seed seconds config systems paper savedmodel".split()
+    )
+    assert found["paper"]["pag_ln"] == {"bleu": 22.83}
+    scores = found["systems"]["pag_ln"]
+    expected = """parameters updates perplexity bleu chrf error_rate
+        seconds_training seconds_translating target_tokens_per_second"""
+    assert set(expected.split()) <= set(scores)
+    assert scores["history"]["updates"] == [2, 4]
+    assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
+    for name in ("plans.png", "dev_nll.png"):
+        assert (finished / "logs" / "demo" / name).exists()
+
+
+@pytest.mark.slow
+def test_finished_run_goes_on_where_it_was(finished, capsys):
+    before = figures(finished)
+    model = finished / "logs" / "demo" / "data" / "source.model"
+    learned = model.stat().st_mtime_ns
+    assert start(finished, "--systems", "[pag_ln]") == 0
+    assert "update " not in capsys.readouterr().err.replace("after update", "")
+    assert figures(finished) == before
+    assert model.stat().st_mtime_ns == learned
+
+
+def test_pieces_are_learned_and_characters_are_said(tmp_path):
+    pair = (str(tmp_path / "text.en"), str(tmp_path / "text.de"))
+    for path, lines in zip(pair, PAIRS.values()):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+    config = wmt15_pag.Config(
+        train=list(pair), bpe_merges=20, batch_size=1, target_language="de"
+    )
+    data = wmt15_pag.prepare(config, str(tmp_path / "data"))
+    source, target = data.vocabularies
+    assert {"▁a", "▁sea", "▁house"} <= set(source.words)
+    assert {"▁", "Ł", "H"} <= set(target.words)
+    assert all(len(word) == 1 for word in target.words[4:])
+
+
+@pytest.mark.parametrize(
+    ("system", "sizes"),
+    [("baseline_ln", (512, 1024, 512, 1e-4, 1.0)), ("rpag", (600, 600, None))],
+)
+def test_the_baseline_has_sizes_of_its_own(system, sizes):
+    config = wmt15_pag.Config(**wmt15_pag.PRESETS["paper"])
+    own = planning.config_of(config, system)
+    found = own.embedding_dim, own.units, own.encoder_units
+    found += own.learning_rate, own.clip_norm
+    assert found == (*sizes, 3e-4, 5.0)[:5]
+
+
+@pytest.mark.parametrize("language", ["de", "cs", "fi"])
+def test_the_papers_corpora_are_those_of_tfds(monkeypatch, language):
+    asked = []
+    monkeypatch.setattr(translation, "load_corpus", asked.append)
+    monkeypatch.setattr(wmt15_pag, "source_tokenizer", lambda *_: None)
+    monkeypatch.setattr(translation, "prepare", lambda *_, **__: None)
+    options = {**wmt15_pag.PRESETS["paper"], "target_language": language}
+    wmt15_pag.prepare(wmt15_pag.Config(preset="paper", **options), "folder")
+    assert asked[0].tfds == f"wmt15_translate/{language}-en"
+    assert asked[0].source_language == "en"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--systems []", "--systems must name some of"),
+        ("--bpe_merges 5000", "--bpe_merges: this text has"),
+        ("--sentencepiece_model none.model", "cannot read none.model"),
+        ("--data_dir x", "--data_dir needs --tfds or --preset paper"),
+        ("--target_vocabulary_size 4", "must be above 4"),
+        ("--batch_size 64", "--batch_size must be at most 12"),
+        ("--max_target_length 2", "more than (49, 2) tokens"),
+    ],
+)
+def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
+    assert start(tmp_path, *arguments.split()) == 1
+    assert message in capsys.readouterr().err
