@@ -14,7 +14,6 @@ two times is below `--limit`.
 import argparse
 import os
 import sys
-import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -22,10 +21,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from benchmarks import timing
 from tfcopy import losses, tokens
 from tfcopy.data.large_vocabulary import with_candidates
 from tfcopy.models import gru_translator
-from tfcopy.training import Adam, Trainer
+from tfcopy.training import Adam
 
 WARM_UP = 5
 
@@ -83,15 +83,8 @@ def measure(arguments):
             few,
         ),
     }
-    seconds = {name: [] for name in steps}
-    for number, pair in enumerate(zip(whole, few)):
-        given = dict(zip(steps, pair))
-        for name in list(steps)[:: 1 if number % 2 else -1]:
-            start = time.perf_counter()
-            cost = steps[name](given[name])
-            seconds[name].append(time.perf_counter() - start)
-            assert np.isfinite(cost), f"{name}: the loss is {cost}."
-    return {name: np.array(x[WARM_UP:]) for name, x in seconds.items()}
+    given = (dict(zip(steps, pair)) for pair in zip(whole, few))
+    return timing.race(steps, given, WARM_UP)
 
 
 def batches(arguments):
@@ -128,44 +121,16 @@ def batches(arguments):
 
 
 def make_step(model, loss, dataset):
-    """One update, through the true train step: a batch to its loss."""
-    trainer = Trainer(
-        model,
-        loss,
-        Adam(1e-3),
-        lambda epoch, start, context: dataset,
-        clip_norm=1.0,
-        steps=1,
-        verbose=False,
+    """One update: a batch to its loss."""
+    return timing.make_step(
+        model, loss, Adam(1e-3), dataset.element_spec, clip_norm=1.0
     )
-    update = trainer.step_for(dataset.element_spec).update
-    seeds = tf.zeros((1, len(trainer.seed_states)), tf.int64)
-
-    def step(batch):
-        nll, norm, _ = update(
-            (batch,), tf.constant(1e-3), seeds, tf.constant(0.0)
-        )
-        return float(nll + norm)  # waits for the device
-
-    return step
 
 
 def report(seconds, limit):
     """Prints medians and the ratio; returns the exit status."""
-    for name, values in seconds.items():
-        low, median, high = np.percentile(1000 * values, [25, 50, 75])
-        print(
-            f"{name}: {median:.1f} ms a step (quartiles {low:.1f} and "
-            f"{high:.1f})"
-        )
-    ratios = seconds["all"] / seconds["candidates"]
-    low, median, high = np.percentile(ratios, [25, 50, 75])
-    verdict = "as wanted" if median >= limit else f"below {limit:g}"
-    print(
-        f"all / candidates: {median:.2f} (quartiles {low:.2f} and {high:.2f}, "
-        f"{len(ratios):,} batches), {verdict}"
-    )
-    return int(median < limit)
+    timing.print_times(seconds)
+    return int(timing.print_ratio(seconds, "all", "candidates") < limit)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,157 @@
+"""What planning costs: training steps and search of the three systems.
+
+    python -m benchmarks.planner_speed
+    python -m benchmarks.planner_speed --decoder gru --units 600 --batch_size 16
+
+Baseline, pag and rpag have the same sizes and take the same batches of random
+words, now the one first and now the other; then each searches for answers of
+`--target_length` characters. The exit status is 1 if a step of pag takes more
+than `--limit` times the baseline's, or rpag is not cheaper than pag.
+"""
+
+import argparse
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from benchmarks import timing
+from tfcopy import losses
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.models.planner import SYSTEMS, planner
+from tfcopy.training import Adam
+
+WARM_UP = 3
+SOURCE_WORDS, CHARACTERS = 8_000, 304
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for flag, value, text in (
+        ("units", 256, "of encoder and decoder"),
+        ("embedding_dim", 256, "of both sides"),
+        ("plan_steps", 10, "of a plan"),
+        ("batch_size", 32, "sentences"),
+        ("source_length", 25, "pieces"),
+        ("target_length", 100, "characters"),
+        ("num_beams", 5, "of the search"),
+        ("steps", 12, "batches timed"),
+    ):
+        parser.add_argument(
+            f"--{flag}",
+            type=timing.positive,
+            default=value,
+            help=f"{text} (default: {value})",
+        )
+    parser.add_argument(
+        "--decoder", choices=("biscale", "gru"), default="biscale"
+    )
+    parser.add_argument(
+        "--query", choices=("both", "first", "second"), default="both"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=1.5, help="largest pag / baseline wanted"
+    )
+    arguments = parser.parse_args()
+    models = {system: make_model(arguments, system) for system in SYSTEMS}
+    print("Training steps")
+    trained = timing.race(steps(models, arguments), batches(arguments), WARM_UP)
+    timing.print_times(trained)
+    ratio = timing.print_ratio(trained, "pag", "baseline", arguments.limit)
+    timing.print_ratio(trained, "rpag", "baseline")
+    cheaper = timing.print_ratio(trained, "rpag", "pag", 1.0) < 1
+    print("Search")
+    found = timing.race(
+        searches(models, arguments), batches(arguments), WARM_UP
+    )
+    timing.print_times(found)
+    timing.print_ratio(found, "pag", "baseline")
+    cheaper &= timing.print_ratio(found, "rpag", "pag", 1.0) < 1
+    return int(ratio > arguments.limit or not cheaper)
+
+
+def make_model(arguments, system):
+    keras.utils.set_random_seed(0)
+    model = planner(
+        SOURCE_WORDS,
+        CHARACTERS,
+        system=system,
+        decoder=arguments.decoder,
+        query=arguments.query,
+        embedding_dim=arguments.embedding_dim,
+        units=arguments.units,
+        plan_steps=arguments.plan_steps,
+        seed=0,
+    )
+    print(f"{system}: {model.count_params():,} parameters")
+    return model
+
+
+def batches(arguments):
+    """Random words; every target has the same length."""
+    rng = np.random.default_rng(0)
+    for _ in range(WARM_UP + arguments.steps):
+        source, target = (
+            rng.integers(4, size, (arguments.batch_size, length), "int32")
+            for size, length in (
+                (SOURCE_WORDS, arguments.source_length),
+                (CHARACTERS, arguments.target_length),
+            )
+        )
+        yield {
+            "source_ids": tf.constant(source),
+            "source_copy_ids": tf.fill(source.shape, -1),
+            "target_ids": tf.constant(target),
+            "pointers": tf.fill(target.shape, -1),
+        }
+
+
+def steps(models, arguments):
+    """System to its training step."""
+    spec = {
+        name: tf.TensorSpec(x.shape, x.dtype)
+        for name, x in next(batches(arguments)).items()
+    }
+    return {
+        system: timing.make_step(
+            model,
+            losses.generated,
+            Adam(1e-4),
+            spec,
+            penalty=None
+            if system == "baseline"
+            else losses.CommitmentPenalty(3e-5),
+            normalize="sentences",
+            clip_norm=5.0,
+        )
+        for system, model in models.items()
+    }
+
+
+def searches(models, arguments):
+    """System to a search that goes on to the last step."""
+    length = arguments.target_length
+    options = SearchOptions(
+        num_beams=arguments.num_beams, max_length=length, min_length=length - 1
+    )
+
+    def search_of(model):
+        search = tf.function(
+            lambda *ids: beam_search(model, *ids, options).scores
+        )
+        return lambda batch: float(
+            tf.reduce_sum(search(batch["source_ids"], batch["source_copy_ids"]))
+        )
+
+    return {system: search_of(model) for system, model in models.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

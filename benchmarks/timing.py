@@ -1,0 +1,100 @@
+"""Times of training steps, taken in turn so that the machine treats all alike.
+
+Not a benchmark itself: those that compare steps use it.
+"""
+
+import time
+
+import numpy as np
+import tensorflow as tf
+
+from tfcopy.training import Trainer
+
+
+def positive(text):
+    """A number from 1 on, of a flag."""
+    if int(text) < 1:
+        raise ValueError(text)
+    return int(text)
+
+
+def make_step(model, loss, optimizer, element_spec, **options):
+    """One update, through the true train step.
+
+    Args:
+        model: A `Seq2Seq`.
+        loss: As of `Trainer`.
+        optimizer: The same.
+        element_spec: Of the batches.
+        options: More arguments of `Trainer`.
+
+    Returns:
+        Function of a batch, which gives its loss and waits for the device.
+    """
+    trainer = Trainer(
+        model,
+        loss,
+        optimizer,
+        lambda epoch, start, context: None,
+        steps=1,
+        verbose=False,
+        **options,
+    )
+    update = trainer.step_for(element_spec).update
+    seeds = tf.zeros((1, len(trainer.seed_states)), tf.int64)
+
+    def step(batch):
+        scale = tf.constant(1.0 / len(batch["target_ids"]))
+        nll, norm, _ = update((batch,), scale, seeds, tf.constant(0.0))
+        return float(nll + norm)
+
+    return step
+
+
+def race(steps, batches, warm_up):
+    """Seconds of several steps on the same batches, now one first, now another.
+
+    Args:
+        steps: Name to a function of a batch.
+        batches: Iterable of dicts from a name to its batch, or of batches that
+            all take.
+        warm_up: How many batches are not timed.
+
+    Returns:
+        Name to an array of seconds.
+    """
+    seconds = {name: [] for name in steps}
+    for number, given in enumerate(batches):
+        for name in list(steps)[:: 1 if number % 2 else -1]:
+            batch = given.get(name, given)
+            start = time.perf_counter()
+            found = steps[name](batch)
+            seconds[name].append(time.perf_counter() - start)
+            if not np.isfinite(found):
+                raise FloatingPointError(f"{name}: the loss is {found}.")
+    return {name: np.array(x[warm_up:]) for name, x in seconds.items()}
+
+
+def print_times(seconds):
+    """Median and quartiles of each, in milliseconds."""
+    for name, values in seconds.items():
+        low, median, high = np.percentile(1000 * values, [25, 50, 75])
+        print(
+            f"{name}: {median:.1f} ms (quartiles {low:.1f} and {high:.1f}, "
+            f"{len(values):,} times)"
+        )
+
+
+def print_ratio(seconds, one, other, limit=None):
+    """Prints the ratio of the two times of a batch; returns its median."""
+    ratios = seconds[one] / seconds[other]
+    low, median, high = np.percentile(ratios, [25, 50, 75])
+    verdict = ""
+    if limit is not None:
+        verdict = ", within " if median <= limit else ", above "
+        verdict += f"{limit:g}"
+    print(
+        f"{one} / {other}: {median:.3f} (quartiles {low:.3f} and {high:.3f})"
+        f"{verdict}"
+    )
+    return median
