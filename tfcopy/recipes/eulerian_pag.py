@@ -130,8 +130,8 @@ class Config:
     batch_size: PositiveInt = 64
     accumulate: PositiveInt = 1
     clip_norm: PositiveFloat | None = 5.0
-    updates: PositiveInt = 1_500
-    eval_every: PositiveInt = 250
+    updates: PositiveInt = 800
+    eval_every: PositiveInt = 100
     patience: PositiveInt | None = None
     pad_multiple: PositiveInt = 1
     precision: Literal["float32", "mixed_bfloat16"] = "float32"

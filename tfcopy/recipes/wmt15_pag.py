@@ -178,11 +178,11 @@ class Config:
     learning_rate: PositiveFloat = 2e-3
     baseline_learning_rate: PositiveFloat | None = None
     schedule: Literal["constant", "linear"] = "linear"
-    batch_size: PositiveInt = 64
+    batch_size: PositiveInt = 32
     accumulate: PositiveInt = 1
     clip_norm: PositiveFloat | None = 5.0
     baseline_clip_norm: PositiveFloat | None = None
-    updates: PositiveInt = 600
+    updates: PositiveInt = 800
     eval_every: PositiveInt = 100
     patience: PositiveInt | None = None
     pad_multiple: PositiveInt = 1
@@ -224,6 +224,7 @@ PRESETS = {
         "learning_rate": 3e-4,
         "baseline_learning_rate": 1e-4,
         "schedule": "constant",
+        "batch_size": 64,
         "accumulate": 2,
         "baseline_clip_norm": 1.0,
         "updates": 350_000,
