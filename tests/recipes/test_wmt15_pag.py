@@ -1,6 +1,7 @@
 """The whole command on a few sentences, and what can be wrong in it."""
 
 import os
+import sys
 
 import pytest
 
@@ -77,6 +78,14 @@ def test_pieces_are_learned_and_characters_are_said(tmp_path):
     assert {"▁a", "▁sea", "▁house"} <= set(source.words)
     assert {"▁", "Ł", "H"} <= set(target.words)
     assert all(len(word) == 1 for word in target.words[4:])
+
+
+def test_without_sentencepiece_it_says_what_to_install(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    assert start(tmp_path) == 1
+    assert "pip install 'tfcopy[subwords]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ draws where each looked and when it planned, and exports the best one.
     python -m tfcopy.recipes.wmt15_pag --train '[a.en, a.de]' ...
     python -m tfcopy.recipes.wmt15_pag --preset paper       WMT 2015, by TFDS
 
-A system called pag_ln is pag with layers normalised, and so are the others.
+Needs SentencePiece: pip install "tfcopy[subwords]". A system called pag_ln is
+pag with layers normalised, and so are the others.
 Repeating a command that was interrupted goes on where it stopped.
 """
 
@@ -367,6 +368,11 @@ class Pieces:
         print(f"Learning {self.merges:,} merges of the sources.")
         try:
             train_sentencepiece.train_bpe(self, self.merges, path)
+        except ImportError as error:
+            raise ValueError(
+                "--bpe_merges needs SentencePiece: pip install "
+                "'tfcopy[subwords]', or give a --sentencepiece_model."
+            ) from error
         except ValueError as error:
             raise ValueError(f"--bpe_merges: {error}") from error
         return translation.sentencepiece_tokenizer(path)
