@@ -183,8 +183,8 @@ class Config:
     accumulate: PositiveInt = 1
     clip_norm: PositiveFloat | None = 5.0
     baseline_clip_norm: PositiveFloat | None = None
-    updates: PositiveInt = 800
-    eval_every: PositiveInt = 100
+    updates: PositiveInt = 650
+    eval_every: PositiveInt = 130
     patience: PositiveInt | None = None
     pad_multiple: PositiveInt = 1
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
