@@ -189,9 +189,9 @@ def test_tags_tell_the_entities(tmp_path, corpus, monkeypatch):
     counts = []
     choose = large_vocabulary.choose_candidates
 
-    def spy(copy_ids, vocabulary_size, count):
+    def spy(copy_ids, vocabulary_size, count, seed=None):
         counts.append(count)
-        return choose(copy_ids, vocabulary_size, count)
+        return choose(copy_ids, vocabulary_size, count, seed)
 
     monkeypatch.setattr(large_vocabulary, "choose_candidates", spy)
     pairs = [story(i) for i in range(NUM_PAIRS)]
