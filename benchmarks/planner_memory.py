@@ -78,20 +78,12 @@ def measure(arguments):
         initializers="dl4mt",
         seed=0,
     )
-    rng = np.random.default_rng(0)
-    source, target = (
-        rng.integers(4, size, (arguments.batch_size, length), "int32")
-        for size, length in (
-            (SOURCE_PIECES, 50),
-            (CHARACTERS, arguments.length),
-        )
+    batch = timing.random_batch(
+        np.random.default_rng(0),
+        arguments.batch_size,
+        (SOURCE_PIECES, CHARACTERS),
+        (50, arguments.length),
     )
-    batch = {
-        "source_ids": tf.constant(source),
-        "source_copy_ids": tf.fill(source.shape, -1),
-        "target_ids": tf.constant(target),
-        "pointers": tf.fill(target.shape, -1),
-    }
     step = timing.make_step(
         model,
         losses.generated,

@@ -98,19 +98,12 @@ def batches(arguments):
     """Random words; every target has the same length."""
     rng = np.random.default_rng(0)
     for _ in range(WARM_UP + arguments.steps):
-        source, target = (
-            rng.integers(4, size, (arguments.batch_size, length), "int32")
-            for size, length in (
-                (SOURCE_WORDS, arguments.source_length),
-                (CHARACTERS, arguments.target_length),
-            )
+        yield timing.random_batch(
+            rng,
+            arguments.batch_size,
+            (SOURCE_WORDS, CHARACTERS),
+            (arguments.source_length, arguments.target_length),
         )
-        yield {
-            "source_ids": tf.constant(source),
-            "source_copy_ids": tf.fill(source.shape, -1),
-            "target_ids": tf.constant(target),
-            "pointers": tf.fill(target.shape, -1),
-        }
 
 
 def steps(models, arguments):

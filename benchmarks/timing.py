@@ -8,6 +8,7 @@ import time
 import numpy as np
 import tensorflow as tf
 
+from tfcopy import tokens
 from tfcopy.training import Trainer
 
 
@@ -16,6 +17,27 @@ def positive(text):
     if int(text) < 1:
         raise ValueError(text)
     return int(text)
+
+
+def random_batch(rng, batch_size, sizes, lengths):
+    """A batch of random words, none of them special and none of them copied.
+
+    Args:
+        rng: NumPy's generator.
+        batch_size: Sentences.
+        sizes: Of the vocabularies of source and target.
+        lengths: Of all sources, and of all targets.
+    """
+    source, target = (
+        rng.integers(len(tokens.SPECIAL_TOKENS), size, (batch_size, length))
+        for size, length in zip(sizes, lengths)
+    )
+    return {
+        "source_ids": tf.constant(source, tf.int32),
+        "source_copy_ids": tf.fill(source.shape, -1),
+        "target_ids": tf.constant(target, tf.int32),
+        "pointers": tf.fill(target.shape, -1),
+    }
 
 
 def make_step(model, loss, optimizer, element_spec, **options):

@@ -10,7 +10,7 @@ from keras import ops
 from tfcopy.layers import commitment
 from tfcopy.layers.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.layer_norm import add_norms, normalize, norms_memory
-from tfcopy.layers.loop import scan
+from tfcopy.layers.loop import Product, scan
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")
@@ -423,10 +423,7 @@ class PlanAttention(BahdanauAttention):
 
 def _multiply(x, name, memory):
     """`x @ kernel + bias`, with the weights of that name."""
-    kernel = memory[f"weight_{name}"]
-    shape = ops.shape(x)
-    rows = ops.reshape(ops.cast(x, kernel.dtype), (-1, x.shape[-1]))
-    y = ops.cast(ops.matmul(rows, kernel), x.dtype)
-    if f"weight_{name}_bias" in memory:
-        y = y + ops.cast(memory[f"weight_{name}_bias"], y.dtype)
-    return ops.reshape(y, (*shape[:-1], kernel.shape[-1]))
+    bias = memory.get(f"weight_{name}_bias")
+    product = Product(memory[f"weight_{name}"], bias)
+    y = product(ops.reshape(x, (-1, x.shape[-1])))  # one large product
+    return ops.reshape(y, (*ops.shape(x)[:-1], y.shape[-1]))

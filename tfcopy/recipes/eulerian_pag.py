@@ -198,18 +198,11 @@ def run(config):
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {system}")
-        own = planning.config_of(config, system)
-        model = planning.build_model(
-            own, data, system, strategy, config.layer_norm
+        translator, trained = planning.train_system(
+            config, system, data, strategy, folder, config.layer_norm
         )
-        print(f"{common.num_parameters(model):,} parameters")
-        translator = copynet.build_translator(own, model, data)
-        trained = planning.train(own, system, model, translator, data, folder)
         answers[system], scores = answer(translator, data.test)
-        history = learning_curves.history(
-            os.path.join(folder, system), data.validation
-        )
-        results[system] = {**trained, **scores, "history": history}
+        results[system] = {**trained, **scores}
         translators[system] = translator
 
     common.print_marked_examples(data.test, answers, range(2))

@@ -14,7 +14,7 @@ from tfcopy import losses, tokens
 from tfcopy.data import copy_ids
 from tfcopy.layers import PlannedDistribution
 from tfcopy.models import planner
-from tfcopy.recipes import common, copynet
+from tfcopy.recipes import common, copynet, learning_curves
 
 try:
     from tfcopy.training import figures
@@ -38,6 +38,31 @@ def config_of(config, system):
     }
     given = {flag: value for flag, value in own.items() if value is not None}
     return dataclasses.replace(config, **given)
+
+
+def train_system(config, system, data, strategy, folder, layer_norm):
+    """Builds a system and trains it, or goes on training it.
+
+    Args:
+        config: The recipe's config.
+        system: One of `models.planner.SYSTEMS`, `_ln` behind it or not.
+        data: `common.Data`.
+        strategy: Of `tf.distribute`.
+        folder: Of the run.
+        layer_norm: Whether the decoder's layers are normalised.
+
+    Returns:
+        `(translator, results)`; `history` is among the results.
+    """
+    own = config_of(config, system)
+    kind = system.removesuffix("_ln")
+    model = build_model(own, data, kind, strategy, layer_norm)
+    print(f"{common.num_parameters(model):,} parameters")
+    translator = copynet.build_translator(own, model, data)
+    results = train(own, system, model, translator, data, folder)
+    log_dir = os.path.join(folder, system)
+    results["history"] = learning_curves.history(log_dir, data.validation)
+    return translator, results
 
 
 def build_model(config, data, system, strategy, layer_norm):

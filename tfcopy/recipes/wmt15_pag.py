@@ -242,7 +242,6 @@ def run(config):
         from tfcopy import training
         from tfcopy.recipes import (
             common,
-            copynet,
             learning_curves,
             planning,
             translation,
@@ -260,15 +259,9 @@ def run(config):
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {system}")
-        own = planning.config_of(config, system)
-        kind = system.removesuffix("_ln")
         normalized = system.endswith("_ln")
-        model = planning.build_model(own, data, kind, strategy, normalized)
-        print(f"{common.num_parameters(model):,} parameters")
-        translator = copynet.build_translator(own, model, data)
-        trained = planning.train(own, system, model, translator, data, folder)
-        history = learning_curves.history(
-            os.path.join(folder, system), data.validation
+        translator, trained = planning.train_system(
+            config, system, data, strategy, folder, normalized
         )
         clock = common.Stopwatch()
         answers[system] = translator.translate_all(
@@ -278,7 +271,6 @@ def run(config):
             **trained,
             **translation.score(config, answers[system], data),
             "seconds_translating": clock.seconds,
-            "history": history,
         }
         translators[system] = translator
 
