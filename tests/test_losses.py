@@ -236,3 +236,37 @@ def test_restricted_without_candidates_is_the_loss():
         losses.restricted(losses.marginal, V)(BATCH, distribution()),
         losses.marginal(BATCH, distribution()),
     )
+
+
+def numpy_log_softmax(logits):
+    return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+
+
+def test_a_span_costs_its_start_and_its_end():
+    logits = np.random.default_rng(0).normal(size=(2, 2, 4)).astype("float32")
+    logits[:, 1, 2:] = -1e9  # padding
+    batch = {"start": np.array([1, 0]), "end": np.array([3, 1])}
+    log_probs = numpy_log_softmax(logits.astype("float64"))
+    expected = [
+        -log_probs[0, i, batch["start"][i]] - log_probs[1, i, batch["end"][i]]
+        for i in range(2)
+    ]
+    found = losses.span(batch, {"start": logits[0], "end": logits[1]})
+    helpers.assert_close(found, np.array(expected)[:, None])
+
+
+def test_a_label_costs_what_its_class_does():
+    logits = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+    labels = np.array([2, 0, 1, 0], "int32")
+    expected = -numpy_log_softmax(logits)[np.arange(4), labels]
+    found = losses.label({"label": labels}, logits)
+    helpers.assert_close(found, expected[:, None])
+
+
+def test_unknown_words_of_a_text_cost_as_others():
+    logits = np.random.default_rng(0).normal(size=(1, 3, V)).astype("float32")
+    batch = {"target_ids": np.array([[5, UNK, PAD]], "int32")}
+    expected = -numpy_log_softmax(logits)[:, [0, 1], [5, UNK]]
+    found = losses.next_word(batch, logits)
+    assert found.shape == (1, 3)
+    helpers.assert_close(found[:, :2], expected)

@@ -3,6 +3,10 @@
 A loss takes the batch (see `data.pipeline`) and the model's distribution, and
 gives the cost of each target word, `(B, T)`, in nats. Padding is masked by
 whoever adds up.
+
+Models that read definitions give scores instead. `next_word` costs as the
+others; of `span` and `label` an example has one cost, `(B, 1)`, and a trainer
+is told that with `targets="start"` or `targets="label"`.
 """
 
 from keras import ops
@@ -10,6 +14,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.layers import copying
 from tfcopy.layers.large_vocabulary import restrict
+from tfcopy.layers.log_softmax import log_softmax_at
 
 
 def generated(batch, distribution):
@@ -69,6 +74,51 @@ def restricted(loss, vocabulary_size):
         return loss(batch, distribution)
 
     return function
+
+
+def next_word(batch, logits):
+    """The words of a text are `target_ids`, `(B, T)`; scores `(B, T, V)`.
+
+    Unknown words are of the class UNK, and cost as all others.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.3; a batch costs the mean over its texts of their sums.
+    """
+    return -log_softmax_at(logits, batch["target_ids"])
+
+
+def span(batch, scores):
+    """An answer is the words from `start` to `end`, exclusive, both `(B,)`.
+
+    `-log p(start) - log p(end)` of the scores of a `coattention` model.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.1.
+    """
+    return sum(
+        _label_cost(scores[name], batch[name]) for name in ("start", "end")
+    )
+
+
+def label(batch, logits):
+    """The class is `label`, `(B,)`; scores `(B, C)`, as of `esim`.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.2.
+    """
+    return _label_cost(logits, batch["label"])
+
+
+def _label_cost(logits, labels):
+    """`-log softmax(logits)` at the labels, `(B, 1)`.
+
+    Not fused: it would be compiled for each length of a context.
+    """
+    log_probs = ops.log_softmax(ops.cast(logits, "float32"))
+    return -ops.take_along_axis(log_probs, ops.expand_dims(labels, -1), axis=-1)
 
 
 # The objective of each head's paper, by the head's name.

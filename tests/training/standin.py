@@ -22,6 +22,8 @@ BATCHES = 7  # an epoch
 
 NAMES = ("source_ids", "source_copy_ids", "target_ids", "pointers")
 
+CLASSIFIER = {"name": "classifier", "targets": "label"}
+
 Distribution = collections.namedtuple(
     "Distribution", "generate_logits generate_offset copy_log_probs"
 )
@@ -76,6 +78,16 @@ def build_summarizer():
         units=4,
         dropout=0.2,
         seed=1,
+    )
+
+
+def build_classifier(dropout=0.2):
+    """Scores three classes of a text."""
+    source_ids = keras.Input((None,), dtype="int32", name="source_ids")
+    states = keras.layers.Embedding(VOCABULARY, 6)(source_ids)
+    states = keras.layers.Dropout(dropout, seed=1)(ops.mean(states, axis=1))
+    return keras.Model(
+        {"source_ids": source_ids}, keras.layers.Dense(3)(states)
     )
 
 
@@ -137,6 +149,42 @@ def dataset(seeds, size=4):
     )
 
 
+def accuracy(batch, logits):
+    right = tf.argmax(logits, axis=-1, output_type=tf.int32) == batch["label"]
+    return {"accuracy": tf.reduce_mean(tf.cast(right, tf.float32))}
+
+
+def exact(predictions):
+    """The accuracy again, from all predictions at once."""
+    rows = [(batch["label"], logits) for batch, logits in predictions]
+    labels, logits = (tf.concat(column, axis=0) for column in zip(*rows))
+    right = np.argmax(logits, axis=-1) == labels.numpy()
+    return {"exact": right.mean()}
+
+
+def labelled(seeds, size=4):
+    """Texts of words that leave the same rest, which is their label."""
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    labels = np.concatenate([rng.integers(0, 3, size) for rng in rngs])
+    thirds = np.concatenate([rng.integers(2, 6, (size, 5)) for rng in rngs])
+    examples = {
+        "source_ids": (3 * thirds + labels[:, None]).astype(np.int32),
+        "label": labels.astype(np.int32),
+    }
+    return tf.data.Dataset.from_tensor_slices(examples).batch(size)
+
+
+def labelled_train_data(epoch, start_batch, context):
+    first = 1000 * epoch
+    return labelled(range(first, first + BATCHES)).skip(start_batch)
+
+
+def labelled_dev_data():
+    """The last batch is smaller."""
+    data = labelled(range(500, 503)).unbatch().take(10)
+    return data.batch(4)
+
+
 def train_data(epoch, start_batch, context):
     first = 1000 * epoch
     return dataset(range(first, first + BATCHES)).skip(start_batch)
@@ -151,8 +199,9 @@ def make_trainer(
 ):
     """Returns a trainer with the same start always.
 
-    `name` is "standin", "translator" (a `gru_translator`), or "summarizer"
-    (a `pointer_generator` that gets coverage after 8 updates).
+    `name` is "standin", "translator" (a `gru_translator`), "summarizer" (a
+    `pointer_generator` that gets coverage after 8 updates), or "classifier",
+    whose options are `CLASSIFIER`.
     """
     keras.utils.set_random_seed(3)
     strategy = strategy or tf.distribute.get_strategy()
@@ -169,6 +218,15 @@ def make_trainer(
                 "phases": [training.Phase(8, attention.enable)],
                 "normalize": "examples",
             }
+        if name == "classifier":
+            model = model or build_classifier()
+            options = {
+                "loss": losses.label,
+                "metrics": accuracy,
+                "score_predictions": exact,
+                "train_data": labelled_train_data,
+                "dev_data": labelled_dev_data,
+            } | options
         model = model or build_model()
         optimizer = optimizer or training.Adam(0.01)
     options = {"steps": 20, "verbose": False, "clip_norm": 1.0} | options
@@ -190,8 +248,11 @@ def main(options):
     devices = [f"CPU:{index}" for index in range(num_cpus)]
     strategy = training.choose_strategy(devices)
 
+    is_labelled = options.get("name") == "classifier"
+    data = labelled_train_data if is_labelled else train_data
+
     def slow_train_data(*position):
-        return train_data(*position).map(wait(delay))
+        return data(*position).map(wait(delay))
 
     trainer = make_trainer(strategy, train_data=slow_train_data, **options)
     try:

@@ -34,6 +34,20 @@ def make_trainer(start=START, reset_optimizer=True, **options):
     return trainer, flag
 
 
+def make_annealed(**options):
+    """Smaller steps after 2 of 3 epochs, two updates after a dev score."""
+    optimizer = training.Adam(0.2)
+    phase = training.anneal(2, optimizer, unit="epochs")
+    defaults = {"steps": None, "epochs": 3, "eval_every": 3, "save_every": 3}
+    return standin.make_trainer(
+        optimizer=optimizer, phases=[phase], **defaults | options
+    )
+
+
+def rate_of(trainer):
+    return float(np.array(trainer.optimizer.learning_rate))
+
+
 def weights_of(trainer):
     return [v.numpy() for v in trainer.model.weights]
 
@@ -83,6 +97,14 @@ def test_the_optimizer_is_kept_if_asked():
     assert any((x > 0.1001).any() for x in sums)
 
 
+def test_what_a_phase_does_to_the_learning_rate_outlasts_a_reset():
+    optimizer = keras.optimizers.Adagrad(0.05)
+    phase = training.Phase(2, lambda: setattr(optimizer, "learning_rate", 0.5))
+    trainer = standin.make_trainer(optimizer=optimizer, phases=[phase], steps=3)
+    trainer.fit()
+    assert rate_of(trainer) == 0.5
+
+
 def test_the_loss_alone_makes_the_perplexity():
     trainer, flag = make_trainer()
     without = trainer.evaluate(standin.dev_data)
@@ -123,3 +145,52 @@ def test_resuming_at_any_place_changes_nothing(tmp_path):
     trainer.fit()
     assert float(flag) == 1
     assert_same_bits(weights_of(trainer), weights_of(undisturbed))
+
+
+def test_annealing_goes_on_from_the_best_weights_with_smaller_steps():
+    trainer = make_annealed()
+    seen = []
+    original = trainer.begin_phase
+
+    def begin_phase(phase, best_weights):
+        state = trainer.state
+        seen.append((state.update, state.best_update, state.best_nll))
+        optimizer = [v.numpy() for v in trainer.optimizer.variables]
+        original(phase, best_weights)
+        assert_same_bits(weights_of(trainer), best_weights)
+        after = [v.numpy() for v in trainer.optimizer.variables]
+        # Iterations, learning rate, and what Adam knows of past gradients.
+        assert after[0] == optimizer[0] == 14
+        assert after[1] == pytest.approx(0.02) and rate_of(trainer) == after[1]
+        assert_same_bits(after[2:], optimizer[2:])
+        assert any(array.any() for array in after[2:])
+
+    trainer.begin_phase = begin_phase
+    result = trainer.fit()
+    ((update, best_update, best_nll),) = seen
+    assert update == 2 * standin.BATCHES and 0 < best_update < update
+    assert result.updates == 3 * standin.BATCHES
+    assert rate_of(trainer) == pytest.approx(0.02)
+    # The weights it begins with are among those that the best come from.
+    assert result.best_update >= update
+    assert result.best_dev_nll <= best_nll + 1e-6
+
+
+def test_resuming_an_annealed_run_changes_nothing(tmp_path):
+    undisturbed = make_annealed(log_dir=tmp_path / "undisturbed")
+    expected = undisturbed.fit()
+    for update in (9, 14, 15, 18):
+        trainer = make_annealed(log_dir=tmp_path / "logs")
+        stop_after(trainer, update)
+        with pytest.raises(training.TrainingInterrupted):
+            trainer.fit()
+    trainer = make_annealed(log_dir=tmp_path / "logs")
+    result = trainer.fit()
+    assert result.best_update == expected.best_update
+    assert rate_of(trainer) == pytest.approx(0.02)
+    assert_same_bits(weights_of(trainer), weights_of(undisturbed))
+
+
+def test_phases_start_after_updates_or_epochs():
+    with pytest.raises(ValueError, match="Received: unit='words'"):
+        training.Phase(1, print, unit="words")

@@ -19,6 +19,14 @@ def test_plain_lines_where_there_is_no_terminal():
     assert stream.getvalue() == line
 
 
+def test_a_loss_per_example_has_no_perplexity():
+    stream = io.StringIO()
+    progress = Progress(total=100, stream=stream, interval=0)
+    progress.show(10, math.log(8), 1234.5, 2.0, per_example=True)
+    line = "update 10/100  loss 2.0794  1,234 examples/s  3:00 left\n"
+    assert stream.getvalue() == line
+
+
 def test_plain_lines_are_rare():
     stream = io.StringIO()
     progress = Progress(stream=stream, interval=60)

@@ -8,8 +8,9 @@ from tfcopy.training.distribution import (
 )
 from tfcopy.training.interruption import TrainingInterrupted
 from tfcopy.training.optimizers import Adam
-from tfcopy.training.phases import Phase
+from tfcopy.training.phases import Phase, anneal
 from tfcopy.training.records import Evaluation, Options, Result
+from tfcopy.training.targets import Targets
 from tfcopy.training.tensorboard import log_embeddings, log_examples
 from tfcopy.training.train_step import TrainStep
 from tfcopy.training.trainer import Trainer

@@ -2,7 +2,6 @@
 
 import collections
 
-import numpy as np
 import tensorflow as tf
 
 Item = collections.namedtuple("Item", "epoch index batch last_of_epoch")
@@ -12,8 +11,8 @@ class BatchStream:
     """Iterates over `(epoch, index, batch)` from a given position.
 
     Every worker sees the same stream and takes its share of each update, so
-    a position means the same on all of them, and the number of target tokens
-    of an update is known without asking anyone. The next batch is fetched
+    a position means the same on all of them, and the number of targets of an
+    update is known without asking anyone. The next batch is fetched
     while the current one is trained on.
 
     Args:
@@ -63,9 +62,3 @@ class BatchStream:
                 batch, index = following, index + 1
             self.batches_per_epoch = index
             epoch, index = epoch + 1, 0
-
-
-def count_targets(batch, padding):
-    """Returns `(target tokens, sentences)` of a batch, on the host."""
-    target_ids = np.asarray(batch["target_ids"])
-    return int(np.count_nonzero(target_ids != padding)), len(target_ids)

@@ -25,24 +25,33 @@ class Progress:
         self._shown_at = -math.inf
         self._drawn = False
 
-    def show(self, update, loss, tokens_per_second, seconds_per_update):
+    def show(
+        self,
+        update,
+        loss,
+        targets_per_second,
+        seconds_per_update,
+        per_example=False,
+    ):
         """Shows the state of training, if it is time to.
 
         Args:
             update: Number of updates made.
             loss: Negative log likelihood of a target token, in nats.
-            tokens_per_second: Target tokens trained on in a second.
+            targets_per_second: Target tokens trained on in a second.
             seconds_per_update: For the estimate of the time left.
+            per_example: Whether examples are counted instead of tokens; their
+                loss has no perplexity.
         """
         now = time.monotonic()
         if not self._enabled or now - self._shown_at < self._interval:
             return
         self._shown_at = now
-        parts = [
-            f"loss {loss:.4f}",
-            f"ppl {perplexity(loss):.4g}",
-            f"{tokens_per_second:,.0f} tok/s",
-        ]
+        parts = [f"loss {loss:.4f}"]
+        if not per_example:
+            parts.append(f"ppl {perplexity(loss):.4g}")
+        unit = "examples" if per_example else "tok"
+        parts.append(f"{targets_per_second:,.0f} {unit}/s")
         count = f"update {update:,}"
         if self.total:
             count = f"update {update:,}/{self.total:,}"

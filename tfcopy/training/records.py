@@ -3,6 +3,8 @@
 import dataclasses
 import math
 
+from tfcopy.training.progress import perplexity
+
 
 @dataclasses.dataclass(frozen=True)
 class Options:
@@ -13,11 +15,19 @@ class Options:
         epochs: Passes over the training data to make at most. One of the two
             is needed; with both, what comes first ends training.
         accumulate: Batches per replica in one update.
+        targets: Name of the tensor of a batch that tells what counts. Of ids
+            of words, `(B, T)`, such as `target_ids`, all count but padding;
+            of a tensor `(B,)`, such as a class, each example counts once.
         normalize: What the summed loss of an update is divided by: its target
             "tokens", or its "sentences"; or "examples" for the mean over the
-            sentences of each one's mean over its tokens.
+            sentences of each one's mean over its tokens. All three are the
+            same where examples are counted.
         clip_norm: Largest global norm of the gradients; `None` for no limit.
         eval_every: Updates between two dev scores; `None` for once an epoch.
+        score: Name of the dev score that tells which weights are the best, of
+            those that `metrics` and `score_predictions` of the trainer give;
+            `None` for the loss.
+        lower_is_better: Whether that is so for `score`.
         patience: Dev scores in a row without a better one after which training
             ends; `None` for never.
         seed: Of dropout and noise.
@@ -35,9 +45,12 @@ class Options:
     steps: int | None = None
     epochs: int | None = None
     accumulate: int = 1
+    targets: str = "target_ids"
     normalize: str = "tokens"
     clip_norm: float | None = None
     eval_every: int | None = None
+    score: str | None = None
+    lower_is_better: bool = False
     patience: int | None = None
     seed: int = 0
     save_every: int = 1000
@@ -69,7 +82,10 @@ class Options:
 
 @dataclasses.dataclass
 class State:
-    """What a checkpoint holds besides weights and optimizer."""
+    """What a checkpoint holds besides weights and optimizer.
+
+    The `tokens` in the names of checkpoints are targets of any kind.
+    """
 
     update: int = 0
     epoch: int = 0
@@ -80,6 +96,7 @@ class State:
     timed_seconds: float = 0.0
     best_nll: float = math.inf
     best_penalty: float = 0.0
+    best_score: float | None = None
     best_update: int = 0
     bad_evaluations: int = 0
     stopped_early: bool = False
@@ -89,6 +106,7 @@ class State:
     def forget_best(self):
         """The best weights are sought anew."""
         self.best_nll, self.best_penalty = math.inf, 0.0
+        self.best_score = None
         self.best_update = self.bad_evaluations = 0
         self.stopped_early = False
 
@@ -101,27 +119,55 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """Scores on a data set, per target token unless named otherwise."""
+    """Scores on a data set, per target unless named otherwise.
+
+    Targets are words, or examples; see `Options.targets`. The properties are
+    those of words.
+    """
 
     nll: float
     penalty: float
-    perplexity: float
     nll_per_sentence: float
-    target_tokens: int
+    targets: int
     metrics: dict
+
+    @property
+    def perplexity(self):
+        return perplexity(self.nll)
+
+    @property
+    def target_tokens(self):
+        return self.targets
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What training came to."""
+    """What training came to.
+
+    Targets are words, or examples; see `Options.targets`. The properties are
+    those of words. The losses are those of the best weights, which are the
+    ones with the best `Options.score` if there is one.
+    """
 
     updates: int
     epochs: int
     seconds: float
-    target_tokens: int
-    target_tokens_per_second: float
+    targets: int
+    targets_per_second: float
     best_dev_nll: float
     best_dev_penalty: float
-    best_dev_perplexity: float
+    best_dev_score: float | None
     best_update: int
     stopped_early: bool
+
+    @property
+    def target_tokens(self):
+        return self.targets
+
+    @property
+    def target_tokens_per_second(self):
+        return self.targets_per_second
+
+    @property
+    def best_dev_perplexity(self):
+        return perplexity(self.best_dev_nll)

@@ -5,7 +5,7 @@ Shapes: B batch, T target steps, L replicas of this process, G seed generators.
 
 import tensorflow as tf
 
-from tfcopy import tokens
+from tfcopy.training.targets import Targets
 
 
 class TrainStep:
@@ -13,9 +13,9 @@ class TrainStep:
 
     In the order in which it is easy to get wrong:
 
-    1. Each replica computes the loss of its own batch, summed over the target
-       tokens and multiplied by a `scale` that is the same everywhere (one over
-       the tokens, or sentences, of the whole update), and its gradients. With
+    1. Each replica computes the loss of its own batch, summed over the targets
+       and multiplied by a `scale` that is the same everywhere (one over the
+       targets, or sentences, of the whole update), and its gradients. With
        `jit_compile` this part alone is compiled by XLA.
     2. Gradients of several batches are added up where they are computed.
     3. They are summed over the replicas; only now is the global norm that of
@@ -29,7 +29,8 @@ class TrainStep:
     Args:
         model: Keras model of a dict of inputs, built under `strategy`.
         loss: Callable `(batch, distribution)` that returns the negative log
-            likelihood of each target token, of shape `(B, T)`.
+            likelihood of each target, of shape `(B, T)`; `(B, 1)` where an
+            example has one.
         optimizer: Keras optimizer without clipping or accumulation of its own.
         element_spec: Dict of `tf.TensorSpec`, the spec of a batch.
         strategy: `tf.distribute.Strategy`.
@@ -38,11 +39,12 @@ class TrainStep:
         accumulate: Number of batches per replica in one update.
         jit_compile: Whether to compile loss and gradients.
         metrics: Optional callable `(batch, distribution)` that returns a dict
-            of scalars, means over the target tokens.
+            of scalars, means over the targets.
         penalty: Optional callable `(batch, distribution)` that returns what
-            the objective adds to the loss of each token, `(B, T)`.
+            the objective adds to the loss of each target, `(B, T)`.
         by_example: Whether each sentence counts the same, whatever its
             length: its tokens' costs are divided by their number.
+        targets: Name of the tensor that tells what counts; see `Targets`.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class TrainStep:
         metrics=None,
         penalty=None,
         by_example=False,
+        targets="target_ids",
     ):
         self.model = model
         self.loss = loss
@@ -69,6 +72,7 @@ class TrainStep:
         self.metric_names = ()
         self.penalty = penalty
         self.by_example = by_example
+        self.targets = Targets(targets, element_spec)
         self._seed_states = list(seed_states)
         self._variables = model.trainable_variables
         self._used = range(len(self._variables))
@@ -95,6 +99,9 @@ class TrainStep:
         self.evaluate = tf.function(
             self._evaluate, input_signature=specs and specs[:1]
         )
+        self.predict = tf.function(
+            self._predict, input_signature=specs and [specs[0][0]]
+        )
 
     def _signature(self, element_spec):
         batch = tf.nest.map_structure(relax_shape, element_spec)
@@ -110,7 +117,7 @@ class TrainStep:
 
         Args:
             batches: Tuple of L batches.
-            scale: Scalar, what the sum over target tokens is multiplied by.
+            scale: Scalar, what the sum over targets is multiplied by.
             seeds: Starts of the seed generators, of shape `(L, G)`.
 
         Returns:
@@ -143,8 +150,8 @@ class TrainStep:
 
         Returns:
             float32 tensor of shape `(L, 4 + number of metrics)`: sums of the
-            negative log likelihood and of the penalty, target tokens,
-            sentences, and each metric times the number of target tokens.
+            negative log likelihood and of the penalty, targets,
+            sentences, and each metric times the number of targets.
         """
         totals = self.strategy.run(self._replica_evaluate, args=(batches,))
         return tf.stack(self.strategy.experimental_local_results(totals))
@@ -185,7 +192,8 @@ class TrainStep:
             nll, penalty, _ = self._token_costs(batch, training=True)
             objective = nll if penalty is None else nll + penalty
             if self.by_example:
-                lengths = tf.reduce_sum(_target_mask(batch), 1, keepdims=True)
+                counted = tf.cast(self.targets.mask(batch), tf.float32)
+                lengths = tf.reduce_sum(counted, 1, keepdims=True)
                 objective /= tf.maximum(lengths, 1.0)
             nll, objective = tf.reduce_sum(nll), tf.reduce_sum(objective)
             objective *= scale
@@ -200,27 +208,36 @@ class TrainStep:
 
     def _score(self, batch):
         nll, penalty, distribution = self._token_costs(batch, training=False)
-        num_tokens = tf.reduce_sum(_target_mask(batch))
+        counted = tf.cast(self.targets.mask(batch), tf.float32)
+        num_targets = tf.reduce_sum(counted)
         num_sentences = tf.cast(tf.shape(nll)[0], tf.float32)
         metrics = self.metrics(batch, distribution) if self.metrics else {}
         self.metric_names = tuple(metrics)
-        sums = [tf.cast(v, tf.float32) * num_tokens for v in metrics.values()]
+        sums = [tf.cast(v, tf.float32) * num_targets for v in metrics.values()]
         penalty = 0.0 if penalty is None else tf.reduce_sum(penalty)
         nll = tf.reduce_sum(nll)
-        return tf.stack([nll, penalty, num_tokens, num_sentences, *sums])
+        return tf.stack([nll, penalty, num_targets, num_sentences, *sums])
 
     def _token_costs(self, batch, training):
-        """Loss and penalty (or `None`) of each token, zero on padding."""
-        inputs = {name: batch[name] for name in self.model.input}
-        distribution = self.model(inputs, training=training)
-        target_mask = batch["target_ids"] != tokens.PAD
+        """Loss and penalty (or `None`) of each target, zero on padding."""
+        distribution = self._call(batch, training)
+        target_mask = self.targets.mask(batch)
         costs = []
         for function in (self.loss, self.penalty):
             cost = function and function(batch, distribution)  # (B, T)
             if cost is not None:
+                self.targets.check_costs(cost)
                 cost = tf.where(target_mask, cost, tf.zeros_like(cost))
             costs.append(cost)
         return (*costs, distribution)
+
+    def _predict(self, batch):
+        """What the model gives for one batch, without dropout."""
+        return self._call(batch, training=False)
+
+    def _call(self, batch, training):
+        inputs = {name: batch[name] for name in self.model.input}
+        return self.model(inputs, training=training)
 
     def _sum_over_replicas(self, values):
         if self.strategy.num_replicas_in_sync == 1:
@@ -250,10 +267,6 @@ def local_replicas(strategy):
 def relax_shape(spec):
     """Forgets all sizes of a `tf.TensorSpec`."""
     return tf.TensorSpec([None] * spec.shape.rank, spec.dtype)
-
-
-def _target_mask(batch):
-    return tf.cast(batch["target_ids"] != tokens.PAD, tf.float32)
 
 
 def densify(gradient):

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfcopy.training import checkpoints as checkpointing
 from tfcopy.training import distribution, seeds
-from tfcopy.training.progress import Progress, perplexity
+from tfcopy.training.progress import Progress
 from tfcopy.training.records import Evaluation, Options, Result, State
 from tfcopy.training.tensorboard import EventLog
 from tfcopy.training.train_step import TrainStep, local_replicas
@@ -28,7 +28,8 @@ class Trainer:
         model: Keras model of a dict of inputs that returns a
             `CopyDistribution`, built under the scope of the strategy.
         loss: Callable `(batch, distribution)` that returns the negative log
-            likelihood of each target token, of shape `(B, T)`.
+            likelihood of each target, of shape `(B, T)`; `(B, 1)` where an
+            example has one, as `targets` among the options then says.
         optimizer: Keras optimizer, made under the same scope.
         train_data: Callable `(epoch, start_batch, context)` that returns a
             `tf.data.Dataset` of dicts of tensors: the batches of an epoch, one
@@ -37,12 +38,17 @@ class Trainer:
         dev_data: Dataset of such batches, or a callable that returns one.
         log_dir: Folder for events and checkpoints; `None` for neither.
         metrics: Optional callable `(batch, distribution)` that returns a dict
-            of scalars, means over the target tokens.
+            of scalars, means over the targets.
+        score_predictions: Optional callable that is called at each dev score
+            and returns a dict of numbers, for what is no mean over targets,
+            such as the exact match of texts. It gets an iterator over
+            `(batch, distribution)`, the predictions for all of `dev_data`, in
+            its order; see `predict`.
         on_eval: Optional callable `(update, writer)`, called after each dev
             score on the first worker; `writer` is a `tf.summary` writer.
         penalty: Optional callable like `loss`: what the objective adds to the
-            cost of each token. Dev scores are compared by the sum of both;
-            the perplexity is that of the loss alone.
+            cost of each target. Dev scores are compared by the sum of both,
+            unless by `score`; the perplexity is that of the loss alone.
         phases: `Phase`s, in the order of their starts.
         **options: The fields of `Options`.
     """
@@ -59,6 +65,7 @@ class Trainer:
         on_eval=None,
         penalty=None,
         phases=(),
+        score_predictions=None,
         **options,
     ):
         self.options = Options(**options)
@@ -66,6 +73,7 @@ class Trainer:
         self.loss = loss
         self.optimizer = optimizer
         self.metrics = metrics
+        self.score_predictions = score_predictions
         self.on_eval = on_eval
         self.penalty = penalty
         self.phases = tuple(phases)
@@ -96,6 +104,11 @@ class Trainer:
     @property
     def is_chief(self):
         return self._worker == 0
+
+    @property
+    def targets(self):
+        """`Targets` of the batches; there are none before the first one."""
+        return self._train_step.targets
 
     def fit(self):
         """Trains, or goes on training.
@@ -156,6 +169,51 @@ class Trainer:
             totals = _sum_over_workers(self.strategy, totals)
         return _evaluation(totals, step.metric_names)
 
+    def predict(self, data):
+        """Runs the model, without dropout, over a dataset of batches.
+
+        Each process runs it over all of them, on one device.
+
+        Args:
+            data: Dataset of batches, or a callable that returns one.
+
+        Yields:
+            `(batch, distribution)`, what the model takes and gives.
+        """
+        dataset = data() if callable(data) else data
+        step = self.step_for(dataset.element_spec)
+        for batch in dataset.prefetch(tf.data.AUTOTUNE):
+            yield batch, step.predict(batch)
+
+    def dev_scores(self, cancelled=lambda: False):
+        """Scores `dev_data`, by their predictions as well.
+
+        Returns:
+            An `Evaluation`, or `None` if cancelled.
+        """
+        scores = self.evaluate(self.dev_data, cancelled)
+        if scores is None or not self.score_predictions:
+            return scores
+
+        def predictions():
+            for pair in self.predict(self.dev_data):
+                if cancelled():
+                    raise _Cancelled
+                yield pair
+
+        try:
+            values = dict(self.score_predictions(predictions()))
+        except _Cancelled:
+            return None
+        if self.num_workers > 1:
+            # All have to choose the same weights: those of the first worker.
+            array = np.array(list(values.values()), np.float64)
+            array = _sum_over_workers(self.strategy, array * self.is_chief)
+            values = dict(zip(values, array.tolist()))
+        values = {name: float(value) for name, value in values.items()}
+        metrics = scores.metrics | values
+        return dataclasses.replace(scores, metrics=metrics)
+
     def score_group(self, group):
         """Scores at most one batch per replica, on this worker alone."""
         totals = self._evaluate_group(self._train_step, group)
@@ -163,12 +221,18 @@ class Trainer:
 
     def save(self):
         """Writes a checkpoint; returns its path."""
+        state = dataclasses.asdict(self.state)
         info = {
-            "state": dataclasses.asdict(self.state),
-            "identity": self.options.identity,
+            "state": {k: v for k, v in state.items() if v is not None},
+            "identity": self._identity(),
         }
         arrays = checkpointing.collect(self.model, self.optimizer)
         return self.checkpoints.save(self.state.update, info, arrays)
+
+    def _identity(self):
+        # The best score so far cannot be compared with another one's.
+        score = self.options.score
+        return self.options.identity | ({"score": score} if score else {})
 
     def _evaluate_group(self, step, group):
         """Scores at most one batch per replica; this worker's share."""
@@ -198,6 +262,7 @@ class Trainer:
                 metrics=self.metrics,
                 penalty=self.penalty,
                 by_example=self.options.normalize == "examples",
+                targets=self.options.targets,
             )
         return self._train_step
 
@@ -239,10 +304,10 @@ class Trainer:
         if loaded is None:
             return None
         path, info, arrays = loaded
-        identity = info["identity"]
+        identity, own_identity = info["identity"], self._identity()
         # What only one of them knows is of another release of the recipe.
-        for name in sorted(identity.keys() & self.options.identity.keys()):
-            there, here = identity[name], self.options.identity[name]
+        for name in sorted(identity.keys() & own_identity.keys()):
+            there, here = identity[name], own_identity[name]
             if there != here:
                 raise checkpointing.other_run(
                     path, f"{name} is {there!r} there and {here!r} here"
@@ -278,19 +343,20 @@ class Trainer:
         if state.phase == len(self.phases):
             return None
         phase = self.phases[state.phase]
-        due = state.stopped_early or state.update >= phase.start
+        due = state.stopped_early or phase.is_due(state.update, state.epoch)
         return phase if due else None
 
     def begin_phase(self, phase, best_weights):
         """Changes the objective; see `Phase`."""
         if best_weights is not None:
             self.model.set_weights(best_weights)
-        phase.begin()
         if phase.reset_optimizer:
             for variable, value in zip(
                 self.optimizer.variables, self._first_optimizer
             ):
                 variable.assign(value)
+        # It may set the learning rate, which is one of those variables.
+        phase.begin()
         self.state.begin_phase(has_dev_data=self.dev_data is not None)
 
     def is_finished(self):
@@ -309,31 +375,32 @@ class Trainer:
             updates=state.update,
             epochs=state.epoch,
             seconds=state.seconds,
-            target_tokens=state.target_tokens,
-            target_tokens_per_second=state.timed_tokens
+            targets=state.target_tokens,
+            targets_per_second=state.timed_tokens
             / max(state.timed_seconds, 1e-9),
             best_dev_nll=state.best_nll,
             best_dev_penalty=state.best_penalty,
-            best_dev_perplexity=perplexity(state.best_nll),
+            best_dev_score=state.best_score,
             best_update=state.best_update,
             stopped_early=state.stopped_early,
         )
 
 
+class _Cancelled(Exception):
+    """The predictions end before all of them were asked for."""
+
+
 def _evaluation(totals, metric_names):
-    nll, penalty, num_tokens, num_sentences, *sums = totals.tolist()
-    if not num_tokens:
-        raise ValueError(
-            "The data to score must have target tokens. Received none."
-        )
+    nll, penalty, num_targets, num_sentences, *sums = totals.tolist()
+    if not num_targets:
+        raise ValueError("The data to score must have targets. Received none.")
     return Evaluation(
-        nll=nll / num_tokens,
-        penalty=penalty / num_tokens,
-        perplexity=perplexity(nll / num_tokens),
+        nll=nll / num_targets,
+        penalty=penalty / num_targets,
         nll_per_sentence=nll / num_sentences,
-        target_tokens=int(num_tokens),
+        targets=int(num_targets),
         metrics={
-            name: value / num_tokens for name, value in zip(metric_names, sums)
+            name: value / num_targets for name, value in zip(metric_names, sums)
         },
     )
 

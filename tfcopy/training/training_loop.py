@@ -7,15 +7,14 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from tfcopy import tokens
-from tfcopy.training.batch_stream import BatchStream, count_targets
+from tfcopy.training.batch_stream import BatchStream
 from tfcopy.training.checkpoints import CheckpointError
 from tfcopy.training.interruption import Interruption, TrainingInterrupted
 from tfcopy.training.progress import perplexity
 from tfcopy.training.seeds import draw_seeds
 
 Launched = collections.namedtuple(
-    "Launched", "update items num_tokens nll norm stop"
+    "Launched", "update items num_targets nll norm stop"
 )
 
 
@@ -56,8 +55,8 @@ class TrainingLoop:
         self._seconds_before = self._state.seconds
         self._started = self._saved_at = self._settled_at = time.monotonic()
         self._timed = False
-        self._recent_loss = 0, 0  # nll, tokens
-        self._recent_time = 0, 0, 0  # tokens, seconds, updates
+        self._recent_loss = 0, 0  # nll, targets
+        self._recent_time = 0, 0, 0  # targets, seconds, updates
         self._best_weights = best_weights
         self._best_is_written = True
 
@@ -112,10 +111,10 @@ class TrainingLoop:
         state, options = self._state, self._options
         if self._step is None:
             self._step = self._trainer.step_for(self._stream.element_spec)
-        counts = [count_targets(item.batch, tokens.PAD) for item in group]
-        num_tokens, num_sentences = np.sum(counts, axis=0).tolist()
+        counts = [self._trainer.targets.count(item.batch) for item in group]
+        num_targets, num_sentences = np.sum(counts, axis=0).tolist()
         by_tokens = options.normalize == "tokens"
-        divisor = num_tokens if by_tokens else num_sentences
+        divisor = num_targets if by_tokens else num_sentences
         scale = tf.constant(1 / max(divisor, 1), tf.float32)
         asked = self._interruption.signal_number is not None
         nlls = []
@@ -140,7 +139,7 @@ class TrainingLoop:
             due or self._trainer.is_finished()
         )
         self._launched.append(
-            Launched(state.update, group, num_tokens, nlls, norm, stop)
+            Launched(state.update, group, num_targets, nlls, norm, stop)
         )
 
     def _rounds(self, group):
@@ -176,15 +175,15 @@ class TrainingLoop:
 
     def _account(self, done, nll, seconds):
         state = self._state
-        state.target_tokens += done.num_tokens
+        state.target_tokens += done.num_targets
         state.seconds = self._seconds_before + time.monotonic() - self._started
-        self._recent_loss = _fade(self._recent_loss, (nll, done.num_tokens))
+        self._recent_loss = _fade(self._recent_loss, (nll, done.num_targets))
         # The first update of a process is mostly the tracing of its graph.
         if self._timed:
-            state.timed_tokens += done.num_tokens
+            state.timed_tokens += done.num_targets
             state.timed_seconds += seconds
             self._recent_time = _fade(
-                self._recent_time, (done.num_tokens, seconds, 1)
+                self._recent_time, (done.num_targets, seconds, 1)
             )
         self._timed = True
         _, seconds, updates = self._recent_time
@@ -193,25 +192,25 @@ class TrainingLoop:
             self._loss(),
             self._speed(),
             seconds / max(updates, 1),
+            self._trainer.targets.per_example,
         )
 
     def _loss(self):
-        nll, num_tokens = self._recent_loss
-        return nll / max(num_tokens, 1)
+        nll, num_targets = self._recent_loss
+        return nll / max(num_targets, 1)
 
     def _speed(self):
-        num_tokens, seconds, _ = self._recent_time
-        return num_tokens / max(seconds, 1e-9)
+        num_targets, seconds, _ = self._recent_time
+        return num_targets / max(seconds, 1e-9)
 
     def _log(self, done, norm):
         trainer = self._trainer
         if not trainer.is_chief:
             return
-        values = {
-            "loss": self._loss(),
-            "perplexity": perplexity(self._loss()),
+        targets = trainer.targets
+        values = _losses(self._loss(), targets.per_example) | {
             "gradient_norm": norm,
-            "target_tokens_per_second": self._speed(),
+            f"{targets.unit}_per_second": self._speed(),
             "learning_rate": float(np.array(trainer.optimizer.learning_rate)),
         }
         if trainer.metrics:
@@ -223,10 +222,7 @@ class TrainingLoop:
         """Scores the dev data; returns whether it came to the end of them."""
         self._settle(0)
         trainer, state = self._trainer, self._state
-        scores = trainer.evaluate(
-            trainer.dev_data,
-            cancelled=self._stop_requested,
-        )
+        scores = trainer.dev_scores(cancelled=self._stop_requested)
         if scores is None:
             return False
         if not math.isfinite(scores.nll):
@@ -235,10 +231,12 @@ class TrainingLoop:
                 f"{self._last_good()}"
             )
         state.evaluation_due = False
-        cost = scores.nll + scores.penalty
-        better = cost < state.best_nll + state.best_penalty
+        per_example = trainer.targets.per_example
+        score = self._score_of(scores)
+        better = self._is_better(scores, score)
         if better:
             state.best_nll, state.best_penalty = scores.nll, scores.penalty
+            state.best_score = score
             state.best_update = state.update
             state.bad_evaluations = 0
             self._best_weights = trainer.model.get_weights()
@@ -252,12 +250,14 @@ class TrainingLoop:
         )
         trainer.progress.report(
             f"update {state.update:,}  epoch {state.epoch}  dev loss "
-            f"{scores.nll:.4f}  ppl {scores.perplexity:.4g}"
+            f"{scores.nll:.4f}"
+            + ("" if per_example else f"  ppl {scores.perplexity:.4g}")
             + (f"  penalty {scores.penalty:.4f}" if scores.penalty else "")
+            + ("" if score is None else f"  {self._options.score} {score:.4g}")
             + ("  (best)" if better else "")
         )
         if trainer.is_chief:
-            values = {"loss": scores.nll, "perplexity": scores.perplexity}
+            values = _losses(scores.nll, per_example)
             if trainer.penalty:
                 values["penalty"] = scores.penalty
             self._events.scalars(
@@ -269,6 +269,28 @@ class TrainingLoop:
             self._events.flush()
         self._settled_at = time.monotonic()
         return True
+
+    def _score_of(self, scores):
+        """Returns what to compare weights by; `None` for the losses."""
+        name = self._options.score
+        if name is not None and name not in scores.metrics:
+            raise ValueError(
+                "`score` must be one of the dev scores, "
+                f"{sorted(scores.metrics)}. Received: score={name!r}."
+            )
+        return None if name is None else scores.metrics[name]
+
+    def _is_better(self, scores, score):
+        """Whether these dev scores are better than the best so far."""
+        state = self._state
+        if score is None:
+            cost = scores.nll + scores.penalty
+            return cost < state.best_nll + state.best_penalty
+        if state.best_score is None:
+            return not math.isnan(score)
+        if self._options.lower_is_better:
+            return score < state.best_score
+        return score > state.best_score
 
     def _report_phase(self):
         state = self._state
@@ -363,6 +385,13 @@ class TrainingLoop:
         if not paths:
             return "There is no checkpoint yet."
         return f"The last good checkpoint is {paths[0]}."
+
+
+def _losses(nll, per_example):
+    """Names a loss; that of a word has a perplexity."""
+    if per_example:
+        return {"loss": nll}
+    return {"loss": nll, "perplexity": perplexity(nll)}
 
 
 def _fade(sums, values, decay=0.98):

@@ -1,0 +1,152 @@
+"""The best weights may be those of the best score, not of the least loss."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.training import standin
+from tests.training.test_resume import assert_same_bits, stop_after
+from tfcopy import training
+from tfcopy.training.checkpoints import CheckpointError
+
+
+def weights_of(trainer):
+    return [v.numpy() for v in trainer.model.weights]
+
+
+def make_trainer(values=None, **options):
+    """Dev scores every 2 updates; `values` are what they are, if given."""
+    defaults = {"steps": 8, "eval_every": 2, "score": "exact"}
+    if values is not None:
+        remaining = iter(values)
+        defaults["score_predictions"] = lambda _: {"exact": next(remaining)}
+    return standin.make_trainer(**standin.CLASSIFIER | defaults | options)
+
+
+def weights_after(steps):
+    trainer = make_trainer(steps=steps, dev_data=None, score=None)
+    trainer.fit()
+    return weights_of(trainer)
+
+
+@pytest.mark.parametrize(
+    "values, lower_is_better, best_update",
+    [
+        ([10.0, 30.0, 20.0, 30.0], False, 4),
+        ([10.0, 30.0, 5.0, 30.0], True, 6),
+        ([math.nan, 0.0, math.nan, 0.0], False, 4),
+    ],
+)
+def test_the_best_weights_have_the_best_score(
+    values, lower_is_better, best_update
+):
+    trainer = make_trainer(values, lower_is_better=lower_is_better)
+    result = trainer.fit()
+    assert result.best_update == best_update
+    assert result.best_dev_score == values[best_update // 2 - 1]
+    assert_same_bits(weights_of(trainer), weights_after(best_update))
+    scores = trainer.evaluate(standin.labelled_dev_data)
+    assert scores.nll == pytest.approx(result.best_dev_nll, rel=1e-6)
+
+
+def test_a_metric_may_be_the_score():
+    trainer = make_trainer(score="accuracy", steps=40)
+    result = trainer.fit()
+    scores = trainer.evaluate(standin.labelled_dev_data)
+    assert scores.metrics["accuracy"] == result.best_dev_score > 0
+
+
+def test_without_a_score_the_loss_decides():
+    plain = make_trainer(score=None).fit()
+    scored = make_trainer([4.0, 3.0, 2.0, 1.0], score=None).fit()
+    assert plain.best_update == scored.best_update
+    assert plain.best_dev_nll == scored.best_dev_nll
+    assert scored.best_dev_score is None
+
+
+def test_training_stops_when_the_score_gets_no_better():
+    values = [10.0, 20.0, 20.0, 15.0, 99.0]
+    result = make_trainer(values, steps=99, patience=2).fit()
+    assert result.stopped_early
+    assert (result.updates, result.best_update) == (8, 4)
+
+
+def test_unknown_scores_raise():
+    trainer = make_trainer([1.0], score="f1")
+    message = r"\['accuracy', 'exact'\]. Received: score='f1'"
+    with pytest.raises(ValueError, match=message):
+        trainer.fit()
+
+
+def test_predictions_are_those_for_all_dev_data_in_order():
+    trainer = make_trainer()
+    scores = trainer.dev_scores()
+    assert scores.metrics["exact"] == pytest.approx(scores.metrics["accuracy"])
+    pairs = list(trainer.predict(standin.labelled_dev_data))
+    batches = list(standin.labelled_dev_data())
+    for (batch, logits), expected in zip(pairs, batches, strict=True):
+        ids = expected["source_ids"]
+        np.testing.assert_array_equal(batch["source_ids"], ids)
+        outputs = trainer.model({"source_ids": ids}, training=False)
+        np.testing.assert_allclose(logits, outputs, atol=1e-6)
+
+
+def scored_by_weights(predictions):
+    """A score that goes up and down, by the weights alone."""
+    total = sum(float(np.abs(logits).sum()) for _, logits in predictions)
+    return {"exact": math.sin(20 * total)}
+
+
+def test_resuming_at_any_place_changes_nothing(tmp_path):
+    options = {
+        "score_predictions": scored_by_weights,
+        "steps": 24,
+        "save_every": 3,
+    }
+    undisturbed = make_trainer(log_dir=tmp_path / "undisturbed", **options)
+    expected = undisturbed.fit()
+    for update in (1, 8, 9, 17, 23):
+        trainer = make_trainer(log_dir=tmp_path / "logs", **options)
+        stop_after(trainer, update)
+        with pytest.raises(training.TrainingInterrupted):
+            trainer.fit()
+    trainer = make_trainer(log_dir=tmp_path / "logs", **options)
+    result = trainer.fit()
+    assert result.best_update == expected.best_update
+    assert result.best_dev_score == expected.best_dev_score
+    assert_same_bits(weights_of(trainer), weights_of(undisturbed))
+
+
+def test_the_best_score_so_far_outlasts_an_interruption(tmp_path):
+    options = {"log_dir": tmp_path, "steps": 8}
+    trainer = make_trainer([10.0, 30.0], **options)
+    stop_after(trainer, 5)
+    with pytest.raises(training.TrainingInterrupted):
+        trainer.fit()
+    trainer = make_trainer([20.0, 29.0], **options)
+    result = trainer.fit()
+    assert (result.best_update, result.best_dev_score) == (4, 30.0)
+    assert_same_bits(weights_of(trainer), weights_after(4))
+
+
+def test_predictions_end_when_training_is_to_stop():
+    seen = []
+
+    def score_predictions(predictions):
+        for batch, _ in predictions:
+            seen.append(batch)
+        return {"exact": 1.0}
+
+    trainer = make_trainer(score_predictions=score_predictions)
+    calls = iter([False] * 4 + [True])  # three batches, then one prediction
+    assert trainer.dev_scores(cancelled=lambda: next(calls)) is None
+    assert not list(calls) and len(seen) == 1
+
+
+def test_scores_of_another_name_are_not_compared(tmp_path):
+    make_trainer([1.0], log_dir=tmp_path, steps=2).fit()
+    other = make_trainer(score="accuracy", log_dir=tmp_path, steps=4)
+    message = "score is 'exact' there and 'accuracy' here"
+    with pytest.raises(CheckpointError, match=message):
+        other.fit()

@@ -1,0 +1,169 @@
+"""Models that give one answer an example, without words as targets."""
+
+import io
+import math
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.training import standin
+from tfcopy import training
+from tfcopy.training import Targets
+from tfcopy.training.progress import Progress
+
+
+def make_trainer(**options):
+    return standin.make_trainer(**standin.CLASSIFIER | options)
+
+
+def costs_of(ids, labels, embeddings, kernel, bias):
+    """`-log softmax(W mean(e) + b)` of the label, in NumPy."""
+    logits = embeddings[ids].mean(axis=1) @ kernel + bias
+    exps = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities = exps / exps.sum(axis=1, keepdims=True)
+    return -np.log(probabilities[np.arange(len(ids)), labels])
+
+
+def weights_of(trainer):
+    return [v.numpy() for v in trainer.model.weights]
+
+
+def examples_of(dataset):
+    batches = list(dataset.as_numpy_iterator())
+    return [np.concatenate([b[k] for b in batches]) for k in sorted(batches[0])]
+
+
+def test_words_count_but_for_padding_and_labels_whatever_they_are():
+    batch = {
+        "target_ids": tf.constant([[4, 5, 0], [6, 0, 0]]),
+        "label": tf.constant([0, 2]),
+    }
+    spec = {name: tf.TensorSpec(x.shape, x.dtype) for name, x in batch.items()}
+    words, labels = Targets("target_ids", spec), Targets("label", spec)
+    assert words.count(batch) == (3, 2) and words.unit == "target_tokens"
+    assert labels.count(batch) == (2, 2) and labels.unit == "examples"
+    assert words.mask(batch).numpy().tolist() == [
+        [True, True, False],
+        [True, False, False],
+    ]
+    assert labels.mask(batch).numpy().tolist() == [[True], [True]]
+
+
+@pytest.mark.parametrize("name", ["target_ids", "image"])
+def test_targets_must_be_in_the_batches(name):
+    spec = {"image": tf.TensorSpec((None, 2, 2))}
+    with pytest.raises(ValueError, match=f"Received: targets='{name}'"):
+        Targets(name, spec)
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 5)])
+def test_other_costs_raise(shape):
+    trainer = make_trainer(loss=lambda batch, logits: tf.zeros(shape))
+    with pytest.raises(ValueError, match=r"must have the shape \(B, 1\)"):
+        trainer.evaluate(standin.labelled_dev_data)
+
+
+def test_evaluation_is_a_mean_over_examples_of_batches_of_all_sizes():
+    trainer = make_trainer()
+    scores = trainer.evaluate(standin.labelled_dev_data)
+    labels, ids = examples_of(standin.labelled_dev_data())
+    embeddings, kernel, bias = weights_of(trainer)
+    costs = costs_of(ids, labels, embeddings, kernel, bias)
+    assert scores.targets == len(costs) == 10
+    assert scores.nll == pytest.approx(costs.mean(), rel=1e-5)
+    assert scores.nll_per_sentence == scores.nll
+    logits = embeddings[ids].mean(axis=1) @ kernel + bias
+    right = np.mean(logits.argmax(axis=1) == labels)
+    assert scores.metrics["accuracy"] == pytest.approx(right)
+
+
+@pytest.mark.parametrize("normalize", ["tokens", "sentences", "examples"])
+def test_an_update_is_that_of_the_mean_over_all_its_examples(normalize):
+    """Two batches an update, of which the second is smaller."""
+
+    def data(epoch=0, start_batch=0, context=None):
+        examples = standin.labelled(range(2)).unbatch().take(6)
+        return examples.batch(4).skip(start_batch)
+
+    trainer = make_trainer(
+        model=standin.build_classifier(dropout=0.0),
+        optimizer=keras.optimizers.SGD(1.0),
+        train_data=data,
+        dev_data=None,
+        normalize=normalize,
+        accumulate=2,
+        clip_norm=None,
+        steps=1,
+    )
+    labels, ids = examples_of(data())
+    embeddings, kernel, bias = weights_of(trainer)
+    means = embeddings[ids].mean(axis=1)
+    logits = means @ kernel + bias
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    gradients = (probabilities - np.eye(3)[labels]) / 6
+    result = trainer.fit()
+    _, new_kernel, new_bias = weights_of(trainer)
+    np.testing.assert_allclose(
+        new_bias, bias - gradients.sum(axis=0), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        new_kernel, kernel - means.T @ gradients, atol=1e-6
+    )
+    assert result.targets == 6
+
+
+def test_learns_and_says_it_in_terms_of_examples():
+    trainer = make_trainer(steps=40, eval_every=20)
+    stream = io.StringIO()
+    trainer.progress = Progress(total=40, stream=stream, interval=0)
+    before = trainer.evaluate(standin.labelled_dev_data)
+    result = trainer.fit()
+    assert result.best_dev_nll < before.nll
+    assert result.targets == 40 * 4
+    text = stream.getvalue()
+    assert "examples/s" in text and "dev loss" in text
+    assert "ppl" not in text and "tok/s" not in text
+    assert "perplexity" not in repr(result) and "tokens" not in repr(result)
+
+
+def test_one_graph_for_all_sizes():
+    trainer = make_trainer(steps=10, accumulate=2)
+    trainer.fit()
+    step = trainer.step_for(None)
+    for function in (step.update, step.accumulate, step.evaluate):
+        assert function.experimental_get_tracing_count() == 1
+
+
+def test_compiled_step_equals_the_plain_one():
+    weights = []
+    for jit_compile in (False, True):
+        keras.utils.set_random_seed(3)
+        trainer = make_trainer(
+            model=standin.build_classifier(dropout=0.0),
+            jit_compile=jit_compile,
+            steps=3,
+        )
+        assert math.isfinite(trainer.fit().best_dev_nll)
+        weights.append(weights_of(trainer))
+    for one, other in zip(*weights, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_other_tensors_may_have_any_leading_axis():
+    """Definitions come before texts, and are not as many."""
+
+    def data(epoch=0, start_batch=0, context=None):
+        examples = standin.labelled(range(3))
+        with_more = examples.map(
+            lambda batch: {"definition_ids": tf.range(9), **batch}
+        )
+        return with_more.skip(start_batch)
+
+    result = make_trainer(train_data=data, dev_data=data, steps=3).fit()
+    assert result.targets == 12
+
+
+def test_words_are_the_default():
+    assert training.Options(steps=1).targets == "target_ids"
