@@ -11,6 +11,7 @@ ALIGN = [
 ]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
+PROJECTION = ["scikit-learn>=1.5"]
 SUBWORDS = ["sentencepiece>=0.2.1"]
 
 setup(
@@ -46,11 +47,13 @@ setup(
         "align": ALIGN,
         "figures": FIGURES,
         "jieba": JIEBA,
+        "projection": PROJECTION,
         "subwords": SUBWORDS,
         "dev": [
             *ALIGN,
             *FIGURES,
             *JIEBA,
+            *PROJECTION,
             *SUBWORDS,
             "hypothesis>=6.100",
             "jax>=0.7",

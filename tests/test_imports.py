@@ -32,6 +32,8 @@ ALLOWED = {
     "training": ("tokens",),
     "evaluation": ("tokens",),
     "summary_evaluation": (),
+    "squad_evaluation": (),
+    "analysis": ("tokens",),
     "serving": ("tokens", "quiet", "layers", "decoding", "data"),
 }
 

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from tests.models.defined_texts import SPELLING, batch_for, make_embedding
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers import copying
@@ -22,7 +23,7 @@ COPY_IDS = np.array(
 )
 
 
-def _translator(head):
+def _translator(head, **options):
     return gru_translator(
         9,
         V,
@@ -31,13 +32,30 @@ def _translator(head):
         units=5,
         encoder_units=3,
         output_units=4,
+        **options,
     )
 
 
-def _summarizer(coverage):
+def _summarizer(coverage, **options):
     return pointer_generator(
-        V, coverage=coverage, embedding_dim=4, units=5, attention_units=3
+        V,
+        coverage=coverage,
+        embedding_dim=4,
+        units=5,
+        attention_units=3,
+        **options,
     )
+
+
+def _defined(**options):
+    return _translator(
+        "pointer_softmax", source_embedding=make_embedding(**options)
+    )
+
+
+def _defined_on_both_sides():
+    embedding = make_embedding(combine="transform", spelling=SPELLING)
+    return _summarizer(coverage=True, source_embedding=embedding)
 
 
 def _copynet():
@@ -84,7 +102,17 @@ MODELS = {
     ),
     "copynet": randomized(_copynet),
     "copynet_head": randomized(lambda: _translator("copynet")),
+    "defined": randomized(lambda: _defined(reader="lstm")),
+    "defined_on_both_sides": randomized(_defined_on_both_sides),
 }
+
+
+def source_inputs(model, rows=slice(None)):
+    """What the model takes of the definitions of words, by name."""
+    if not model.source_inputs:
+        return {}
+    batch = batch_for(model.source_embedding, {"source": SOURCE_IDS[rows]})
+    return {name: batch[name] for name in model.source_inputs}
 
 
 def search(model, prefix=None, rows=slice(None), **options):
@@ -95,6 +123,7 @@ def search(model, prefix=None, rows=slice(None), **options):
         ops.convert_to_tensor(COPY_IDS[rows]),
         SearchOptions(**options),
         prefix=prefix,
+        source_inputs=source_inputs(model, rows),
     )
     return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
@@ -105,6 +134,7 @@ def _distribution(model, rows, target_ids):
         "source_ids": SOURCE_IDS[rows],
         "source_copy_ids": COPY_IDS[rows],
         "target_ids": target_ids,
+        **source_inputs(model, rows),
     }
     return model(inputs), ops.convert_to_tensor(COPY_IDS[rows])
 

@@ -11,8 +11,16 @@ from tests.decoding.searching import (
     unpadded,
 )
 
+LONGEST = "defined_on_both_sides"
 
-@pytest.fixture(scope="module", params=list(MODELS))
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=pytest.mark.slow) if name == LONGEST else name
+        for name in MODELS
+    ],
+)
 def model(request):
     return MODELS[request.param]()
 

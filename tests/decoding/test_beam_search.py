@@ -17,7 +17,7 @@ from tfcopy.decoding import SearchOptions
 
 
 @pytest.fixture(
-    scope="module", params=["softmax", "pointer_softmax", "copynet"]
+    scope="module", params=["softmax", "pointer_softmax", "copynet", "defined"]
 )
 def model(request):
     return MODELS[request.param]()

@@ -16,7 +16,7 @@ CANDIDATES = np.array([0, 1, 2, 3, 5], "int32")
 
 
 @pytest.fixture(
-    scope="module", params=["softmax", "pointer_softmax", "copynet"]
+    scope="module", params=["softmax", "pointer_softmax", "copynet", "defined"]
 )
 def model(request):
     return MODELS[request.param]()
@@ -29,6 +29,7 @@ def search(model, candidate_ids, **options):
         ops.convert_to_tensor(SOURCE_IDS),
         ops.convert_to_tensor(COPY_IDS),
         SearchOptions(**options),
+        source_inputs=searching.source_inputs(model),
     )
     return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
@@ -41,6 +42,7 @@ def log_probs(model, row, targets):
         "target_ids": np.array(targets, "int32"),
         "candidate_ids": CANDIDATES,
         "candidate_log_weights": np.zeros(len(CANDIDATES), "float32"),
+        **searching.source_inputs(model, [row] * len(targets)),
     }
     restricted = model.with_candidates()
     loss = losses.restricted(losses.marginal, V)

@@ -94,3 +94,11 @@ def test_number_of_parameters_is_that_of_the_paper():
     layer = BidirectionalLSTM(256)
     layer.build((None, None, 128))
     assert layer.count_params() == 2 * 394_240
+
+
+def test_forget_gates_may_start_half_open(inputs):
+    layer = BidirectionalLSTM(5, unit_forget_bias=False)
+    layer(**inputs)
+    assert layer.get_config()["unit_forget_bias"] is False
+    for bias in (layer.forward_bias, layer.backward_bias):
+        helpers.assert_close(bias, np.zeros(20))

@@ -32,13 +32,19 @@ def finish(process, output):
         return [archive[name] for name in archive.files]
 
 
-SUMMARIZER = pytest.param("summarizer", marks=pytest.mark.slow)
-
-
-@pytest.fixture(scope="module", params=["standin", "translator", SUMMARIZER])
+@pytest.fixture(
+    scope="module",
+    params=[
+        {"name": "standin"},
+        pytest.param({"name": "translator"}, marks=pytest.mark.slow),
+        pytest.param({"name": "summarizer"}, marks=pytest.mark.slow),
+        {"score": "exact", **standin.CLASSIFIER},
+    ],
+    ids=lambda options: options["name"],
+)
 def one_device(request):
     """Options, and weights of one device that takes two batches an update."""
-    options = {"name": request.param}
+    options = request.param
     trainer = standin.make_trainer(accumulate=2, eval_every=10, **options)
     trainer.fit()
     weights = [variable.numpy() for variable in trainer.model.weights]
@@ -58,7 +64,7 @@ def test_two_replicas_equal_one_device(tmp_path, one_device):
 
 
 def test_two_workers_equal_one_device(tmp_path, one_device):
-    if one_device[1]["name"] == "standin":
+    if one_device[1]["name"] in ("standin", "classifier"):
         pytest.skip("the real models are enough")
     for attempt in range(3):
         folder = tmp_path / str(attempt)

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.encoding import EncodedCorpus
+from tfcopy.data.epoch_order import epoch_order
 
 # Tensor of a batch -> its padding.
 PADDING = {
@@ -50,9 +51,8 @@ def batches(
 ) -> tf.data.Dataset:
     """The batches of one epoch, from `start_batch` to its end.
 
-    The pairs are shuffled anew each epoch. Pools of `pool_batches` batches are
-    sorted by target and source length, so that a batch holds pairs of like
-    length, and cut into batches, which are shuffled within the pool.
+    The pairs are shuffled anew each epoch, in pools that are sorted by target
+    and source length; see `epoch_order`.
 
     Args:
         encoded: `EncodedCorpus`.
@@ -77,8 +77,13 @@ def batches(
     """
     replicas = list(replicas)
     _check(encoded, batch_size, replicas, num_replicas, drop_remainder)
-    order = _epoch_order(
-        encoded, batch_size, shuffle_seed, epoch, pool_batches, drop_remainder
+    order = epoch_order(
+        (encoded.target_lengths, encoded.source_lengths),
+        batch_size,
+        seed=shuffle_seed,
+        epoch=epoch,
+        pool_batches=pool_batches,
+        drop_remainder=drop_remainder,
     )
     slices = [
         (start, replica)
@@ -149,31 +154,6 @@ def _check(encoded, batch_size, replicas, num_replicas, drop_remainder):
             f"The corpus holds {len(encoded):,} pairs, fewer than one batch. "
             f"Received: batch_size={batch_size}."
         )
-
-
-def _epoch_order(
-    encoded, batch_size, seed, epoch, pool_batches, drop_remainder
-):
-    """The pairs of an epoch in their order, int64 `(num_pairs used,)`."""
-    num_pairs = len(encoded)
-    if drop_remainder:
-        num_pairs -= num_pairs % batch_size
-    if seed is None:
-        return np.arange(num_pairs)
-    rng = np.random.default_rng([seed, epoch])
-    order = rng.permutation(len(encoded))[:num_pairs]
-    if pool_batches > 1:
-        pools = np.arange(num_pairs) // (pool_batches * batch_size)
-        target_lengths = encoded.target_lengths[order]
-        source_lengths = encoded.source_lengths[order]
-        order = order[np.lexsort((source_lengths, target_lengths, pools))]
-    # Whole batches change places within their pool; a smaller last one stays.
-    num_whole = num_pairs // batch_size
-    pools = np.arange(num_whole) // pool_batches
-    places = np.lexsort((rng.random(num_whole), pools))
-    whole = order[: num_whole * batch_size].reshape(num_whole, batch_size)
-    rest = order[num_whole * batch_size :]
-    return np.concatenate([whole[places].reshape(-1), rest])
 
 
 def _pad_rows(encoded, rows, all_rows, pad_multiple):

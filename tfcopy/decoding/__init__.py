@@ -1,7 +1,15 @@
-"""Search for the best target sentence, on every Keras backend."""
+"""Search for the best target sentence or span, on every Keras backend."""
 
 from tfcopy.decoding.beam_search import SearchResult, beam_search
 from tfcopy.decoding.large_vocabulary import search_among
 from tfcopy.decoding.options import SearchOptions
+from tfcopy.decoding.spans import independent_spans, joint_spans
 
-__all__ = ["SearchOptions", "SearchResult", "beam_search", "search_among"]
+__all__ = [
+    "SearchOptions",
+    "SearchResult",
+    "beam_search",
+    "independent_spans",
+    "joint_spans",
+    "search_among",
+]

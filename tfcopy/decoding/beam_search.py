@@ -54,7 +54,14 @@ class SearchResult(NamedTuple):
     attention: Any
 
 
-def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
+def beam_search(
+    model,
+    source_ids,
+    source_copy_ids,
+    options=None,
+    prefix=None,
+    source_inputs=None,
+):
     """Searches for the most probable target sentences.
 
     A hypothesis that chooses EOS is finished: it is set aside, keeps its
@@ -70,6 +77,8 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
         options: `SearchOptions`.
         prefix: Optional extended ids `(B, P)` that every hypothesis begins
             with; PAD where a row's prefix has ended.
+        source_inputs: Optional dict of what else the model's `encode` takes,
+            by name, such as the definitions of source words.
 
     Returns:
         `SearchResult`.
@@ -84,7 +93,9 @@ def beam_search(model, source_ids, source_copy_ids, options=None, prefix=None):
     source = describe_source(
         source_ids, source_copy_ids, model.vocabulary_size, options.source_only
     )
-    memory, state = model.encode(source_ids, source_copy_ids)
+    memory, state = model.encode(
+        source_ids, source_copy_ids, **(source_inputs or {})
+    )
     memory, state = model.repeat(memory, state, options.num_beams)
     alive = first_beams(source_ids, options)
     finished = only(alive, ops.zeros_like(alive.log_probs, dtype="bool"))

@@ -12,7 +12,13 @@ from tfcopy.layers.large_vocabulary import restrict
 
 
 def search_among(
-    candidate_ids, model, source_ids, source_copy_ids, options=None, prefix=None
+    candidate_ids,
+    model,
+    source_ids,
+    source_copy_ids,
+    options=None,
+    prefix=None,
+    source_inputs=None,
 ):
     """`beam_search` that generates no words but the candidates.
 
@@ -26,6 +32,7 @@ def search_among(
         source_copy_ids: `(B, S)`.
         options: `SearchOptions`.
         prefix: As for `beam_search`.
+        source_inputs: As for `beam_search`.
 
     Returns:
         `SearchResult`, in extended ids of the whole vocabulary.
@@ -48,6 +55,7 @@ def search_among(
         renumber(source_copy_ids),
         options,
         None if prefix is None else renumber(prefix),
+        source_inputs,
     )
     shape = ops.shape(result.ids)  # (B, N, L)
     ids = ops.reshape(result.ids, (shape[0], -1))
@@ -65,8 +73,10 @@ class _Restricted:
         self.vocabulary_size = candidate_ids.shape[0]
         self.repeat = model.repeat
 
-    def encode(self, source_ids, _):
-        return self.model.encode(source_ids, self.source_copy_ids)
+    def encode(self, source_ids, _, **source_inputs):
+        return self.model.encode(
+            source_ids, self.source_copy_ids, **source_inputs
+        )
 
     def decode_step(self, ids, state, memory):
         ids = _whole(

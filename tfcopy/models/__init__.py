@@ -1,15 +1,27 @@
 """Functional models put together from the layers."""
 
+from tfcopy.models.coattention import coattention
 from tfcopy.models.copynet import copynet
+from tfcopy.models.definition_inputs import (
+    definition_inputs,
+    definition_layout,
+)
+from tfcopy.models.esim import esim
 from tfcopy.models.gru_translator import gru_translator
+from tfcopy.models.lstm_language_model import lstm_language_model
 from tfcopy.models.planner import planner
 from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
 
 __all__ = [
     "Seq2Seq",
+    "coattention",
     "copynet",
+    "definition_inputs",
+    "definition_layout",
+    "esim",
     "gru_translator",
+    "lstm_language_model",
     "planner",
     "pointer_generator",
 ]

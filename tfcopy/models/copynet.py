@@ -35,6 +35,7 @@ def copynet(
     dropout=0.0,
     initializers="keras",
     seed=None,
+    source_embedding=None,
     **head_options,
 ):
     """A bidirectional GRU, and a GRU decoder of one of three kinds.
@@ -61,6 +62,8 @@ def copynet(
             1) or `"authors"` (orthogonal times 1.1, embeddings uniform within
             0.1).
         seed: Optional integer, of the dropout.
+        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)` in
+            the place of the source's table, such as a `DefinitionEmbedding`.
         head_options: Passed to the head where it is a name.
 
     Returns:
@@ -115,7 +118,8 @@ def copynet(
         return make_embedding(size, embedding_dim, embedding, name)
 
     return Seq2Seq(
-        source_embedding=embed(source_vocabulary_size, "source_embedding"),
+        source_embedding=source_embedding
+        or embed(source_vocabulary_size, "source_embedding"),
         encoder=encoder,
         initial_state=StateReduction(
             units, parts=1, activation="tanh", name="initial_state"

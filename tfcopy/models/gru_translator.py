@@ -34,6 +34,7 @@ def gru_translator(
     dropout=0.0,
     initializers="keras",
     seed=None,
+    source_embedding=None,
     **head_options,
 ):
     """An encoder, conditional GRU decoder, deep output.
@@ -60,6 +61,8 @@ def gru_translator(
             system's: orthogonal if square, else normal of deviation 0.01; a
             Transformer keeps Glorot's).
         seed: Optional integer, of dropout and noise.
+        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)` in
+            the place of the source's table, such as a `DefinitionEmbedding`.
         head_options: Passed to the head where it is a name.
 
     Returns:
@@ -126,7 +129,8 @@ def gru_translator(
         return make_embedding(size, embedding_dim, embedding, name)
 
     return Seq2Seq(
-        source_embedding=embed(source_vocabulary_size, "source_embedding"),
+        source_embedding=source_embedding
+        or embed(source_vocabulary_size, "source_embedding"),
         encoder=encoder,
         initial_state=MeanInitialState(units, kernel, name="initial_state"),
         target_embedding=embed(target_vocabulary_size, "target_embedding"),

@@ -42,6 +42,7 @@ def planner(
     dropout=0.0,
     initializers="keras",
     seed=None,
+    source_embedding=None,
     **head_options,
 ):
     """A bidirectional GRU, and two decoder layers with or without a plan.
@@ -72,6 +73,8 @@ def planner(
             1), or `"dl4mt"`, the authors' (orthogonal if square, else normal
             of deviation 0.01).
         seed: Optional integer, of dropout and noise.
+        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)` in
+            the place of the source's table, such as a `DefinitionEmbedding`.
         head_options: Passed to the head where it is a name.
 
     Returns:
@@ -130,7 +133,8 @@ def planner(
         return make_embedding(size, embedding_dim, embedding, name)
 
     return Seq2Seq(
-        source_embedding=embed(source_vocabulary_size, "source_embedding"),
+        source_embedding=source_embedding
+        or embed(source_vocabulary_size, "source_embedding"),
         encoder=BidirectionalGRU(
             encoder_units, kernel, recurrent, name="encoder"
         ),

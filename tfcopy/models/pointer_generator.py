@@ -29,6 +29,7 @@ def pointer_generator(
     initializers="keras",
     decode_initial_attention=False,
     seed=None,
+    source_embedding=None,
     **head_options,
 ):
     """Bidirectional LSTM, input-feeding LSTM decoder, one embedding table.
@@ -55,6 +56,11 @@ def pointer_generator(
         decode_initial_attention: Whether search attends once before its first
             step, as the authors' decoder does and their training does not.
         seed: Optional integer, of dropout and noise.
+        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)` in
+            the place of the table of both sides, such as a
+            `DefinitionEmbedding`. Target words have no definitions; those
+            that are copied are zeros, if it combines by `"bands"` or
+            `"replace"`.
         head_options: Passed to the head where it is a name.
 
     Returns:
@@ -90,7 +96,7 @@ def pointer_generator(
         )
     else:
         attention = BahdanauAttention(attention_units, **options)
-    embedding = make_embedding(
+    embedding = source_embedding or make_embedding(
         vocabulary_size, embedding_dim, embedding, "embedding"
     )
     return Seq2Seq(

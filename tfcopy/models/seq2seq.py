@@ -14,8 +14,8 @@ from tfcopy.layers.copying import (
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.loop import memory as loop_memory
-from tfcopy.layers.padding_mask import PaddingMask
 from tfcopy.layers.teacher_forcing import TeacherForcing
+from tfcopy.models.definition_inputs import definition_inputs
 
 # What a planner tells beside the distribution.
 PLANNED = PlannedDistribution._fields[4:]
@@ -40,13 +40,19 @@ class Seq2Seq(keras.Model):
     gives the distributions of all target words at once. For search it has
     `encode` and `decode_step`, which call the same layers.
 
+    Words of the source may have definitions and spellings: the dict then
+    holds, too, all that `definition_inputs` names for a text `source`. Those
+    of the target have none.
+
     Args:
-        source_embedding: Layer from ids `(B, S)` to `(B, S, E)`.
+        source_embedding: Layer from ids `(B, S)` to `(B, S, E)`, or a
+            `DefinitionEmbedding`.
         encoder: Layer from `(inputs, mask)` to `(annotations, final)`.
         initial_state: Layer from `(annotations, mask, final)` to the
             decoder's first state `(B, D)`.
         target_embedding: Layer from ids `(B, T)` to `(B, T, E)`; it may be
-            the `source_embedding`, if both sides share a vocabulary.
+            the `source_embedding`, if both sides share a vocabulary. Of a
+            `DefinitionEmbedding` it is the words' own part.
         cell: A decoder cell.
         deep_output: Layer from the dict of `decoder_outputs` to features.
         head: Layer from features, that dict, annotations and source mask to
@@ -75,7 +81,6 @@ class Seq2Seq(keras.Model):
         # === Layers ===
         decoder = Decoder(cell, dtype=cell.dtype_policy, name="decoder")
         shift = TeacherForcing(head.vocabulary_size, name="teacher_forcing")
-        mask = PaddingMask(name="source_mask")
         source_dropout, target_dropout = (
             keras.layers.Dropout(
                 dropout,
@@ -86,9 +91,15 @@ class Seq2Seq(keras.Model):
         )
 
         # === Functional Model ===
+        sources, vectors, masks = definition_inputs(
+            ("source",), source_embedding
+        )
         inputs = {
-            name: keras.Input((None,), dtype="int32", name=name)
-            for name in ("source_ids", "source_copy_ids", "target_ids")
+            **sources,
+            **{
+                name: keras.Input((None,), dtype="int32", name=name)
+                for name in ("source_copy_ids", "target_ids")
+            },
         }
         restriction = {}
         if candidates:
@@ -101,8 +112,8 @@ class Seq2Seq(keras.Model):
             restriction = {
                 name: inputs[name] for name in inputs if "candidate" in name
             }
-        source_mask = mask(inputs["source_ids"])
-        embedded = source_dropout(source_embedding(inputs["source_ids"]))
+        source_mask = masks["source"]
+        embedded = source_dropout(vectors["source"])
         annotations, final = encoder(embedded, source_mask)
         first_state = initial_state(annotations, source_mask, final)
         previous, held = shift(inputs["target_ids"], inputs["source_copy_ids"])
@@ -132,11 +143,13 @@ class Seq2Seq(keras.Model):
         self.cell = cell
         self.deep_output = deep_output
         self.head = head
-        self.source_mask = mask
         self.shift = shift
         self.dropout = dropout
         self.seed = seed
         self.candidates = candidates
+        self._source_inputs = tuple(sorted(set(sources) - {"source_ids"}))
+        # A method, for a model saves all that its attributes lead to.
+        self._embed_source = keras.Function(sources, (vectors, masks)).call
 
     def with_candidates(self):
         """The same layers, as a model that takes candidates as well.
@@ -158,19 +171,39 @@ class Seq2Seq(keras.Model):
         """V, the size of the target vocabulary."""
         return self.head.vocabulary_size
 
-    def encode(self, source_ids, source_copy_ids):
+    @property
+    def source_inputs(self):
+        """Names of what `encode` takes beside the ids: of definitions."""
+        return self._source_inputs
+
+    def encode(self, source_ids, source_copy_ids, **source_inputs):
         """All that decoding needs of the sources.
 
         Args:
             source_ids: `(B, S)`.
             source_copy_ids: `(B, S)`.
+            source_inputs: The further inputs of the model, by name, of the
+                definitions and spellings of source words.
 
         Returns:
             `(memory, state)`: a dict for `decode_step`, and the cell's state
             before the first step.
+
+        Raises:
+            ValueError: If the further inputs are not those of the model.
         """
-        mask = self.source_mask(source_ids)
-        embedded = self.source_embedding(source_ids)
+        if set(source_inputs) != set(self.source_inputs):
+            raise ValueError(
+                "Beside ids, the source embedding must be given "
+                f"{sorted(self.source_inputs)}. "
+                f"Received: {sorted(source_inputs)}."
+            )
+        embedded, mask = (
+            x["source"]
+            for x in self._embed_source(
+                {"source_ids": source_ids, **source_inputs}
+            )
+        )
         annotations, final = self.encoder(embedded, mask)
         memory = self.cell.prepare(annotations, mask)
         first = self.initial_state(annotations, mask, final)

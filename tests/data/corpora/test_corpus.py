@@ -1,6 +1,6 @@
 import pytest
 
-from tfcopy.data.corpora.corpus import Split, TranslationCorpus
+from tfcopy.data.corpora.corpus import Corpus, Split, TranslationCorpus
 
 
 def make_corpus(**overrides):
@@ -41,3 +41,17 @@ def test_fingerprint_follows_text_and_languages():
 def test_all_three_splits_are_needed():
     with pytest.raises(ValueError, match="train, validation, test"):
         make_corpus(splits={})
+
+
+def test_a_corpus_may_hold_anything():
+    split = Split(lambda: iter([1, 2]), "a", num_pairs=2)
+    splits = dict.fromkeys(("train", "validation", "test"), split)
+    corpus = Corpus("numbers", splits)
+    assert list(corpus.train) == [1, 2]
+    assert corpus.train.num_examples == 2
+    other = Corpus("numbers", {**splits, "test": Split(split.read, "b")})
+    assert corpus.fingerprint != other.fingerprint
+    assert corpus.fingerprint != Corpus("x", splits, tokenized=True).fingerprint
+    assert corpus.fingerprint == Corpus("x", splits).fingerprint
+    with pytest.raises(ValueError, match="Received: train."):
+        Corpus("numbers", {"train": split})

@@ -1,4 +1,4 @@
-"""What every corpus of sentence pairs looks like to the rest of tfcopy."""
+"""What every corpus looks like to the rest of tfcopy."""
 
 import dataclasses
 import hashlib
@@ -13,41 +13,44 @@ class CorpusError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """Sentence pairs, read afresh each time they are iterated over.
+    """Examples, read afresh each time they are iterated over.
+
+    Those of a translation corpus are sentence pairs, `(source, target)`.
 
     Args:
-        read: Called without arguments, returns an iterator over
-            `(source, target)` pairs of strings, always in the same order.
-        fingerprint: Changes whenever the pairs may have changed.
-        num_pairs: How many pairs there are at most, or `None` where that is
-            not known without reading them all.
-        num_skipped: The number of pairs left out as one side was empty.
+        read: Called without arguments, returns an iterator over examples,
+            always in the same order.
+        fingerprint: Changes whenever the examples may have changed.
+        num_pairs: How many examples there are at most, or `None` where that
+            is not known without reading them all.
+        num_skipped: The number of examples left out as one side was empty.
     """
 
-    read: Callable[[], Iterator[tuple[str, str]]]
+    read: Callable[[], Iterator]
     fingerprint: str
     num_pairs: int | None = None
     num_skipped: int = 0
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
+    def __iter__(self) -> Iterator:
         return self.read()
+
+    @property
+    def num_examples(self) -> int | None:
+        """`num_pairs`, where the examples are no pairs."""
+        return self.num_pairs
 
 
 @dataclasses.dataclass(frozen=True)
-class TranslationCorpus:
-    """A parallel corpus: three splits of sentence pairs and their languages.
+class Corpus:
+    """Three splits of examples of one kind.
 
     Args:
         name: Short name for titles and log lines.
-        source_language: ISO 639 code, such as `"en"`.
-        target_language: ISO 639 code, such as `"fr"`.
         splits: A `Split` for each of `"train"`, `"validation"` and `"test"`.
-        tokenized: Whether the sentences are already tokens between blanks.
+        tokenized: Whether the texts are already tokens between blanks.
     """
 
     name: str
-    source_language: str
-    target_language: str
     splits: Mapping[str, Split]
     tokenized: bool = False
 
@@ -74,11 +77,35 @@ class TranslationCorpus:
     def fingerprint(self) -> str:
         """Names this very text: the key under which work on it is cached."""
         return fingerprint(
-            self.source_language,
-            self.target_language,
+            *self._key,
             self.tokenized,
             *(self.splits[name].fingerprint for name in SPLITS),
         )
+
+    @property
+    def _key(self) -> tuple:
+        """What else changes the fingerprint."""
+        return ()
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslationCorpus(Corpus):
+    """A parallel corpus: three splits of sentence pairs and their languages.
+
+    Args:
+        name: Short name for titles and log lines.
+        splits: A `Split` for each of `"train"`, `"validation"` and `"test"`.
+        tokenized: Whether the sentences are already tokens between blanks.
+        source_language: ISO 639 code, such as `"en"`.
+        target_language: ISO 639 code, such as `"fr"`.
+    """
+
+    source_language: str = dataclasses.field(kw_only=True)
+    target_language: str = dataclasses.field(kw_only=True)
+
+    @property
+    def _key(self) -> tuple:
+        return self.source_language, self.target_language
 
 
 def fingerprint(*parts) -> str:

@@ -1,4 +1,4 @@
-"""Splits of pairs that were all read once, some of them held out."""
+"""Splits of examples that were all read once, some of them held out."""
 
 import dataclasses
 import hashlib
@@ -17,6 +17,9 @@ _BLOCK = 1024  # pairs
 class CheckedPairs:
     """Pairs that were read from the first to the last without a fault.
 
+    They need not be pairs: any tuples of strings will do, if all have the same
+    length.
+
     Args:
         place: Where they are, for messages.
         read_all: Called without arguments, returns an iterator over
@@ -24,17 +27,23 @@ class CheckedPairs:
         num_pairs: The number of those that have no blank side.
         num_skipped: The number of the others.
         fingerprint: Changes with the text of the pairs.
+        noun: What one of them is, for messages.
     """
 
     place: str
-    read_all: Callable[[], Iterator[tuple[str, str]]]
+    read_all: Callable[[], Iterator[tuple[str, ...]]]
     num_pairs: int
     num_skipped: int
     fingerprint: str
+    noun: str = "sentence pair"
 
     @classmethod
     def check(
-        cls, place: str, read_all: Callable, advice: str
+        cls,
+        place: str,
+        read_all: Callable,
+        advice: str,
+        noun: str = "sentence pair",
     ) -> "CheckedPairs":
         """Reads all pairs; raises a CorpusError with `advice` if none is left.
 
@@ -53,12 +62,13 @@ class CheckedPairs:
         if not num_pairs:
             blank = f", only {num_skipped:,} with an empty side"
             raise CorpusError(
-                f"{place}: no sentence pair there{blank * (num_skipped > 0)}. "
-                f"{advice}"
+                f"{place}: no {noun} there{blank * (num_skipped > 0)}. {advice}"
             )
-        return cls(place, read_all, num_pairs, num_skipped, digest.hexdigest())
+        return cls(
+            place, read_all, num_pairs, num_skipped, digest.hexdigest(), noun
+        )
 
-    def read(self) -> Iterator[tuple[str, str]]:
+    def read(self) -> Iterator[tuple[str, ...]]:
         return (pair for pair in self.read_all() if not is_blank(pair))
 
     def split(self, held_out: dict[int, str] = {}, name: str = "") -> Split:
@@ -104,7 +114,14 @@ def splits(
     """
     given = {"validation": validation, "test": test}
     missing = [name for name, pairs in given.items() if pairs is None]
-    held_out = _draw(train, missing, num_held_out, seed)
+    held_out = draw(
+        train.num_pairs,
+        missing,
+        num_held_out,
+        seed,
+        place=train.place,
+        noun=train.noun,
+    )
     result = {"train": train.split(held_out, "train")}
     for name, pairs in given.items():
         result[name] = (
@@ -113,29 +130,52 @@ def splits(
     return result
 
 
-def is_blank(pair: tuple[str, str]) -> bool:
+def is_blank(texts: tuple[str, ...]) -> bool:
     """Whether a side has no text."""
-    return not (pair[0].strip() and pair[1].strip())
+    return not all(text.strip() for text in texts)
 
 
-def _draw(pairs, names, num_held_out, seed) -> dict[int, str]:
-    """Draws pairs evenly over the file: their indices, and whose they are."""
+def draw(
+    total: int,
+    names: list[str],
+    num_held_out: int | None,
+    seed: int,
+    *,
+    place: str,
+    noun: str,
+) -> dict[int, str]:
+    """Draws examples spread evenly over all of them.
+
+    Args:
+        total: The number of examples.
+        names: The splits that need some; there may be none.
+        num_held_out: How many each of them gets. By default one in twenty, at
+            most 2,000.
+        seed: Chooses the examples.
+        place: Where they are, for messages.
+        noun: What an example is, for messages.
+
+    Returns:
+        The indices of those drawn, and the split each one belongs to.
+
+    Raises:
+        CorpusError: if nothing would be left.
+    """
     if not names:
         return {}
     if num_held_out is None:
-        share = max(1, pairs.num_pairs // _HELD_OUT_SHARE)
-        num_held_out = min(_MAX_HELD_OUT, share)
-    total = num_held_out * len(names)
-    if num_held_out <= 0 or total >= pairs.num_pairs:
+        num_held_out = min(_MAX_HELD_OUT, max(1, total // _HELD_OUT_SHARE))
+    num_drawn = num_held_out * len(names)
+    if num_held_out <= 0 or num_drawn >= total:
         raise CorpusError(
-            f"Cannot hold out {num_held_out:,} pairs for {' and '.join(names)} "
-            f"each: there are {pairs.num_pairs:,} sentence pairs in "
-            f"{pairs.place}. Hold out fewer, or give validation and test files."
+            f"Cannot hold out {num_held_out:,} for {' and '.join(names)} each: "
+            f"there are {total:,} {noun}s in {place}. Hold out fewer, or give "
+            "validation and test files."
         )
     rng = random.Random(seed)
     owners = names * num_held_out
     rng.shuffle(owners)
-    bounds = [pairs.num_pairs * i // total for i in range(total + 1)]
+    bounds = [total * i // num_drawn for i in range(num_drawn + 1)]
     return {
         rng.randrange(start, end): owner
         for start, end, owner in zip(bounds, bounds[1:], owners)

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import zipfile
 import zlib
 from collections.abc import Iterator
 
@@ -9,12 +10,13 @@ from tfcopy.data.corpora.corpus import CorpusError
 
 
 def read_lines(
-    path: str | os.PathLike, keep_ends: bool = False
+    path: str | os.PathLike | zipfile.Path, keep_ends: bool = False
 ) -> Iterator[str]:
     """Yields the lines of a plain or gzipped UTF-8 file.
 
     They end at "\\n" alone, and come without their ends ("\\n" or "\\r\\n")
     unless `keep_ends`; other line separators of Unicode stay inside the line.
+    The file may be a member of a zip archive, too.
     """
     number = 0
     try:
@@ -32,10 +34,15 @@ def read_lines(
             "of the line). Convert the file to UTF-8, for example with iconv, "
             "or mend this line."
         ) from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (
+        EOFError,
+        zlib.error,
+        gzip.BadGzipFile,
+        zipfile.BadZipFile,
+    ) as error:
         raise CorpusError(
-            f"{path}: the gzip data is damaged or cut off after line {number} "
-            f"({error}). Fetch the file again."
+            f"{path}: the gzip or zip data is damaged or cut off after line "
+            f"{number} ({error}). Fetch the file again."
         ) from error
     except OSError as error:
         raise CorpusError(
@@ -45,6 +52,8 @@ def read_lines(
 
 
 def _open(path):
+    if isinstance(path, zipfile.Path):
+        return path.open("rb")
     with open(path, "rb") as file:
         is_gzip = file.read(2) == b"\x1f\x8b"
     return gzip.open(path, "rb") if is_gzip else open(path, "rb")

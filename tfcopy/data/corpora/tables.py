@@ -1,4 +1,4 @@
-"""Pairs of texts out of tables: CSV, TSV and JSON Lines, plain or gzipped."""
+"""Columns of tables: CSV, TSV and JSON Lines, plain or gzipped."""
 
 import csv
 import dataclasses
@@ -74,9 +74,7 @@ def load(
         tokenized: Whether the texts are already tokens between blanks.
         name: Name of the corpus; by default that of the file.
     """
-    columns = (_column(source_column), _column(target_column))
-    if has_header is None:
-        has_header = any(isinstance(column, str) for column in columns)
+    columns = (source_column, target_column)
     checked = [
         _check(path, columns, has_header, format)
         for path in (train, validation, test)
@@ -93,32 +91,82 @@ def load(
 def _check(path, columns, has_header, format):
     if not path:
         return None
-    table = _Table(path, columns, has_header, _format(path, format))
+    table = Table.of(path, columns, has_header, format)
     return CheckedPairs.check(
         str(path), table.read, "Give tables with one pair of texts a row."
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Table:
+class Table:
+    """Some columns of a file; see `of`."""
+
     path: PathLike
-    columns: tuple[str | int, str | int]
+    columns: tuple[str | int, ...]
     has_header: bool
     format: str
+    is_ragged: bool = False
 
-    def read(self) -> Iterator[tuple[str, str]]:
-        """The pairs of all rows; those of a blank line are empty."""
+    @classmethod
+    def of(
+        cls,
+        path: PathLike,
+        columns: tuple[str | int, ...],
+        has_header: bool | None = None,
+        format: str | None = None,
+        is_ragged: bool = False,
+    ) -> "Table":
+        """Takes the arguments as users give them.
+
+        Args:
+            path: The file.
+            columns: Names or numbers of columns, as for `load`.
+            has_header: As for `load`.
+            format: As for `load`.
+            is_ragged: Whether rows may lack the last cells of the first one,
+                where these belong to none of `columns`.
+        """
+        columns = tuple(map(_column, columns))
+        if has_header is None:
+            has_header = any(isinstance(column, str) for column in columns)
+        format = _format(path, format)
+        return cls(path, columns, has_header, format, is_ragged)
+
+    def read(self) -> Iterator[tuple[str, ...]]:
+        """The texts of all rows; those of a blank line are empty."""
+        return (texts for _, texts in self.rows())
+
+    def rows(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The same, each with the number of its line, from 1."""
         if self.format == "jsonl":
             return self._read_objects()
         return self._read_cells()
 
+    def names(self) -> list[str]:
+        """The cells of the first row, or the keys of the first object."""
+        if self.format != "jsonl":
+            rows = (row for _, row in self._cells() if not _is_blank(row))
+            return next(rows, [])
+        for number, line in enumerate(read_lines(self.path), start=1):
+            if line.strip():
+                return list(self._object(number, line))
+        return []
+
+    def error(self, number: int, message: str) -> CorpusError:
+        """An error that names the file and the line."""
+        return CorpusError(
+            f"{self.path}, line {number}: {message.rstrip('.')}"
+            + "." * (not message.endswith("?"))
+        )
+
     def _read_objects(self):
         for number, line in enumerate(read_lines(self.path), start=1):
             if not line.strip():
-                yield "", ""
+                yield number, ("",) * len(self.columns)
                 continue
             row = self._object(number, line)
-            yield tuple(self._text(number, row, key) for key in self.columns)
+            texts = (self._text(number, row, key) for key in self.columns)
+            yield number, tuple(texts)
 
     def _object(self, number, line):
         try:
@@ -127,11 +175,11 @@ class _Table:
             reason = str(error)
             if isinstance(error, json.JSONDecodeError):
                 reason = f"{error.msg} at character {error.pos + 1}"
-            raise self._error(
+            raise self.error(
                 number, f"not valid JSON ({reason}). Expected an object a line"
             ) from error
         if not isinstance(row, dict):
-            raise self._error(
+            raise self.error(
                 number,
                 "expected a JSON object such as "
                 '{"article": "...", "summary": "..."}. '
@@ -146,7 +194,7 @@ class _Table:
         if text is None:
             return ""
         if not isinstance(text, str):
-            raise self._error(
+            raise self.error(
                 number,
                 f"column {key!r}: expected a string. "
                 f"Received: {_shortened(json.dumps(text))}",
@@ -154,31 +202,34 @@ class _Table:
         try:
             text.encode()
         except UnicodeEncodeError:  # "\ud800", half of a character
-            raise self._error(
+            raise self.error(
                 number, f"column {key!r}: not valid Unicode, half a character"
             ) from None
         return text
 
     def _read_cells(self):
-        rows = (self._csv_rows if self.format == "csv" else self._tsv_rows)()
         places = width = None
-        for number, row in rows:
-            is_blank_line = row in ([], [""])
+        for number, row in self._cells():
+            is_blank_line = _is_blank(row)
             if width is None and not is_blank_line:
                 width = len(row)
                 places = [self._place(number, row, c) for c in self.columns]
                 if self.has_header:
                     continue
             if is_blank_line:
-                yield "", ""
+                yield number, ("",) * len(self.columns)
                 continue
-            if len(row) != width:
-                raise self._error(
+            is_short = self.is_ragged and max(places) < len(row) < width
+            if len(row) != width and not is_short:
+                raise self.error(
                     number,
                     f"expected {width} columns, as in the first row. Received: "
                     f"{len(row)}. {self._hint()}",
                 )
-            yield row[places[0]], row[places[1]]
+            yield number, tuple(row[place] for place in places)
+
+    def _cells(self):
+        return self._csv_rows() if self.format == "csv" else self._tsv_rows()
 
     def _place(self, number, first_row, column):
         """Index of the column of a name or a number."""
@@ -189,7 +240,7 @@ class _Table:
         if not self.has_header or column not in first_row:
             raise self._missing(number, column, first_row)
         if first_row.count(column) > 1:
-            raise self._error(
+            raise self.error(
                 number,
                 f"several columns are called {column!r}. Give the number of "
                 "the one you want, from 1, with has_header=True",
@@ -211,7 +262,7 @@ class _Table:
                 yield number, row
                 number = rows.line_num + 1  # A row may be several lines.
         except csv.Error as error:
-            raise self._error(
+            raise self.error(
                 number, f"not valid CSV ({error}). {self._hint()}"
             ) from error
 
@@ -230,19 +281,17 @@ class _Table:
             there = "without a header columns have numbers, from 1"
         else:
             there = f"there are {len(row)}: {_shortened(names)}"
-        return self._error(number, f"no column {column!r}; {there}")
-
-    def _error(self, number, message):
-        return CorpusError(
-            f"{self.path}, line {number}: {message.rstrip('.')}"
-            + "." * (not message.endswith("?"))
-        )
+        return self.error(number, f"no column {column!r}; {there}")
 
 
 def _column(column):
     """The number or the name of a column; all digits are a number."""
     is_number = isinstance(column, str) and column.isdecimal()
     return int(column) if is_number else column
+
+
+def _is_blank(row):
+    return row in ([], [""])
 
 
 def _format(path, format):

@@ -1,0 +1,291 @@
+import gzip
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import tensorflow_datasets as tfds
+
+from tfcopy.data.corpora import nli
+from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.corpora.nli import Example
+
+DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
+
+# Premise, hypothesis, label as published.
+ROWS = [
+    ("A man (tall) sings.", "A man sings.", "entailment"),
+    ("北京 🙂", "A man sleeps.", "contradiction"),
+    ("Two dogs.", "Nobody agreed.", "-"),
+    ("A “quote”\u2028here", 'a "quote', "neutral"),
+    (" ", "A blank premise.", "neutral"),
+]
+EXAMPLES = [
+    Example(*ROWS[0][:2], 2),
+    Example(*ROWS[1][:2], 0),
+    Example(*ROWS[3][:2], 1),
+]
+PARSES = (
+    "( ( A man ) ( ( -LRB- tall -RRB- ) sings ) . )",
+    "( ( A man ) ( sings . ) )",
+)
+
+
+def write(path, text):
+    data = text.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def jsonl(rows=ROWS):
+    """As SNLI and MultiNLI are published."""
+    return "".join(
+        json.dumps(
+            {
+                "annotator_labels": [label],
+                "gold_label": label,
+                "genre": "fiction",
+                "sentence1": premise,
+                "sentence1_binary_parse": PARSES[0],
+                "sentence2": hypothesis,
+                "sentence2_binary_parse": PARSES[1],
+            }
+        )
+        + "\n"
+        for premise, hypothesis, label in rows
+    )
+
+
+def tsv(rows=ROWS, num_labels=5):
+    """Their tab-separated twin, which may lack labels of annotators."""
+    lines = [
+        "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\t"
+        "sentence1\tsentence2\tpairID\tlabel1\tlabel2\tlabel3\tlabel4\tlabel5"
+    ]
+    for premise, hypothesis, label in rows:
+        cells = [label, *PARSES, premise, hypothesis, "1"]
+        lines.append("\t".join(cells + [label] * num_labels))
+    return "\n".join(lines) + "\n"
+
+
+def sick(label_column="entailment_judgment"):
+    lines = [f"pair_ID\tsentence_A\tsentence_B\tscore\t{label_column}"]
+    for i, (premise, hypothesis, label) in enumerate(ROWS):
+        lines.append(f"{i}\t{premise}\t{hypothesis}\t4.5\t{label.upper()}")
+    return "\r\n".join(lines) + "\r\n"
+
+
+def generic(separator):
+    rows = [("label", "premise", "hypothesis")]
+    rows += [(label, *texts) for *texts, label in ROWS]
+    if separator == ",":
+        quoted = [[x.replace('"', '""') for x in row] for row in rows]
+        return "".join(",".join(f'"{x}"' for x in row) + "\n" for row in quoted)
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("snli_1.0_dev.jsonl", jsonl()),
+        ("snli_1.0_dev.txt", tsv()),
+        ("multinli_1.0_train.txt", tsv(num_labels=1)),
+        ("SICK_train.txt", sick()),
+        ("SICK.txt", sick("entailment_label")),
+        ("pairs.tsv", generic("\t")),
+        ("pairs.csv", generic(",")),
+    ],
+)
+def test_reads_what_publishers_give(tmp_path, name, text, suffix):
+    path = write(tmp_path / (name + suffix), text)
+    corpus = nli.load(path, path, path)
+    for split in corpus.splits.values():
+        assert list(split) == list(split) == EXAMPLES
+        assert (split.num_examples, split.num_skipped) == (3, 2)
+    assert corpus.name == path.name
+    assert not corpus.tokenized
+
+
+@pytest.mark.parametrize("name, text", [("a.jsonl", jsonl()), ("a.txt", tsv())])
+def test_tokens_of_the_parses(tmp_path, name, text):
+    path = write(tmp_path / name, text)
+    corpus = nli.load(path, path, path, parses=True)
+    texts = ("A man ( tall ) sings .", "A man sings .")
+    # Blank sentences have parses here.
+    assert list(corpus.train) == [Example(*texts, i) for i in (2, 0, 1, 1)]
+    assert corpus.tokenized
+    plain = nli.load(path, path, path)
+    assert corpus.fingerprint != plain.fingerprint
+
+
+def test_columns_may_be_given(tmp_path):
+    bare = generic("\t").split("\n", 1)[1]
+    path = write(tmp_path / "a.tsv", bare)
+    corpus = nli.load(path, path, path, columns=(2, 3, "1"))
+    assert list(corpus.test) == EXAMPLES
+    path = write(tmp_path / "b.txt", tsv())
+    columns = ("sentence1", "sentence2", "label1")
+    corpus = nli.load(path, path, path, columns=columns)
+    assert list(corpus.test) == EXAMPLES
+
+
+def test_pairs_are_held_out(tmp_path):
+    rows = [(f"p{i}", f"h{i}", nli.LABELS[i % 3]) for i in range(60)]
+    path = write(tmp_path / "a.jsonl", jsonl(rows))
+    corpus = nli.load(path, num_held_out=5)
+    sizes = {name: len(list(split)) for name, split in corpus.splits.items()}
+    assert sizes == {"train": 50, "validation": 5, "test": 5}
+    found = [x for split in corpus.splits.values() for x in split]
+    assert sorted(found) == sorted(
+        Example(f"p{i}", f"h{i}", i % 3) for i in range(60)
+    )
+
+
+def test_a_label_changes_the_fingerprint(tmp_path):
+    fingerprints = set()
+    for label in nli.LABELS:
+        path = write(tmp_path / "a.jsonl", jsonl([("a", "b", label)]))
+        fingerprints.add(nli.load(path, path, path).fingerprint)
+    assert len(fingerprints) == 3
+
+
+@pytest.mark.parametrize(
+    "name, text, parts",
+    [
+        (
+            "a.jsonl",
+            jsonl([ROWS[0], ("a", "b", "2")]),
+            ["line 2", "'2'", "neutral"],
+        ),
+        ("a.txt", tsv([ROWS[0], ("a", "b", "no")]), ["line 3", "'no'"]),
+        (
+            "a.tsv",
+            "premise\thypothesis\n",
+            ["sentence1", "premise, hypothesis"],
+        ),
+        ("a.csv", "", ["Received: none"]),
+        ("a.jsonl", '{"gold_label": 5}\n', ["Received: gold_label"]),
+        (
+            "a.jsonl",
+            '{"premise": "a", "hypothesis": "b", "label": 1}\n',
+            ["line 1", "'label'", "Received: 1"],
+        ),
+        ("a.jsonl", jsonl(ROWS[:1]) + "{", ["line 2", "not valid JSON"]),
+        ("a.txt", tsv()[:-30] + "\tx" * 9 + "\n", ["line 6", "expected 11"]),
+        ("a.txt", tsv() + "neutral\t( a )\n", ["line 7", "Received: 2"]),
+        (
+            "a.jsonl",
+            jsonl(ROWS[2:3]),
+            ["no labelled sentence pair there, only 1"],
+        ),
+        ("a.xml", "", ["cannot tell its format"]),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, name, text, parts):
+    path = write(tmp_path / name, text)
+    with pytest.raises(CorpusError) as caught:
+        nli.load(path, path, path)
+    for part in (str(path), *parts):
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# === TensorFlow Datasets ===
+
+
+class TinyNli(tfds.core.GeneratorBasedBuilder):
+    """As TFDS's `multi_nli`; those without a label have -1."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    splits = ("train", "validation_matched", "validation_mismatched")
+    label = tfds.features.ClassLabel(
+        names=["entailment", "neutral", "contradiction"]
+    )
+
+    def _info(self):
+        text = tfds.features.Text()
+        return tfds.core.DatasetInfo(
+            builder=self,
+            features=tfds.features.FeaturesDict(
+                {"premise": text, "hypothesis": text, "label": self.label}
+            ),
+            disable_shuffling=True,
+        )
+
+    def _split_generators(self, dl_manager):
+        return {split: self._generate_examples(split) for split in self.splits}
+
+    def _generate_examples(self, split):
+        # One row less in each split after the first.
+        rows = ROWS[self.splits.index(split) :]
+        for i, (premise, hypothesis, label) in enumerate(rows):
+            yield (
+                i,
+                {
+                    "premise": premise,
+                    "hypothesis": hypothesis,
+                    "label": -1 if label == "-" else label,
+                },
+            )
+
+
+class TinySnli(TinyNli):
+    """As TFDS's `snli`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    splits = ("train", "validation", "test")
+
+
+class TinyRte(TinyNli):
+    """As TFDS's `glue/rte`, which has other labels."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    splits = ("train", "validation", "test")
+    label = tfds.features.ClassLabel(names=["entailment", "not_entailment"])
+
+    def _generate_examples(self, split):
+        yield 0, {"premise": "a", "hypothesis": "b", "label": 1}
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("tfds")
+
+
+@pytest.mark.parametrize("name", ["tiny_nli", "tiny_snli"])
+def test_reads_tensorflow_datasets(data_dir, name):
+    corpus = nli.load_tfds(name, data_dir)
+    assert list(corpus.train) == list(corpus.train) == EXAMPLES
+    assert list(corpus.validation) == EXAMPLES[1:]
+    assert list(corpus.test) == EXAMPLES[2:]
+    assert corpus.train.num_examples == len(ROWS)
+    again = nli.load_tfds(name, data_dir, splits={"test": "train[1:]"})
+    assert list(again.test) == EXAMPLES[1:]
+    assert again.fingerprint != corpus.fingerprint
+
+
+def test_errors_of_tensorflow_datasets(data_dir):
+    with pytest.raises(
+        CorpusError, match="tiny_rte.*Received: entailment, not"
+    ):
+        nli.load_tfds("tiny_rte", data_dir)
+    with pytest.raises(CorpusError, match="no split 'dev'"):
+        nli.load_tfds("tiny_nli", data_dir, splits={"test": "dev"})
+
+
+def test_reads_sick():
+    paths = [DATA / "nli" / f"SICK_{name}.txt" for name in ("train", "trial")]
+    if not all(path.exists() for path in paths):
+        pytest.skip(f"{paths[0]} is not there (set TFCOPY_DATA)")
+    corpus = nli.load(paths[0], paths[1], paths[1])
+    assert (corpus.train.num_examples, corpus.train.num_skipped) == (4500, 0)
+    assert corpus.validation.num_examples == 500
+    counts = Counter(example.label for example in corpus.train)
+    assert counts == {1: 2536, 2: 1299, 0: 665}
+    assert next(iter(corpus.validation)) == Example(
+        "The young boys are playing outdoors and the man is smiling nearby",
+        "There is no boy playing outdoors and there is no man smiling",
+        0,
+    )

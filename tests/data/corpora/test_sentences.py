@@ -1,0 +1,212 @@
+import gzip
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+import tensorflow_datasets as tfds
+
+from tfcopy.data.corpora import sentences
+from tfcopy.data.corpora.corpus import CorpusError
+
+DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
+
+
+def write(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
+def numbered(folder, num_files, num_lines=10):
+    return [
+        write(folder / f"news-{i:02}", [f"{i} {j}" for j in range(num_lines)])
+        for i in range(num_files)
+    ]
+
+
+def zipped(path, folder):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*"), reverse=True):
+            archive.write(file, file.relative_to(folder.parent))
+    return path
+
+
+def test_blank_lines_are_no_sentences(tmp_path):
+    path = write(tmp_path / "a", ["one .", "", " \u00a0 ", " 北京 🙂\u2028x ."])
+    corpus = sentences.load(path, path, path)
+    for split in corpus.splits.values():
+        assert list(split) == list(split) == ["one .", " 北京 🙂\u2028x ."]
+        assert split.num_examples == 2
+    assert corpus.tokenized
+    assert corpus.name == "a"
+
+
+def test_files_are_read_in_the_order_of_their_names(tmp_path):
+    folder = tmp_path / "text"
+    for name in ("b", "a.gz", "c/a", ".hidden", "a-2"):
+        write(folder / name, [f"{name} 1", f"{name} 2"])
+    expected = [
+        f"{name} {i}" for name in ("a-2", "a.gz", "b", "c/a") for i in (1, 2)
+    ]
+    validation = [folder / "b", str(folder / "a.gz")]
+    corpus = sentences.load(folder, validation, str(folder / "a*"))
+    assert list(corpus.train) == expected
+    assert list(corpus.validation) == ["b 1", "b 2", "a.gz 1", "a.gz 2"]
+    assert list(corpus.test) == expected[:4]
+
+
+def test_a_zip_archive_is_read_as_a_folder(tmp_path):
+    folder = tmp_path / "text"
+    numbered(folder, 3)
+    write(folder / "__MACOSX" / "x", ["no"])
+    path = zipped(tmp_path / "text.zip", folder)
+    corpus = sentences.load(path, folder, folder)
+    assert list(corpus.train) == list(corpus.validation)
+    assert len(list(corpus.train)) == 30
+    members = sentences.find_files(path)
+    again = sentences.load(members[:1], members[1:], members[2])
+    assert list(again.train) == [f"0 {j}" for j in range(10)]
+    assert list(again.test) == [f"2 {j}" for j in range(10)]
+
+
+def test_sentences_are_held_out(tmp_path):
+    path = write(tmp_path / "a", [f"s{i}" for i in range(100)])
+    corpus = sentences.load(path, num_held_out=10)
+    sizes = {name: len(list(split)) for name, split in corpus.splits.items()}
+    assert sizes == {"train": 80, "validation": 10, "test": 10}
+    found = [x for split in corpus.splits.values() for x in split]
+    assert sorted(found) == sorted(f"s{i}" for i in range(100))
+    other = sentences.load(path, num_held_out=10, seed=1)
+    assert list(corpus.test) != list(other.test)
+    assert corpus.fingerprint != other.fingerprint
+    default = sentences.load(path, test=path)
+    assert default.validation.num_examples == 5
+
+
+def test_whole_files_are_held_out(tmp_path):
+    numbered(tmp_path / "text", 20)
+    load = sentences.load
+    corpus = load(tmp_path / "text", hold_out="files", num_held_out=3)
+    parts = {
+        name: {text.split()[0] for text in split}
+        for name, split in corpus.splits.items()
+    }
+    assert {name: len(part) for name, part in parts.items()} == {
+        "train": 14,
+        "validation": 3,
+        "test": 3,
+    }
+    assert len(set().union(*parts.values())) == 20
+    again = load(tmp_path / "text", hold_out="files", num_held_out=3)
+    assert again.fingerprint == corpus.fingerprint
+    only = load(
+        tmp_path / "text", test=tmp_path / "text" / "news-00", hold_out="files"
+    )
+    sizes = [split.num_examples for split in only.splits.values()]
+    assert sorted(sizes) == [10, 10, 190]
+
+
+def test_tags_are_left_out(tmp_path):
+    path = write(tmp_path / "a", ["\tThe/at 1/2/cd ,/, and/or/cc", "", "//x"])
+    corpus = sentences.load(path, path, path, tagged=True, tokenized=False)
+    assert list(corpus.train) == ["The 1/2 , and/or", "/"]
+    assert corpus.tokenized
+
+
+def check_message(*parts, error=CorpusError, **arguments):
+    with pytest.raises(error) as caught:
+        sentences.load(**arguments)
+    for part in parts:
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["word", "/tag", "/"])
+def test_a_token_without_a_tag_is_named(tmp_path, token):
+    path = write(tmp_path / "a", ["the/at", f"dog/nn {token}"])
+    check_message(f"{path}, line 2", repr(token), train=path, tagged=True)
+
+
+def test_what_is_missing_is_named(tmp_path):
+    check_message("gone", "No such file", train=tmp_path / "gone")
+    check_message("news-9*", "No such file", train=str(tmp_path / "news-9*"))
+    check_message(str(tmp_path), "No file", train=tmp_path)
+    path = write(tmp_path / "a", ["", " "])
+    check_message(f"{path}: no sentence there. Give", train=path)
+    path = write(tmp_path / "b", ["x", "y"])
+    check_message("Cannot hold out", "2 sentences in", train=path)
+    check_message("Cannot hold out", "1 files in", train=path, hold_out="files")
+    check_message('"files"', error=ValueError, train=path, hold_out="lines")
+
+
+def test_a_line_that_is_not_utf8_is_named(tmp_path):
+    folder = tmp_path / "text"
+    numbered(folder, 1)
+    (folder / "x").write_bytes(b"fine\n\xe9\n")
+    check_message(str(folder / "x"), "line 2", "UTF-8", train=folder)
+    path = zipped(tmp_path / "text.zip", folder)
+    check_message("text.zip/text/x, line 2", "UTF-8", train=path)
+
+
+def test_a_damaged_archive_is_named(tmp_path):
+    folder = tmp_path / "text"
+    write(folder / "x", [str(hash(str(i))) for i in range(3000)])
+    path = zipped(tmp_path / "text.zip", folder)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 50] = bytes(50)
+    path.write_bytes(data)
+    check_message("text.zip/text/x", "damaged", train=path)
+
+
+# === TensorFlow Datasets ===
+
+
+class TinyLm(tfds.core.GeneratorBasedBuilder):
+    """As TFDS's `lm1b`, which has no split for validation."""
+
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self):
+        return tfds.core.DatasetInfo(
+            builder=self,
+            features=tfds.features.FeaturesDict({"text": tfds.features.Text()}),
+            disable_shuffling=True,
+        )
+
+    def _split_generators(self, dl_manager):
+        return {
+            "train": self._generate_examples(range(40)),
+            "test": self._generate_examples(range(40, 45)),
+        }
+
+    def _generate_examples(self, numbers):
+        for i in numbers:
+            yield i, {"text": f"Łukasz {i} ." if i != 7 else " "}
+
+
+def test_reads_tensorflow_datasets(tmp_path):
+    corpus = sentences.load_tfds("tiny_lm", tmp_path)
+    texts = [f"Łukasz {i} ." for i in range(45) if i != 7]
+    assert list(corpus.validation) == texts[:2]
+    assert list(corpus.train) == list(corpus.train) == texts[2:39]
+    assert list(corpus.test) == texts[39:]
+    assert corpus.train.num_examples == 38
+    chosen = sentences.load_tfds(
+        "tiny_lm", tmp_path, splits={"train": "train", "validation": "test"}
+    )
+    assert list(chosen.train) == texts[:39]
+    assert list(chosen.validation) == texts[39:]
+    with pytest.raises(CorpusError, match="no 'words'.*features are: text"):
+        sentences.load_tfds("tiny_lm", tmp_path, feature="words")
+
+
+def test_reads_wikitext():
+    path = DATA / "lm" / "wikitext-2-valid.txt"
+    if not path.exists():
+        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    corpus = sentences.load(path, path, path)
+    lines = list(corpus.train)
+    assert len(lines) == corpus.train.num_examples == 2461
+    assert sum(len(line.split()) for line in lines) == 213_886

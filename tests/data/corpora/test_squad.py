@@ -1,0 +1,311 @@
+import gzip
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow_datasets as tfds
+
+from tfcopy.data.corpora import squad
+from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.corpora.squad import Answer, Example
+
+DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
+
+CONTEXT = "😀 Łukasz sang in Oslo, Łukasz danced."
+NORWAY = {
+    "title": "Norway",
+    "paragraphs": [
+        {
+            "context": CONTEXT,
+            "qas": [
+                {
+                    "id": "n1",
+                    "question": "Who danced?",
+                    "answers": [
+                        {"text": "Łukasz", "answer_start": 23},
+                        {"text": "Łukasz", "answer_start": 2},
+                    ],
+                },
+                {
+                    "id": "n2",
+                    "question": "Where?",
+                    "answers": [{"text": "Oslo", "answer_start": 17}],
+                },
+            ],
+        }
+    ],
+}
+EXAMPLES = [
+    Example(
+        "n1",
+        CONTEXT,
+        "Who danced?",
+        (Answer("Łukasz", 23), Answer("Łukasz", 2)),
+    ),
+    Example("n2", CONTEXT, "Where?", (Answer("Oslo", 17),)),
+]
+
+
+def write(path, articles, **options):
+    text = json.dumps({"version": "1.1", "data": articles}, **options).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
+def numbered(num_articles, num_paragraphs=2):
+    """Articles of two questions a paragraph."""
+    return [
+        {
+            "title": f"t{i}",
+            "paragraphs": [
+                {
+                    "context": f"context {i} {j}",
+                    "qas": [
+                        {
+                            "id": f"{i}-{j}-{k}",
+                            "question": f"which {k}?",
+                            "answers": [{"text": "context", "answer_start": 0}],
+                        }
+                        for k in range(2)
+                    ],
+                }
+                for j in range(num_paragraphs)
+            ],
+        }
+        for i in range(num_articles)
+    ]
+
+
+def articles_of(split):
+    return {example.id.split("-")[0] for example in split}
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_reads_questions_again_and_again(tmp_path, name, ensure_ascii):
+    path = write(tmp_path / name, [NORWAY], ensure_ascii=ensure_ascii)
+    corpus = squad.load(path, path, path)
+    for split in corpus.splits.values():
+        assert list(split) == list(split) == EXAMPLES
+        assert (split.num_examples, split.num_skipped) == (2, 0)
+    for example in corpus.test:
+        for text, start in example.answers:
+            assert example.context[start : start + len(text)] == text
+    assert corpus.name == name
+
+
+def test_questions_without_an_answer_are_skipped_and_counted(tmp_path):
+    article = json.loads(json.dumps(NORWAY))
+    article["paragraphs"][0]["qas"][0]["answers"] = []
+    path = write(tmp_path / "a.json", [article])
+    train = squad.load(path, path, path).train
+    assert list(train) == EXAMPLES[1:]
+    assert (train.num_examples, train.num_skipped) == (1, 1)
+
+
+@pytest.mark.parametrize("start, found", [(0, 2), (13, 23), (12, 2), (24, 23)])
+def test_an_answer_beside_its_start_is_found_nearby(tmp_path, start, found):
+    article = json.loads(json.dumps(NORWAY))
+    answers = article["paragraphs"][0]["qas"][0]["answers"]
+    answers[0]["answer_start"] = start
+    path = write(tmp_path / "a.json", [article])
+    first = next(iter(squad.load(path, path, path).train))
+    assert first.answers[0] == Answer("Łukasz", found)
+
+
+def test_whole_articles_are_held_out(tmp_path):
+    path = write(tmp_path / "a.json", numbered(40))
+    corpus = squad.load(path, num_held_out=10)
+    sizes = {name: len(list(split)) for name, split in corpus.splits.items()}
+    assert sizes == {"train": 136, "validation": 12, "test": 12}
+    for name, split in corpus.splits.items():
+        assert split.num_examples == sizes[name]
+    parts = [articles_of(split) for split in corpus.splits.values()]
+    assert sum(map(len, parts)) == len(set().union(*parts)) == 40
+    again = squad.load(path, num_held_out=10)
+    other = squad.load(path, num_held_out=10, seed=1)
+    assert again.fingerprint == corpus.fingerprint != other.fingerprint
+    assert list(again.test) == list(corpus.test) != list(other.test)
+
+
+def test_only_missing_splits_are_held_out(tmp_path):
+    path = write(tmp_path / "a.json", numbered(40))
+    test = write(tmp_path / "b.json", [NORWAY])
+    corpus = squad.load(path, test=test)
+    sizes = {name: split.num_examples for name, split in corpus.splits.items()}
+    # One question in twenty.
+    assert sizes == {"train": 152, "validation": 8, "test": 2}
+
+
+def check_message(path, *parts, **options):
+    with pytest.raises(CorpusError) as caught:
+        squad.load(path, **options)
+    for part in (str(path), *parts):
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_few_articles_to_hold_out(tmp_path):
+    path = write(tmp_path / "a.json", numbered(3))
+    check_message(path, "12 on 3 articles", "Hold out", num_held_out=5)
+    check_message(path, "Cannot hold out 0", num_held_out=0)
+
+
+def changed(change):
+    article = json.loads(json.dumps(NORWAY))
+    change(article["paragraphs"][0])
+    return [article]
+
+
+@pytest.mark.parametrize(
+    "articles, parts",
+    [
+        ({}, ["top: data: expected a list. Received: {}"]),
+        (["x"], ['data[0]: expected an object. Received: "x"']),
+        ([{"title": "x"}], ["data[0]: no 'paragraphs'; the object has: title"]),
+        (
+            changed(lambda x: x.update(context=5)),
+            ["data[0].paragraphs[0]: context: expected a string. Received: 5"],
+        ),
+        (
+            changed(lambda x: x["qas"][1].update(question="\ud800")),
+            ["data[0].paragraphs[0].qas[1]: question: not valid Unicode"],
+        ),
+        (
+            changed(lambda x: x["qas"][1]["answers"][0].update(text="Paris")),
+            [
+                "data[0].paragraphs[0].qas[1].answers[0]: expected words of "
+                "the context, from character 17. Received: 'Paris'"
+            ],
+        ),
+        (
+            changed(lambda x: x["qas"][0]["answers"][1].update(text=" ")),
+            ["qas[0].answers[1]", "Received: ' '"],
+        ),
+        (
+            changed(
+                lambda x: x["qas"][0]["answers"][1].update(answer_start=-1)
+            ),
+            ["qas[0].answers[1]", "from character -1"],
+        ),
+        (
+            changed(
+                lambda x: x["qas"][0]["answers"][1].update(answer_start=1.5)
+            ),
+            ["answer_start: expected an integer. Received: 1.5"],
+        ),
+        (
+            changed(lambda x: [y.update(answers=[]) for y in x["qas"]]),
+            ["no question with an answer there, only 2 without"],
+        ),
+        ([], ["no question with an answer there. Give"]),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, articles, parts):
+    check_message(write(tmp_path / "a.json", articles), *parts)
+
+
+def test_broken_files_are_named(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"data": [\n  {"title" 5}]}')
+    check_message(path, "line 2: not valid JSON", "character 12")
+    path.write_text("[" * 100_000)
+    check_message(path, "not valid JSON")
+    path.write_bytes(b'{"data":\n"\xe9"}')
+    check_message(path, "line 2", "not valid UTF-8")
+    check_message(tmp_path / "gone.json", "No such file")
+
+
+# === TensorFlow Datasets ===
+
+
+class TinySquad(tfds.core.GeneratorBasedBuilder):
+    """As TFDS's `squad/v1.1`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    articles = {
+        "train": [NORWAY, *numbered(3, 1)],
+        "validation": [NORWAY],
+        "broken": changed(
+            lambda x: x["qas"][1]["answers"][0].update(text="Paris")
+        ),
+    }
+
+    def _info(self):
+        text = tfds.features.Text()
+        return tfds.core.DatasetInfo(
+            builder=self,
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": np.str_,
+                    "title": text,
+                    "context": text,
+                    "question": text,
+                    "answers": tfds.features.Sequence(
+                        {"text": text, "answer_start": np.int32}
+                    ),
+                }
+            ),
+            disable_shuffling=True,
+        )
+
+    def _split_generators(self, dl_manager):
+        return {
+            split: self._generate_examples(articles)
+            for split, articles in self.articles.items()
+        }
+
+    def _generate_examples(self, articles):
+        number = 0
+        for article in articles:
+            for paragraph in article["paragraphs"]:
+                for question in paragraph["qas"]:
+                    example = {
+                        **question,
+                        "title": article["title"],
+                        "context": paragraph["context"],
+                    }
+                    yield number, example
+                    number += 1
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("tfds")
+
+
+def test_reads_tensorflow_datasets(data_dir):
+    corpus = squad.load_tfds("tiny_squad", data_dir, num_held_out=2)
+    assert list(corpus.test) == list(corpus.test) == EXAMPLES
+    assert (len(list(corpus.train)), len(list(corpus.validation))) == (6, 2)
+    both = squad.load_tfds(
+        "tiny_squad", data_dir, splits={"validation": "validation"}
+    )
+    assert list(both.train)[:2] == list(both.validation) == EXAMPLES
+    assert len(list(both.train)) == 8
+    assert both.fingerprint != corpus.fingerprint
+
+
+def test_errors_of_tensorflow_datasets_name_the_place(data_dir):
+    for splits, message in (
+        ({"test": "broken"}, "broken, question n2: expected words of the"),
+        ({"test": "dev"}, "no split 'dev'"),
+        ({"dev": "test"}, "No split is called 'dev' here"),
+    ):
+        with pytest.raises(CorpusError, match=message):
+            squad.load_tfds("tiny_squad", data_dir, splits=splits)
+
+
+def test_reads_xquad():
+    path = DATA / "squad" / "xquad.en.json"
+    if not path.exists():
+        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    train = squad.load(path, path, path).train
+    examples = list(train)
+    assert (len(examples), train.num_skipped) == (1190, 0)
+    assert len({example.context for example in examples}) == 240
+    for example in examples:
+        for text, start in example.answers:
+            assert example.context[start : start + len(text)] == text

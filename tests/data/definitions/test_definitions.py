@@ -1,0 +1,230 @@
+import dataclasses
+import gzip
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfcopy.data import Tokenizer
+from tfcopy.data.definitions import Definitions
+
+SMALL = Definitions(
+    ("bank", "give up", "#"),
+    ((("a", "shore"), ("to", "tilt")), (("yield",),), (("hash",),)),
+    {"gave up": ("give up",), "his": ()},
+    ("nv", "v", "-"),
+)
+
+
+def load(path, **options):
+    return Definitions.load(path, progress=False, **options)
+
+
+def load_text(folder, text, **options):
+    path = folder / "own.tsv"
+    path.write_text(text)
+    return load(path, **options)
+
+
+def test_a_file_of_two_columns(tmp_path):
+    text = "bank\tThe bird's, a shore.\nété\tsummer\nbank\tit tilts\n"
+    definitions = load_text(tmp_path, text)
+    assert definitions.headwords == ("bank", "été")
+    assert definitions.definitions == (
+        (("The", "bird", "'s", ",", "a", "shore", "."), ("it", "tilts")),
+        (("summer",),),
+    )
+    assert definitions.parts_of_speech == ("--", "-")
+
+
+def test_further_lines_and_columns(tmp_path):
+    text = (
+        "\ufeff# A comment, of any\tlength\t.\n\n"
+        "  give   up \tyield\tv\r\n"
+        "give up\tyield\tn\n"  # the same definition again
+        "give up\tcede\tmy source\n"
+        "#lemma\tgave up\tgive up\n"
+        "#\thash\n"
+        "#lemma\this\n"
+        "#lemma\taxes\tax\n#lemma\taxes\taxis\n"
+    )
+    assert load_text(tmp_path, text) == Definitions(
+        ("give up", "#"),
+        ((("yield",), ("cede",)), (("hash",),)),
+        {"gave up": ("give up",), "his": (), "axes": ("ax", "axis")},
+        ("v-", "-"),
+    )
+
+
+def test_another_tokenizer(tmp_path):
+    found = load_text(tmp_path, "a\tit's\n", tokenizer=Tokenizer("space"))
+    assert found.definitions == ((("it's",),),)
+
+
+def test_tokens_stay_as_they_were_saved(tmp_path):
+    # Moses would cut these again.
+    tokens = ("don't", "U.S", ".", "a/b,", "\u200b")
+    definitions = Definitions(("a",), ((tokens,),))
+    definitions.save(tmp_path / "a.tsv")
+    assert load(tmp_path / "a.tsv") == definitions
+
+
+def test_definitions_without_tokens_are_left_out(tmp_path):
+    found = load_text(tmp_path, "a\t\u200b\nb\tx\nb\t\u200b\n")
+    assert found == Definitions(("b",), ((("x",),),))
+
+
+def test_definitions_of_many_chunks_keep_their_places(tmp_path):
+    lines = [f"w{i}\tnumber {i}\n" for i in range(9000)]
+    found = load_text(tmp_path, "".join(lines) + "w5\tlast\n")
+    assert found.definitions[5] == (("number", "5"), ("last",))
+    assert found.definitions[8999] == (("number", "8999"),)
+    assert found.headwords == tuple(f"w{i}" for i in range(9000))
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
+def test_plain_or_gzipped_by_name(tmp_path, name):
+    path = tmp_path / "new" / name
+    SMALL.save(path, notice="Some rights\n\nreserved.")
+    data = path.read_bytes()
+    if name.endswith(".gz"):
+        data = gzip.decompress(data)
+    assert data.decode().splitlines() == [
+        "# Some rights",
+        "# ",
+        "# reserved.",
+        "#tokenized",
+        "#lemma\tgave up\tgive up",
+        "#lemma\this\t",
+        "bank\ta shore\tn",
+        "bank\tto tilt\tv",
+        "give up\tyield\tv",
+        "#\thash",
+    ]
+    assert load(path) == SMALL
+    first = path.read_bytes()
+    load(path).save(path, notice="Some rights\n\nreserved.")
+    assert path.read_bytes() == first
+
+
+WORDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1)
+PHRASES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
+SENSES = st.lists(
+    st.lists(WORDS, min_size=1, max_size=4).map(tuple),
+    min_size=1,
+    max_size=3,
+    unique=True,
+)
+
+
+@st.composite
+def any_definitions(draw):
+    entries = draw(st.dictionaries(PHRASES, SENSES, max_size=5))
+    entries = {
+        word: senses
+        for word, senses in entries.items()
+        if not word.startswith("# ")
+    }
+    lemmas = draw(
+        st.dictionaries(PHRASES, st.lists(PHRASES, max_size=2).map(tuple))
+    )
+    parts = [
+        "".join(draw(st.sampled_from("nvar-")) for _ in senses)
+        for senses in entries.values()
+    ]
+    senses = tuple(map(tuple, entries.values()))
+    return Definitions(tuple(entries), senses, lemmas, tuple(parts))
+
+
+@settings(max_examples=50, deadline=None)
+@given(any_definitions())
+def test_file_round_trip(tmp_path_factory, definitions):
+    path = tmp_path_factory.mktemp("definitions") / "a.tsv"
+    definitions.save(path)
+    loaded = load(path)
+    assert loaded == definitions
+    assert loaded.fingerprint == definitions.fingerprint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"headwords": ("Bank", "give up", "#")},
+        {"definitions": (*SMALL.definitions[:2], (("Hash",),))},
+        {"definitions": (SMALL.definitions[0][::-1], *SMALL.definitions[1:])},
+        {"lemmas": {}},
+        {"lemmas": {"gave up": (), "his": ()}},
+        {"parts_of_speech": ("nv", "v", "n")},
+    ],
+)
+def test_fingerprint_changes_with_all_that_there_is(change):
+    changed = dataclasses.replace(SMALL, **change)
+    assert changed.fingerprint != SMALL.fingerprint
+    assert dataclasses.replace(SMALL).fingerprint == SMALL.fingerprint
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"bank",
+        b"\ta shore",
+        b"bank\t ",
+        b"bank\ta shore\tn\tx",
+        b"#lemma",
+        b"#lemma\t\trun",
+        b"#lemma\ta\tb\tc",
+        b"#tokenised",
+    ],
+)
+def test_bad_lines_are_named(tmp_path, line):
+    path = tmp_path / "own.tsv"
+    path.write_bytes(b"# ok\na\tb\n" + line + b"\n")
+    with pytest.raises(
+        ValueError, match="own.tsv, line 3: expected a headword"
+    ):
+        load(path)
+
+
+def test_bad_files_are_named(tmp_path):
+    path = tmp_path / "own.tsv"
+    path.write_bytes(b"a\tb\n\xff\tb\n")
+    with pytest.raises(ValueError, match="own.tsv, line 2: not valid UTF-8"):
+        load(path)
+    with pytest.raises(ValueError, match="none.tsv: cannot be read"):
+        load(tmp_path / "none.tsv")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((("a",), ()), "same length. Received: 1, 0 and 0"),
+        ((("a", "a"), ((("x",),),) * 2), "distinct words. Received: 'a' twice"),
+        ((("",), ((("x",),),)), "distinct words. Received: ''"),
+        ((("a",), ((),)), "'a' must have definitions"),
+        ((("a",), (((),),)), "'a' must have definitions"),
+        ((("a",), ((("x",),),), {}, ("nn",)), "Received: 'nn' for 1"),
+        ((("a",), ((("x",),),), {}, ("s",)), "Received: 's' for 1"),
+    ],
+)
+def test_what_is_no_dictionary(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Definitions(*arguments)
+
+
+@pytest.mark.parametrize(
+    "word, token",
+    [
+        ("# a", "x"),
+        ("#lemma", "x"),
+        ("#tokenized", "x"),
+        ("a\tb", "x"),
+        (" a", "x"),
+        ("a", "x y"),
+        ("a", ""),
+    ],
+)
+def test_what_a_file_cannot_hold_is_not_written(tmp_path, word, token):
+    definitions = Definitions((word,), (((token,),),))
+    with pytest.raises(ValueError, match="must be.* Received: "):
+        definitions.save(tmp_path / "a.tsv")
+    assert not (tmp_path / "a.tsv").exists()

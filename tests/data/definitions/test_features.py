@@ -1,0 +1,114 @@
+"""What the inputs of models are made of, from words to ids."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcopy.data.definitions import (
+    DefinitionFeatures,
+    DefinitionLookup,
+    DefinitionPacker,
+    Definitions,
+)
+from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.tokens import BOS, EOS, PAD, UNK
+
+WORDS = Vocabulary.build({"the": 3, "cat": 2, "sees": 1})
+CHARACTERS = Vocabulary.build(dict.fromkeys("acdeghost", 1))
+DEFINITIONS = Definitions(
+    ("cat", "dog", "hound"), ((("pet",),), (("pet", "too"),), (("a", "dog"),))
+)
+OF_DEFINITIONS = Vocabulary.build(dict.fromkeys(["a", "pet", "too"], 1))
+TEXT = tf.ragged.constant([["the", "dogs", "sees"], ["cat"]])
+OTHER = tf.ragged.constant([["hound"], []], tf.string, row_splits_dtype="int64")
+
+
+def make(spelt=True, **options):
+    packing = {"exclude_top_k": options.get("exclude_top_k")}
+    return DefinitionFeatures(
+        WORDS,
+        lookup=DefinitionLookup(DEFINITIONS),
+        packer=DefinitionPacker(
+            DEFINITIONS, OF_DEFINITIONS, layout="flat", **packing
+        ),
+        characters=CHARACTERS if spelt else None,
+        **options,
+    )
+
+
+def found(features, **texts):
+    return {k: x.numpy() for k, x in features.inputs(texts).items()}
+
+
+def test_texts_are_ids_slots_and_spellings():
+    the, cat, sees = (WORDS.id(x) for x in ("the", "cat", "sees"))
+    batch = found(make(), text=TEXT, other=OTHER)
+    assert batch["text_ids"].tolist() == [[the, UNK, sees], [cat, PAD, PAD]]
+    assert batch["other_ids"].tolist() == [[UNK], [PAD]]
+    # Numbered as they come, the texts in the order of their names: hound,
+    # dog and cat.
+    assert batch["text_slots"][..., 0].tolist() == [[0, 2, 0], [3, 0, 0]]
+    assert batch["other_slots"][..., 0].tolist() == [[1], [0]]
+    assert batch["definition_counts"].tolist() == [0, 1, 1, 1]
+    pet, too, a = (OF_DEFINITIONS.id(x) for x in ("pet", "too", "a"))
+    assert batch["definition_ids"].tolist() == [a, UNK, pet, too, pet]
+    assert batch["text_spelling_slots"].tolist() == [[2, 3, 4], [5, 0, 0]]
+    c, a, t = map(CHARACTERS.id, "cat")
+    assert batch["spelling_ids"][5, :5].tolist() == [BOS, c, a, t, EOS]
+
+
+@pytest.mark.parametrize("begin", [True, False])
+@pytest.mark.parametrize("end", [True, False])
+def test_marks_stand_at_both_ends(begin, end):
+    plain = found(make(), text=TEXT, other=OTHER)
+    marked = found(make(begin=begin, end=end), text=TEXT, other=OTHER)
+    for name, text in (("text", TEXT), ("other", OTHER)):
+        for i, length in enumerate(text.row_lengths().numpy()):
+            expected = plain[f"{name}_ids"][i, :length].tolist()
+            expected = [BOS] * begin + expected + [EOS] * end
+            ids = marked[f"{name}_ids"][i]
+            assert ids[: len(expected)].tolist() == expected
+            assert (ids[len(expected) :] == PAD).all()
+            for key in ("slots", "spelling_slots"):
+                before = plain[f"{name}_{key}"][i, :length]
+                after = marked[f"{name}_{key}"][i]
+                stands = slice(int(begin), int(begin) + length)
+                np.testing.assert_array_equal(after[stands], before)
+                assert not np.delete(after, range(*stands.indices(99)), 0).any()
+
+
+def test_frequent_words_have_neither_definition_nor_spelling():
+    batch = found(make(exclude_top_k=-1), text=TEXT)
+    assert batch["text_slots"][..., 0].tolist() == [[0, 1, 0], [0, 0, 0]]
+    assert batch["text_spelling_slots"].tolist() == [[0, 1, 0], [0, 0, 0]]
+
+
+def test_only_some_words_are_looked_up_and_spelt():
+    only = Vocabulary.build({"cat": 1})
+    batch = found(make(only=only), text=TEXT)
+    assert batch["text_slots"][..., 0].tolist() == [[0, 0, 0], [1, 0, 0]]
+    assert batch["text_spelling_slots"].tolist() == [[0, 0, 0], [1, 0, 0]]
+
+
+def test_what_was_looked_up_before_is_taken():
+    features = make(begin=True)
+    known = {"text": features.look_up(TEXT.flat_values)}
+    now = found(features, text=TEXT)
+    for name, x in features.inputs({"text": TEXT}, known).items():
+        np.testing.assert_array_equal(x, now[name])
+
+
+def test_an_export_holds_the_tables(tmp_path):
+    module = tf.Module()
+    module.features = make(only=Vocabulary.build({"dogs": 1, "the": 1}))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def inputs(text):
+        return module.features.inputs({"text": tf.strings.split(text)})
+
+    module.inputs = inputs
+    tf.saved_model.save(module, tmp_path / "model")
+    loaded = tf.saved_model.load(tmp_path / "model")
+    text = tf.constant(["the dogs", "", "a ghost sees cat"])
+    for name, x in loaded.inputs(text).items():
+        np.testing.assert_array_equal(x, inputs(text)[name])

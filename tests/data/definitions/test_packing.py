@@ -1,0 +1,307 @@
+"""Ids of the numeric checks in the notes on the paper are ours plus one."""
+
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tfcopy.data.definitions.packing import LAYOUTS, TOO_LONG, DefinitionPacker
+from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
+
+VOCABULARY = Vocabulary([*SPECIAL_TOKENS, *"abcde"])
+HEADWORDS = {"a": 1, "b": 2, "d c": 3, "e": 4}
+
+
+def dictionary(*entries):
+    """Entries of definitions, the words of which stand between blanks."""
+    entries = [[tuple(text.split()) for text in entry] for entry in entries]
+    return types.SimpleNamespace(
+        headwords=tuple(f"w{i}" for i, _ in enumerate(entries)),
+        definitions=tuple(tuple(entry) for entry in entries),
+    )
+
+
+DEFINITIONS = dictionary(["b c", "d e"], ["e d"], ["a b"], ["b c d"])
+
+
+def packer(layout="padded", definitions=DEFINITIONS, **options):
+    return DefinitionPacker(definitions, VOCABULARY, layout=layout, **options)
+
+
+def entries_of(*sentences):
+    numbers = [[[HEADWORDS.get(w, 0)] for w in words] for words in sentences]
+    return tf.constant(numbers, tf.int32)
+
+
+def ids_of(*sentences):
+    return tf.constant([[VOCABULARY.id(w) for w in s] for s in sentences])
+
+
+def read(packed):
+    """`(slot, ids)` of each definition; those of slot 0 fill up."""
+    ids, owners = packed["ids"].numpy(), packed["owners"].numpy().tolist()
+    weights = packed["weights"].numpy().tolist()
+    if ids.ndim == 2:
+        assert weights == [float(owner > 0) for owner in owners]
+        return [(u, row[row != PAD].tolist()) for u, row in zip(owners, ids)]
+    rows, i = [], 0
+    while i < len(ids):
+        length = round(1 / weights[i]) if owners[i] else 1
+        end = i + length
+        assert set(owners[i:end]) == {owners[i]}
+        weight = owners[i] and 1 / length
+        np.testing.assert_allclose(weights[i:end], [weight] * length)
+        rows.append((owners[i], ids[i:end].tolist()))
+        i = end
+    return rows
+
+
+def occurrences(packed):
+    """`(b, t, j)`: sentence, word, and which definition it has."""
+    rows = read(packed)
+    return [
+        (int(b), int(t), j)
+        for b, t, place in np.argwhere(packed["slots"].numpy())
+        for j, (slot, _) in enumerate(rows)
+        if slot == packed["slots"][b, t, place]
+    ]
+
+
+def mean_embeddings(packed):
+    """e_d of each word, `(B, T)`, where the embedding of an id is id + 1."""
+    sums = np.zeros(len(packed["counts"]))
+    for slot, ids in read(packed):
+        sums[slot] += np.mean(ids) + 1 if slot else 0
+    slots = packed["slots"].numpy()
+    counts = packed["counts"].numpy()[slots].sum(-1)
+    return sums[slots].sum(-1) / np.maximum(counts, 1)
+
+
+BATCH = ["a", "b", "b"], ["d c", "a", "b"]
+
+
+def test_each_definition_is_read_once():  # check 1
+    packed = packer().pack(entries_of(*BATCH))
+    expected = [[2, 5, 6, 3], [2, 7, 8, 3], [2, 8, 7, 3], [2, 4, 5, 3]]
+    assert packed["ids"].numpy().tolist() == expected
+    assert packed["owners"].numpy().tolist() == [1, 1, 2, 3]
+    assert packed["counts"].numpy().tolist() == [0, 2, 1, 1]
+    assert occurrences(packed) == [
+        (0, 0, 0), (0, 0, 1), (0, 1, 2), (0, 2, 2),
+        (1, 0, 3), (1, 1, 0), (1, 1, 1), (1, 2, 2),
+    ]  # fmt: skip
+
+
+def test_frequent_words_have_no_definition():  # check 2
+    """7 ids below are 2 words, the special tokens not counted."""
+    batch = ["a", "b", "c", "d"], ["a", "e", "b", ""]
+    made = packer(exclude_top_k=2)
+    packed = made.pack(entries_of(*batch), ids_of(*batch))
+    assert read(packed) == [(1, [2, 5, 6, 7, 3])]
+    assert occurrences(packed) == [(1, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    "top_k, found", [(None, 5), (0, 5), (1, 3), (5, 1), (-1, 1)]
+)
+def test_unknown_words_are_never_excluded(top_k, found):  # check 3
+    batch = [["a", "d c", "b", "e"]]
+    made = packer("flat", exclude_top_k=top_k)
+    packed = made.pack(entries_of(*batch), ids_of(*batch))
+    assert len(read(packed)) == found
+    assert packed["slots"][0, 1, 0] > 0
+
+
+@pytest.mark.parametrize("boundaries", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_definition_at_all(layout, boundaries):  # check 4
+    packed = packer(layout, boundaries=boundaries).pack(entries_of(["c", ""]))
+    assert packed["slots"].numpy().tolist() == [[[0], [0]]]
+    assert packed["counts"].numpy().tolist() == [0]
+    filler = {"flat": [[PAD]], "padded": [[EOS], [BOS, EOS]]}[layout]
+    assert packed["ids"].numpy().reshape(-1).tolist() == filler[-boundaries]
+    table = tf.Variable(tf.ones([VOCABULARY.size, 2]))
+    with tf.GradientTape() as tape:
+        h = tf.gather(table, packed["ids"])
+        h = tf.reduce_mean(h, 1) if layout == "padded" else h
+        sums = tf.math.unsorted_segment_sum(
+            h * packed["weights"][:, None], packed["owners"], 1
+        )
+    np.testing.assert_array_equal(sums, [[0.0, 0.0]])
+    gradient = tf.convert_to_tensor(tape.gradient(sums, table))
+    np.testing.assert_array_equal(gradient, np.zeros([VOCABULARY.size, 2]))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_mean_of_definitions(layout):  # check 5, retrieval's part
+    for boundaries, expected in [
+        (False, [[7.5, 8.5, 8.5], [5.5, 7.5, 8.5]]),
+        (True, [[5.5, 6.0, 6.0], [4.5, 5.5, 6.0]]),
+    ]:
+        packed = packer(layout, boundaries=boundaries).pack(entries_of(*BATCH))
+        np.testing.assert_allclose(mean_embeddings(packed), expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("multiple", [None, 1, 8])
+def test_company_and_fillers_change_nothing(layout, multiple):  # check 6
+    alone = packer(layout).pack(entries_of(*BATCH))
+    batch = [*reversed(BATCH), ["e", "e", "c"]]
+    packed = packer(layout, multiple=multiple).pack(entries_of(*batch))
+    means = mean_embeddings(packed)
+    np.testing.assert_allclose(means[1::-1], mean_embeddings(alone))
+    np.testing.assert_allclose(means[2, 2], 0)
+    if multiple:
+        assert len(packed["ids"]) % multiple == 0
+        assert (len(packed["counts"]) - 1) % multiple == 0
+
+
+def test_shapes_with_a_multiple_do_not_vary():
+    made = packer(multiple=4)
+    for words in ["a", "b"], ["c", ""], ["e", "e"]:
+        packed = made.pack(entries_of(words))
+        assert packed["ids"].shape == (4, 5) and len(packed["counts"]) == 5
+    packed = packer("flat", multiple=8).pack(entries_of(["", "c"]))
+    assert packed["ids"].shape == (8,) and len(packed["counts"]) == 9
+
+
+def kept(entry, max_definitions, max_length, too_long, boundaries):
+    rows = []
+    for words in [words for words in entry if words][:max_definitions]:
+        if max_length and len(words) > max_length and too_long == "drop":
+            continue
+        ids = [VOCABULARY.id(word) for word in words[:max_length]]
+        rows.append([BOS, *ids, EOS] if boundaries else ids)
+    return rows
+
+
+def retrieve(definitions, texts, words, top_k, options):
+    """Definitions of each word, and of the batch in order."""
+    of_words, batch = [], {}
+    for entries, ids in zip(texts, words):
+        for place in np.ndindex(ids.shape):
+            i, own = ids[place], []
+            known = i != UNK and (top_k == -1 or i < 4 + (top_k or 0))
+            for entry in entries[place]:
+                if entry == 0 or (top_k and known):
+                    continue
+                rows = kept(definitions.definitions[entry - 1], **options)
+                own.append(rows)
+                batch.setdefault(entry, rows)
+            of_words.append([rows for rows in own if rows])
+    return of_words, [rows for rows in batch.values() if rows]
+
+
+texts_of_words = st.lists(st.sampled_from("abcdez"), max_size=5).map(" ".join)
+entries_of_texts = st.lists(texts_of_words, max_size=4)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_packs_what_plain_retrieval_finds(data):
+    def draw(*choices):
+        return data.draw(st.sampled_from(choices))
+
+    definitions = dictionary(
+        *data.draw(st.lists(entries_of_texts, min_size=1, max_size=4))
+    )
+    layout, top_k = draw(*LAYOUTS), draw(None, 0, 1, 3, -1)
+    options = {
+        "max_definitions": draw(1, 2, 20, None),
+        "max_length": draw(1, 3, 30, None),
+        "too_long": draw(*TOO_LONG),
+        "boundaries": draw(False, True),
+    }
+    multiple = draw(None, 1, 4)
+    made = packer(
+        layout, definitions, exclude_top_k=top_k, multiple=multiple, **options
+    )
+    shapes = [(2, draw(0, 1, 3), 2), (1, 2, 2)]
+    numbers = st.integers(0, made.num_entries)
+    texts = [data.draw(arrays("int32", s, elements=numbers)) for s in shapes]
+    ids = st.integers(0, VOCABULARY.size - 1)
+    words = [data.draw(arrays("int32", s[:2], elements=ids)) for s in shapes]
+    packed = made.pack(texts, words)
+    of_words, batch = retrieve(definitions, texts, words, top_k, options)
+
+    assert packed["counts"][0] == 0
+    counts = packed["counts"].numpy()[1:].tolist()
+    assert counts[: len(batch)] == [len(rows) for rows in batch]
+    assert not any(counts[len(batch) :])
+    rows = read(packed)
+    expected = [(u, ids) for u, of in enumerate(batch, 1) for ids in of]
+    assert rows[: len(expected)] == expected
+    fillers = rows[len(expected) :]
+    assert all(u == 0 for u, _ in fillers) and (fillers or expected)
+    if multiple:
+        assert len(packed["ids"]) % multiple == len(counts) % multiple == 0
+    else:
+        assert len(fillers) == (not expected) and len(counts) == len(batch)
+    assert [x.shape for x in packed["slots"]] == shapes
+    slots = [u for x in packed["slots"] for u in x.numpy().reshape(-1, 2)]
+    found = [[batch[u - 1] for u in of_word if u] for of_word in slots]
+    assert found == of_words
+
+
+def test_works_in_tf_data_and_in_a_saved_model(tmp_path):
+    made = packer("flat", exclude_top_k=1)
+    texts = [entries_of(*BATCH), entries_of(["e"], ["b"])]
+    words = [ids_of(*BATCH), ids_of(["e"], ["b"])]
+    packed = made.pack(texts, words)
+    one = made.pack(texts[0], words[0])
+
+    dataset = tf.data.Dataset.from_tensors((tuple(texts), tuple(words)))
+    (mapped,) = dataset.map(made.pack)
+    for x, y in zip(tf.nest.flatten(mapped), tf.nest.flatten(packed)):
+        np.testing.assert_array_equal(x, y)
+
+    module = tf.Module()
+    module.pack = tf.function(
+        made.pack,
+        input_signature=[
+            tf.TensorSpec([None, None, 1], tf.int32),
+            tf.TensorSpec([None, None], tf.int32),
+        ],
+    )
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path).pack(texts[0], words[0])
+    assert set(loaded) == {"slots", "ids", "owners", "weights", "counts"}
+    for name, x in one.items():
+        np.testing.assert_array_equal(loaded[name], x)
+    structured = module.pack.get_concrete_function().structured_outputs
+    assert structured["slots"].shape.as_list() == [None, None, 1]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"layout": "ragged"}, "`layout`.*'flat'.*Received: 'ragged'"),
+        ({"too_long": "keep"}, "`too_long`.*'crop'.*Received: 'keep'"),
+        ({"max_definitions": 0}, "at least 1.*Received: max_definitions=0"),
+        ({"max_length": -1}, "at least 1.*Received: max_length=-1"),
+        ({"multiple": 0}, "at least 1.*Received: multiple=0"),
+        ({"exclude_top_k": -2}, "at least -1.*Received: exclude_top_k=-2"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        packer(**options)
+
+
+def test_wrong_tensors():
+    made, entries = packer(exclude_top_k=1), entries_of(*BATCH)
+    with pytest.raises(ValueError, match="`ids` must be given"):
+        made.pack(entries)
+    with pytest.raises(ValueError, match=r"`ids`.*\(2, 3\).*Received: \(1, 2"):
+        made.pack(entries, ids_of(["a", "b"]))
+    with pytest.raises(ValueError, match="2 texts. Received: 1"):
+        made.pack([entries, entries], ids_of(*BATCH))
+    with pytest.raises(ValueError, match="`entries`.*Received.*float32"):
+        made.pack(tf.cast(entries, tf.float32))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        packer().pack(tf.constant([[[len(HEADWORDS) + 1]]]))

@@ -1,0 +1,157 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfcopy.data.definitions.spelling import (
+    TOO_LONG,
+    count_characters,
+    spellings,
+)
+from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
+
+CHARACTERS = Vocabulary([*SPECIAL_TOKENS, *"abcé-"])
+A, B, C, E_ACUTE, HYPHEN = range(4, 9)
+
+
+def rows_of(spelt):
+    """The rows without `PAD`, which is at their ends alone."""
+    rows = spelt["ids"].numpy()
+    lengths = (rows != PAD).sum(1)
+    assert (rows[np.arange(rows.shape[1]) >= lengths[:, None]] == PAD).all()
+    return [row[:n].tolist() for row, n in zip(rows, lengths)]
+
+
+def test_each_word_is_spelt_once():
+    words = tf.constant([["ab", "cé", "ab", ""], ["Ab", "a", "", ""]])
+    spelt = spellings(words, CHARACTERS)
+    assert spelt["slots"].numpy().tolist() == [[1, 2, 1, 0], [3, 4, 0, 0]]
+    assert spelt["ids"].dtype == spelt["slots"].dtype == tf.int32
+    assert spelt["ids"].numpy().tolist() == [
+        [EOS, PAD, PAD, PAD],
+        [BOS, A, B, EOS],
+        [BOS, C, E_ACUTE, EOS],
+        [BOS, UNK, B, EOS],
+        [BOS, A, EOS, PAD],
+    ]
+
+
+def test_texts_share_their_words():
+    texts = tf.constant([["ab", ""]]), tf.constant([["a"], ["ab"]])
+    for words in (texts, list(texts), dict(zip("qp", texts))):
+        spelt = spellings(words, CHARACTERS)
+        assert len(spelt["ids"]) == 3
+        assert type(spelt["slots"]) is type(words)
+    assert spelt["slots"]["q"].numpy().tolist() == [[2, 0]]
+    assert spelt["slots"]["p"].numpy().tolist() == [[1], [2]]
+
+
+def test_long_words():
+    def spell(word, **options):
+        return rows_of(spellings(tf.constant([[word]]), CHARACTERS, **options))
+
+    assert spell("abcab" * 5)[1][1:-1] == [A, B, C, A, B] * 4 + [A, B, C, A]
+    assert spell("abca", max_length=2)[1] == [BOS, A, B, EOS]
+    assert len(spell("a" * 99, max_length=None)[1]) == 101
+    # The paper's code: above ten characters five of each end and a hyphen.
+    ends = {"max_length": 10, "too_long": "ends"}
+    assert spell("aaaaacbbbbb", **ends)[1][1:-1] == [A] * 5 + [HYPHEN] + [B] * 5
+    assert spell("aaaaabbbbb", **ends)[1][1:-1] == [A] * 5 + [B] * 5
+
+
+def test_no_word_and_no_utf8():
+    spelt = spellings(tf.constant([["", ""]]), CHARACTERS)
+    assert rows_of(spelt) == [[EOS]]
+    assert spelt["slots"].numpy().tolist() == [[0, 0]]
+    spelt = spellings(tf.constant([[""]]), CHARACTERS, multiple=2)
+    assert rows_of(spelt) == [[EOS]] * 3
+    spelt = spellings(tf.constant([[b"a\xffb"]]), CHARACTERS)
+    assert rows_of(spelt) == [[EOS], [BOS, A, UNK, B, EOS]]
+
+
+def test_frequent_words_are_not_spelt():
+    words, ids = tf.constant([["a", "b", "c"]]), tf.constant([[4, UNK, 5]])
+    for top_k, slots in [(None, [1, 2, 3]), (1, [0, 1, 2]), (-1, [0, 1, 0])]:
+        spelt = spellings(words, CHARACTERS, ids=ids, exclude_top_k=top_k)
+        assert spelt["slots"].numpy().tolist() == [slots]
+        assert len(spelt["ids"]) == max(slots) + 1
+
+
+def spell(word, max_length, too_long):
+    if max_length is not None and len(word) > max_length:
+        half = max_length // 2
+        last = word[len(word) - half :]
+        ends = word[:half] + "-" + last
+        word = ends if too_long == "ends" else word[:max_length]
+    return [BOS, *(CHARACTERS.id(c) for c in word), EOS]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text("abcéz-中🙂", max_size=9), min_size=6, max_size=6),
+    st.sampled_from([1, 2, 3, 6, 7, None]),
+    st.sampled_from(TOO_LONG),
+    st.sampled_from([None, 1, 4]),
+)
+def test_spells_as_python_does(words, max_length, too_long, multiple):
+    spelt = spellings(
+        tf.constant(np.reshape(words, [2, 3])),
+        CHARACTERS,
+        max_length,
+        too_long=too_long,
+        multiple=multiple,
+    )
+    rows, slots = rows_of(spelt), spelt["slots"].numpy().reshape(-1)
+    distinct = [word for word in dict.fromkeys(words) if word]
+    expected = [spell(word, max_length, too_long) for word in distinct]
+    num_rows = 1 + len(distinct)
+    assert rows[:num_rows] == [[EOS], *expected]
+    assert all(row == [EOS] for row in rows[num_rows:])
+    assert slots.tolist() == [
+        distinct.index(word) + 1 if word else 0 for word in words
+    ]
+    if multiple:
+        assert len(rows) > 1 and (len(rows) - 1) % multiple == 0
+        if max_length is not None:
+            width = max_length + 2 + (too_long == "ends")
+            assert spelt["ids"].shape[1] == width
+    else:
+        assert len(rows) == num_rows
+
+
+def test_works_in_tf_data_and_in_a_saved_model(tmp_path):
+    words = tf.constant([["ab", "é", ""], ["ab", "z", "b"]])
+    expected = spellings(words, CHARACTERS)
+    dataset = tf.data.Dataset.from_tensors(words)
+    (mapped,) = dataset.map(lambda x: spellings(x, CHARACTERS))
+
+    module = tf.Module()
+    module.table = CHARACTERS.table()
+    module.spell = tf.function(
+        lambda x: spellings(x, CHARACTERS),
+        input_signature=[tf.TensorSpec([None, None], tf.string)],
+    )
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path).spell(words)
+    for name, x in expected.items():
+        np.testing.assert_array_equal(mapped[name], x)
+        np.testing.assert_array_equal(loaded[name], x)
+
+
+def test_counts_characters_by_their_words():
+    counts = count_characters({"abba": 3, "bé": 2, "a\u00a0b": 1})
+    assert counts == {"a": 7, "b": 9, "é": 2}
+    words = Vocabulary.build(counts, max_size=6).words
+    assert words == (*SPECIAL_TOKENS, "b", "a")
+
+
+def test_wrong_arguments():
+    words = tf.constant([["a"]])
+    with pytest.raises(ValueError, match="`too_long`.*Received: 'drop'"):
+        spellings(words, CHARACTERS, too_long="drop")
+    with pytest.raises(ValueError, match="Received: max_length=0"):
+        spellings(words, CHARACTERS, max_length=0)
+    with pytest.raises(ValueError, match="`ids` must be given"):
+        spellings(words, CHARACTERS, exclude_top_k=-1)

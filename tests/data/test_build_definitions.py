@@ -1,0 +1,79 @@
+"""The command that makes a file of definitions from WordNet."""
+
+import gzip
+
+import pytest
+
+from tests.data.definitions import wndb
+from tfcopy.data.build_definitions import coverage, main
+from tfcopy.data.definitions import DefinitionLookup, Definitions
+
+SYNSETS = [
+    ("n", ["dog", "domestic_dog"], 'a domesticated animal; "the dog barked"'),
+    ("v", ["run"], "move fast"),
+    ("n", ["run"], "a score"),
+]
+
+
+@pytest.fixture
+def flags(tmp_path):
+    folder = wndb.write(tmp_path / "wordnet", SYNSETS, {"v": ["ran run"]})
+    output = tmp_path / "new" / "wordnet.tsv.gz"
+    return ["--wordnet", str(folder), "--output", str(output)]
+
+
+def test_coverage_is_of_words_with_letters():
+    lookup = DefinitionLookup(Definitions(("dog", "7"), ((("x",),),) * 2))
+    counts = {"Dogs": 3, "dog": 2, "none": 5, "7": 90, ".": 90}
+    assert coverage(lookup, counts) == (0.5, 2 / 3)
+    assert coverage(lookup, {".": 1}) == coverage(lookup, {}) == (0, 0)
+
+
+def test_file_and_figures(flags, tmp_path, capsys):
+    plain, zipped = tmp_path / "a.txt", tmp_path / "b.gz"
+    plain.write_text("The dogs ran, ran, ran.\n")
+    zipped.write_bytes(gzip.compress(b"Dog\n"))
+    assert main([*flags, "--words", str(plain), str(zipped)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{flags[3]}: 3 headwords, 4 definitions of 2.5 tokens on average",
+        f"{plain}: 80.0% of the words and 66.7% of the distinct words have "
+        "definitions",
+        f"{zipped}: 100.0% of the words and 100.0% of the distinct words have "
+        "definitions",
+    ]
+    definitions = Definitions.load(flags[3], progress=False)
+    assert definitions.headwords == ("dog", "domestic dog", "run")
+    assert definitions.definitions[2] == (("a", "score"), ("move", "fast"))
+    assert definitions.lemmas == {"ran": ("run",)}
+    with gzip.open(flags[3], "rt") as file:
+        assert file.readline() == f"# {wndb.LICENCE[0].strip()}\n"
+
+
+@pytest.mark.parametrize(
+    "flag, value, message",
+    [
+        ("--wordnet", "none", "Error: none/data.noun: cannot be read"),
+        ("--words", "none.txt", "Error: none.txt: cannot be read"),
+        ("--output", ".", "Error: .: cannot be written"),
+    ],
+)
+def test_errors_name_the_file(flags, tmp_path, capsys, flag, value, message):
+    assert main([*flags, flag, value]) == 1
+    output = capsys.readouterr()
+    assert message in output.err and output.out == ""
+    assert not (tmp_path / "new").exists()
+
+
+def test_wrong_flags_are_explained(flags, capsys):
+    for arguments in ([*flags, "--nope", "1"], flags[:2]):
+        with pytest.raises(SystemExit) as stopped:
+            main(arguments)
+        assert stopped.value.code == 2
+        assert "--" in capsys.readouterr().err
+
+
+def test_help_says_where_wordnet_is(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    assert "apt install wordnet-base" in text and "--words FILE" in text

@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+
+from tests import helpers
+from tfcopy.layers import SpanHead
+from tfcopy.layers.copying import MASKED
+
+MASK = np.array([[True] * 4, [True, True, False, False]])
+
+
+@pytest.fixture
+def inputs():
+    inputs = np.random.default_rng(0).normal(size=(2, 4, 3))
+    return {"inputs": inputs.astype("float32"), "mask": MASK}
+
+
+def test_layer_contract(inputs):
+    helpers.check_layer(
+        SpanHead(5), inputs, output_shapes=(2, 4), padded={"mask": ["inputs"]}
+    )
+
+
+def test_follows_the_equation(inputs):
+    head = SpanHead(5, dropout=0.5)
+    found = head(**inputs)
+    w1, b1, w2, b2 = map(helpers.to_numpy, head.weights)
+    hidden = np.maximum(inputs["inputs"] @ w1 + b1, 0)
+    expected = np.where(MASK, (hidden @ w2 + b2)[..., 0], MASKED)
+    helpers.assert_close(found, expected)
+
+
+def test_the_hidden_layer_is_dropped_in_training(inputs):
+    head = SpanHead(500, dropout=0.9, seed=0)
+    dropped = helpers.to_numpy(head(**inputs, training=True))
+    assert (dropped != helpers.to_numpy(head(**inputs)))[MASK].all()
+
+
+def test_number_of_parameters_is_that_of_the_paper():
+    head = SpanHead(200)
+    head.build((None, None, 400))
+    assert 2 * head.count_params() == 160_802

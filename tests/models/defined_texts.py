@@ -1,0 +1,106 @@
+"""Small batches of texts whose words may have definitions, and training."""
+
+import keras
+import numpy as np
+
+from tests.layers.test_definition_readers import flat, padded
+from tfcopy.layers import DefinitionEmbedding
+from tfcopy.layers.definition_levels import level_names
+from tfcopy.models import definition_layout
+from tfcopy.tokens import BOS, EOS, PAD, UNK
+
+V, E = 12, 6
+GLOSSES = [([4, 5], 1), ([6], 1), ([5, 7, 8], 2)]
+# With a depth, the last of these: id V is the headword, then come slots.
+LEVELS = [
+    [([4, V], 1), ([V + 1], 1), ([5, 7, V + 2], 2)],
+    [([4, V + 1], 1), ([6, 8], 2), ([V], 2)],
+    [([UNK, 7], 1)],
+]
+SPELLINGS = [[EOS, PAD, PAD], [BOS, 4, EOS], [BOS, 5, EOS]]
+SPELLING = {"characters": 7, "units": E}
+
+
+def make_embedding(**options):
+    return DefinitionEmbedding(
+        V, E, embeddings_initializer="random_normal", **options
+    )
+
+
+def batch_for(embedding, texts, spare=0):
+    """What a model of this embedding takes.
+
+    Args:
+        embedding: `DefinitionEmbedding`.
+        texts: Dict of ids, `(B, T)`, by the names of the texts. Odd ids have
+            definitions and spellings.
+        spare: How many steps of padding each text gets.
+    """
+    texts = {k: np.pad(x, ((0, 0), (0, spare))) for k, x in texts.items()}
+    slots = {k: np.where(x % 2 == 1, x % 3, 0) for k, x in texts.items()}
+    batch = {f"{name}_ids": x for name, x in texts.items()}
+    layout = definition_layout(embedding)
+    if layout is not None:
+        for name, x in slots.items():
+            batch[f"{name}_slots"] = np.stack([x, x % 2], axis=-1)
+        pack = {"flat": flat, "padded": padded}[layout]
+        levels = LEVELS[2 - embedding.depth :] if embedding.depth else [GLOSSES]
+        for level, read in enumerate(levels):
+            for key, x in pack(read).items():
+                batch[f"definition_{level_names(level)[key]}"] = x
+        if embedding.phrases:
+            # The first two words of each text are a phrase.
+            for name, x in texts.items():
+                positions = np.zeros_like(x)
+                positions[:, :2] = 1, 3
+                batch[f"{name}_phrase_positions"] = positions
+                batch[f"{name}_phrase_slots"] = np.where(positions, 2, 0)
+    if embedding.spelling is not None:
+        for name, x in slots.items():
+            batch[f"{name}_spelling_slots"] = x
+        batch["spelling_ids"] = np.array(SPELLINGS)
+    return {
+        k: x.astype("int32" if x.dtype.kind == "i" else "float32")
+        for k, x in batch.items()
+    }
+
+
+def train(model, loss, batches, learning_rate=0.01, enough=None):
+    """One update a batch (TensorFlow only); returns the last loss.
+
+    That is the mean over the examples of the sum of their costs; once it is
+    less than `enough`, there are no more updates.
+    """
+    import tensorflow as tf
+
+    optimizer = keras.optimizers.Adam(learning_rate)
+    optimizer.build(model.trainable_variables)
+
+    @tf.function(reduce_retracing=True)
+    def update(batch):
+        inputs = {name: batch[name] for name in model.input}
+        with tf.GradientTape() as tape:
+            costs = loss(batch, model(inputs, training=True))
+            if "target_ids" in batch:
+                costs *= tf.cast(batch["target_ids"] != PAD, "float32")
+            value = tf.reduce_mean(tf.reduce_sum(costs, axis=-1))
+        weights = model.trainable_variables
+        optimizer.apply(tape.gradient(value, weights), weights)
+        return value
+
+    for batch in batches:
+        value = float(update({k: tf.constant(x) for k, x in batch.items()}))
+        if enough is not None and value < enough:
+            break
+    return value
+
+
+def predict(model, batch):
+    """What the model gives, as arrays."""
+    outputs = model({name: batch[name] for name in model.input})
+    return keras.tree.map_structure(keras.ops.convert_to_numpy, outputs)
+
+
+def count(model):
+    """The number of trainable parameters."""
+    return sum(int(np.prod(w.shape)) for w in model.trainable_weights)

@@ -1,0 +1,217 @@
+"""Encoder-decoders whose source words may have definitions."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tests.layers.test_definition_readers import flat
+from tests.models.defined_texts import (
+    SPELLING,
+    E,
+    batch_for,
+    make_embedding,
+    train,
+)
+from tests.models.test_seq2seq import BATCH, INPUTS, V, among
+from tfcopy import losses
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.layers import DefinitionEmbedding
+from tfcopy.models import (
+    copynet,
+    gru_translator,
+    planner,
+    pointer_generator,
+)
+from tfcopy.tokens import BOS, EOS, NO_COPY, UNK
+
+BOTH = {"reader": "mean_linear", "spelling": SPELLING, "combine": "bands"}
+CASES = {
+    "pointer_softmax": (gru_translator, (8, V), {"reader": "lstm"}),
+    "copynet": (copynet, (8, V), BOTH),
+    "planner": (planner, (8, V), {"reader": None, "spelling": SPELLING}),
+    "pointer_generator": (pointer_generator, (V,), {"combine": "transform"}),
+}
+
+
+def make(name):
+    """A model of random weights, and what it takes."""
+    make_model, sizes, options = CASES[name]
+    embedding = make_embedding(**options)
+    model = make_model(
+        *sizes, embedding_dim=E, units=5, source_embedding=embedding
+    )
+    rng = np.random.default_rng(0)
+    for weight in model.trainable_weights:
+        weight.assign(rng.normal(size=weight.shape))
+    texts = {"source": INPUTS["source_ids"]}
+    return model, {**INPUTS, **batch_for(embedding, texts)}
+
+
+@pytest.fixture(params=CASES)
+def made(request):
+    return make(request.param)
+
+
+def test_has_the_inputs_of_its_embedding(made):
+    model, inputs = made
+    assert set(model.input) == set(inputs)
+    assert {*model.source_inputs, *INPUTS} == set(inputs)
+
+
+def test_steps_give_what_training_gives(made):
+    model, inputs = made
+    expected = helpers.evaluate(model, inputs)
+    sources = {name: inputs[name] for name in model.source_inputs}
+
+    def first_steps(tensors):
+        memory, state = model.encode(
+            tensors["source_ids"],
+            tensors["source_copy_ids"],
+            **{name: tensors[name] for name in sources},
+        )
+        target_ids, steps = tensors["target_ids"], []
+        previous = [ops.full_like(target_ids[:, 0], BOS), target_ids[:, 0]]
+        for ids in previous:
+            distribution, _, state = model.decode_step(ids, state, memory)
+            steps.append(tuple(distribution))
+        return steps
+
+    for t, step in enumerate(helpers.evaluate(first_steps, inputs)):
+        helpers.assert_close(step, tuple(x[:, t : t + 1] for x in expected[:4]))
+
+
+def test_every_weight_has_a_gradient(made):
+    model, inputs = made
+
+    def cost(_):
+        return ops.mean(losses.marginal(BATCH, model(inputs)))
+
+    _, _, found = helpers.gradients(cost, {}, model.source_embedding.weights)
+    for weight, gradient in zip(model.source_embedding.weights, found):
+        gradient = helpers.to_numpy(gradient)
+        assert np.isfinite(gradient).all() and gradient.any(), weight.path
+
+
+def test_saving_gives_the_same_model(made, tmp_path):
+    model, inputs = made
+    path = tmp_path / "model.keras"
+    model.save(path)
+    loaded = keras.saving.load_model(path)
+    copy = type(model).from_config(model.get_config())
+    copy.set_weights(model.get_weights())
+    expected = helpers.evaluate(model, inputs)
+    shared = model.source_embedding is model.target_embedding
+    config = model.source_embedding.get_config()
+    for other in (loaded, copy):
+        assert (other.source_embedding is other.target_embedding) == shared
+        assert other.source_embedding.get_config() == config
+        helpers.assert_close(helpers.evaluate(other, inputs), expected)
+
+
+def test_a_model_with_candidates_reads_them_too():
+    model, inputs = make("pointer_softmax")
+    whole = helpers.evaluate(model, inputs)
+    restricted = model.with_candidates()
+    assert restricted.source_inputs == model.source_inputs
+    everything = among(np.arange(V, dtype="int32"))
+    found = helpers.evaluate(restricted, {**inputs, **everything})
+    helpers.assert_close(found, whole)
+
+
+def test_encode_says_what_is_missing():
+    model, inputs = make("copynet")
+    ids = inputs["source_ids"], inputs["source_copy_ids"]
+    with pytest.raises(ValueError, match=r"definition_counts.*Received: \[\]"):
+        model.encode(*ids)
+    plain = copynet(8, V, embedding_dim=E, units=5)
+    assert plain.source_inputs == ()
+    with pytest.raises(ValueError, match="source_slots"):
+        plain.encode(*ids, source_slots=inputs["source_slots"])
+
+
+# What to say depends on the definition of an unknown word alone: one of four
+# words, which stands in it among others.
+CLASSES, OTHERS = np.arange(4, 8), np.arange(8, 13)
+SIZE, LENGTH = 64, 3
+
+
+def batches(number, seed):
+    rng = np.random.default_rng(seed)
+    rows = np.arange(SIZE)
+    for _ in range(number):
+        classes = rng.choice(CLASSES, SIZE)
+        glosses = rng.choice(OTHERS, (SIZE, 4))
+        glosses[rows, rng.integers(0, 4, SIZE)] = classes
+        ids = np.full((SIZE, LENGTH + 1), EOS)
+        ids[:, :LENGTH] = rng.choice(OTHERS, (SIZE, LENGTH))
+        slots = np.zeros((*ids.shape, 1))
+        places = rng.integers(0, LENGTH, SIZE)
+        ids[rows, places], slots[rows, places, 0] = UNK, rows + 1
+        integers = {
+            "source_ids": ids,
+            "source_slots": slots,
+            "source_copy_ids": np.full_like(ids, NO_COPY),
+            "target_ids": np.stack([classes, np.full(SIZE, EOS)], axis=1),
+        }
+        read = flat([(row, i + 1) for i, row in enumerate(glosses)])
+        yield {
+            **{name: x.astype("int32") for name, x in integers.items()},
+            **{f"definition_{name}": x for name, x in read.items()},
+        }
+
+
+def accuracy(model, batch):
+    """The share of right answers of greedy search."""
+    tensors = keras.tree.map_structure(ops.convert_to_tensor, batch)
+    found = beam_search(
+        model,
+        tensors["source_ids"],
+        tensors["source_copy_ids"],
+        SearchOptions(num_beams=1, max_length=2),
+        source_inputs={name: tensors[name] for name in model.source_inputs},
+    )
+    ids = ops.convert_to_numpy(found.ids)[:, 0]
+    return np.mean((ids == batch["target_ids"]).all(axis=1))
+
+
+def trained(reader):
+    normal = keras.initializers.RandomNormal(stddev=0.5)
+    embedding = DefinitionEmbedding(
+        13, 16, reader=reader, combine="bands", embeddings_initializer=normal
+    )
+    model = gru_translator(
+        13,
+        8,
+        head="softmax",
+        embedding_dim=16,
+        units=16,
+        source_embedding=embedding,
+    )
+    first = train(model, losses.marginal, batches(1, seed=0))
+    last = train(model, losses.marginal, batches(150, seed=0), 0.01, 0.05)
+    return model, first, last
+
+
+tensorflow_only = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="its train step is a graph"
+)
+
+
+@tensorflow_only
+def test_a_dictionary_tells_the_answer():
+    model, first, last = trained("mean")
+    assert last < 0.5 * first
+    (test,) = batches(1, seed=1)
+    assert accuracy(model, test) > 0.9
+    # Without the dictionary.
+    test["source_slots"] = np.zeros_like(test["source_slots"])
+    assert accuracy(model, test) < 0.5
+
+
+@tensorflow_only
+def test_without_a_dictionary_there_is_nothing_to_learn():
+    model, *_ = trained(None)
+    (test,) = batches(1, seed=1)
+    assert accuracy(model, test) < 0.5

@@ -1,0 +1,103 @@
+"""ESIM, with the counts and checks of the paper's notes."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests import helpers
+from tests.layers.test_bidirectional_lstm import numpy_direction
+from tests.layers.test_soft_alignment import numpy_alignment
+from tests.models.defined_texts import (
+    batch_for,
+    count,
+    make_embedding,
+    predict,
+    train,
+)
+from tfcopy import losses
+from tfcopy.layers import DefinitionEmbedding
+from tfcopy.models import esim
+
+LEARNS = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="its train step is a graph"
+)
+DICTIONARY = {"definition_vocabulary_size": 11_000, "combine": "bands"}
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "total"),
+    [
+        ((5000, 300), {"reader": None}, 18_070_803),
+        ((20_000, 300), {"reader": None}, 22_570_803),
+        ((3000, 100), DICTIONARY, 3_243_603),
+        ((50, 300), {"reader": None, "embeddings": (50, 300)}, 16_570_803),
+    ],
+    ids=["5k", "20k", "dictionary", "GloVe"],
+)
+def test_number_of_parameters(size, options, total):
+    embedding = DefinitionEmbedding(*size, **options)
+    assert count(esim(embedding, units=size[1])) == total
+
+
+def test_loss_before_training():
+    embedding = DefinitionEmbedding(100, 30, reader=None)
+    model = esim(embedding, units=30)
+    texts = np.random.default_rng(0).integers(4, 100, (2, 8, 20))
+    batch = batch_for(embedding, dict(zip(("premise", "hypothesis"), texts)))
+    labels = {"label": np.array([0, 1, 2, 0, 1, 2, 0, 1])}
+    found = helpers.to_numpy(losses.label(labels, model(batch)))
+    assert found.shape == (8, 1)
+    np.testing.assert_allclose(found.mean(), np.log(3), rtol=0.05)
+
+
+def test_follows_the_equations():
+    embedding = make_embedding(reader=None)
+    model = esim(embedding, units=4)
+    rng = np.random.default_rng(0)
+    for weight in model.weights:
+        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    texts = {
+        "premise": np.array([[5, 6, 7, 9], [8, 4, 0, 0]]),
+        "hypothesis": np.array([[9, 5, 5], [6, 0, 0]]),
+    }
+    found = predict(model, batch_for(embedding, texts))
+    table = helpers.to_numpy(embedding.word_table.embeddings)
+
+    def read(name, words):
+        layer, everywhere = model.get_layer(name), np.ones((1, len(words)))
+        forward, _ = numpy_direction(layer, "forward", words[None], everywhere)
+        backward, _ = numpy_direction(
+            layer, "backward", words[None, ::-1], everywhere
+        )
+        return np.concatenate([forward[0], backward[0, ::-1]], axis=-1)
+
+    w1, b1, w2, b2 = (
+        helpers.to_numpy(w)
+        for name in ("hidden", "label")
+        for w in model.get_layer(name).weights
+    )
+    for i, lengths in enumerate([(4, 3), (2, 1)]):
+        words = [
+            read(f"{name}_encoder", table[texts[name][i, :n]])
+            for name, n in zip(texts, lengths)
+        ]
+        pooled = []
+        for name, compared in zip(texts, numpy_alignment(*words)):
+            composed = read(f"{name}_composition", compared)
+            pooled += [composed.mean(0), composed.max(0)]
+        hidden = np.tanh(np.concatenate(pooled) @ w1 + b1)
+        helpers.assert_close(found[i], hidden @ w2 + b2)
+
+
+@LEARNS
+@pytest.mark.parametrize("size", [16, pytest.param(64, marks=pytest.mark.slow)])
+def test_learns_examples_by_heart(size):  # check 18
+    rng = np.random.default_rng(0)
+    embedding = make_embedding(reader="mean")
+    model = esim(embedding, units=12, dropout=0.0)
+    texts = rng.integers(4, 12, (2, size, 5))
+    batch = batch_for(embedding, dict(zip(("premise", "hypothesis"), texts)))
+    batch["label"] = rng.integers(0, 3, size).astype("int32")
+    loss = train(model, losses.label, [batch] * 299, 0.02, enough=0.009)
+    assert loss < 0.01
+    assert (predict(model, batch).argmax(-1) == batch["label"]).all()

@@ -1,0 +1,104 @@
+"""Makes a file of definitions from WordNet's database.
+
+    python -m tfcopy.data.build_definitions \\
+        --wordnet /usr/share/wordnet --output wordnet.tsv.gz
+
+The database is that of Debian's `wordnet-base` (apt install wordnet-base), of
+NLTK (corpora/wordnet), or of another wordnet in the same format. The file
+holds its licence, as that demands. --words tells how many of the words of text
+files, plain or gzipped, have definitions.
+"""
+
+import argparse
+import collections
+import sys
+from collections.abc import Iterable, Mapping
+
+from tfcopy.data import chunks
+from tfcopy.data.corpora.lines import read_lines
+from tfcopy.data.definitions import DefinitionLookup, wordnet
+from tfcopy.data.tokenization import Tokenizer
+from tfcopy.data.vocabulary import count_words
+
+
+def coverage(
+    lookup: DefinitionLookup, counts: Mapping[str, int]
+) -> tuple[float, float]:
+    """The share of words that have an entry.
+
+    Args:
+        lookup: What finds the entries.
+        counts: Words to how often they occur. Those without a letter, such as
+            figures and punctuation, do not count.
+
+    Returns:
+        The share among all words of the text, and that among distinct words;
+        0 if there are none.
+    """
+    words = [word for word in counts if any(map(str.isalpha, word))]
+    found = chunks.map_chunks(
+        lambda chunk: lookup.entries(chunks.to_tensor(chunk))[:, 0].numpy(),
+        words,
+        progress=False,
+    )
+    is_found = [bool(entry) for entries in found for entry in entries]
+    covered = sum(counts[word] for word, known in zip(words, is_found) if known)
+    total = sum(counts[word] for word in words)
+    return covered / max(1, total), sum(is_found) / max(1, len(words))
+
+
+def run(folder, path, texts: Iterable = ()) -> None:
+    """Reads, counts and writes.
+
+    Args:
+        folder: Where WordNet's files are.
+        path: The file to write; gzipped if its name ends in `.gz`.
+        texts: Text files, plain or gzipped, whose words are looked up.
+
+    Raises:
+        ValueError, OSError: naming the file.
+    """
+    counts = {text: _count(text) for text in texts}  # fails early
+    definitions = wordnet.read(folder)
+    definitions.save(path, wordnet.licence(folder))
+    lengths = [len(x) for senses in definitions.definitions for x in senses]
+    print(
+        f"{path}: {len(definitions.headwords):,} headwords, "
+        f"{len(lengths):,} definitions of "
+        f"{sum(lengths) / max(1, len(lengths)):.1f} tokens on average"
+    )
+    lookup = DefinitionLookup(definitions)
+    for text, words in counts.items():
+        of_text, of_distinct = coverage(lookup, words)
+        print(
+            f"{text}: {of_text:.1%} of the words and {of_distinct:.1%} of the "
+            "distinct words have definitions"
+        )
+
+
+def _count(path) -> collections.Counter:
+    lines = ((line,) for line in read_lines(path))
+    return count_words(lines, [Tokenizer()])[0]
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.data.build_definitions",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--wordnet", required=True, metavar="DIR")
+    parser.add_argument("--output", required=True, metavar="FILE")
+    parser.add_argument("--words", nargs="+", default=[], metavar="FILE")
+    options = parser.parse_args(arguments)
+    try:
+        run(options.wordnet, options.output, options.words)
+    except (OSError, ValueError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""JSON files, each of whose values knows where it stands."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.corpora.lines import read_lines
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """A value of a JSON file.
+
+    Args:
+        path: The file.
+        place: Where it stands, such as `data[0].paragraphs`; `""` is the top.
+        value: As the module `json` reads it.
+    """
+
+    path: str | os.PathLike
+    place: str
+    value: Any
+
+    @classmethod
+    def read(cls, path: str | os.PathLike) -> "Node":
+        """The top of a UTF-8 file, plain or gzipped.
+
+        Raises:
+            CorpusError: naming the line.
+        """
+        text = "".join(read_lines(path, keep_ends=True))
+        try:
+            return cls(path, "", json.loads(text))
+        except json.JSONDecodeError as error:
+            raise CorpusError(
+                f"{path}, line {error.lineno}: not valid JSON ({error.msg} at "
+                f"character {error.colno}). Mend it, or fetch the file again."
+            ) from error
+        except (ValueError, RecursionError) as error:  # a number, or too deep
+            raise CorpusError(f"{path}: not valid JSON ({error}).") from error
+
+    def nodes(self, key: str) -> Iterator["Node"]:
+        """The values of the list of this key."""
+        values = self._get(key, list, "a list")
+        for i, value in enumerate(values):
+            yield Node(self.path, f"{self._place_of(key)}[{i}]", value)
+
+    def text(self, key: str) -> str:
+        """The string of this key, which is valid Unicode."""
+        text = self._get(key, str, "a string")
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # "\ud800", half of a character
+            raise self.error(
+                f"{key}: not valid Unicode, half a character"
+            ) from None
+        return text
+
+    def integer(self, key: str) -> int:
+        """The integer of this key."""
+        return self._get(key, int, "an integer")
+
+    def error(self, message: str) -> CorpusError:
+        """An error that names file and place."""
+        return CorpusError(f"{self.path}: {self.place or 'top'}: {message}.")
+
+    def _get(self, key, kind, noun):
+        if not isinstance(self.value, dict):
+            raise self.error(
+                f"expected an object. Received: {_shortened(self.value)}"
+            )
+        if key not in self.value:
+            names = ", ".join(self.value) or "none"
+            raise self.error(f"no {key!r}; the object has: {names[:200]}")
+        value = self.value[key]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise self.error(
+                f"{key}: expected {noun}. Received: {_shortened(value)}"
+            )
+        return value
+
+    def _place_of(self, key):
+        return f"{self.place}.{key}" if self.place else key
+
+
+def _shortened(value, length=80):
+    text = json.dumps(value)
+    return text if len(text) <= length else f"{text[:length]} ..."

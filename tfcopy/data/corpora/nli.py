@@ -1,0 +1,245 @@
+"""Natural language inference: SNLI, MultiNLI, SICK and tables like theirs.
+
+Whether a premise entails a hypothesis, contradicts it, or does neither.
+
+References:
+    [Bowman et al., 2015](https://arxiv.org/abs/1508.05326), SNLI;
+    [Williams et al., 2018](https://arxiv.org/abs/1704.05426), MultiNLI;
+    [Marelli et al., 2014](https://aclanthology.org/L14-1314/), SICK.
+"""
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tfcopy.data.corpora import tfds_builders
+from tfcopy.data.corpora.corpus import Corpus, CorpusError
+from tfcopy.data.corpora.held_out import CheckedPairs, is_blank, splits
+from tfcopy.data.corpora.tables import Table
+
+LABELS = ("contradiction", "neutral", "entailment")
+
+# What publishers call the columns: premise, hypothesis, label.
+_COLUMNS = (
+    ("sentence1", "sentence2", "gold_label"),  # SNLI, MultiNLI
+    ("sentence_A", "sentence_B", "entailment_judgment"),  # SICK, SemEval
+    ("sentence_A", "sentence_B", "entailment_label"),  # SICK, complete
+    ("premise", "hypothesis", "label"),
+)
+_PARSES = ("sentence1_binary_parse", "sentence2_binary_parse", "gold_label")
+_NO_LABELS = ("-", "")  # The annotators did not agree; not published.
+_NUMBERS = {label: number for number, label in enumerate(LABELS)}
+_BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
+_TFDS_FEATURES = ("premise", "hypothesis", "label")
+
+PathLike = str | os.PathLike
+
+
+class Example(NamedTuple):
+    """A sentence pair.
+
+    Attributes:
+        premise: Text that is taken for true.
+        hypothesis: Text that is judged by it.
+        label: Index in `LABELS`: contradiction 0, neutral 1, entailment 2.
+    """
+
+    premise: str
+    hypothesis: str
+    label: int
+
+
+def load(
+    train: PathLike,
+    validation: PathLike | None = None,
+    test: PathLike | None = None,
+    *,
+    columns: tuple[str | int, str | int, str | int] | None = None,
+    format: str | None = None,
+    has_header: bool | None = None,
+    parses: bool = False,
+    num_held_out: int | None = None,
+    seed: int = 0,
+    tokenized: bool = False,
+    name: str | None = None,
+) -> Corpus:
+    """Reads a corpus of `Example`s from tables in UTF-8, plain or gzipped.
+
+    SNLI and MultiNLI are read as published, `.jsonl` or `.txt`, and SICK, too.
+    Any other table will do, see `tables.load`, whose columns are `premise`,
+    `hypothesis` and `label`, or are given.
+
+    Labels are contradiction, neutral and entailment, in any case. Rows
+    without one, such as those that SNLI marks with `-`, or with a blank
+    sentence, are skipped and counted. Every file is checked from its first
+    row to its last before anything is returned.
+
+    Args:
+        train: The file of the training pairs.
+        validation: The same for validation. If `None`, pairs spread evenly
+            over `train` are held out.
+        test: The same for testing.
+        columns: Names or numbers of the columns of premise, hypothesis and
+            label. By default they are known by their names.
+        format: `"csv"`, `"tsv"` or `"jsonl"`; by default as the name of each
+            file says, `.txt` being a TSV.
+        has_header: As for `tables.load`.
+        parses: Whether to take the tokens of the binary parses of SNLI and
+            MultiNLI instead of the sentences.
+        num_held_out: How many pairs to hold out for each split that has no
+            file. By default one in twenty, at most 2,000.
+        seed: Chooses the pairs that are held out.
+        tokenized: Whether the sentences are already tokens between blanks, as
+            those of parses always are.
+        name: Name of the corpus; by default that of the file.
+
+    Raises:
+        CorpusError: naming file and line.
+    """
+    if parses:
+        columns = columns or _PARSES
+    checked = [
+        path and _check(path, columns, format, has_header, parses)
+        for path in (train, validation, test)
+    ]
+    found = splits(*checked, num_held_out=num_held_out, seed=seed)
+    return Corpus(
+        name=name or Path(train).name,
+        splits={
+            split: dataclasses.replace(
+                pairs, read=functools.partial(_examples, pairs.read)
+            )
+            for split, pairs in found.items()
+        },
+        tokenized=tokenized or parses,
+    )
+
+
+def load_tfds(
+    name: str = "snli",
+    data_dir: str | os.PathLike | None = None,
+    *,
+    splits: Mapping[str, str] | None = None,
+    download: bool = True,
+) -> Corpus:
+    """Opens a dataset of TensorFlow Datasets as a corpus of `Example`s.
+
+    Args:
+        name: As TFDS knows it: `"snli"`, `"multi_nli"` or `"glue/mnli"`.
+        data_dir: Where TFDS keeps its datasets; by default where it always
+            does, `~/tensorflow_datasets`.
+        splits: Which TFDS split to take for `"train"`, `"validation"` and
+            `"test"`. By default those of these names; MultiNLI, whose test
+            labels are not public, has its matched and its mismatched
+            validation set for the last two.
+        download: Whether to download and prepare what is not there yet.
+
+    Raises:
+        CorpusError: naming the dataset and what it lacks.
+    """
+    builder = tfds_builders.load(name, data_dir, download=download)
+    tfds_builders.check_features(builder, _TFDS_FEATURES)
+    names = tfds_builders.split_names(
+        builder, {**_default_splits(builder), **(splits or {})}
+    )
+    numbers = _label_numbers(builder)
+    return Corpus(
+        name=builder.info.full_name,
+        splits={
+            split: tfds_builders.split(
+                builder,
+                tfds_split,
+                functools.partial(_read_tfds, builder, tfds_split, numbers),
+            )
+            for split, tfds_split in names.items()
+        },
+    )
+
+
+def _check(path, columns, format, has_header, parses):
+    if format is None and str(path).removesuffix(".gz").endswith(".txt"):
+        format = "tsv"
+    # Publishers leave out the labels of annotators that were not asked.
+    options = {"format": format, "is_ragged": True}
+    if columns is None:
+        names = Table.of(path, (), has_header=True, **options).names()
+        columns = _known_columns(path, names)
+    table = Table.of(path, columns, has_header, **options)
+    return CheckedPairs.check(
+        str(path),
+        functools.partial(_read, table, parses),
+        "Give tables with a premise, a hypothesis and a label in each row.",
+        noun="labelled sentence pair",
+    )
+
+
+def _known_columns(path, names):
+    for columns in _COLUMNS:
+        if set(columns) <= set(names):
+            return columns
+    expected = ", or ".join(", ".join(columns) for columns in _COLUMNS)
+    raise CorpusError(
+        f"{path}: expected columns of the names {expected}. Received: "
+        f"{', '.join(names)[:200] or 'none'}. Say which columns to take."
+    )
+
+
+def _read(table: Table, parses: bool) -> Iterator[tuple[str, str, str]]:
+    """Premise, hypothesis and number of the label, which may be blank."""
+    for line, (premise, hypothesis, label) in table.rows():
+        if parses:
+            premise, hypothesis = map(_leaves, (premise, hypothesis))
+        number = ""
+        if label.strip() not in _NO_LABELS:
+            number = _NUMBERS.get(label.strip().lower())
+            if number is None:
+                raise table.error(
+                    line,
+                    f"expected a label out of {', '.join(LABELS)}, or - for "
+                    f"none. Received: {label[:40]!r}",
+                )
+        yield premise, hypothesis, str(number)
+
+
+def _leaves(parse: str) -> str:
+    """The tokens of a binary parse such as `( ( a man ) sleeps )`."""
+    return " ".join(
+        _BRACKETS.get(token, token)
+        for token in parse.split()
+        if token not in ("(", ")")
+    )
+
+
+def _examples(read: Callable) -> Iterator[Example]:
+    for premise, hypothesis, label in read():
+        yield Example(premise, hypothesis, int(label))
+
+
+def _default_splits(builder) -> dict[str, str]:
+    given = {
+        "validation": "validation_matched",
+        "test": "validation_mismatched",
+    }
+    return given if set(given.values()) <= set(builder.info.splits) else {}
+
+
+def _label_numbers(builder) -> dict[int, int]:
+    """Our number of each label of a dataset of TFDS."""
+    names = getattr(builder.info.features["label"], "names", None) or []
+    if not names or not set(names) <= set(LABELS):
+        raise CorpusError(
+            f"TFDS dataset {builder.info.full_name}: expected the labels "
+            f"{', '.join(LABELS)}. Received: {', '.join(names) or 'none'}."
+        )
+    return {number: _NUMBERS[name] for number, name in enumerate(names)}
+
+
+def _read_tfds(builder, tfds_split, numbers) -> Iterator[Example]:
+    examples = tfds_builders.read(builder, tfds_split, _TFDS_FEATURES)
+    for premise, hypothesis, label in examples:
+        label = numbers.get(int(label))  # Of no label it is -1.
+        if label is not None and not is_blank((premise, hypothesis)):
+            yield Example(premise, hypothesis, label)

@@ -1,0 +1,278 @@
+"""SQuAD 1.1: questions on paragraphs of Wikipedia, answered by their words.
+
+XQuAD, MLQA, CMRC 2018 and many others have the same format.
+
+Reference: [Rajpurkar et al., 2016](https://arxiv.org/abs/1606.05250).
+"""
+
+import dataclasses
+import hashlib
+import os
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tfcopy.data.corpora import tfds_builders
+from tfcopy.data.corpora.corpus import Corpus, CorpusError, Split
+from tfcopy.data.corpora.json_tree import Node
+
+_HELD_OUT_SHARE = 20  # one question in twenty
+_MAX_HELD_OUT = 2000
+_TFDS_FEATURES = ("id", "title", "context", "question", "answers")
+
+PathLike = str | os.PathLike
+
+
+class Answer(NamedTuple):
+    """An answer that somebody gave.
+
+    Attributes:
+        text: Words of the context.
+        start: Where they begin there, in code points.
+    """
+
+    text: str
+    start: int
+
+
+class Example(NamedTuple):
+    """A question.
+
+    Attributes:
+        id: Its name.
+        context: The paragraph that answers it.
+        question: The question itself.
+        answers: One or more; people may differ.
+    """
+
+    id: str
+    context: str
+    question: str
+    answers: tuple[Answer, ...]
+
+
+def load(
+    train: PathLike,
+    validation: PathLike | None = None,
+    test: PathLike | None = None,
+    *,
+    num_held_out: int | None = None,
+    seed: int = 0,
+    name: str | None = None,
+) -> Corpus:
+    """Reads a corpus of `Example`s from JSON files, plain or gzipped.
+
+    All of them are checked before anything is returned. Questions without an
+    answer, as in SQuAD 2.0, are left out and counted. Where an answer does not
+    stand at its start, it is looked for nearby.
+
+    Args:
+        train: The file of the training questions, `train-v1.1.json`.
+        validation: The same for validation. If `None`, questions of `train`
+            are held out, with all others on the same article.
+        test: The same for testing. That of SQuAD is not public; papers report
+            `dev-v1.1.json`, which may be given for both.
+        num_held_out: How many questions to hold out at least for each split
+            that has no file. By default one in twenty, at most 2,000.
+        seed: Chooses the articles that are held out.
+        name: Name of the corpus; by default that of the file.
+
+    Raises:
+        CorpusError: naming the file, and the place in it as in
+            `data[0].paragraphs[2].qas[1]`.
+    """
+    found = [path and _read(path) for path in (train, validation, test)]
+    splits = _splits(*found, num_held_out, seed)
+    return Corpus(name=name or Path(train).name, splits=splits)
+
+
+def load_tfds(
+    name: str = "squad",
+    data_dir: PathLike | None = None,
+    *,
+    splits: Mapping[str, str] | None = None,
+    num_held_out: int | None = None,
+    seed: int = 0,
+    download: bool = True,
+) -> Corpus:
+    """Opens a dataset of TensorFlow Datasets as a corpus of `Example`s.
+
+    All of it is read into memory.
+
+    Args:
+        name: As TFDS knows it, such as `"squad/v1.1"`.
+        data_dir: Where TFDS keeps its datasets; by default where it always
+            does, `~/tensorflow_datasets`.
+        splits: Which TFDS split to take for `"train"`, `"validation"` and
+            `"test"`. By default `"train"` for the first and `"validation"`
+            for the last; the questions for validation are held out.
+        num_held_out: As for `load`.
+        seed: As for `load`.
+        download: Whether to download and prepare what is not there yet.
+
+    Raises:
+        CorpusError: naming the dataset and what it lacks.
+    """
+    builder = tfds_builders.load(name, data_dir, download=download)
+    tfds_builders.check_features(builder, _TFDS_FEATURES)
+    chosen = {"train": "train", "test": "validation", **(splits or {})}
+    names = {"validation": chosen["train"], **chosen}
+    tfds_builders.split_names(builder, names)
+    found = [
+        _read_tfds(builder, names[split]) if split in chosen else None
+        for split in ("train", "validation", "test")
+    ]
+    return Corpus(
+        name=builder.info.full_name,
+        splits=_splits(*found, num_held_out, seed),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Questions:
+    """Those of a file that have an answer, and the number of the others.
+
+    Those on the same article, or on the same paragraph where articles are not
+    known, stand together.
+    """
+
+    place: str
+    articles: list[list[Example]]
+    num_skipped: int = 0
+
+    def __post_init__(self):
+        if not len(self):
+            raise CorpusError(
+                f"{self.place}: no question with an answer there"
+                + f", only {self.num_skipped:,} without"
+                * bool(self.num_skipped)
+                + ". Give a file such as train-v1.1.json."
+            )
+
+    def __len__(self):
+        return sum(map(len, self.articles))
+
+    def split(self) -> Split:
+        examples = [x for article in self.articles for x in article]
+        digest = hashlib.sha256()
+        for example in examples:
+            digest.update(repr(tuple(example)).encode())
+        return Split(
+            read=lambda: iter(examples),
+            fingerprint=digest.hexdigest()[:32],
+            num_pairs=len(examples),
+            num_skipped=self.num_skipped,
+        )
+
+
+def _splits(train, validation, test, num_held_out, seed) -> dict[str, Split]:
+    found = {"train": train, "validation": validation, "test": test}
+    missing = [split for split, questions in found.items() if not questions]
+    if missing:
+        found.update(_held_out(train, missing, num_held_out, seed))
+    return {split: questions.split() for split, questions in found.items()}
+
+
+def _held_out(train, names, num_held_out, seed) -> dict[str, _Questions]:
+    """Draws whole articles; the rest of them are for training."""
+    if num_held_out is None:
+        share = max(1, len(train) // _HELD_OUT_SHARE)
+        num_held_out = min(_MAX_HELD_OUT, share)
+    rest = list(range(len(train.articles)))
+    random.Random(seed).shuffle(rest)
+    drawn = {}
+    for name in names:
+        drawn[name] = []
+        while rest and _count(train, drawn[name]) < num_held_out:
+            drawn[name].append(rest.pop())
+    if num_held_out <= 0 or not rest:
+        raise CorpusError(
+            f"Cannot hold out {num_held_out:,} questions for "
+            f"{' and '.join(names)} each: there are {len(train):,} on "
+            f"{len(train.articles):,} articles in {train.place}. Hold out "
+            "fewer, or give validation and test files."
+        )
+    drawn["train"] = rest
+    return {
+        name: _Questions(
+            train.place,
+            [train.articles[i] for i in sorted(chosen)],
+            train.num_skipped if name == "train" else 0,
+        )
+        for name, chosen in drawn.items()
+    }
+
+
+def _count(questions, chosen) -> int:
+    return sum(len(questions.articles[i]) for i in chosen)
+
+
+def _read(path: PathLike) -> _Questions:
+    articles, num_skipped = [], 0
+    for article in Node.read(path).nodes("data"):
+        examples = []
+        for paragraph in article.nodes("paragraphs"):
+            context = paragraph.text("context")
+            examples += [_example(x, context) for x in paragraph.nodes("qas")]
+        articles.append([example for example in examples if example.answers])
+        num_skipped += len(examples) - len(articles[-1])
+    return _Questions(str(path), [x for x in articles if x], num_skipped)
+
+
+def _example(node: Node, context: str) -> Example:
+    answers = []
+    for answer in node.nodes("answers"):
+        text, start = answer.text("text"), answer.integer("answer_start")
+        place = _place(context, text, start)
+        if place is None:
+            raise answer.error(_not_found(text, start))
+        answers.append(Answer(text, place))
+    return Example(
+        node.text("id"), context, node.text("question"), tuple(answers)
+    )
+
+
+def _place(context: str, text: str, start: int) -> int | None:
+    """Where `text` stands in `context`, next to `start`; `None` if nowhere."""
+    if not text.strip() or not 0 <= start <= len(context):
+        return None
+    if context.startswith(text, start):
+        return start
+    places = [
+        context.rfind(text, 0, start + len(text)),
+        context.find(text, start),
+    ]
+    places = [place for place in places if place >= 0]
+    return min(places, key=lambda x: abs(x - start), default=None)
+
+
+def _not_found(text, start):
+    return (
+        f"expected words of the context, from character {start}. "
+        f"Received: {text[:80]!r}"
+    )
+
+
+def _read_tfds(builder, tfds_split: str) -> _Questions:
+    place = f"TFDS dataset {builder.info.full_name}, {tfds_split}"
+    articles, num_skipped = {}, 0
+    for row in tfds_builders.read_nested(builder, tfds_split):
+        id, title, context, question = (
+            row[name].decode() for name in _TFDS_FEATURES[:-1]
+        )
+        answers = []
+        for text, start in zip(
+            row["answers"]["text"], row["answers"]["answer_start"]
+        ):
+            text, start = text.decode(), int(start)
+            found = _place(context, text, start)
+            if found is None:
+                message = _not_found(text, start)
+                raise CorpusError(f"{place}, question {id}: {message}.")
+            answers.append(Answer(text, found))
+        num_skipped += not answers
+        if answers:
+            example = Example(id, context, question, tuple(answers))
+            articles.setdefault(title or context, []).append(example)
+    return _Questions(place, list(articles.values()), num_skipped)

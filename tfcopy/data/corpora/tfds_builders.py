@@ -1,0 +1,178 @@
+"""Datasets of TensorFlow Datasets: found, prepared, cut into splits."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+
+import tensorflow_datasets as tfds
+
+from tfcopy.data.corpora.corpus import SPLITS, CorpusError, Split, fingerprint
+
+_READ_BATCH = 1024
+
+
+def load(
+    name: str,
+    data_dir: str | os.PathLike | None = None,
+    *,
+    download: bool = True,
+) -> tfds.core.DatasetBuilder:
+    """The builder of a dataset that is prepared, or is so now.
+
+    Args:
+        name: As TFDS knows it, for example `"wmt14_translate/fr-en"`.
+        data_dir: Where TFDS keeps its datasets; by default where it always
+            does, `~/tensorflow_datasets`.
+        download: Whether to download and prepare what is not there yet.
+
+    Raises:
+        CorpusError: naming the dataset and the folder.
+    """
+    place = data_dir or "the default folder of TFDS"
+    try:
+        builder = tfds.builder(name, data_dir=data_dir, try_gcs=False)
+    except (ValueError, KeyError, AssertionError) as error:
+        raise CorpusError(
+            f"TFDS has no dataset {name!r} ({_first_line(error)}), nor is one "
+            f"prepared in {place}. Check the name and config, such as "
+            "wmt14_translate/fr-en, and --data_dir."
+        ) from error
+    if not builder.is_prepared():
+        if not download:
+            raise CorpusError(
+                f"TFDS dataset {name!r} is not prepared in {place}. Allow the "
+                "download, or give the folder that holds it with --data_dir."
+            )
+        _keep_tidy()
+        try:
+            builder.download_and_prepare()
+        except Exception as error:  # of any kind: network, disk, manual steps
+            raise CorpusError(
+                f"TFDS dataset {name!r} is not prepared in {place}, and "
+                f"preparing it failed ({_first_line(error)}). Without a "
+                "network, prepare it on another machine and give its folder "
+                "with --data_dir."
+            ) from error
+    return builder
+
+
+def split_names(
+    builder: tfds.core.DatasetBuilder, given: Mapping[str, str]
+) -> dict[str, str]:
+    """Which split of TFDS plays which part.
+
+    Args:
+        builder: Of a dataset that is prepared.
+        given: TFDS splits for some of `"train"`, `"validation"` and `"test"`;
+            the others are the splits of these names.
+
+    Raises:
+        CorpusError: naming the split that is not there.
+    """
+    unknown = [name for name in given if name not in SPLITS]
+    if unknown:
+        raise CorpusError(
+            f"No split is called {unknown[0]!r} here. "
+            f"Choose TFDS splits for: {', '.join(SPLITS)}."
+        )
+    names = {split: given.get(split, split) for split in SPLITS}
+    for split, tfds_split in names.items():
+        try:
+            builder.info.splits[tfds_split]
+        except (KeyError, ValueError) as error:
+            raise CorpusError(
+                f"TFDS dataset {builder.info.full_name} has no split "
+                f"{tfds_split!r}; it has: {', '.join(builder.info.splits)}. "
+                f"Say which one is for {split}, for example "
+                f"'train[:1%]', and for training then 'train[1%:]'."
+            ) from error
+    return names
+
+
+def check_features(
+    builder: tfds.core.DatasetBuilder, names: tuple[str, ...]
+) -> None:
+    """Raises a CorpusError unless the examples have all these features."""
+    for name in names:
+        if name not in builder.info.features:
+            raise CorpusError(
+                f"TFDS dataset {builder.info.full_name} has no {name!r}. "
+                f"Its features are: {', '.join(builder.info.features)}."
+            )
+
+
+def split(
+    builder: tfds.core.DatasetBuilder,
+    tfds_split: str,
+    read: Callable[[], Iterator],
+    *parts,
+) -> Split:
+    """A `Split` of a dataset, with its size and fingerprint.
+
+    Args:
+        builder: Of a dataset that is prepared.
+        tfds_split: Such as `"train[:1%]"`.
+        read: As for `Split`.
+        *parts: What else the examples depend on.
+    """
+    info = builder.info.splits[tfds_split]
+    return Split(
+        read=read,
+        fingerprint=fingerprint(
+            builder.info.full_name,
+            tfds_split,
+            *parts,
+            info.num_examples,
+            sorted(
+                (name, list(split.shard_lengths), split.num_bytes)
+                for name, split in builder.info.splits.items()
+            ),
+        ),
+        num_pairs=info.num_examples,
+    )
+
+
+def read(
+    builder: tfds.core.DatasetBuilder, tfds_split: str, features: tuple
+) -> Iterator[tuple]:
+    """Yields these features of each example, always in the same order.
+
+    Texts come as `str`, numbers as NumPy has them.
+    """
+    dataset = _dataset(builder, tfds_split, _READ_BATCH)
+    for batch in dataset.as_numpy_iterator():
+        for values in zip(*(batch[name] for name in features)):
+            yield tuple(_decoded(value) for value in values)
+
+
+def read_nested(
+    builder: tfds.core.DatasetBuilder, tfds_split: str
+) -> Iterator[dict]:
+    """Yields examples that hold sequences, as NumPy has them."""
+    return _dataset(builder, tfds_split, None).as_numpy_iterator()
+
+
+def _dataset(builder, tfds_split, batch_size):
+    return builder.as_dataset(
+        split=tfds_split,
+        batch_size=batch_size,
+        shuffle_files=False,
+        read_config=tfds.ReadConfig(try_autocache=False),
+    )
+
+
+def _decoded(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _keep_tidy():
+    """No lines for each failed try to connect; bars on terminals only."""
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    if not sys.stderr.isatty():
+        tfds.disable_progress_bar()
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().split("\n")
+    return lines[0] or type(error).__name__

@@ -1,0 +1,10 @@
+"""Dictionaries of definitions, and batches of texts that are read with them."""
+
+from tfcopy.data.definitions.batches import flat_inputs
+from tfcopy.data.definitions.definitions import Definitions
+from tfcopy.data.definitions.features import DefinitionFeatures
+from tfcopy.data.definitions.lookup import NUM_ENTRIES, DefinitionLookup
+from tfcopy.data.definitions.packing import DefinitionPacker
+from tfcopy.data.definitions.phrases import PhraseLookup
+from tfcopy.data.definitions.spelling import count_characters, spellings
+from tfcopy.data.definitions.text_batches import TextBatches

@@ -1,0 +1,197 @@
+"""From the words of texts to the inputs of a model that reads definitions.
+
+The same ops run in the input pipeline and in the served graph, so that the two
+cannot drift apart.
+
+Shapes: B texts, T words, L entries of a word.
+"""
+
+from collections.abc import Mapping
+
+import tensorflow as tf
+
+from tfcopy import tokens as special
+from tfcopy.data.definitions.batches import flat_inputs
+from tfcopy.data.definitions.lookup import DefinitionLookup
+from tfcopy.data.definitions.packing import DefinitionPacker
+from tfcopy.data.definitions.phrases import PhraseLookup
+from tfcopy.data.definitions.spelling import spellings
+from tfcopy.data.vocabulary import Vocabulary
+
+
+class DefinitionFeatures(tf.Module):
+    """Makes batches of `models.definition_inputs`.
+
+    Args:
+        vocabulary: `Vocabulary` of the texts.
+        lookup: `DefinitionLookup`; `None` if no definitions are read.
+        packer: `DefinitionPacker` of the same definitions; `None` if none are
+            read, or if a table of them is (see `rows`).
+        phrases: `PhraseLookup` of the same definitions; `None` if headwords
+            of several words are not looked for.
+        characters: `Vocabulary` of characters; `None` if words are not spelt.
+        exclude_top_k: Words that are not spelt, as for `spellings`; those that
+            get no definition are the packer's matter.
+        only: `Vocabulary` of the words that may be looked up and spelt; `None`
+            for all.
+        begin: Whether each text begins with `BOS`.
+        end: Whether it ends with `EOS`.
+        multiple: As for `spellings`.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        lookup: DefinitionLookup | None = None,
+        packer: DefinitionPacker | None = None,
+        phrases: PhraseLookup | None = None,
+        characters: Vocabulary | None = None,
+        exclude_top_k: int | None = None,
+        only: Vocabulary | None = None,
+        begin: bool = False,
+        end: bool = False,
+        multiple: int | None = None,
+    ):
+        super().__init__(name="definition_features")
+        self.vocabulary = vocabulary
+        self.lookup = lookup
+        self.packer = packer
+        self.phrases = phrases
+        self.characters = characters
+        self.exclude_top_k = exclude_top_k
+        self.only = only
+        self.begin, self.end = begin, end
+        self.multiple = multiple
+        # What an export has to track.
+        self._tables = [
+            words.table() for words in (vocabulary, characters, only) if words
+        ]
+
+    def copy(self, **changes) -> "DefinitionFeatures":
+        """The same features, with other arguments where given."""
+        names = (
+            "vocabulary",
+            "lookup",
+            "packer",
+            "phrases",
+            "characters",
+            "exclude_top_k",
+            "only",
+            "begin",
+            "end",
+            "multiple",
+        )
+        return DefinitionFeatures(
+            **{name: getattr(self, name) for name in names} | changes
+        )
+
+    def look_up(self, words) -> dict:
+        """What is known of words, wherever they stand.
+
+        Args:
+            words: String tensor of any shape.
+
+        Returns:
+            Dict of `ids`, int32 of the same shape; and `entries`, int32
+            `(..., L)`, if there is a `lookup`. With `phrases` their `numbers`
+            of words, too.
+        """
+        found = {"ids": self.vocabulary.lookup(words)}
+        usable = self._usable(words)
+        if self.lookup is not None:
+            found["entries"] = self.lookup.entries(usable)
+        if self.phrases is not None:
+            found["phrases"] = self.phrases.numbers(usable)
+        return found
+
+    def inputs(self, words: Mapping, found: Mapping | None = None) -> dict:
+        """The inputs of a model.
+
+        Args:
+            words: Dict of texts by name: ragged strings `(B, None)`.
+            found: What `look_up` gave for each; it is asked if `None`.
+
+        Returns:
+            Dict of `definition_inputs`.
+        """
+        padded, spelt = {}, {}
+        for name, text in words.items():
+            known = found[name] if found else self.look_up(text.flat_values)
+            for key, x in known.items():
+                rows = self._with_places(text.with_flat_values(x), 0)
+                padded.setdefault(key, {})[name] = rows
+            lengths = text.row_lengths()
+            padded["ids"][name] = self._marked(padded["ids"][name], lengths)
+            usable = text.with_flat_values(self._usable(text.flat_values))
+            spelt[name] = self._with_places(usable, "")
+        return self._batch(padded, spelt)
+
+    def source_inputs(self, words, ids) -> dict:
+        """What a `Seq2Seq` takes beside the ids of its sources.
+
+        The hook of `serving.Translator`.
+
+        Args:
+            words: Strings `(B, S)`, `""` where there is no word.
+            ids: int32 of the same shape, in the vocabulary of the sources.
+
+        Returns:
+            Dict of `definition_inputs` of the text `"source"`, without its
+            ids.
+        """
+        known = {**self.look_up(words), "ids": ids}
+        padded = {key: {"source": x} for key, x in known.items()}
+        inputs = self._batch(padded, {"source": self._usable(words)})
+        del inputs["source_ids"]
+        return inputs
+
+    def _batch(self, known, words):
+        """The inputs of texts that are padded.
+
+        Args:
+            known: What `look_up` gives, each a dict of the texts.
+            words: Those to spell, of each text.
+        """
+        ids, packed, spelt = known["ids"], None, None
+        if self.packer is not None:
+            found = None
+            if self.phrases is not None:
+                found = {
+                    name: self.phrases.match(x)
+                    for name, x in known["phrases"].items()
+                }
+            packed = self.packer.pack(known["entries"], ids, phrases=found)
+        if self.characters is not None:
+            spelt = spellings(
+                words,
+                self.characters,
+                ids=ids,
+                exclude_top_k=self.exclude_top_k,
+                multiple=self.multiple,
+            )
+        return flat_inputs(ids, packed, spelt)
+
+    def _with_places(self, text, nothing):
+        """Ragged to `(B, T, ...)`, with `nothing` where marks will stand."""
+        text = text.to_tensor(nothing)
+        shape = tf.shape(text)
+        mark = tf.fill(tf.concat([shape[:1], [1], shape[2:]], 0), nothing)
+        parts = [mark] * self.begin + [text] + [mark] * self.end
+        return tf.concat(parts, axis=1)
+
+    def _marked(self, ids, lengths):
+        """Ids with `BOS` and `EOS` in the places that are kept for them."""
+        places = tf.range(tf.shape(ids, lengths.dtype)[1])
+        if self.begin:
+            ids = tf.where(places == 0, special.BOS, ids)
+        if self.end:
+            last = lengths[:, None] + int(self.begin)
+            ids = tf.where(places == last, special.EOS, ids)
+        return ids
+
+    def _usable(self, words):
+        """Words that may be looked up, `""` in the place of all others."""
+        if self.only is None:
+            return words
+        return tf.where(self.only.lookup(words) == special.UNK, "", words)

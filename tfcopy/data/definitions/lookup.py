@@ -1,0 +1,150 @@
+"""From the words of a text to the entries of a dictionary, in the graph.
+
+The same ops run in the input pipeline and in the served graph, so that the two
+cannot drift apart; no vocabulary of the text is needed.
+
+Shapes: N distinct words, C candidates of a word, L entries of a word.
+"""
+
+import functools
+
+import tensorflow as tf
+
+from tfcopy.data import tokenization
+from tfcopy.data.definitions.definitions import Definitions
+from tfcopy.data.definitions.lemmas import Lemmas, table
+
+# L: most entries of a word.
+NUM_ENTRIES = 4
+
+# A shorter word is not a headword in capitals: `us` is not `US`, nor `who`
+# `WHO`.
+_SHORTEST_FOLDED = 4
+
+
+class DefinitionLookup(tf.Module):
+    """Finds the entries of words.
+
+    The entries of a word are, in this order, those of
+
+    1. the word as it is written;
+    2. the word in lower case;
+    3. the lemmas of the word in lower case: those that `definitions` lists for
+       this form, else those that the rules give for nouns, verbs and
+       adjectives. A rule leads only to headwords of its part of speech, or of
+       one that is not known.
+
+    A word that has none so far has those of its lemmas as it is written
+    (`Jews`); else of 2 and 3 whatever the case of the headword, if that has
+    more than three letters (`nasa`); else of its parts between hyphens, the
+    first entry of each part first.
+
+    A SavedModel holds its tables if it tracks this, as it does any `tf.Module`.
+
+    Args:
+        definitions: `Definitions`; entry number 1 is the first headword.
+        lemmas: Whether to look for lemmas. The rules are those of English.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3;
+        forms are reduced to lemmas as by WordNet's morphy(7WN).
+    """
+
+    def __init__(self, definitions: Definitions, lemmas: bool = True):
+        super().__init__(name="definition_lookup")
+        self.lemmas = lemmas
+        rows = {w: i for i, w in enumerate(definitions.headwords, start=1)}
+        folded = _folded(rows)
+        self._lemmas = None
+        if lemmas:
+            self._lemmas = Lemmas(
+                definitions.lemmas,
+                lambda word: rows.get(word) or folded.get(word),
+                definitions.parts_of_speech,
+                max_listed=NUM_ENTRIES,
+            )
+        with tf.init_scope():
+            self._headwords = table(rows)
+            self._folded = table(folded)
+
+    def entries(self, words):
+        """Numbers of the entries of words.
+
+        Args:
+            words: String tensor or ragged tensor of any shape; `""` is no
+                word.
+
+        Returns:
+            int32 of shape `(..., L)`, ragged if `words` are: distinct numbers
+            from 1 on, then 0.
+        """
+        if isinstance(words, tf.RaggedTensor):
+            return words.with_flat_values(self.entries(words.flat_values))
+        words = tf.convert_to_tensor(words)
+        distinct, places = tf.unique(tf.reshape(words, [-1]))
+        found = self._look_up(distinct)
+        found = _retry(found, distinct, self._look_up_parts)
+        shape = tf.concat([tf.shape(words), [NUM_ENTRIES]], axis=0)
+        found = tf.reshape(tf.gather(found, places), shape)
+        return tf.ensure_shape(found, words.shape.concatenate(NUM_ENTRIES))
+
+    def _look_up(self, words):
+        """Entries of whole words: `(N,)` to `(N, L)`."""
+        found = self._find(self._headwords, words, tokenization.lower)
+        for numbers, fold in (
+            (self._headwords, tf.identity),
+            (self._folded, tokenization.lower),
+        ):
+            find = functools.partial(self._find, numbers, fold=fold)
+            found = _retry(found, words, find)
+        return found
+
+    def _look_up_parts(self, words):
+        """Entries of the parts of words between hyphens: `(N,)` to `(N, L)`."""
+        parts = tf.strings.split(words, "-")[:, :NUM_ENTRIES].to_tensor("")
+        shape = tf.shape(parts)
+        found = self._look_up(tf.reshape(parts, [-1]))
+        found = tf.reshape(found, [shape[0], shape[1], NUM_ENTRIES])
+        found = tf.transpose(found, [0, 2, 1])  # first entries first
+        return _pack(tf.reshape(found, [shape[0], shape[1] * NUM_ENTRIES]))
+
+    def _find(self, numbers, words, fold):
+        """Entries in one table, of lemmas of folded words: `(N, L)`."""
+        forms = fold(words)
+        candidates = tf.stack(
+            [numbers.lookup(words), numbers.lookup(forms)], axis=1
+        )
+        if self._lemmas is not None:
+            lemmas = self._lemmas.numbers(numbers, forms)
+            candidates = tf.concat([candidates, lemmas], axis=1)
+        return _pack(candidates)
+
+
+def _folded(rows):
+    """Headwords in lower case to their rows, where that is another word."""
+    words = list(rows)
+    lower = tokenization.lower(tf.constant(words, tf.string)).numpy().tolist()
+    folded = {}
+    for word, form in zip(words, lower):
+        form = form.decode()
+        if form not in rows and len(form) >= _SHORTEST_FOLDED:
+            folded.setdefault(form, rows[word])
+    return folded
+
+
+def _retry(found, words, function):
+    """Puts what `function` finds where nothing has been found so far."""
+    missing = tf.where(found[:, 0] == 0)  # (N', 1)
+    return tf.tensor_scatter_nd_update(
+        found, missing, function(tf.gather_nd(words, missing))
+    )
+
+
+def _pack(candidates):
+    """The first L distinct numbers of each row: `(N, C)` to `(N, L)`."""
+    equal = candidates[:, :, None] == candidates[:, None, :]  # (N, C, C)
+    # Equal to itself, and to each of the same number before it.
+    up_to = tf.linalg.band_part(tf.cast(equal, tf.int32), -1, 0)
+    is_kept = (candidates > 0) & (tf.reduce_sum(up_to, axis=2) == 1)
+    packed = tf.ragged.boolean_mask(candidates, is_kept)
+    return packed.to_tensor(shape=[None, NUM_ENTRIES])

@@ -1,0 +1,272 @@
+"""Packs the definitions of a batch, each read once, as TensorFlow ops.
+
+Shapes: B sentences, T words, L entries of a word; U distinct entries, N
+definitions and M tokens of definitions in the batch, K the longest.
+
+Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
+"""
+
+import tensorflow as tf
+
+from tfcopy import tokens as special
+from tfcopy.data.definitions.defined_words import DefinedWords
+from tfcopy.data.definitions.rows import DefinitionGroups, DefinitionRows
+from tfcopy.data.definitions.slots import (
+    check_options,
+    distinct,
+    num_fillers,
+    without_frequent,
+)
+from tfcopy.data.vocabulary import Vocabulary
+
+LAYOUTS = ("flat", "padded")
+TOO_LONG = ("crop", "drop")
+
+
+class DefinitionPacker:
+    """Gathers the definitions of the words of a batch.
+
+    What an entry keeps is settled when the packer is made: of its definitions
+    that have words the first `max_definitions`, and of those `max_length`
+    tokens each. An entry that keeps none is no entry. A batch then takes
+    gathers alone, in `tf.data` or in a served graph.
+
+    A word of a definition may be missing from the vocabulary and be defined
+    itself. With `depth` K its own definitions are packed too, one level
+    deeper, and so on down to level K, where such words are `UNK`; cycles
+    simply go on until there. In the ids of level k, with V the size of the
+    vocabulary, V is the very word that is being defined, never read, and
+    V + u is slot u of level k + 1. The slots of a level below 0 are those of
+    words with all of their entries.
+
+    Args:
+        definitions: `Definitions`; entry number 1 is the first headword.
+        vocabulary: `Vocabulary` of the tokens of definitions.
+        layout: `"flat"`, one definition after another, to be averaged; or
+            `"padded"`, a definition a row, for recurrent readers.
+        max_definitions: Most definitions of an entry, `None` for all.
+        max_length: Most tokens of a definition, `BOS` and `EOS` not counted;
+            `None` for all.
+        too_long: `"crop"` cuts longer definitions, `"drop"` leaves them out
+            (which may leave fewer than `max_definitions`).
+        exclude_top_k: Words among the so many most frequent of the text get
+            no definition; unknown words always may. -1 excludes all known
+            words, 0 or `None` no word.
+        boundaries: Whether each definition begins with `BOS` and ends with
+            `EOS`; by default where the layout is padded. The paper's code
+            averages over both.
+        multiple: Pads M or N, and U, to a multiple, and K to the longest
+            definition of all, for few distinct shapes.
+        depth: How many levels of definitions of definitions are packed.
+        deeper_definitions: Most definitions of an entry below level 0,
+            `None` for as many as at level 0.
+        lookup: With a `depth`, the `DefinitionLookup` of the words of
+            definitions, used only here.
+
+    Raises:
+        ValueError: If an option is out of its range, or a `depth` has no
+            `lookup`.
+    """
+
+    def __init__(
+        self,
+        definitions,
+        vocabulary: Vocabulary,
+        *,
+        layout: str,
+        max_definitions: int | None = 20,
+        max_length: int | None = 30,
+        too_long: str = "crop",
+        exclude_top_k: int | None = None,
+        boundaries: bool | None = None,
+        multiple: int | None = None,
+        depth: int = 0,
+        deeper_definitions: int | None = 3,
+        lookup=None,
+    ):
+        _check_choice("layout", layout, LAYOUTS)
+        _check_choice("too_long", too_long, TOO_LONG)
+        check_options(
+            max_definitions=max_definitions,
+            max_length=max_length,
+            exclude_top_k=exclude_top_k,
+            multiple=multiple,
+            deeper_definitions=deeper_definitions,
+        )
+        _check_depth(depth, lookup)
+        if boundaries is None:
+            boundaries = layout == "padded"
+        self.definitions = definitions
+        self.vocabulary = vocabulary
+        self.layout = layout
+        self.max_length = max_length
+        self.too_long = too_long
+        self.boundaries = boundaries
+        self.exclude_top_k = exclude_top_k
+        self.multiple = multiple
+        self.depth = depth
+        self.num_entries = len(definitions.definitions)
+        kept = [
+            _cut(entry, max_definitions, max_length, too_long)
+            for entry in definitions.definitions
+        ]
+        look_up = lookup.entries if depth else _nothing
+        words = DefinedWords(kept, vocabulary, look_up)
+        begin, end = ([special.BOS], [special.EOS]) if boundaries else ([], [])
+        # Row 0 is the filler. An LSTM needs a step that is no padding.
+        filler = [special.PAD] if layout == "flat" else [*begin, special.EOS]
+        rows, groups = [filler], [[]]  # entry 0 has none
+        for number, entry in enumerate(kept, start=1):
+            groups.append(range(len(rows), len(rows) + len(entry)))
+            for row in entry:
+                ids = [words.number(word, number) for word in row]
+                rows.append([*begin, *ids, *end])
+        deeper = [[]] + [
+            [row for i in entries for row in groups[i][:deeper_definitions]]
+            for entries in words.entries
+        ]
+        self._rows = DefinitionRows(rows)
+        self._entries = DefinitionGroups(groups)
+        self._deeper = DefinitionGroups(deeper)
+
+    def pack(self, entries, ids=None, phrases=None):
+        """The definitions of the words of one batch.
+
+        Entries, and then their definitions, stand in the order in which they
+        first occur.
+
+        Args:
+            entries: int32 of shape `(B, T, L)`, numbers of entries, 0 for
+                none; or a list, tuple or dict of such, for texts that are
+                read together (tf.data takes no lists).
+            ids: int32 of shape `(B, T)`, ids of the words in the text's own
+                vocabulary; of the structure of `entries`. Used by
+                `exclude_top_k` only.
+            phrases: Optional pair, the entry of the phrase of each word and
+                its position there, int32 of shape `(B, T)`, as `PhraseLookup`
+                gives them; or a structure of such pairs, that of `entries`.
+
+        Returns:
+            Dict of `slots`, int32 of the structure and shapes of `entries`, 0
+            for none; `ids`, int32, `(M,)`, or `(N, K)` with `PAD` after the
+            end; `owners`, int32, the slot of each token `(M,)` or definition
+            `(N,)`; `weights`, float32, one over the length of its definition
+            `(M,)`, or ones `(N,)`; and `counts`, float32, `(U + 1,)`, the
+            number of definitions of each slot, 0 for slot 0. What fills up M
+            or N (to 1, if nothing is defined) has owner and weight 0.
+            Deeper levels have the last four too, of sizes of their own:
+            `ids_1` and so on. With `phrases` there are `phrase_slots` and
+            `phrase_positions`, int32 `(B, T)`, of the structure of `entries`,
+            both 0 for words of none; slots of words come first.
+
+        Raises:
+            ValueError: If `entries` have no axis L, if `ids` are missing or
+                of other shapes, or if `phrases` are no pairs.
+        """
+        usable, packed = self._usable(entries, ids), {}
+        if phrases is None:
+            numbers, packed["slots"] = distinct(usable, nothing=0)
+        else:
+            # An entry is read once, be it a word's or a phrase's.
+            found, places = _unzipped(phrases, entries)
+            pair = usable, self._kept(found)
+            numbers, slots = distinct(pair, nothing=0)
+            packed["slots"], packed["phrase_slots"] = slots
+            packed["phrase_positions"] = tf.nest.map_structure(
+                lambda x, y: tf.where(x > 0, y, 0), slots[1], places
+            )
+        packed |= self._block(self._entries, numbers)
+        name = "ids"
+        for level in range(1, self.depth + 1):
+            numbers, packed[name] = self._go_deeper(packed[name])
+            block = self._block(self._deeper, numbers)
+            packed |= {f"{key}_{level}": x for key, x in block.items()}
+            name = f"ids_{level}"
+        ids = packed[name]
+        packed[name] = tf.where(ids > self.vocabulary.size, special.UNK, ids)
+        return packed
+
+    def _block(self, groups, numbers):
+        """The definitions of one level, those of groups of these numbers."""
+        rows, owners = groups.rows(numbers)
+        is_flat = self.layout == "flat"
+        size = tf.size(rows)
+        if is_flat:
+            size = tf.reduce_sum(self._rows.lengths(rows))
+        # The filler is one token or one row long.
+        fillers = [[0, num_fillers(size, self.multiple)]]
+        rows, owners = tf.pad(rows, fillers), tf.pad(owners, fillers)
+        if is_flat:
+            packed = self._rows.flat(rows, owners)
+        else:
+            to_longest = bool(self.multiple)
+            packed = self._rows.padded(rows, owners, to_longest)
+        counts = tf.cast(groups.counts(numbers), tf.float32)
+        if self.multiple:
+            more = num_fillers(tf.size(counts) - 1, self.multiple)
+            counts = tf.pad(counts, [[0, more]])
+        return {**packed, "counts": counts}
+
+    def _go_deeper(self, ids):
+        """The words to be read for these ids, and the ids with their slots."""
+        number = tf.maximum(ids - self.vocabulary.size, 0)
+        numbers, slots = distinct(number, nothing=0)
+        return numbers, ids - number + slots
+
+    def _usable(self, entries, ids):
+        """`entries` without those that are excluded or keep no definition."""
+        tensors = [tf.convert_to_tensor(x) for x in tf.nest.flatten(entries)]
+        for x in tensors:
+            if not x.dtype.is_integer or x.shape.rank == 0:
+                raise ValueError(
+                    "`entries` must be integers of shape (B, T, L). Received: "
+                    f"shape {x.shape} of {x.dtype.name}."
+                )
+        usable = self._kept(tf.nest.pack_sequence_as(entries, tensors))
+        return without_frequent(usable, ids, self.exclude_top_k, 0)
+
+    def _kept(self, entries):
+        """`entries` without those that keep no definition."""
+        return tf.nest.map_structure(
+            lambda x: tf.where(self._entries.counts(x) > 0, x, 0), entries
+        )
+
+
+def _cut(entry, max_definitions, max_length, too_long):
+    """The definitions of an entry that are read, each cut to its length."""
+    kept = [words for words in entry if words][:max_definitions]
+    if too_long == "drop" and max_length is not None:
+        kept = [words for words in kept if len(words) <= max_length]
+    return [words[:max_length] for words in kept]
+
+
+def _unzipped(pairs, entries):
+    """Pairs, in the structure of `entries`, as a pair of such structures."""
+    tensors = tf.nest.flatten(pairs)
+    number = len(tf.nest.flatten(entries))
+    if len(tensors) != 2 * number:
+        raise ValueError(
+            "`phrases` must be a pair of entries and positions for each text, "
+            f"{2 * number} tensors. Received: {len(tensors)}."
+        )
+    return [tf.nest.pack_sequence_as(entries, tensors[i::2]) for i in range(2)]
+
+
+def _nothing(words):
+    """Entries of words that are never looked up: `(N,)` to `(N, 0)`."""
+    return tf.zeros([tf.size(words), 0], tf.int32)
+
+
+def _check_depth(depth, lookup):
+    if depth < 0 or (depth and lookup is None):
+        raise ValueError(
+            "`depth` must be at least 0, and 0 without a `lookup`. Received: "
+            f"depth={depth}, lookup={lookup}."
+        )
+
+
+def _check_choice(name, value, choices):
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {choices}. Received: {value!r}."
+        )

@@ -1,0 +1,211 @@
+"""From the words of a text to the headwords of several words, in the graph.
+
+Shapes: B sentences, T words, N distinct words, C lemmas of a word at either
+end of a phrase, F numbers that tell of a word what it is in phrases.
+"""
+
+from collections.abc import Collection
+
+import tensorflow as tf
+
+from tfcopy.data import tokenization
+from tfcopy.data.definitions.definitions import Definitions
+from tfcopy.data.definitions.lemmas import Lemmas, table
+from tfcopy.data.definitions.phrase_trie import PhraseTrie
+from tfcopy.data.tokenization import Tokenizer
+
+# Where in a phrase a word stands.
+OUTSIDE, FIRST, INSIDE, LAST = range(4)
+
+
+class PhraseLookup(tf.Module):
+    """Finds headwords of two words or more.
+
+    The words of a phrase are those of the headword, in lower case or as they
+    are written; or the first is a form of which its first word is the lemma
+    (`gave up`), or else so is the last (`steam engines`). A headword with
+    capitals has to be written as it is. Of the phrases that begin at the
+    leftmost word the longest is taken, and after its end the search goes on.
+
+    A SavedModel holds its tables if it tracks this, as it does any `tf.Module`.
+
+    Args:
+        definitions: `Definitions`; entry number 1 is the first headword.
+        max_words: Most words of a phrase, at least 2.
+        frequent: The most frequent words; a headword of none but these is no
+            phrase (`up to`).
+        lemmas: Whether to look for lemmas, as `DefinitionLookup` does.
+        tokenizer: Cuts headwords into words as texts are cut; by default
+            they are cut at blanks.
+
+    Raises:
+        ValueError: If `max_words` is less than 2.
+    """
+
+    def __init__(
+        self,
+        definitions: Definitions,
+        *,
+        max_words: int = 5,
+        frequent: Collection[str] = (),
+        lemmas: bool = True,
+        tokenizer: Tokenizer | None = None,
+    ):
+        super().__init__(name="phrase_lookup")
+        if max_words < 2:
+            raise ValueError(
+                f"`max_words` must be at least 2. Received: {max_words}."
+            )
+        frequent = frozenset(frequent)
+        phrases = {
+            words: entry
+            for entry, words in _cut(definitions.headwords, tokenizer)
+            if 2 <= len(words) <= max_words and not frequent.issuperset(words)
+        }
+        numbers = {}  # from 1 on
+        for word in (word for words in phrases for word in words):
+            numbers.setdefault(word, len(numbers) + 1)
+        self._trie = PhraseTrie(
+            {
+                tuple(numbers[word] for word in words): entry
+                for words, entry in phrases.items()
+            },
+            len(numbers),
+        )
+        with tf.init_scope():
+            self._numbers = table(numbers)
+        self._ends = []
+        if lemmas:
+            lower = _in_lower_case(definitions.headwords)
+            written = {
+                words: definitions.parts_of_speech[entry - 1]
+                for words, entry in phrases.items()
+                if entry in lower
+            }
+            self._ends = [
+                _End(written, place, numbers, definitions.lemmas)
+                for place in (0, -1)
+            ]
+
+    def phrases(self, words):
+        """Entries of phrases.
+
+        Args:
+            words: Strings of shape `(B, T)`; `""` is no word.
+
+        Returns:
+            `(entries, positions)`, int32 of shape `(B, T)`: the entry of the
+            phrase that a word belongs to, 0 for none; and which of its words
+            it is: 1 the first, 2 one inside, 3 the last, 0 for none.
+        """
+        return self.match(self.numbers(words))
+
+    def numbers(self, words):
+        """What `match` asks about words, wherever they stand.
+
+        Args:
+            words: String tensor of any shape.
+
+        Returns:
+            int32 of shape `(..., F)`; of `""` zeros.
+        """
+        words = tf.convert_to_tensor(words)
+        distinct, places = tf.unique(tf.reshape(words, [-1]))
+        forms = tokenization.lower(distinct)
+        found = [self._numbers.lookup(x)[:, None] for x in (distinct, forms)]
+        found = tf.concat(
+            [*found, *(end.lemmas(forms) for end in self._ends)], 1
+        )
+        size = found.shape[1]
+        shape = tf.concat([tf.shape(words), [size]], axis=0)
+        found = tf.reshape(tf.gather(found, places), shape)
+        return tf.ensure_shape(found, words.shape.concatenate(size))
+
+    def match(self, numbers):
+        """Entries of phrases, given what `numbers` gave: `(B, T, F)`."""
+        first = inner = last = numbers[..., :2]
+        start = 2
+        for is_last, end in enumerate(self._ends):
+            lemmas = numbers[..., start : start + end.size]
+            start += end.size
+            same = tf.repeat(numbers[..., 1:2], end.size, axis=-1)
+            first = tf.concat([first, same if is_last else lemmas], axis=-1)
+            inner = tf.concat([inner, same], axis=-1)
+            last = tf.concat([last, lemmas if is_last else same], axis=-1)
+        entries, lengths = self._trie.longest(first, inner, last)
+        return without_overlap(entries, lengths)
+
+
+class _End(tf.Module):
+    """The first or the last words of phrases, as lemmas of forms."""
+
+    def __init__(self, phrases, place, numbers, listed):
+        super().__init__()
+        parts = {}
+        for words, parts_of_speech in phrases.items():
+            word = words[place]
+            parts[word] = parts.get(word, "") + parts_of_speech
+        own = {word: numbers[word] for word in parts}
+        with tf.init_scope():
+            self._words = table(own)
+        parts = [parts.get(word, "") for word in numbers]
+        self._lemmas = Lemmas(listed, own.get, parts, max_listed=2)
+        self.size = self._lemmas.size  # C
+
+    def lemmas(self, forms):
+        """Numbers of words at this end: `(N,)` to `(N, C)`."""
+        return self._lemmas.numbers(self._words, forms)
+
+
+def without_overlap(entries, lengths):
+    """Takes phrases from left to right, none that begins within another.
+
+    Args:
+        entries: int32 of shape `(B, T)`, of a phrase that begins at each word.
+        lengths: int32 of shape `(B, T)`, its number of words, 0 for none.
+
+    Returns:
+        `(entries, positions)`, int32 of shape `(B, T)`, as of `PhraseLookup`.
+    """
+
+    def step(state, begins):
+        left, entry = state  # words of a phrase, from this one on
+        is_inside = left > 1
+        length, begun = begins
+        return (
+            tf.where(is_inside, left - 1, length),
+            tf.where(is_inside, entry, begun),
+        )
+
+    # One step that begins nothing, so that there is one if T is 0.
+    steps = [
+        tf.transpose(tf.pad(x, [[0, 0], [1, 0]])) for x in (lengths, entries)
+    ]
+    nothing = tf.zeros_like(steps[0][0])
+    left, entries = tf.scan(step, tuple(steps), (nothing, nothing))
+    is_first = (left[1:] > 0) & (left[:-1] <= 1)
+    positions = tf.where(left[1:] == 1, LAST, INSIDE)
+    positions = tf.where(is_first, FIRST, positions)
+    positions = tf.where(left[1:] == 0, OUTSIDE, positions)
+    return tuple(
+        tf.ensure_shape(tf.transpose(x), lengths.shape)
+        for x in (entries[1:], positions)
+    )
+
+
+def _cut(headwords, tokenizer):
+    """Pairs of an entry and the words of its headword, the first last."""
+    if tokenizer is None:
+        rows = [word.split() for word in headwords]
+    else:
+        rows = tokenizer.tokenize(tf.constant(headwords, tf.string)).to_list()
+        rows = [[word.decode() for word in row] for row in rows]
+    pairs = [(entry, tuple(row)) for entry, row in enumerate(rows, start=1)]
+    return reversed(pairs)
+
+
+def _in_lower_case(headwords):
+    """The entries whose headwords have no capitals."""
+    words = tf.constant(headwords, tf.string)
+    is_lower = (tokenization.lower(words) == words).numpy().tolist()
+    return {entry for entry, holds in enumerate(is_lower, start=1) if holds}

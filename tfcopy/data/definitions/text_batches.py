@@ -1,0 +1,140 @@
+"""Batches of texts whose words may have definitions, as `tf.data.Dataset`s.
+
+Which examples batch k of epoch e holds depends on (seed, e, k) alone, so
+training resumes at any batch at once. Shapes: B examples, W distinct words.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from tfcopy.data.definitions.features import DefinitionFeatures
+from tfcopy.data.epoch_order import epoch_order
+from tfcopy.data.word_texts import WordTexts
+
+
+class TextBatches:
+    """Makes the batches of one model.
+
+    Words are looked up once, not at each visit.
+
+    Args:
+        features: `DefinitionFeatures` of the model.
+        words: All words of the texts to come, by their numbers.
+        finish: Called in the graph with the ragged words of each text by name
+            (strings, `(B, None)`), what `DefinitionFeatures.look_up` gave for
+            them, and the labels by name, `(B,)`; gives the batch. By default
+            the inputs of the model and the labels.
+    """
+
+    def __init__(
+        self,
+        features: DefinitionFeatures,
+        words: Sequence[str],
+        finish: Callable | None = None,
+    ):
+        self.features = features
+        self._finish = finish or self._with_labels
+        with tf.init_scope():
+            self._words = tf.constant(list(words), tf.string)
+            self._found = features.look_up(self._words)  # (W,), (W, L)
+
+    def train(
+        self,
+        texts: WordTexts,
+        batch_size: int,
+        *,
+        shuffle_seed: int | None = None,
+        epoch: int = 0,
+        start_batch: int = 0,
+        num_replicas: int = 1,
+    ) -> tf.data.Dataset:
+        """The batches of one epoch, from `start_batch` to its end.
+
+        Examples are shuffled as `epoch_order` does, the longest text counting
+        first. A last batch that is smaller is left out.
+
+        Args:
+            texts: `WordTexts`.
+            batch_size: Examples in a global batch, a multiple of
+                `num_replicas`.
+            shuffle_seed: Integer; `None` keeps the order of the corpus.
+            epoch: Counted from 0.
+            start_batch: Batches of the epoch to leave out, to resume.
+            num_replicas: Number of equal slices that a global batch is cut
+                into; they come one after the other.
+        """
+        if batch_size % num_replicas:
+            raise ValueError(
+                "`batch_size` must be a multiple of `num_replicas`. Received: "
+                f"batch_size={batch_size}, num_replicas={num_replicas}."
+            )
+        if len(texts) < batch_size:
+            raise ValueError(
+                f"The corpus holds {len(texts):,} examples, fewer than one "
+                f"batch. Received: batch_size={batch_size}."
+            )
+        order = epoch_order(
+            _by_length(texts), batch_size, seed=shuffle_seed, epoch=epoch
+        )
+        size = batch_size // num_replicas
+        return self._dataset(texts, order[start_batch * batch_size :], size)
+
+    def evaluation(self, texts: WordTexts, batch_size: int) -> tf.data.Dataset:
+        """All examples, once, in their order; the last batch may be smaller."""
+        return self._dataset(texts, np.arange(len(texts)), batch_size)
+
+    def _dataset(self, texts, order, size):
+        names, labels = tuple(texts.texts), tuple(texts.labels)
+
+        def read(start):
+            rows = order[start : start + size]
+            arrays = []
+            for name in names:
+                numbers = [texts.texts[name][row] for row in rows]
+                arrays += [np.concatenate(numbers), list(map(len, numbers))]
+            arrays += [texts.labels[name][rows] for name in labels]
+            return [np.asarray(x, np.int32) for x in arrays]
+
+        def batch(start):
+            arrays = tf.numpy_function(
+                read, [start], [tf.int32] * (2 * len(names) + len(labels))
+            )
+            for x in arrays:
+                x.set_shape([None])
+            rows = {
+                name: tf.RaggedTensor.from_row_lengths(
+                    arrays[2 * i], arrays[2 * i + 1], validate=False
+                )
+                for i, name in enumerate(names)
+            }
+            values = dict(zip(labels, arrays[2 * len(names) :]))
+            return self._batch(rows, values)
+
+        starts = tf.data.Dataset.range(0, len(order), size)
+        dataset = starts.map(batch, tf.data.AUTOTUNE, deterministic=True)
+        dataset = dataset.prefetch(tf.data.AUTOTUNE)
+        # `numpy_function` hides it from tf.data.
+        return dataset.apply(
+            tf.data.experimental.assert_cardinality(-(-len(order) // size))
+        )
+
+    def _batch(self, rows, labels):
+        words, found = {}, {}
+        for name, row in rows.items():
+            numbers = row.flat_values
+            words[name] = row.with_flat_values(tf.gather(self._words, numbers))
+            found[name] = {
+                key: tf.gather(x, numbers) for key, x in self._found.items()
+            }
+        return self._finish(words, found, labels)
+
+    def _with_labels(self, words, found, labels):
+        return {**self.features.inputs(words, found), **labels}
+
+
+def _by_length(texts):
+    """Lengths of the texts of each example, those of the longest first."""
+    lengths = [sentences.lengths for sentences in texts.texts.values()]
+    return sorted(lengths, key=lambda x: -int(x.sum()))

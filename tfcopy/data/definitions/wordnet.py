@@ -1,0 +1,166 @@
+"""WordNet, as `Definitions`.
+
+It is read from the files of its database, `index.noun`, `data.noun`,
+`noun.exc` and so on, as Debian's `wordnet-base` installs them in
+`/usr/share/wordnet`, and NLTK in `corpora/wordnet`. Other wordnets in the same
+format, such as Open English WordNet, are read as well.
+
+Reference: wndb(5WN), https://wordnet.princeton.edu/documentation/wndb5wn.
+"""
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from tfcopy.data.corpora.lines import read_lines
+from tfcopy.data.definitions import lemma_rules
+from tfcopy.data.definitions.definitions import Definitions
+from tfcopy.data.tokenization import Tokenizer
+
+_FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
+# What stands before the first example is the definition.
+_EXAMPLES = re.compile(r'[;:,]\s*".*')
+_MARKER = re.compile(r"\((?:a|p|ip)\)$")  # where an adjective may stand
+
+
+def read(
+    folder, *, tokenizer: Tokenizer | None = None, progress: bool = True
+) -> Definitions:
+    """Reads the database.
+
+    Headwords are as the synsets write them, in lower or upper case, with
+    blanks for underscores, and sorted. The definitions of each are its
+    glosses without the examples: the most frequent sense of each part of
+    speech first, nouns, verbs, adjectives, adverbs in turn, then the second
+    of each, so that the first ones are a fair choice. The lemmas are those of
+    the exceptions, and where a form is one of some parts of speech only, those
+    that rules give for the others.
+
+    Args:
+        folder: Where the files are.
+        tokenizer: Cuts glosses into tokens; by default Moses' for English.
+        progress: Whether to show a bar.
+
+    Raises:
+        ValueError: naming file and line.
+    """
+    senses, known, exceptions = {}, {}, {}
+    for part, name in _FILES.items():
+        synsets = dict(_synsets(os.path.join(folder, f"data.{name}")))
+        known[part] = set()
+        index = os.path.join(folder, f"index.{name}")
+        for number, word, offsets in _index(index):
+            known[part].add(word)
+            for offset in offsets:
+                if offset not in synsets:
+                    raise _error(index, number, "offsets of synsets", offset)
+                gloss, written = synsets[offset]
+                for headword in written.get(word, ()):
+                    by_part = senses.setdefault(headword, {})
+                    by_part.setdefault(part, []).append((gloss, part))
+        exceptions[part] = _exceptions(os.path.join(folder, f"{name}.exc"))
+    entries = (
+        (headword, gloss, part)
+        for headword in sorted(senses)
+        for gloss, part in _in_turn(senses[headword].values())
+    )
+    return Definitions.from_texts(
+        entries,
+        _lemmas(exceptions, known),
+        tokenizer=tokenizer,
+        progress=progress,
+    )
+
+
+def licence(folder) -> str:
+    """The notice that every copy must hold: the lines the files begin with."""
+    lines = itertools.takewhile(
+        lambda line: line.startswith(" "),
+        read_lines(os.path.join(folder, "data.noun")),
+    )
+    return "\n".join(re.sub(r"^ *\d+ ?", "", line).rstrip() for line in lines)
+
+
+def _rows(path) -> Iterator[tuple[int, str]]:
+    """Lines that are not of the licence, which begin with blanks."""
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip() and not line.startswith(" "):
+            yield number, line
+
+
+def _synsets(path) -> Iterator[tuple[str, tuple[str, dict[str, list[str]]]]]:
+    """`(offset, (gloss, words))`, words by how they are in lower case."""
+    for number, line in _rows(path):
+        columns, bar, gloss = line.partition("|")
+        fields = columns.split()
+        try:
+            end = 4 + 2 * int(fields[3], 16)
+        except (IndexError, ValueError):
+            end = 4
+        if not bar or not 4 < end <= len(fields):
+            raise _error(path, number, "a synset", line)
+        written = {}
+        for word in fields[4:end:2]:
+            word = _spaced(_MARKER.sub("", word))
+            written.setdefault(word.lower(), []).append(word)
+        yield fields[0], (_EXAMPLES.sub("", gloss).strip("; "), written)
+
+
+def _index(path) -> Iterator[tuple[int, str, list[str]]]:
+    """`(line number, word, offsets)`, offsets of frequent senses first."""
+    for number, line in _rows(path):
+        fields = line.split()
+        try:
+            num_synsets, num_pointers = int(fields[2]), int(fields[3])
+        except (IndexError, ValueError):
+            num_synsets = num_pointers = 0
+        if not 0 < num_synsets == len(fields) - 6 - num_pointers:
+            raise _error(path, number, "a word and its synsets", line)
+        yield number, _spaced(fields[0]), fields[-num_synsets:]
+
+
+def _exceptions(path) -> dict[str, list[str]]:
+    found = {}
+    for number, line in _rows(path):
+        form, *lemmas = map(_spaced, line.split())
+        if not lemmas:
+            raise _error(path, number, "a form and its lemmas", line)
+        found.setdefault(form, []).extend(lemmas)
+    return found
+
+
+def _lemmas(exceptions, known) -> dict[str, tuple[str, ...]]:
+    """Of all forms that are an exception of some part of speech.
+
+    Args:
+        exceptions: By part of speech, lemmas by form.
+        known: By part of speech, all headwords in lower case.
+    """
+    lemmas = {}
+    for form in itertools.chain.from_iterable(exceptions.values()):
+        found = []
+        for part, headwords in known.items():
+            rule = lemma_rules.lemma(form, part, headwords)
+            listed = exceptions[part].get(form, [rule])
+            found += [lemma for lemma in listed if lemma in headwords]
+        # An exception that is its own lemma only keeps the rules away.
+        lemmas[form] = tuple(dict.fromkeys(x for x in found if x != form))
+    return lemmas
+
+
+def _in_turn(lists: Iterable[list]) -> Iterator:
+    """The first of each list, the second of each, and so on."""
+    for items in itertools.zip_longest(*lists):
+        yield from (item for item in items if item is not None)
+
+
+def _spaced(word):
+    return word.replace("_", " ")
+
+
+def _error(path, number, expected, received):
+    return ValueError(
+        f"{path}, line {number}: expected {expected}, in the format of "
+        f"WordNet's database. Received: {received!r}."
+    )

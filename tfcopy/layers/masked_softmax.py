@@ -1,0 +1,24 @@
+"""The softmax over what is no padding."""
+
+from keras import ops
+
+from tfcopy.layers.copying import MASKED
+
+
+def masked_softmax(scores, mask, axis):
+    """`softmax(scores)` along an axis, about zero where `mask` is `False`.
+
+    Where the mask leaves nothing, all weights are the same.
+
+    Args:
+        scores: Of any floating dtype.
+        mask: Boolean, of a shape that broadcasts to that of the scores.
+        axis: Integer.
+
+    Returns:
+        Of the shape of `scores`, float32.
+    """
+    scores = ops.cast(scores, "float32")
+    scores = ops.where(mask, scores, MASKED)
+    # `ops.softmax` warns of texts of a single word.
+    return ops.exp(ops.log_softmax(scores, axis=axis))

@@ -1,0 +1,91 @@
+"""Where a span begins, or where it ends.
+
+Shapes: B batch, N words of the context, D size.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.copying import MASKED
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class SpanHead(keras.layers.Layer):
+    """Scores each word by a network with one hidden layer.
+
+    `ReLU(x W_1 + b_1) w_2 + b_2`. The scores are not normalised.
+
+    Args:
+        units: Positive integer, the size of the hidden layer.
+        dropout: Share of the hidden layer's elements dropped in training.
+        kernel_initializer: Initializer of both matrices.
+        seed: Optional integer, of the dropout.
+
+    Call arguments:
+        inputs: `(B, N, D)`.
+        mask: Boolean, `(B, N)`.
+
+    Returns:
+        `(B, N)`, float32; `MASKED`, -1e9, where the mask is `False`.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.1; two heads of their own are from the authors' code.
+    """
+
+    def __init__(
+        self,
+        units,
+        dropout=0.0,
+        kernel_initializer="glorot_uniform",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.units = units
+        self.dropout = dropout
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.seed = seed
+        self.hidden = self._dense(units, "hidden", activation="relu")
+        self.score = self._dense(1, "score")
+        self.dropout_layer = keras.layers.Dropout(
+            dropout, seed=seed, dtype=self.dtype_policy
+        )
+
+    def _dense(self, units, name, activation=None):
+        return keras.layers.Dense(
+            units,
+            activation=activation,
+            # Keras initializers repeat themselves.
+            kernel_initializer=self.kernel_initializer.clone(),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def build(self, inputs_shape, mask_shape=None):
+        self.hidden.build(inputs_shape)
+        self.score.build((*inputs_shape[:-1], self.units))
+
+    def call(self, inputs, mask, training=False):
+        hidden = self.dropout_layer(self.hidden(inputs), training=training)
+        scores = ops.squeeze(self.score(hidden), axis=-1)
+        return ops.where(mask, ops.cast(scores, "float32"), MASKED)
+
+    def compute_output_spec(self, inputs, mask, training=False):
+        return keras.KerasTensor(inputs.shape[:-1], "float32")
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "dropout": self.dropout,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "seed": self.seed,
+        }

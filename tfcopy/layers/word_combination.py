@@ -1,0 +1,132 @@
+"""What a word's own embedding and what is read about it make together.
+
+Shapes: B batch, T words, E embedding size, D size of what is read.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy import tokens
+
+COMBINATIONS = ("sum", "transform", "bands", "replace")
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class WordCombination(keras.layers.Layer):
+    """Adds what is read about a word to its own embedding, or replaces it.
+
+    With `e(w)` the word's own and `a(w)` the sum of what its sources say:
+
+        sum        e(w) + a(w)
+        transform  e(w) + a(w), each source times a matrix of its own
+        bands      e(w) + a(w) of known words, a(w) of unknown ones
+        replace    e(w) of known words, a(w) of unknown ones
+
+    There is no bias: a word that no source says anything of, all of its
+    vectors being zero, is exactly `e(w)` by `sum` and `transform`. Only the
+    products are in the compute dtype.
+
+    Args:
+        combine: `"sum"`, `"transform"`, `"bands"` or `"replace"`.
+        dropout: Share of the elements of each vector that is dropped in
+            training: of the word's own, and of each source's.
+        kernel_initializer: Initializer of the matrices.
+        seed: Optional integer, of the dropout.
+
+    Call arguments:
+        ids: `(B, T)`; unknown words are `UNK`.
+        word: Their own embeddings, `(B, T, E)`.
+        sources: Dict of `(B, T, D)`; of those that it was built with, some
+            may be missing.
+
+    Returns:
+        `(B, T, E)`, float32.
+
+    Raises:
+        ValueError: When built, if a source's D is not E and there is no
+            matrix.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3;
+        bands and dropout are from the authors' code.
+    """
+
+    def __init__(
+        self,
+        combine="sum",
+        dropout=0.0,
+        kernel_initializer="glorot_uniform",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if combine not in COMBINATIONS:
+            raise ValueError(
+                f"`combine` must be one of {COMBINATIONS}. "
+                f"Received: {combine!r}."
+            )
+        self.combine = combine
+        self.dropout = dropout
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.seed = seed
+        self.dropout_layer = keras.layers.Dropout(
+            dropout, seed=seed, dtype="float32"
+        )
+        self.kernels = {}
+
+    def build(self, ids_shape, word_shape, sources_shape):
+        embedding_dim = word_shape[-1]
+        for name, shape in sources_shape.items():
+            if self.combine == "transform":
+                self.kernels[name] = self.add_weight(
+                    name=f"{name}_kernel",
+                    shape=(shape[-1], embedding_dim),
+                    # Keras initializers repeat themselves.
+                    initializer=self.kernel_initializer.clone(),
+                )
+            elif shape[-1] != embedding_dim:
+                raise ValueError(
+                    "What is read must be as large as the embeddings, "
+                    f"{embedding_dim}, unless `combine` is 'transform'. "
+                    f"Received: {name} of size {shape[-1]}, "
+                    f"combine={self.combine!r}."
+                )
+
+    def call(self, ids, word, sources, training=False):
+        word = self._drop(word, training)
+        read = ops.zeros_like(word)
+        for name, vectors in sources.items():
+            vectors = self._drop(vectors, training)
+            if self.combine == "transform":
+                vectors = self._multiply(vectors, self.kernels[name])
+            read = read + vectors
+        if self.combine in ("sum", "transform"):
+            return word + read
+        is_unknown = ops.expand_dims(ids == tokens.UNK, -1)
+        if self.combine == "bands":
+            return ops.where(is_unknown, 0.0, word) + read
+        return ops.where(is_unknown, read, word)
+
+    def _drop(self, vectors, training):
+        vectors = ops.cast(vectors, "float32")
+        return self.dropout_layer(vectors, training=training)
+
+    def _multiply(self, vectors, kernel):
+        vectors, kernel = (
+            ops.cast(x, self.compute_dtype) for x in (vectors, kernel)
+        )
+        return ops.cast(ops.matmul(vectors, kernel), "float32")
+
+    def compute_output_spec(self, ids, word, sources, training=False):
+        return keras.KerasTensor(word.shape, "float32")
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "combine": self.combine,
+            "dropout": self.dropout,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "seed": self.seed,
+        }

@@ -1,0 +1,122 @@
+"""Answers as spans of a context: a simplified coattention network.
+
+Shapes: B batch, N words of the context, M words of the question, D size.
+"""
+
+import keras
+
+from tfcopy.layers import (
+    BidirectionalLSTM,
+    Coattention,
+    ForwardLSTM,
+    SpanHead,
+)
+from tfcopy.models.definition_inputs import definition_inputs
+
+
+def coattention(
+    embedding,
+    *,
+    units=200,
+    head_units=None,
+    bidirectional_encoder=False,
+    dropout=0.2,
+    kernel_initializer="uniform",
+    recurrent_initializer="uniform",
+    unit_forget_bias=False,
+    seed=None,
+):
+    """Scores where in a context the answer to a question begins and ends.
+
+    One LSTM reads both texts, `C` and `Q_0`; `Q = tanh(Q_0 W + b)`; a
+    `Coattention`; a bidirectional LSTM; and a head each for start and end. No
+    iterative decoder.
+
+    Both texts must end with `EOS`: an answer ends before the word that the
+    end points at, and the last word of the context may be part of one.
+
+    Args:
+        embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
+        units: Positive integer, of the encoder and of one direction of the
+            bidirectional LSTM.
+        head_units: Size of the hidden layer of each head; `units` if `None`.
+        bidirectional_encoder: Whether texts are read backwards as well, into
+            states of `2 * units`; not so in the paper.
+        dropout: Share of the elements of what the heads read, and of their
+            hidden layers, dropped in training.
+        kernel_initializer: Of all kernels; `"uniform"` is between -0.05 and
+            0.05, as in the authors' code.
+        recurrent_initializer: Of the recurrent kernels.
+        unit_forget_bias: Whether the biases of forget gates start at 1.
+        seed: Optional integer, of the dropout.
+
+    Returns:
+        A functional model of the inputs of `definition_inputs` for the texts
+        `"context"` and `"question"`, which gives a dict of `start` and `end`:
+        scores of the words of the context, `(B, N)`, float32, not normalised,
+        -1e9 on padding. See `losses.span` and `decoding.joint_spans`. The
+        output of its layer `"coattention"` has the attention weights.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.1, after [Xiong et al., 2017](https://arxiv.org/abs/1611.01604).
+    """
+
+    def initializer(given):
+        # Keras initializers repeat themselves.
+        return keras.initializers.get(given).clone()
+
+    def lstm(layer, name):
+        return layer(
+            units,
+            initializer(kernel_initializer),
+            initializer(recurrent_initializer),
+            unit_forget_bias=unit_forget_bias,
+            name=name,
+        )
+
+    # === Layers ===
+    encoder = lstm(
+        BidirectionalLSTM if bidirectional_encoder else ForwardLSTM, "encoder"
+    )
+    projection = keras.layers.Dense(
+        2 * units if bidirectional_encoder else units,
+        activation="tanh",
+        kernel_initializer=initializer(kernel_initializer),
+        name="question_projection",
+    )
+    attend = Coattention(name="coattention")
+    fusion = lstm(BidirectionalLSTM, "fusion")
+    drop = keras.layers.Dropout(dropout, seed=seed, name="fusion_dropout")
+    heads = {
+        name: SpanHead(
+            head_units or units,
+            dropout,
+            initializer(kernel_initializer),
+            seed=None if seed is None else seed + i,
+            name=f"{name}_head",
+        )
+        for i, name in enumerate(("start", "end"), 1)
+    }
+
+    # === Functional Model ===
+    inputs, vectors, masks = definition_inputs(
+        ("context", "question"), embedding
+    )
+    states = {}
+    for name in ("context", "question"):
+        states[name] = encoder(vectors[name], masks[name])
+        if bidirectional_encoder:
+            states[name], _ = states[name]
+    annotations, _, _ = attend(
+        states["context"],
+        projection(states["question"]),
+        masks["context"],
+        masks["question"],
+    )
+    fused, _ = fusion(annotations, masks["context"])
+    fused = drop(fused)
+    outputs = {
+        name: head(fused, masks["context"]) for name, head in heads.items()
+    }
+    return keras.Model(inputs, outputs, name="coattention_network")

@@ -1,0 +1,104 @@
+"""Whether a premise entails a hypothesis: the enhanced sequential inference.
+
+Shapes: B batch, N words of the premise, M words of the hypothesis, C labels.
+"""
+
+import keras
+
+from tfcopy.layers import BidirectionalLSTM, MaskedPooling, SoftAlignment
+from tfcopy.models.definition_inputs import definition_inputs
+
+SENTENCES = ("premise", "hypothesis")
+
+
+def esim(
+    embedding,
+    *,
+    units=300,
+    num_labels=3,
+    share_encoders=False,
+    dropout=0.5,
+    kernel_initializer="glorot_uniform",
+    recurrent_initializer="glorot_uniform",
+    unit_forget_bias=False,
+    seed=None,
+):
+    """Scores how a premise bears on a hypothesis.
+
+    Bidirectional LSTMs read both; a `SoftAlignment` compares their words;
+    bidirectional LSTMs read the comparisons; average and maximum of both; and
+    a network with one hidden layer.
+
+    Args:
+        embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
+            It has a dropout of its own.
+        units: Positive integer, of one direction of each LSTM and of the
+            hidden layer.
+        num_labels: Positive integer, C.
+        share_encoders: Whether one LSTM reads premise and hypothesis, as in
+            ESIM's paper; the code of Bahdanau et al. has one for each.
+        dropout: Share of the elements of the hidden layer dropped in
+            training.
+        kernel_initializer: Of all kernels.
+        recurrent_initializer: Of the recurrent kernels.
+        unit_forget_bias: Whether the biases of forget gates start at 1.
+        seed: Optional integer, of the dropout.
+
+    Returns:
+        A functional model of the inputs of `definition_inputs` for the texts
+        `"premise"` and `"hypothesis"`, which gives the scores of the labels,
+        `(B, C)`, float32, not normalised. See `losses.label`.
+
+    Reference:
+        [Chen et al., 2017](https://arxiv.org/abs/1609.06038), section 3,
+        without the projection before the second LSTMs; as in
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.2.
+    """
+
+    def initializer(given):
+        # Keras initializers repeat themselves.
+        return keras.initializers.get(given).clone()
+
+    def dense(units, name, **options):
+        return keras.layers.Dense(
+            units,
+            kernel_initializer=initializer(kernel_initializer),
+            name=name,
+            **options,
+        )
+
+    def encoders(name):
+        """By sentence; one and the same if they are shared."""
+
+        def encoder(name):
+            return BidirectionalLSTM(
+                units,
+                initializer(kernel_initializer),
+                initializer(recurrent_initializer),
+                unit_forget_bias=unit_forget_bias,
+                name=name,
+            )
+
+        if share_encoders:
+            return dict.fromkeys(SENTENCES, encoder(name))
+        return {x: encoder(f"{x}_{name}") for x in SENTENCES}
+
+    # === Layers ===
+    encoder, composition = encoders("encoder"), encoders("composition")
+    align = SoftAlignment(name="soft_alignment")
+    pool = MaskedPooling(name="pooling")
+    hidden = dense(units, "hidden", activation="tanh")
+    drop = keras.layers.Dropout(dropout, seed=seed, name="hidden_dropout")
+    label = dense(num_labels, "label", dtype="float32")
+
+    # === Functional Model ===
+    inputs, vectors, masks = definition_inputs(SENTENCES, embedding)
+    read = [encoder[x](vectors[x], masks[x])[0] for x in SENTENCES]
+    compared = align(*read, *(masks[x] for x in SENTENCES))
+    pooled = []
+    for x, words in zip(SENTENCES, compared):
+        composed, _ = composition[x](words, masks[x])
+        pooled.append(pool(composed, masks[x]))
+    pooled = keras.layers.Concatenate(name="both", dtype="float32")(pooled)
+    return keras.Model(inputs, label(drop(hidden(pooled))), name="esim")

@@ -1,0 +1,79 @@
+"""The next word of a text, by an LSTM.
+
+Shapes: B batch, T words, V words that are predicted.
+"""
+
+import keras
+
+from tfcopy.layers import ForwardLSTM
+from tfcopy.models.definition_inputs import definition_inputs
+
+
+def lstm_language_model(
+    embedding,
+    vocabulary_size,
+    *,
+    units=500,
+    lstm=None,
+    dropout=0.0,
+    kernel_initializer="uniform",
+    recurrent_initializer="uniform",
+    unit_forget_bias=False,
+    seed=None,
+):
+    """Scores what the next word is, after each word of a text.
+
+    A text begins with `BOS`; the last word that is predicted is not read.
+
+    The LSTM may also read the definitions, the paper's "dict1":
+
+        lstm = ForwardLSTM(500, "uniform", "uniform", name="lstm")
+        reader = RecurrentReader(lstm)
+        embedding = DefinitionEmbedding(10_000, 500, reader=reader)
+        model = lstm_language_model(embedding, 10_000, lstm=lstm)
+
+    Args:
+        embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
+        vocabulary_size: Positive integer, V.
+        units: Positive integer, of the LSTM.
+        lstm: A layer in the place of the LSTM that is made otherwise; called
+            with vectors and a `mask` it gives a state for each word. `units`,
+            `recurrent_initializer` and `unit_forget_bias` are not used then.
+        dropout: Share of the elements of the states dropped in training.
+        kernel_initializer: Of both kernels; `"uniform"` is between -0.05 and
+            0.05, as in the authors' code.
+        recurrent_initializer: Of the recurrent kernel.
+        unit_forget_bias: Whether the bias of the forget gate starts at 1.
+        seed: Optional integer, of the dropout.
+
+    Returns:
+        A functional model of the inputs of `definition_inputs` for the text
+        `"text"`, which gives the scores of the next words, `(B, T, V)`, not
+        normalised, in the compute dtype. See `losses.next_word`.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.3.
+    """
+    # === Layers ===
+    if lstm is None:
+        lstm = ForwardLSTM(
+            units,
+            keras.initializers.get(kernel_initializer),
+            keras.initializers.get(recurrent_initializer),
+            unit_forget_bias=unit_forget_bias,
+            name="lstm",
+        )
+    drop = keras.layers.Dropout(dropout, seed=seed, name="dropout")
+    output = keras.layers.Dense(
+        vocabulary_size,
+        # Keras initializers repeat themselves.
+        kernel_initializer=keras.initializers.get(kernel_initializer).clone(),
+        name="output",
+    )
+
+    # === Functional Model ===
+    inputs, vectors, masks = definition_inputs(("text",), embedding)
+    states = lstm(vectors["text"], mask=masks["text"])
+    logits = output(drop(states))
+    return keras.Model(inputs, logits, name="lstm_language_model")
