@@ -14,11 +14,16 @@ import sys
 import threading
 
 from tfcopy.quiet import quiet
+from tfcopy.serving import ask_texts
+from tfcopy.serving.ask_texts import AskError
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
-order. An empty line gets an empty line. The words of a line that the model has
-never seen come back exactly as they were typed, if it copies them.
+order. A model that translates gives an empty line for an empty one, and the
+words of a line that it has never seen exactly as they were typed, if it copies
+them. A model that predicts words gives those that may come next. A model of
+several texts reads one JSON object a line, with the names of the texts, and
+gives an answer or a label.
 
 MODEL is what a recipe exports: a folder of numbered versions, the highest of
 which is asked, or the folder of one version."""
@@ -29,6 +34,16 @@ examples:
   %(prog)s savedmodels/europarl_ps < input.en > output.fr
   %(prog)s savedmodels/europarl_ps --n_best 3 < input.en
   %(prog)s savedmodels/europarl_ps --json < input.en | head -1
+  echo '{"context": "The wug sat down.", "question": "Who sat?"}' |
+    %(prog)s savedmodels/squad_definitions --dictionary my.tsv
+  echo '{"premise": "A wug sat.", "hypothesis": "A bird sat."}' |
+    %(prog)s savedmodels/snli_definitions --json
+  echo "The wug sat" | %(prog)s savedmodels/lm1b_definitions
+
+--dictionary FILE sends definitions with each line, for models that read them:
+FILE has one a line, `headword<TAB>definition`, and a headword may have several.
+They take the place of what the model's own dictionary says of these words. An
+object on a line may have a "dictionary" of its own, a list of such lines.
 
 --n_best K gives lines `number ||| text ||| score`, the best first, where the
 first line of the input has the number 0. --json gives one object a line:
@@ -36,7 +51,11 @@ first line of the input has the number 0. --json gives one object a line:
   tokens         its words
   source_tokens  the words that were read (long texts are cut); </s> is the end
   copied_from    for each word its place in source_tokens, -1 if not copied
-  n_best         with --n_best: a list of {text, score, tokens, copied_from}"""
+  n_best         with --n_best: a list of {text, score, tokens, copied_from}
+or, of models that do not translate, all that they answer, such as
+  text, score, start, end     an answer, its log-probability and its place
+  label, probabilities        of contradiction, neutral and entailment
+  next_words, next_probabilities, log_probability, perplexity"""
 
 
 def main(arguments=None):
@@ -48,7 +67,7 @@ def main(arguments=None):
             for text in answer(lines):
                 sys.stdout.buffer.write(text + b"\n")
             sys.stdout.buffer.flush()
-    except _Error as error:
+    except AskError as error:
         print(f"ask: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -57,10 +76,6 @@ def main(arguments=None):
         # Whoever reads has seen enough; keep Python from flushing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-class _Error(Exception):
-    """What the user must know, in one line."""
 
 
 def _parse(arguments):
@@ -87,6 +102,11 @@ def _parse(arguments):
         "--json", action="store_true", help="one JSON object a line"
     )
     parser.add_argument(
+        "--dictionary",
+        metavar="FILE",
+        help="definitions to read with each line (see below)",
+    )
+    parser.add_argument(
         "--batch_size",
         type=_positive,
         default=32,
@@ -105,10 +125,12 @@ def _positive(text):
 def find_version(folder, version=None):
     """The folder of one version of a model."""
     if not os.path.isdir(folder):
-        raise _Error(f"{folder}: no such folder.")
+        raise AskError(f"{folder}: no such folder.")
     if _is_saved_model(folder):
         if version is not None:
-            raise _Error(f"{folder} is a version itself: leave --version out.")
+            raise AskError(
+                f"{folder} is a version itself: leave --version out."
+            )
         return folder
     names = [
         name
@@ -116,14 +138,14 @@ def find_version(folder, version=None):
         if name.isdecimal() and _is_saved_model(os.path.join(folder, name))
     ]
     if not names:
-        raise _Error(
+        raise AskError(
             f"{folder}: no exported model in it. Expected folders named "
             "1, 2, ... with a saved_model.pb each."
         )
     name = str(version) if version is not None else max(names, key=int)
     if name not in names:
         known = ", ".join(sorted(names, key=int))
-        raise _Error(f"{folder}: no version {version}. There is: {known}.")
+        raise AskError(f"{folder}: no version {version}. There is: {known}.")
     return os.path.join(folder, name)
 
 
@@ -133,6 +155,24 @@ def _is_saved_model(folder):
 
 def _load(folder, options):
     """Returns the function of a list of lines (bytes) to answers (bytes)."""
+    model = _load_model(folder)
+    inputs, outputs = {}, {}
+    for name, function in model.signatures.items():
+        specs = function.structured_input_signature[1]
+        inputs[name] = [key for key in specs if key != "dictionary"]
+        outputs[name] = function.structured_outputs
+    texts = inputs.get("serving_default", [])
+    if not texts or texts != inputs.get("analyse"):
+        raise AskError(
+            f"{folder}: not a model exported by tfcopy (it has no signatures "
+            "'serving_default' and 'analyse' of the same texts)."
+        )
+    if "copied_from" in outputs["analyse"]:
+        return _translating(folder, model, options)
+    return ask_texts.answering(folder, model, texts, options)
+
+
+def _load_model(folder):
     try:
         with quiet():
             # Late: --help and errors need not wait for it.
@@ -145,21 +185,27 @@ def _load(folder, options):
             model = tf.saved_model.load(folder)
             # The first question would be slow, and have its own messages.
             for ask in model.signatures.values():
-                if "text" in ask.structured_input_signature[1]:
-                    ask(text=tf.constant(["a"]))
+                specs = ask.structured_input_signature[1]
+                if all(spec.dtype == tf.string for spec in specs.values()):
+                    ask(
+                        **{
+                            name: tf.fill([1] * spec.shape.rank, "a")
+                            for name, spec in specs.items()
+                        }
+                    )
+            return model
     except Exception as error:  # whatever a damaged file leads to
         reason = str(error).strip().split("\n")[0]
-        raise _Error(f"{folder}: cannot be loaded ({reason}).") from None
+        raise AskError(f"{folder}: cannot be loaded ({reason}).") from None
+
+
+def _translating(folder, model, options):
+    """Returns the function of lines to answers of a model that translates."""
+    import tensorflow as tf
+
+    if options.dictionary is not None:
+        raise AskError(f"{folder}: the model reads no --dictionary.")
     signatures = model.signatures
-    for name in ("serving_default", "analyse"):
-        inputs = {}
-        if name in signatures:
-            inputs = signatures[name].structured_input_signature[1]
-        if set(inputs) != {"text"}:
-            raise _Error(
-                f"{folder}: not a model exported by tfcopy (it has no "
-                f"signature {name!r} with the one input 'text')."
-            )
     if options.json or options.n_best:
         ask = signatures["analyse"]
         form = _to_json if options.json else _to_lines

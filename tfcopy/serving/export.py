@@ -1,16 +1,16 @@
-"""Writes a translator as a SavedModel that TensorFlow Serving loads.
+"""Writes what is served as a SavedModel that TensorFlow Serving loads.
 
     <directory>/<version>/saved_model.pb
                           variables/
-                          assets/source_vocabulary.txt, target_vocabulary.txt
+                          assets/                        vocabularies
                           assets.extra/tfcopy.json
                           assets.extra/tf_serving_warmup_requests
 
-Signatures `serving_default` and `analyse` take `text`, strings `(B,)`, and
-give what `Translator.translate` and `Translator.analyse` give.
+Signatures `serving_default` and `analyse` take texts, strings `(B,)`. Those of
+a `Translator` take `text`, and give what its `translate` and its `analyse`
+give; those of a `TextModel` take texts by their names, see there.
 """
 
-import dataclasses
 import json
 import os
 import shutil
@@ -22,7 +22,6 @@ import keras
 import tensorflow as tf
 
 from tfcopy.serving import warmup
-from tfcopy.serving.translator import Translator
 
 CONFIG_NAME = "tfcopy.json"
 # Raise it with every change that a reader of the SavedModel must know of.
@@ -36,24 +35,29 @@ LINKED = (
 
 
 def export(
-    translator: Translator,
+    served,
     directory,
     *,
     recipe: str | None = None,
     version: int | None = None,
-    warmup_texts: Sequence[str] = ("",),
+    warmup_texts: Sequence[str | Mapping] = ("",),
     details: Mapping | None = None,
 ) -> str:
     """Writes a new version, all of it or nothing.
 
     Args:
-        translator: What to serve; its model, vocabularies and options.
+        served: What to serve: a `Translator`, an `AnswerFinder` or another
+            `TextModel`. It has `signatures`, concrete functions by name;
+            `resources`, what they use; `config`, what to remember; and
+            `with_files(folder)`, the same with files for assets.
         directory: Folder of the versions, `savedmodels/<recipe>`.
         recipe: Name of the recipe; the last part of `directory` if not given.
         version: Positive integer; one more than the highest there if not
             given.
         warmup_texts: What TensorFlow Serving asks before it answers others,
-            so that the first user need not wait.
+            so that the first user need not wait: of models with one text
+            that text, of others dicts of texts by name. An example may have
+            a `dictionary`, a list of lines, for models that take one.
         details: More to remember in `assets.extra/tfcopy.json`.
 
     Returns:
@@ -78,7 +82,7 @@ def export(
         temporary = tempfile.mkdtemp(prefix=".exporting-", dir=directory)
         os.chmod(temporary, 0o755)
         target = os.path.join(temporary, "model")
-        _write(translator, temporary, target, recipe, warmup_texts, details)
+        _write(served, temporary, target, recipe, warmup_texts, details)
         return _publish(target, directory, version)
     except (OSError, tf.errors.OpError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -90,53 +94,50 @@ def export(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _write(translator, folder, target, recipe, warmup_texts, details):
-    translator = translator.copy(
-        **{
-            name: getattr(translator, name).save(
-                os.path.join(folder, f"{name}.txt")
-            )
-            for name in ("source_vocabulary", "target_vocabulary")
-        }
-    )
-    signatures = {
-        "serving_default": translator.translate.get_concrete_function(),
-        "analyse": translator.analyse.get_concrete_function(),
-    }
+def _write(served, folder, target, recipe, warmup_texts, details):
+    served = served.with_files(folder)
+    signatures = served.signatures
     for function in signatures.values():
         _check_operations(function)
-    served = tf.Module(name="tfcopy")
-    served.resources = translator.resources
+    module = tf.Module(name="tfcopy")
+    module.resources = served.resources
     # Nobody trains what is served, and the loop's gradient cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-    tf.saved_model.save(served, target, signatures, options)
+    tf.saved_model.save(module, target, signatures, options)
     extra = os.path.join(target, "assets.extra")
     os.makedirs(extra)
     with open(os.path.join(extra, CONFIG_NAME), "w") as file:
-        config = _config(translator, recipe, details)
+        config = _config(served, recipe, details)
         json.dump(config, file, indent=2, ensure_ascii=False)
         file.write("\n")
     requests = [
-        (signature, texts)
-        for signature in signatures
-        for texts in [list(warmup_texts[:1]), list(warmup_texts)]
+        (name, _request(function, examples))
+        for name, function in signatures.items()
+        for examples in (warmup_texts[:1], warmup_texts)
     ]
     warmup.write(os.path.join(extra, warmup.FILE_NAME), requests, recipe)
 
 
-def _config(translator, recipe, details):
-    source, target = translator.source_tokenizer, translator.target_tokenizer
+def _request(function, examples):
+    """The inputs of a signature, by name, for examples."""
+    examples = [{"text": x} if isinstance(x, str) else x for x in examples]
+    inputs = {}
+    for spec in tf.nest.flatten(function.structured_input_signature):
+        name = spec.name
+        if spec.shape.rank == 1:
+            inputs[name] = [example.get(name, "") for example in examples]
+        else:
+            rows = [list(example.get(name, [])) for example in examples]
+            width = max(1, *map(len, rows))
+            inputs[name] = [row + [""] * (width - len(row)) for row in rows]
+    return inputs
+
+
+def _config(served, recipe, details):
     return {
         "format": FORMAT,
         "recipe": recipe,
-        "source_tokenizer": dataclasses.asdict(source),
-        "target_tokenizer": dataclasses.asdict(target),
-        "source_vocabulary_size": translator.source_vocabulary.size,
-        "target_vocabulary_size": translator.target_vocabulary.size,
-        "search": dataclasses.asdict(translator.options),
-        "max_source_length": translator.max_source_length,
-        "replace_unk": translator.replace_unk,
-        "dictionary_size": len(translator.dictionary or ()),
+        **served.config,
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

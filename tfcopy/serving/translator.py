@@ -5,6 +5,8 @@ the longest hypothesis.
 """
 
 import dataclasses
+import functools
+import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -26,6 +28,7 @@ from tfcopy.decoding import (
     search_among,
 )
 from tfcopy.decoding.beams import EMPTY
+from tfcopy.serving.untracked import Untracked
 
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
@@ -66,6 +69,7 @@ class _Source(NamedTuple):
         keys: Strings, `(B, S)`, what `Entities` make of the words; `None`
             without.
         is_blank: Boolean, `(B,)`; texts without a word.
+        inputs: Dict of what else the model reads, by name.
     """
 
     ids: Any
@@ -73,6 +77,7 @@ class _Source(NamedTuple):
     words: Any
     keys: Any
     is_blank: Any
+    inputs: Any
 
 
 class Translator(tf.Module):
@@ -108,6 +113,11 @@ class Translator(tf.Module):
         entities: Optional `Entities`, as in training. A placeholder in an
             answer, pointed at or generated, becomes the first source word
             that it stands for; `<unk>` if there is none.
+        definitions: Optional `tf.Module` for a model whose source words have
+            definitions. Its `source_inputs(words, ids)`, of strings `(B, S)`,
+            `""` at EOS and on padding, and of int32 `(B, S)`, gives a dict of
+            the further inputs of the model's `encode`, in TensorFlow ops. A
+            SavedModel holds the tables that it tracks.
     """
 
     def __init__(
@@ -125,6 +135,7 @@ class Translator(tf.Module):
         dictionary: Dictionary | None = None,
         candidate_ids=None,
         entities: Entities | None = None,
+        definitions: tf.Module | None = None,
     ):
         super().__init__(name="translator")
         if model.vocabulary_size != target_vocabulary.size:
@@ -138,6 +149,11 @@ class Translator(tf.Module):
                 "`max_source_length` must be at least 1. "
                 f"Received: {max_source_length}."
             )
+        if not isinstance(definitions, (tf.Module, type(None))):
+            raise ValueError(
+                "`definitions` must be a tf.Module, so that its tables are "
+                f"exported. Received: {definitions!r}."
+            )
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.options = options
@@ -147,9 +163,10 @@ class Translator(tf.Module):
         self.dictionary = dictionary
         self.candidate_ids = candidate_ids
         self.entities = entities
+        self.definitions = definitions
         self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary
-        self._model = _Untracked(model)
+        self._model = Untracked(model)
         self._target_words = _words_by_id(target_vocabulary)
         self._emission = None
         if dictionary is not None:
@@ -164,7 +181,41 @@ class Translator(tf.Module):
             self.target_vocabulary.table(),
             self._target_words,
         ]
-        return weights + tables + [self._emission] * bool(self._emission)
+        others = [self._emission, self.definitions]
+        return weights + tables + [x for x in others if x is not None]
+
+    @property
+    def signatures(self) -> dict:
+        """Concrete functions by the names of signatures."""
+        return {
+            "serving_default": self.translate.get_concrete_function(),
+            "analyse": self.analyse.get_concrete_function(),
+        }
+
+    @property
+    def config(self) -> dict:
+        """What is told of it beside the SavedModel."""
+        return {
+            "source_tokenizer": dataclasses.asdict(self.source_tokenizer),
+            "target_tokenizer": dataclasses.asdict(self.target_tokenizer),
+            "source_vocabulary_size": self.source_vocabulary.size,
+            "target_vocabulary_size": self.target_vocabulary.size,
+            "search": dataclasses.asdict(self.options),
+            "max_source_length": self.max_source_length,
+            "replace_unk": self.replace_unk,
+            "dictionary_size": len(self.dictionary or ()),
+        }
+
+    def with_files(self, folder) -> "Translator":
+        """The same, its vocabularies saved as files of a folder."""
+        return self.copy(
+            **{
+                name: getattr(self, name).save(
+                    os.path.join(folder, f"{name}.txt")
+                )
+                for name in ("source_vocabulary", "target_vocabulary")
+            }
+        )
 
     @property
     def model(self):
@@ -186,6 +237,7 @@ class Translator(tf.Module):
             "dictionary",
             "candidate_ids",
             "entities",
+            "definitions",
         )
         return Translator(
             **{name: getattr(self, name) for name in names} | changes
@@ -267,6 +319,23 @@ class Translator(tf.Module):
         """
         return self._search(source_ids, source_copy_ids, self._search_options())
 
+    @functools.cached_property
+    def _search_defined(self):
+        """`search`, and a dict of what else the model takes of sources."""
+        inputs = {name: self.model.input[name] for name in self._source_inputs}
+        specs = {k: tf.TensorSpec(x.shape, x.dtype) for k, x in inputs.items()}
+
+        def search(source_ids, source_copy_ids, inputs):
+            options = self._search_options()
+            return self._search(source_ids, source_copy_ids, options, inputs)
+
+        signature = [*_IDS, specs]
+        return tf.function(search, signature, autograph=False)
+
+    @property
+    def _source_inputs(self):
+        return getattr(self.model, "source_inputs", ())
+
     def translate_all(
         self,
         texts: Iterable[str | bytes],
@@ -322,7 +391,8 @@ class Translator(tf.Module):
 
         Args:
             batches: Dicts with `source_ids`, `source_copy_ids` and `indices`,
-                as `data.evaluation_batches` yields.
+                as `data.evaluation_batches` yields, and with what else the
+                model's `encode` takes.
             total: Number of sentences.
             progress: Whether to show a bar (on a terminal only).
 
@@ -336,9 +406,12 @@ class Translator(tf.Module):
         scores = np.zeros(total, np.float32)
         with _bar(total, progress) as bar:
             for batch in batches:
-                result = self.search(
-                    batch["source_ids"], batch["source_copy_ids"]
-                )
+                arguments = batch["source_ids"], batch["source_copy_ids"]
+                inputs = {name: batch[name] for name in self._source_inputs}
+                if inputs:
+                    result = self._search_defined(*arguments, inputs)
+                else:
+                    result = self.search(*arguments)
                 rows = np.asarray(batch["indices"])
                 ids[rows] = result.ids[:, 0]
                 copied_from[rows] = result.copied_from[:, 0]
@@ -346,11 +419,13 @@ class Translator(tf.Module):
                 bar.update(len(rows))
         return ids, copied_from, scores
 
-    def _search(self, source_ids, source_copy_ids, options):
+    def _search(self, source_ids, source_copy_ids, options, inputs=None):
         arguments = self.model, source_ids, source_copy_ids, options
         if self.candidate_ids is None:
-            return beam_search(*arguments)
-        return search_among(self.candidate_ids, *arguments)
+            return beam_search(*arguments, source_inputs=inputs)
+        return search_among(
+            self.candidate_ids, *arguments, source_inputs=inputs
+        )
 
     def _search_options(self, num_hypotheses=1, return_attention=False):
         return dataclasses.replace(
@@ -367,7 +442,9 @@ class Translator(tf.Module):
             [text, tf.fill([tf.cast(num_texts == 0, tf.int32)], "")], 0
         )
         source = self._read(text)
-        result = self._search(source.ids, source.copy_ids, options)
+        result = self._search(
+            source.ids, source.copy_ids, options, source.inputs
+        )
         hidden = source.is_blank[:, None, None]
         result = result._replace(
             ids=tf.where(hidden, special.PAD, result.ids),
@@ -426,6 +503,11 @@ class Translator(tf.Module):
             keys = self.entities.source(words)
             keys = keys.to_tensor("", shape=tf.shape(ids))
             words = self.entities.surfaces(words)
+        inputs = {}
+        if self.definitions is not None:
+            inputs = self.definitions.source_inputs(
+                words.to_tensor("", shape=tf.shape(ids)), ids
+            )
         if self.append_eos:
             ends = tf.fill([words.nrows(), 1], _EOS_WORD)
             words = tf.concat([words, ends], axis=1)
@@ -435,6 +517,7 @@ class Translator(tf.Module):
             words.to_tensor("", shape=tf.shape(ids)),
             keys,
             is_blank,
+            inputs,
         )
 
     def _write(self, result, source):
@@ -484,13 +567,6 @@ class Translator(tf.Module):
             pointed = emit(pointed, self._emission)
         words = tf.where(copied_from >= 0, pointed, generated)
         return tf.where(is_word, words, ""), copied_from, lengths
-
-
-class _Untracked:
-    """Hides a value from the tracking of `tf.Module`."""
-
-    def __init__(self, value):
-        self.value = value
 
 
 def _words_by_id(vocabulary):

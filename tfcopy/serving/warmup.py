@@ -10,36 +10,53 @@ The messages are few and stable, so they are written out by field number:
 Reference: `tensorflow_serving/apis/*.proto`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
+
+Inputs = Mapping[str, Sequence] | Sequence[str]
 
 # In the folder `assets.extra` of a SavedModel.
 FILE_NAME = "tf_serving_warmup_requests"
 
 
-def write(path, requests: Sequence[tuple[str, Sequence[str]]], name: str):
+def write(path, requests: Sequence[tuple[str, Inputs]], name: str):
     """Writes a TFRecord file of PredictionLog messages.
 
     Args:
         path: The file.
-        requests: `(signature, texts)` of each request.
+        requests: `(signature, inputs)` of each request, as below.
         name: Name of the model.
     """
     with tf.io.TFRecordWriter(str(path)) as writer:
-        for signature, texts in requests:
-            writer.write(prediction_log(signature, texts, name))
+        for signature, inputs in requests:
+            writer.write(prediction_log(signature, inputs, name))
 
 
-def prediction_log(signature: str, texts: Sequence[str], name: str) -> bytes:
-    """A PredictionLog that asks a signature with one input, `text`."""
-    tensor = tf.make_tensor_proto(
-        [text.encode("utf-8", "replace") for text in texts], tf.string
-    )
+def prediction_log(signature: str, inputs: Inputs, name: str) -> bytes:
+    """A PredictionLog that asks a signature.
+
+    Args:
+        signature: Its name.
+        inputs: Dict of its inputs: texts, or rows of as many texts each. Or
+            the texts of the one input `text`.
+        name: Name of the model.
+    """
+    if not isinstance(inputs, Mapping):
+        inputs = {"text": inputs}
     model_spec = _field(1, name.encode()) + _field(3, signature.encode())
-    entry = _field(1, b"text") + _field(2, tensor.SerializeToString())
-    request = _field(1, model_spec) + _field(2, entry)
+    request = _field(1, model_spec)
+    for key, texts in inputs.items():
+        tensor = tf.make_tensor_proto(_encoded(texts), tf.string)
+        entry = _field(1, key.encode()) + _field(2, tensor.SerializeToString())
+        request += _field(2, entry)
     return _field(6, _field(1, request))
+
+
+def _encoded(texts):
+    if isinstance(texts, str):
+        return texts.encode("utf-8", "replace")
+    return [_encoded(text) for text in texts]
 
 
 def _field(number, content):
