@@ -1,4 +1,8 @@
-"""Pictures take a third of a small training: few recipes draw them here."""
+"""Keeps the recipes' tests short: few pictures, and few whole runs.
+
+Pictures take a third of a small training. Of recipes that stand on the parts
+of others the whole runs are slow tests.
+"""
 
 import pytest
 
@@ -14,3 +18,20 @@ def few_pictures(request):
         if request.module.__name__.rpartition(".")[2] not in DRAWN:
             patch.setattr(common.Pictures, "__call__", lambda *_: None)
         yield
+
+
+# Module to the fixture that runs its recipe.
+SLOW = {
+    "test_dialogue_copynet": "finished",
+    "test_gigaword_ps": "finished_entity",
+    "test_lcsts_copynet": "trained",
+    "test_wmt15_pag": "finished",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        name = item.module.__name__.rpartition(".")[2]
+        if SLOW.get(name) in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)

@@ -324,6 +324,7 @@ def test_search_is_as_the_flags_say(tmp_path):
     assert candidates == [*SPECIAL_TOKENS, "the"]
 
 
+@pytest.mark.slow
 def test_another_head_and_the_large_vocabulary_trick(
     tmp_path, corpus, monkeypatch
 ):

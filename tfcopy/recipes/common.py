@@ -193,6 +193,16 @@ def log_embeddings(model, data, log_dir):
         side: (keras.ops.convert_to_numpy(layer.embeddings), known.words)
         for (side, layer), known in zip(sides.items(), data.vocabularies)
     }
+    write_embeddings(log_dir, tables)
+
+
+def write_embeddings(log_dir, tables):
+    """Writes tables for the projector; a failure is only reported.
+
+    Args:
+        log_dir: Where to.
+        tables: Dict from a name to `(array, words)`.
+    """
     try:
         training.log_embeddings(log_dir, tables)
     except (OSError, tf.errors.OpError) as error:  # only to be looked at
@@ -338,7 +348,7 @@ def print_next_steps(recipe, folder, path, system, example, seconds):
         folder: Of the run.
         path: Of the SavedModel.
         system: What was exported.
-        example: A text to send.
+        example: A text to send; or several, a dict by name.
         seconds: What the run took.
     """
     served = os.path.dirname(os.path.abspath(path))

@@ -1,0 +1,219 @@
+"""What recipes that read definitions do alike: start, train, export, report.
+
+Functions, not a base class: a recipe calls those it needs.
+"""
+
+import dataclasses
+import hashlib
+import os
+
+import keras
+
+from tfcopy import training
+from tfcopy.data.tokenization import Tokenizer
+from tfcopy.recipes import common, definition_demo
+from tfcopy.serving.export import export as export_servable
+
+
+def begin(config, systems):
+    """Checks what can be checked before anything is read.
+
+    Args:
+        config: The recipe's config.
+        systems: Those that there are.
+
+    Returns:
+        `(folder, strategy)`: of the run; and of `tf.distribute`.
+    """
+    common.check_systems(config, systems)
+    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    folder = os.path.join(config.log_dir, config.run or config.preset)
+    common.check_writable(folder, "--log_dir")
+    strategy = training.choose_strategy()
+    training.set_precision(config.precision)
+    return folder, strategy
+
+
+# Flags that a run may not change half-way; the sizes show in the weights.
+FIXED = ("dropout", "embedding_dropout", "initializers", "seed", "optimizer")
+FIXED += ("learning_rate", "schedule", "batch_size", "clip_norm", "precision")
+FIXED += (
+    "updates",
+    "max_definitions",
+    "max_definition_length",
+    "depth",
+    "phrases",
+)
+
+
+def train(config, name, built, data, folder, loss, **options):
+    """Trains a system, or goes on training it; returns its results.
+
+    Args:
+        config: The recipe's config.
+        name: Of the system.
+        built: `Built`.
+        data: `definition_data.Data`.
+        folder: Of the run.
+        loss: As of `Trainer`.
+        options: More arguments of `Trainer`.
+
+    Returns:
+        `(trainer, results)`.
+    """
+
+    def train_data(epoch, start_batch, context):
+        replicas = context.num_replicas_in_sync
+        return built.batches.train(
+            data.train,
+            config.batch_size,
+            shuffle_seed=config.seed,
+            epoch=epoch,
+            start_batch=start_batch // replicas,
+            num_replicas=replicas,
+        )
+
+    log_dir = os.path.join(folder, name)
+    words = "\n".join(built.features.vocabulary.words).encode()
+    trainer = training.Trainer(
+        built.model,
+        loss,
+        options.pop("optimizer", None)
+        or common.optimizer(config, config.updates),
+        train_data,
+        built.batches.evaluation(data.validation, config.batch_size),
+        log_dir,
+        steps=config.updates,
+        clip_norm=config.clip_norm,
+        eval_every=config.eval_every,
+        patience=config.patience,
+        seed=config.seed,
+        fresh=config.fresh,
+        identity={
+            **data.identity,
+            "vocabulary": hashlib.sha256(words).hexdigest()[:16],
+            "system": name,
+            **{f"--{flag}": getattr(config, flag) for flag in FIXED},
+        },
+        **options,
+    )
+    result = trainer.fit()
+    log_embeddings(built.model, built.features, log_dir)
+    return trainer, {
+        "parameters": common.num_parameters(built.model),
+        "updates": result.updates,
+        "seconds_training": round(result.seconds, 1),
+        "per_second": round(result.targets_per_second),
+    }
+
+
+def log_embeddings(model, features, log_dir):
+    """Writes the words' own embeddings for TensorBoard's projector."""
+    table = model.get_layer("embedding").word_table.embeddings
+    common.write_embeddings(
+        log_dir,
+        {
+            "words": (
+                keras.ops.convert_to_numpy(table),
+                features.vocabulary.words,
+            )
+        },
+    )
+
+
+def finish(
+    recipe, config, folder, watch, results, names, built, data, served, **more
+):
+    """Exports the best system, writes the results, says what to do next.
+
+    Args:
+        recipe: Its name.
+        config: The recipe's config.
+        folder: Of the run.
+        watch: `common.Stopwatch`.
+        results: System to its results.
+        names: `(score, baseline, best)`: the score that tells which system is
+            the best, and what `definition_demo.gap_closed` needs.
+        built: System to its `Built`.
+        data: `definition_data.Data`.
+        served: `(kind, examples, options)`: a class of `serving.TextModel`s,
+            texts to warm up with, dicts by name, and its further arguments.
+        more: What else the report has.
+
+    Returns:
+        The report.
+    """
+    score, *ends = names
+    lower = score == "perplexity"
+    closed = {}
+    if config.corpus == "demo":
+        of_gap = "after_oov" if lower else score
+        closed = definition_demo.gap_closed(results, *ends, of_gap)
+        definition_demo.print_gap(closed, *ends)
+    best = best_of(results, built, score, lower)
+    kind, examples, options = served
+    details = {score: results[best][score]}
+    path = export(
+        kind, config, best, built[best], data, details, examples, **options
+    )
+    report = {
+        "recipe": recipe,
+        "preset": config.preset,
+        "seed": config.seed,
+        "seconds": watch.seconds,
+        "config": dataclasses.asdict(config),
+        "systems": results,
+        "gap_closed": closed,
+        **more,
+        "savedmodel": path,
+    }
+    common.write_results(os.path.join(folder, "results.json"), report)
+    example = examples[0]
+    if len(example) == 1:
+        (example,) = example.values()
+    common.print_next_steps(recipe, folder, path, best, example, watch.seconds)
+    return report
+
+
+def export(kind, config, name, built, data, details, examples, **options):
+    """Exports a system; returns the path.
+
+    Args:
+        kind: A class of `serving.TextModel`s.
+        config: The recipe's config.
+        name: Of the system.
+        built: `Built`.
+        data: `definition_data.Data`.
+        details: More to remember.
+        examples: Texts to warm up with, dicts by name.
+        options: More arguments of `kind`.
+    """
+    model, features = built.model, built.features
+    definitions = tokenizer = None
+    if features.packer is not None:
+        definitions = features.packer.definitions
+    if built.system.reads == "definitions":
+        tokenizer = Tokenizer()
+    served = kind(
+        model,
+        model.get_layer("embedding"),
+        features,
+        data.tokenizer,
+        definitions,
+        definition_tokenizer=tokenizer,
+        **options,
+    )
+    path = export_servable(
+        served,
+        config.savedmodel_dir,
+        warmup_texts=examples,
+        details={"system": name, **details},
+    )
+    return common.shown(path)
+
+
+def best_of(results, built, score, lower_is_better=False):
+    """The best system; of those that read definitions, if there are any."""
+    reading = [x for x in results if built[x].system.reads == "definitions"]
+    sign = -1 if lower_is_better else 1
+    return max(reading or results, key=lambda x: sign * results[x][score])
