@@ -39,6 +39,7 @@ def test_seeds_become_a_band():
     assert found["pointer_softmax, dense"] == ([], [], [], [])
 
 
+@pytest.mark.slow
 def test_a_map_is_made_once_and_added_to(tmp_path, capsys, monkeypatch):
     flags = ["--folder", str(tmp_path), *TINY]
     assert rarest_word_map.main(flags) == 0

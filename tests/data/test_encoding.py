@@ -133,6 +133,7 @@ def test_lines_of_a_summary_are_one_text():
 WORDS = st.lists(st.sampled_from("a b X Y Z".split()), min_size=1, max_size=9)
 
 
+@pytest.mark.slow
 @given(WORDS, WORDS, st.integers(1, 10), st.integers(1, 10), st.booleans())
 @settings(max_examples=8, deadline=None)
 def test_cutting_is_encoding_what_is_left(source, target, s, t, append_eos):

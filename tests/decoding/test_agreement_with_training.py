@@ -25,8 +25,9 @@ def model(request):
     return MODELS[request.param]()
 
 
-@pytest.mark.parametrize("refill", [False, True])
-@pytest.mark.parametrize("min_length", [0, 4])
+@pytest.mark.parametrize(
+    ("refill", "min_length"), [(False, 4), (True, 0), (True, 4)]
+)
 def test_scores_are_the_teacher_forced_log_probabilities(
     model, refill, min_length
 ):

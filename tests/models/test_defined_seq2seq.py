@@ -210,6 +210,7 @@ def test_a_dictionary_tells_the_answer():
     assert accuracy(model, test) < 0.5
 
 
+@pytest.mark.slow
 @tensorflow_only
 def test_without_a_dictionary_there_is_nothing_to_learn():
     model, *_ = trained(None)

@@ -186,6 +186,7 @@ def test_a_context_is_counted_once_for_all_of_its_questions():
     }
 
 
+@pytest.mark.slow
 def test_each_system_builds_and_reads_what_it_says(tmp_path):
     """All systems of all recipes, without training."""
     for recipe, _ in RECIPES.values():

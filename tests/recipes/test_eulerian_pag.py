@@ -45,6 +45,7 @@ def test_results_hold_what_was_agreed(finished):
         assert (finished / "logs" / "demo" / name).exists()
 
 
+@pytest.mark.slow
 def test_finished_run_goes_on_where_it_was(finished, capsys):
     before = figures(finished)
     assert start(finished, "--systems", "[pag]") == 0

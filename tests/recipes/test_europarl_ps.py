@@ -139,7 +139,7 @@ LONG = "w " * 60 + "\n"
         ),
         ((LONG * 9, LONG * 9), "7 a side of more than 50 tokens"),
         (("a b\n" * 5, "c d\n" * 5), "--batch_size must be at most 3"),
-        ((b"\x1f\x8b\x08 cut", "a\n"), "a.en: the gzip data is damaged"),
+        ((b"\x1f\x8b\x08 cut", "a\n"), "a.en: the gzip or zip data is damaged"),
     ],
     ids="length utf8 empty blank long few gzip".split(),
 )

@@ -95,6 +95,7 @@ def test_what_is_served_answers_as_python_does(translator, tmp_path):
     assert not any("PyFunc" in name or ">" in name for name in names)
 
 
+@pytest.mark.slow
 def test_another_dictionary_gives_other_answers(translator):
     other = dictionary(北京=["man man"], Kowalski=["a man"])
     other = translator.copy(definitions=features_of(other))

@@ -217,6 +217,7 @@ def test_python_in_the_graph_is_refused(tmp_path):
     assert os.listdir(tmp_path / "a") == []
 
 
+@pytest.mark.slow
 def test_a_model_of_mixed_precision_is_exported(tmp_path):
     translator = random_translator("mixed_bfloat16")
     loaded = tf.saved_model.load(export(translator, tmp_path / "a"))

@@ -76,6 +76,7 @@ def test_the_served_model_holds_the_pieces(
     assert not any(">" in name for name in used)
 
 
+@pytest.mark.slow
 def test_a_small_model_from_text_to_answers(
     tokenizer, tmp_path, monkeypatch, capfdbinary
 ):
