@@ -44,7 +44,7 @@ def make_step(model, loss, optimizer, element_spec, **options):
     """One update, through the true train step.
 
     Args:
-        model: A `Seq2Seq`.
+        model: Of `Trainer`.
         loss: As of `Trainer`.
         optimizer: The same.
         element_spec: Of the batches.
@@ -63,10 +63,11 @@ def make_step(model, loss, optimizer, element_spec, **options):
         **options,
     )
     update = trainer.step_for(element_spec).update
+    targets = trainer.options.targets
     seeds = tf.zeros((1, len(trainer.seed_states)), tf.int64)
 
     def step(batch):
-        scale = tf.constant(1.0 / len(batch["target_ids"]))
+        scale = tf.constant(1.0 / len(batch[targets]))
         nll, norm, _ = update((batch,), scale, seeds, tf.constant(0.0))
         return float(nll + norm)
 
