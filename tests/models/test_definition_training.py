@@ -55,7 +55,9 @@ def dataset(batches):
     return data.apply(tf.data.experimental.assert_cardinality(len(batches)))
 
 
-@pytest.mark.parametrize("task", ["answers", "texts"])
+@pytest.mark.parametrize(
+    "task", ["answers", pytest.param("texts", marks=pytest.mark.slow)]
+)
 def test_the_trainer_lessens_the_loss(task):
     from tfcopy.training import Adam, Trainer
 

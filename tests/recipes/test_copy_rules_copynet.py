@@ -85,6 +85,7 @@ def test_export_answers_and_may_copy_any_position(finished):
     assert b"<unk>" not in analysis["tokens"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end_mark", [False, True])
 def test_the_mark_at_the_end_is_seen_but_not_copied(tmp_path, end_mark):
     config = recipe.Config(

@@ -256,7 +256,9 @@ def test_loss_that_is_not_finite(tmp_path, corpus, capsys):
             assert all(np.isfinite(archive[k]).all() for k in archive)
 
 
-@pytest.mark.parametrize("part", ["results", "served"])
+@pytest.mark.parametrize(
+    "part", [pytest.param("results", marks=pytest.mark.slow), "served"]
+)
 def test_full_disk(finished, corpus, capsys, monkeypatch, part):
     before = figures(finished)
 

@@ -79,6 +79,7 @@ def translator():
     )
 
 
+@pytest.mark.slow
 def test_what_is_served_answers_as_python_does(translator, tmp_path):
     expected = translator.analyse(tf.constant(TEXTS))
     path = export(translator, tmp_path / "a")

@@ -19,11 +19,12 @@ from tfcopy.serving.word_predictor import WordPredictor
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param({"reader": "lstm"}, marks=pytest.mark.slow),
+        {"reader": "lstm"},
         {"reader": "mean", "combine": "sum", "exclude_top_k": -1, "depth": 1},
     ],
     ids=["lstm", "mean-excluding"],
 )
+@pytest.mark.slow
 def test_a_request_is_as_good_as_another_dictionary(options):
     kept = make("entailment", **options)[0].signature("analyse")
     new = {"zebra": ["a person that can mew", "big"], "red": ["an animal"]}

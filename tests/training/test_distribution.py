@@ -38,7 +38,9 @@ def finish(process, output):
         {"name": "standin"},
         pytest.param({"name": "translator"}, marks=pytest.mark.slow),
         pytest.param({"name": "summarizer"}, marks=pytest.mark.slow),
-        {"score": "exact", **standin.CLASSIFIER},
+        pytest.param(
+            {"score": "exact", **standin.CLASSIFIER}, marks=pytest.mark.slow
+        ),
     ],
     ids=lambda options: options["name"],
 )

@@ -98,6 +98,7 @@ def scored_by_weights(predictions):
     return {"exact": math.sin(20 * total)}
 
 
+@pytest.mark.slow
 def test_resuming_at_any_place_changes_nothing(tmp_path):
     options = {
         "score_predictions": scored_by_weights,
