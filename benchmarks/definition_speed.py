@@ -42,7 +42,8 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    for flag, value, text in (
+    timing.add_numbers(
+        parser,
         ("definitions", 10_000, "of a batch"),
         ("words", 1_430, "distinct words that are defined"),
         ("units", 200, "of all layers"),
@@ -51,13 +52,7 @@ def main():
         ("question_length", 14, "words"),
         ("steps", 8, "batches timed"),
         ("memory", 8_192, "MiB, the most wanted"),
-    ):
-        parser.add_argument(
-            f"--{flag}",
-            type=timing.positive,
-            default=value,
-            help=f"{text} (default: {value})",
-        )
+    )
     parser.add_argument(
         "--limit", type=float, default=2.0, help="largest D3 / B wanted"
     )

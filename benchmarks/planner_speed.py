@@ -34,7 +34,8 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    for flag, value, text in (
+    timing.add_numbers(
+        parser,
         ("units", 256, "of encoder and decoder"),
         ("embedding_dim", 256, "of both sides"),
         ("plan_steps", 10, "of a plan"),
@@ -43,13 +44,7 @@ def main():
         ("target_length", 100, "characters"),
         ("num_beams", 5, "of the search"),
         ("steps", 12, "batches timed"),
-    ):
-        parser.add_argument(
-            f"--{flag}",
-            type=timing.positive,
-            default=value,
-            help=f"{text} (default: {value})",
-        )
+    )
     parser.add_argument(
         "--decoder", choices=("biscale", "gru"), default="biscale"
     )

@@ -19,6 +19,17 @@ def positive(text):
     return int(text)
 
 
+def add_numbers(parser, *flags):
+    """Adds flags of positive numbers: `(name, default, help)` of each."""
+    for flag, value, text in flags:
+        parser.add_argument(
+            f"--{flag}",
+            type=positive,
+            default=value,
+            help=f"{text} (default: {value})",
+        )
+
+
 def random_batch(rng, batch_size, sizes, lengths):
     """A batch of random words, none of them special and none of them copied.
 

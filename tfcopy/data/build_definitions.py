@@ -14,7 +14,6 @@ import collections
 import sys
 from collections.abc import Iterable, Mapping
 
-from tfcopy.data import chunks
 from tfcopy.data.corpora.lines import read_lines
 from tfcopy.data.definitions import DefinitionLookup, wordnet
 from tfcopy.data.tokenization import Tokenizer
@@ -36,12 +35,7 @@ def coverage(
         0 if there are none.
     """
     words = [word for word in counts if any(map(str.isalpha, word))]
-    found = chunks.map_chunks(
-        lambda chunk: lookup.entries(chunks.to_tensor(chunk))[:, 0].numpy(),
-        words,
-        progress=False,
-    )
-    is_found = [bool(entry) for entries in found for entry in entries]
+    is_found = (lookup.entries_of_all(words)[:, 0] > 0).tolist()
     covered = sum(counts[word] for word, known in zip(words, is_found) if known)
     total = sum(counts[word] for word in words)
     return covered / max(1, total), sum(is_found) / max(1, len(words))

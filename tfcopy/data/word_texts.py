@@ -16,10 +16,19 @@ from tfcopy.data.links import Sentences
 
 
 class WordNumbers(dict):
-    """Words to their numbers, from 0 on; a word that is new gets the next."""
+    """Words to their numbers, from 0 on; a word that is new gets the next.
+
+    Attributes:
+        words: The words by their numbers.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.words: list[str] = []
 
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
+        self.words.append(word)
         return self[word]
 
 
@@ -85,12 +94,11 @@ class WordTexts:
     @property
     def words(self) -> list[str]:
         """The words by their numbers."""
-        return list(self.numbers)
+        return self.numbers.words
 
     def tokens(self, name: str, i: int) -> list[str]:
         """The words of one text of one example."""
-        words = self.words
-        return [words[number] for number in self.texts[name][i]]
+        return [self.words[number] for number in self.texts[name][i]]
 
     def subset(self, rows) -> "WordTexts":
         """Some of the examples.

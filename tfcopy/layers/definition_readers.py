@@ -10,9 +10,8 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product, scan
-from tfcopy.layers.lstm import UnitForget, lstm_update
+from tfcopy.layers.lstm import add_lstm_weights, lstm_update
 
 # Whether no shape may depend on the values of tensors.
 _SHAPES_ARE_STATIC = keras.backend.backend() == "jax"
@@ -165,22 +164,7 @@ class LSTMReader(DefinitionReader):
         return self.units
 
     def build(self, table_shape, definitions_shape=None):
-        width = 4 * self.units
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(table_shape[-1], width),
-            initializer=Blockwise(self.kernel_initializer, 4),
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(self.units, width),
-            initializer=Blockwise(self.recurrent_initializer, 4),
-        )
-        self.bias = self.add_weight(
-            name="bias",
-            shape=(width,),
-            initializer=UnitForget() if self.unit_forget_bias else "zeros",
-        )
+        add_lstm_weights(self, table_shape[-1])
 
     def call(self, table, definitions, training=False):
         ids = definitions["ids"]

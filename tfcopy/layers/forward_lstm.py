@@ -6,9 +6,8 @@ Shapes: B batch, S steps, E input size, U units.
 import keras
 from keras import ops
 
-from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product, scan
-from tfcopy.layers.lstm import UnitForget, lstm_update
+from tfcopy.layers.lstm import add_lstm_weights, lstm_update
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -55,22 +54,7 @@ class ForwardLSTM(keras.layers.Layer):
         self.unit_forget_bias = unit_forget_bias
 
     def build(self, inputs_shape, mask_shape=None):
-        width = 4 * self.units
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(inputs_shape[-1], width),
-            initializer=Blockwise(self.kernel_initializer, 4),
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(self.units, width),
-            initializer=Blockwise(self.recurrent_initializer, 4),
-        )
-        self.bias = self.add_weight(
-            name="bias",
-            shape=(width,),
-            initializer=UnitForget() if self.unit_forget_bias else "zeros",
-        )
+        add_lstm_weights(self, inputs_shape[-1])
 
     def call(self, inputs, mask=None, training=False):
         kernel, recurrent_kernel = (

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from tfcopy.layers.initializers import Blockwise
+
 
 def lstm_update(projected, cell):
     """One LSTM step from its products, without peepholes.
@@ -28,6 +30,32 @@ def lstm_update(projected, cell):
     kept = ops.sigmoid(forget) * cell
     cell = kept + ops.sigmoid(write) * ops.tanh(candidate)
     return ops.sigmoid(output) * ops.tanh(cell), cell
+
+
+def add_lstm_weights(layer, input_dim):
+    """Gives a layer the weights of an LSTM, those of `keras.layers.LSTM`.
+
+    Args:
+        layer: Has `units`, initializers and `unit_forget_bias`; gets
+            `kernel`, `recurrent_kernel` and `bias`.
+        input_dim: Size of its inputs.
+    """
+    width = 4 * layer.units
+    layer.kernel = layer.add_weight(
+        name="kernel",
+        shape=(input_dim, width),
+        initializer=Blockwise(layer.kernel_initializer, 4),
+    )
+    layer.recurrent_kernel = layer.add_weight(
+        name="recurrent_kernel",
+        shape=(layer.units, width),
+        initializer=Blockwise(layer.recurrent_initializer, 4),
+    )
+    layer.bias = layer.add_weight(
+        name="bias",
+        shape=(width,),
+        initializer=UnitForget() if layer.unit_forget_bias else "zeros",
+    )
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

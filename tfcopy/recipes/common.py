@@ -64,6 +64,17 @@ def check_systems(config, systems):
         )
 
 
+def baseline_config(config):
+    """The config with flags `baseline_X` in the place of X, where given."""
+    own = {
+        field.name.removeprefix("baseline_"): getattr(config, field.name)
+        for field in dataclasses.fields(config)
+        if field.name.startswith("baseline_")
+    }
+    given = {flag: value for flag, value in own.items() if value is not None}
+    return dataclasses.replace(config, **given)
+
+
 def check_writable(folder, flag):
     """Makes a folder; an OSError names the flag if nothing can be written."""
     try:

@@ -2,12 +2,13 @@
 
 import collections
 import dataclasses
+import functools
 import os
 
 import numpy as np
 
 from tfcopy import tokens
-from tfcopy.data import chunks, word_vectors
+from tfcopy.data import word_vectors
 from tfcopy.data.corpora import demo_definitions
 from tfcopy.data.definitions import DefinitionLookup, Definitions, wordnet
 from tfcopy.data.tokenization import Tokenizer
@@ -162,10 +163,13 @@ def find_vectors(config, demo):
 
 def matrix(config, data, words):
     """The vectors of the words of a `Vocabulary`; zeros where there is none."""
+    return _matrix(data.vectors, words, config.vectors_dim)
+
+
+@functools.lru_cache(maxsize=1)  # Such files are large.
+def _matrix(path, words, dim):
     try:
-        found = word_vectors.load(
-            data.vectors, words, config.vectors_dim, scale=0.0
-        )
+        found = word_vectors.load(path, words, dim, scale=0.0)
     except (OSError, ValueError) as error:
         raise type(error)(f"--vectors: {error}") from error
     print(f"{found.coverage:.1f} % of the words have a vector")
@@ -188,12 +192,7 @@ def restricted(config, data):
         )
     words = Vocabulary.build(dict.fromkeys(filter(None, data.words), 1))
     has_vector = matrix(config, data, words).any(axis=1)
-    found = chunks.map_chunks(
-        lambda chunk: data.lookup.entries(chunks.to_tensor(chunk)).numpy(),
-        words.words,
-        progress=False,
-    )
-    has_entry = np.concatenate([x[:, 0] > 0 for x in found])
+    has_entry = data.lookup.entries_of_all(words.words)[:, 0] > 0
     both = np.flatnonzero(has_vector & has_entry)
     return Vocabulary.build(
         {words.word(i): 1 for i in both if i >= NUM_SPECIALS}
@@ -215,14 +214,8 @@ def definition_vocabulary(data, max_size):
     """
     counts = collections.Counter()
     words = list(data.counts)
-    found = chunks.map_chunks(
-        lambda chunk: data.lookup.entries(chunks.to_tensor(chunk)).numpy(),
-        words,
-        progress=False,
-    )
     times = collections.Counter()
-    rows = (row for part in found for row in part)
-    for word, row in zip(words, rows):
+    for word, row in zip(words, data.lookup.entries_of_all(words)):
         for entry in row[row > 0]:
             times[int(entry) - 1] += data.counts[word]
     for entry, number in times.items():

@@ -82,19 +82,6 @@ class Built:
     batches: TextBatches
 
 
-def config_of(config, name, names):
-    """The config of one system: `baseline_` flags are for some of them."""
-    if name not in names:
-        return config
-    own = {
-        field.name.removeprefix("baseline_"): getattr(config, field.name)
-        for field in dataclasses.fields(config)
-        if field.name.startswith("baseline_")
-    }
-    given = {flag: value for flag, value in own.items() if value is not None}
-    return dataclasses.replace(config, **given)
-
-
 def build(config, system, data, strategy, make_model, finish=None, **options):
     """A system's model, the same at each start.
 

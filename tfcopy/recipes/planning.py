@@ -3,7 +3,6 @@
 Shapes: B sentences, T target steps, S source steps.
 """
 
-import dataclasses
 import os
 
 import keras
@@ -31,13 +30,7 @@ def config_of(config, system):
     """
     if not system.startswith("baseline"):
         return config
-    own = {
-        field.name.removeprefix("baseline_"): getattr(config, field.name)
-        for field in dataclasses.fields(config)
-        if field.name.startswith("baseline_")
-    }
-    given = {flag: value for flag, value in own.items() if value is not None}
-    return dataclasses.replace(config, **given)
+    return common.baseline_config(config)
 
 
 def train_system(config, system, data, strategy, folder, layer_norm):

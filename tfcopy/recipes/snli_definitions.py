@@ -232,7 +232,8 @@ def run(config):
     results, built, answers, right = {}, {}, {}, {}
     for number, name in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {name}")
-        own = definition_systems.config_of(config, name, ("baseline", "glove"))
+        has_own = name in ("baseline", "glove")
+        own = common.baseline_config(config) if has_own else config
         one = built[name] = definition_systems.build(
             own,
             systems[name],

@@ -227,7 +227,7 @@ def run(config):
     results, built, answers = {}, {}, {}
     for number, name in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {name}")
-        own = definition_systems.config_of(config, name, ("B",))
+        own = common.baseline_config(config) if name == "B" else config
         one = built[name] = definition_systems.build(
             own,
             systems[name],

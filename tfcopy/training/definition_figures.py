@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.transforms import Bbox
 
 from tfcopy.training.curves import curves_figure
-from tfcopy.training.figures import _drawable, _families, _inches
+from tfcopy.training.figures import drawable, font_families, inches
 
 _MARKERS = "osD^vPX"  # with ten colours, 70 that differ
 
@@ -63,8 +63,8 @@ def reading_figure(
     spans = {name: _span(answers[name], size[0]) for name in weights}
     truth = _span(reference, size[0])
     kept = _rows_around([truth, *spans.values()], size[0], max_rows)
-    down = [_drawable(context_words[i]) for i in kept]
-    across = [_drawable(word) for word in question_words]
+    down = [drawable(context_words[i]) for i in kept]
+    across = [drawable(word) for word in question_words]
     panel = max(2.4, 0.26 * size[1])
     titles = {
         name: _title(name, context_words[start:end], round(11 * panel))
@@ -73,14 +73,14 @@ def reading_figure(
     lines = max(title.count("\n") for title in titles.values()) + 1
     figure = Figure(
         figsize=(
-            _inches(down) + panel * len(titles) + 0.9,
-            _inches(across) + 0.22 * len(kept) + 0.2 * lines + 0.6,
+            inches(down) + panel * len(titles) + 0.9,
+            inches(across) + 0.22 * len(kept) + 0.2 * lines + 0.6,
         ),
         dpi=100,
         layout="constrained",
     )
     canvas = FigureCanvasAgg(figure)
-    families = _families()
+    families = font_families()
     several = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
     gaps = [i - 0.5 for i, step in enumerate(np.diff(kept), 1) if step > 1]
     marked = _drawn_rows(truth, kept)
@@ -131,7 +131,7 @@ def categories_figure(points, words, categories):
             s=22,
             color=colors[name],
             marker=_MARKERS[i % len(_MARKERS)],
-            label=_drawable(name),
+            label=drawable(name),
         )
     # Only who is near whom has a meaning.
     axes.set_xticks([])
@@ -142,7 +142,7 @@ def categories_figure(points, words, categories):
             loc="outside upper center",
             ncols=6,
             frameon=False,
-            prop={"family": _families()},
+            prop={"family": font_families()},
         )
     canvas.draw()  # settles where the points are
     _write_words(axes, points, words, [colors[name] for name in categories])
@@ -256,9 +256,9 @@ def _explain(figure, gaps):
 
 def _title(name, words, width):
     """The name of a system, and its answer in lines of `width` characters."""
-    answer = " ".join(_drawable(word) for word in words) or "(no answer)"
+    answer = " ".join(drawable(word) for word in words) or "(no answer)"
     lines = textwrap.wrap(answer, width, max_lines=3, placeholder=" …")
-    return "\n".join([_drawable(name), *lines])
+    return "\n".join([drawable(name), *lines])
 
 
 def _write_words(axes, points, words, colors):
@@ -267,10 +267,10 @@ def _write_words(axes, points, words, colors):
         Bbox.from_bounds(x - 4, y - 4, 8, 8)
         for x, y in axes.transData.transform(points)
     ]
-    families = _families()
+    families = font_families()
     for i, (word, color) in enumerate(zip(words, colors)):
         label = axes.annotate(
-            _drawable(word),
+            drawable(word),
             points[i],
             xytext=(0, 0),
             textcoords="offset points",

@@ -73,9 +73,9 @@ def attention_figure(
     source_words = [source_words[i] for i in kept]
     places = {position: column for column, position in enumerate(kept)}
     copied = [places.get(position, -1) for position in copied]
-    across = [_drawable(word) for word in source_words]
-    down = [_drawable(word) for word in target_words]
-    size = _inches(down) + 0.3 * columns, _inches(across) + 0.3 * rows
+    across = [drawable(word) for word in source_words]
+    down = [drawable(word) for word in target_words]
+    size = inches(down) + 0.3 * columns, inches(across) + 0.3 * rows
     figure = Figure(figsize=size, dpi=80, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -83,7 +83,7 @@ def attention_figure(
     for column in range(1, columns):
         if kept[column] > kept[column - 1] + 1:
             axes.axvline(column - 0.5, color="C0", linewidth=0.8)
-    families = _families()
+    families = font_families()
     axes.set_xticks(range(columns), across, rotation=90, family=families)
     axes.set_yticks(range(rows), down, family=families)
     for row, (position, label) in enumerate(
@@ -114,15 +114,15 @@ def plans_figure(panels, max_columns=80):
         As `attention_figure`.
     """
     source, target, *_ = next(iter(panels.values()))
-    rows, families = len(target), _families()
+    rows, families = len(target), font_families()
     most = np.max([weights for _, _, weights, _ in panels.values()], axis=0)
     kept = _most_seen(most[:rows, : len(source)], [], max_columns)
-    across = [_drawable(source[i]) for i in kept]
-    down = [_drawable(word) for word in target]
+    across = [drawable(source[i]) for i in kept]
+    down = [drawable(word) for word in target]
     # Wide panels stand one below the other.
     grid = (len(panels), 1) if len(kept) > 3 * rows else (1, len(panels))
-    width = (_inches(down) + 0.2 * len(kept)) * grid[1]
-    height = _inches(across) + (0.4 + 0.2 * rows) * grid[0]
+    width = (inches(down) + 0.2 * len(kept)) * grid[1]
+    height = inches(across) + (0.4 + 0.2 * rows) * grid[0]
     figure = Figure(figsize=(width, height), dpi=80, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     several = figure.subplots(*grid, sharex=True, sharey=True, squeeze=False)
@@ -158,7 +158,7 @@ def _most_seen(weights, copied, count):
     return sorted(np.argsort(-seen, kind="stable")[:count].tolist())
 
 
-def _inches(labels):
+def inches(labels):
     """Room for the longest of them, and margins."""
     return 0.6 + 0.11 * max(map(len, labels), default=0)
 
@@ -169,7 +169,7 @@ def save_png(path, image):
 
 
 @functools.cache
-def _families():
+def font_families():
     """Returns the installed families that together draw most scripts."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     return [name for name in _FALLBACK_FAMILIES if name in installed]
@@ -177,15 +177,15 @@ def _families():
 
 @functools.cache
 def _known_characters():
-    """Returns the code points that some font of `_families` can draw."""
+    """Returns the code points that some font of `font_families` can draw."""
     known = set()
-    for family in _families():
+    for family in font_families():
         path = font_manager.findfont(family)
         known.update(font_manager.get_font(path).get_charmap())
     return known
 
 
-def _drawable(word, max_length=24):
+def drawable(word, max_length=24):
     """Replaces what no font can draw by its code, rather than by a box."""
     if len(word) > max_length:
         word = word[: max_length - 1] + "…"

@@ -8,9 +8,10 @@ Shapes: N distinct words, C candidates of a word, L entries of a word.
 
 import functools
 
+import numpy as np
 import tensorflow as tf
 
-from tfcopy.data import tokenization
+from tfcopy.data import chunks, tokenization
 from tfcopy.data.definitions.definitions import Definitions
 from tfcopy.data.definitions.lemmas import Lemmas, table
 
@@ -87,6 +88,15 @@ class DefinitionLookup(tf.Module):
         shape = tf.concat([tf.shape(words), [NUM_ENTRIES]], axis=0)
         found = tf.reshape(tf.gather(found, places), shape)
         return tf.ensure_shape(found, words.shape.concatenate(NUM_ENTRIES))
+
+    def entries_of_all(self, words) -> np.ndarray:
+        """Numbers of the entries of many words, `str`: int32 `(W, L)`."""
+        found = chunks.map_chunks(
+            lambda chunk: self.entries(chunks.to_tensor(chunk)).numpy(),
+            words,
+            progress=False,
+        )
+        return np.concatenate([np.zeros((0, NUM_ENTRIES), np.int32), *found])
 
     def _look_up(self, words):
         """Entries of whole words: `(N,)` to `(N, L)`."""
