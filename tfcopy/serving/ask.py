@@ -7,15 +7,13 @@ TensorFlow Text as well if the model cuts words into pieces.
 import argparse
 import itertools
 import json
-import logging
 import os
 import queue
 import sys
 import threading
 
-from tfcopy.quiet import quiet
 from tfcopy.serving import ask_texts
-from tfcopy.serving.ask_texts import AskError
+from tfcopy.serving.local_model import AskError, LocalModel
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -62,7 +60,8 @@ def main(arguments=None):
     """Returns the exit status."""
     options = _parse(arguments)
     try:
-        answer = _load(find_version(options.model, options.version), options)
+        model = LocalModel(options.model, options.version)
+        answer = _answering(model, options)
         for lines in _batches(sys.stdin.buffer, options.batch_size):
             for text in answer(lines):
                 sys.stdout.buffer.write(text + b"\n")
@@ -122,102 +121,38 @@ def _positive(text):
     return int(text)
 
 
-def find_version(folder, version=None):
-    """The folder of one version of a model."""
-    if not os.path.isdir(folder):
-        raise AskError(f"{folder}: no such folder.")
-    if _is_saved_model(folder):
-        if version is not None:
-            raise AskError(
-                f"{folder} is a version itself: leave --version out."
-            )
-        return folder
-    names = [
-        name
-        for name in os.listdir(folder)
-        if name.isdecimal() and _is_saved_model(os.path.join(folder, name))
-    ]
-    if not names:
-        raise AskError(
-            f"{folder}: no exported model in it. Expected folders named "
-            "1, 2, ... with a saved_model.pb each."
-        )
-    name = str(version) if version is not None else max(names, key=int)
-    if name not in names:
-        known = ", ".join(sorted(names, key=int))
-        raise AskError(f"{folder}: no version {version}. There is: {known}.")
-    return os.path.join(folder, name)
-
-
-def _is_saved_model(folder):
-    return os.path.isfile(os.path.join(folder, "saved_model.pb"))
-
-
-def _load(folder, options):
+def _answering(model, options):
     """Returns the function of a list of lines (bytes) to answers (bytes)."""
-    model = _load_model(folder)
-    inputs, outputs = {}, {}
-    for name, function in model.signatures.items():
-        specs = function.structured_input_signature[1]
-        inputs[name] = [key for key in specs if key != "dictionary"]
-        outputs[name] = function.structured_outputs
-    texts = inputs.get("serving_default", [])
-    if not texts or texts != inputs.get("analyse"):
-        raise AskError(
-            f"{folder}: not a model exported by tfcopy (it has no signatures "
-            "'serving_default' and 'analyse' of the same texts)."
-        )
-    if "copied_from" in outputs["analyse"]:
-        return _translating(folder, model, options)
-    return ask_texts.answering(folder, model, texts, options)
-
-
-def _load_model(folder):
-    try:
-        with quiet():
-            # Late: --help and errors need not wait for it.
-            import tensorflow as tf
-
-            logging.getLogger("absl").setLevel(logging.ERROR)
-            with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
-                if b"SentencepieceOp" in file.read():
-                    import tensorflow_text  # noqa: F401 its operations
-            model = tf.saved_model.load(folder)
-            # The first question would be slow, and have its own messages.
-            for ask in model.signatures.values():
-                specs = ask.structured_input_signature[1]
-                if all(spec.dtype == tf.string for spec in specs.values()):
-                    ask(
-                        **{
-                            name: tf.fill([1] * spec.shape.rank, "a")
-                            for name, spec in specs.items()
-                        }
-                    )
-            return model
-    except Exception as error:  # whatever a damaged file leads to
-        reason = str(error).strip().split("\n")[0]
-        raise AskError(f"{folder}: cannot be loaded ({reason}).") from None
-
-
-def _translating(folder, model, options):
-    """Returns the function of lines to answers of a model that translates."""
-    import tensorflow as tf
-
-    if options.dictionary is not None:
-        raise AskError(f"{folder}: the model reads no --dictionary.")
     signatures = model.signatures
+    texts, analysed = (
+        [x for x in signatures[name].inputs if x != "dictionary"]
+        if name in signatures
+        else None
+        for name in ("serving_default", "analyse")
+    )
+    if not texts or texts != analysed:
+        raise AskError(
+            f"{model.name}: not a model exported by tfcopy (it has no "
+            "signatures 'serving_default' and 'analyse' of the same texts)."
+        )
+    if "copied_from" in signatures["analyse"].outputs:
+        return _translating(model, options)
+    return ask_texts.answering(model, texts, options)
+
+
+def _translating(model, options):
+    """Returns the function of lines to answers of a model that translates."""
+    if options.dictionary is not None:
+        raise AskError(f"{model.name}: the model reads no --dictionary.")
+    name, form = "serving_default", _to_text
     if options.json or options.n_best:
-        ask = signatures["analyse"]
-        form = _to_json if options.json else _to_lines
-    else:
-        ask, form = signatures["serving_default"], _to_text
+        name, form = "analyse", _to_json if options.json else _to_lines
     number = itertools.count()
 
-    def answer(lines, model=model):  # variables live as long as the model
-        outputs = ask(text=tf.constant(lines, tf.string))
-        outputs = {name: x.numpy() for name, x in outputs.items()}
+    def answer(lines):
+        outputs = model.ask(name, {"text": lines})
         for i in range(len(lines)):
-            row = {name: x[i] for name, x in outputs.items()}
+            row = {key: x[i] for key, x in outputs.items()}
             yield form(row, next(number), options.n_best)
 
     return answer

@@ -1,7 +1,9 @@
-"""How `tfcopy.serving.ask` asks a `TextModel`, with TensorFlow alone."""
+"""How `tfcopy.serving.ask` asks a `TextModel`."""
 
 import itertools
 import json
+
+from tfcopy.serving.local_model import AskError
 
 # What answers as plain text, the first that a model gives.
 _ANSWERS = ("text", "label", "next_words")
@@ -9,16 +11,11 @@ _ANSWERS = ("text", "label", "next_words")
 _NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
 
 
-class AskError(Exception):
-    """What the user must know, in one line."""
-
-
-def answering(folder, model, texts, options):
+def answering(model, texts, options):
     """Returns the function of a list of lines (bytes) to answers (bytes).
 
     Args:
-        folder: Where the model is.
-        model: A SavedModel.
+        model: A `LocalModel`, or its like.
         texts: Names of the texts that it reads.
         options: Those of the command.
 
@@ -26,39 +23,35 @@ def answering(folder, model, texts, options):
         AskError: If the model has not what the options ask for, or the
             dictionary has lines of another form.
     """
-    import tensorflow as tf
-
     if options.n_best:
-        raise AskError(f"{folder}: --n_best is for models that translate.")
+        raise AskError(f"{model.name}: --n_best is for models that translate.")
     has_dictionary = "with_dictionary" in model.signatures
     dictionary = []
     if options.dictionary is not None:
         if not has_dictionary:
-            raise AskError(f"{folder}: the model reads no --dictionary.")
+            raise AskError(f"{model.name}: the model reads no --dictionary.")
         dictionary = read_dictionary(options.dictionary)
-    name = "with_dictionary" if has_dictionary else "serving_default"
-    ask = model.signatures[name]
+    signature = "with_dictionary" if has_dictionary else "serving_default"
     numbers = itertools.count(1)
 
-    def answer(lines, model=model):  # variables live as long as the model
+    def answer(lines):
         examples = [_parse(line, next(numbers), texts) for line in lines]
-        inputs = {
-            name: tf.constant([x[name] for x in examples], tf.string)
-            for name in texts
-        }
+        inputs = {name: [x[name] for x in examples] for name in texts}
         if has_dictionary:
             rows = [[*dictionary, *x["dictionary"]] for x in examples]
-            width = max(map(len, rows))
-            rows = [row + [""] * (width - len(row)) for row in rows]
-            inputs["dictionary"] = tf.constant(
-                rows, tf.string, [len(rows), width]
-            )
-        outputs = {key: x.numpy() for key, x in ask(**inputs).items()}
+            inputs["dictionary"] = padded(rows)
+        outputs = model.ask(signature, inputs)
         for i in range(len(lines)):
-            row = {key: _plain(x[i]) for key, x in outputs.items()}
+            row = {name: _plain(x[i]) for name, x in outputs.items()}
             yield (_to_json if options.json else _to_text)(row)
 
     return answer
+
+
+def padded(rows) -> list[list[bytes]]:
+    """Rows of texts, all as long as the longest."""
+    width = max(map(len, rows), default=0)
+    return [row + [b""] * (width - len(row)) for row in rows]
 
 
 def read_dictionary(path) -> list[bytes]:
