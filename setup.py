@@ -9,6 +9,8 @@ ALIGN = [
     "systran-align>=3.5; "
     "python_version < '3.12' and platform_machine == 'x86_64'"
 ]
+CLIENT = ["grpcio>=1.60", "tensorflow-serving-api>=2.21,<3"]
+DEMO = ["gradio>=6,<7"]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
 PROJECTION = ["scikit-learn>=1.5"]
@@ -45,12 +47,16 @@ setup(
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "align": ALIGN,
+        "client": CLIENT,
+        "demo": DEMO,
         "figures": FIGURES,
         "jieba": JIEBA,
         "projection": PROJECTION,
         "subwords": SUBWORDS,
         "dev": [
             *ALIGN,
+            *CLIENT,
+            *DEMO,
             *FIGURES,
             *JIEBA,
             *PROJECTION,
@@ -61,6 +67,8 @@ setup(
             "pytest-xdist>=3.6",
             "ruff>=0.8",
             "sacremoses>=0.1.1",
+            # Drives the browser of the tests of pages.
+            "selenium>=4.20",
         ],
     },
 )

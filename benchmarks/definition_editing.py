@@ -20,7 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy.data.corpora import demo_definitions
-from tfcopy.serving.ask import find_version
+from tfcopy.serving.local_model import find_version
 
 MEANINGS = ("any green dish", "a tool from the north", "a white animal")
 

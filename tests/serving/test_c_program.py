@@ -1,0 +1,212 @@
+"""TensorFlow's C runtime, with no Python in the process."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks import c_program
+from tests.serving.text_models import OTHERS, TEXTS, make, plain, texts_of
+from tests.serving.translators import (
+    NAMES,
+    copier,
+    random_translator,
+    sentences,
+)
+from tfcopy.serving.export import export
+from tfcopy.serving.local_model import LocalModel
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("make") and shutil.which("cc")),
+    reason="needs make and a C compiler",
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return c_program.build(tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture(scope="module")
+def copying(tmp_path_factory):
+    return export(copier(), tmp_path_factory.mktemp("models") / "copier")
+
+
+@pytest.fixture(scope="module")
+def both(program, copying):
+    """The program, and Python."""
+    with c_program.CProgram(program, copying, "--threads=1") as asking:
+        yield asking, LocalModel(copying)
+
+
+def run(program, *arguments, lines=b""):
+    """Status, output and errors of a command."""
+    done = subprocess.run(
+        [program, *arguments], input=lines, capture_output=True
+    )
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def test_a_line_in_is_a_line_out(program, copying):
+    lines = f"of {' '.join(NAMES)} .\n\n北京\r\n \t\n\xff".encode()
+    for size in ("1", "3", "32"):
+        status, output, error = run(
+            program, f"--batch_size={size}", copying, lines=lines
+        )
+        assert (status, error) == (0, "")
+        answers = output.decode().split("\n")
+        assert answers == [
+            f"of {' '.join(NAMES)} .",
+            "",
+            "北京",
+            "",
+            "\xff",
+            "",
+        ]
+
+
+def test_answers_are_those_of_python(program, tmp_path):
+    folder = export(random_translator(), tmp_path / "random")
+    texts = [text.encode() for text in sentences(60, seed=3)]
+    expected = LocalModel(folder).ask("serving_default", {"text": texts})
+    lines = b"\n".join(texts) + b"\n"
+    _, output, _ = run(program, folder, lines=lines)
+    assert output.split(b"\n")[:-1] == expected["text"].tolist()
+    _, output, _ = run(program, "--output=score", folder, lines=lines)
+    scores = np.array(output.split(), np.float32)
+    np.testing.assert_allclose(scores, expected["score"], 1e-5, 1e-6)
+    _, output, _ = run(
+        program, "--signature=analyse", "--output=texts", folder, lines=b"x\n"
+    )
+    found = LocalModel(folder).ask("analyse", {"text": ["x"]})["texts"]
+    assert output == b" ".join(found[0]) + b"\n"
+
+
+@pytest.mark.parametrize(
+    "served, output",
+    [
+        (lambda: plain("entailment"), "label"),
+        pytest.param(
+            lambda: make("entailment", "mean")[0],
+            "label",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            lambda: make("answers")[0], "text", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            lambda: plain("language"), "next_words", marks=pytest.mark.slow
+        ),
+    ],
+    ids=["entailment", "definitions", "answers", "language"],
+)
+def test_models_of_several_texts_are_asked(program, tmp_path, served, output):
+    served = served()
+    texts = texts_of(served, TEXTS, OTHERS)
+    folder = export(served, tmp_path / "model")
+    expected = served.signatures["serving_default"](**texts)[output].numpy()
+    expected = [
+        x if isinstance(x, bytes) else b" ".join(x) for x in expected.tolist()
+    ]
+    columns = [texts[name].numpy().tolist() for name in sorted(texts)]
+    with c_program.CProgram(program, folder) as asking:
+        assert asking.ask(list(zip(*columns))) == expected
+        assert asking.ask([]) == []
+    if len(texts) > 1:
+        lines = [b"\t".join(row) for row in zip(*columns) if b"\n" not in row]
+        status, _, error = run(program, folder, lines=lines[0] + b"\nzebra\n")
+        assert status == 2
+        assert error == (
+            "ask: standard input, line 2: expected a tabulator between the "
+            "texts\n"
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.one_of(st.binary(max_size=200), st.text(max_size=50), st.just("")),
+        max_size=12,
+    )
+)
+def test_any_bytes_are_answered_as_in_python(both, texts):
+    texts = [
+        text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        for text in texts
+    ]
+    program, python = both
+    expected = python.ask("serving_default", {"text": texts})["text"]
+    assert program.ask([(text,) for text in texts]) == expected.tolist()
+
+
+def test_a_timing_is_written_for_each_request(program, copying):
+    with c_program.CProgram(program, copying) as asking:
+        for size in (2, 1, 0):
+            asking.ask([(b"the session",)] * size)
+        timings = asking.end()
+    assert [timing.examples for timing in timings] == [2, 1, 0]
+    assert all(0 < timing.milliseconds < 1e5 for timing in timings)
+    assert all(timing.kib > 10_000 for timing in timings)
+
+
+def test_a_request_that_fails_is_told_and_the_next_is_answered(
+    program, tmp_path
+):
+    class Picky(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+        def answer(self, text):
+            tf.debugging.assert_none_equal(text, "bad", message="no such text")
+            return {"text": text}
+
+    picky = Picky()
+    folder = str(tmp_path / "picky")
+    tf.saved_model.save(picky, folder, picky.answer)
+    with c_program.CProgram(program, folder) as asking:
+        assert asking.ask([(b"good",)]) == [b"good"]
+        with pytest.raises(c_program.RequestFailed, match="no such text"):
+            asking.ask([(b"bad",)])
+        assert asking.ask([(b"good",)]) == [b"good"]
+    status, output, error = run(program, folder, lines=b"bad\n")
+    assert (status, output) == (2, b"")
+    assert "no such text" in error and error.count("\n") == 1
+
+
+def test_errors_say_what_is_wrong(program, copying, tmp_path):
+    for arguments, message in [
+        ([str(tmp_path)], f"{tmp_path}: Could not find SavedModel"),
+        ([], "expected one folder of a model"),
+        (["--signature=x", copying], "has no such signature"),
+        (["--output=x", copying], "has no such output"),
+        (["--library=x.so", copying], "x.so: "),
+        (["--batch_size=0", copying], "--batch_size: must be a positive"),
+        (["--threads=many", copying], "--threads: must be a positive"),
+        (["--timing=/none/x", copying], "/none/x: No such file"),
+        (["--nonsense", copying], "--nonsense: no such option"),
+    ]:
+        status, output, error = run(program, *arguments)
+        assert (status, output) == (2, b"")
+        assert error.startswith("ask: ") and message in error
+        assert error.count("\n") == 1
+    status, output, _ = run(program, "--help")
+    assert status == 0 and b"--frames" in output
+    # A request is cut off.
+    status, output, error = run(
+        program, "--frames", copying, lines=b"\2\0\0\0\1\0\0\0a"
+    )
+    assert (status, output) == (2, b"")
+    assert "ends within a frame" in error
+
+
+def test_a_damaged_model_is_refused(program, copying, tmp_path):
+    for size in (0, 100, 5_000):
+        folder = tmp_path / str(size)
+        shutil.copytree(copying, folder)
+        with open(folder / "saved_model.pb", "r+b") as file:
+            file.truncate(size)
+        status, output, error = run(program, str(folder))
+        assert (status, output) == (2, b"")
+        assert error.startswith(f"ask: {folder}") and error.count("\n") == 1

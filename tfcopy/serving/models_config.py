@@ -1,0 +1,230 @@
+"""Writes what TensorFlow Serving reads to find models: `models.config`.
+
+Reference: `tensorflow_serving/config/model_server_config.proto`.
+"""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+
+from tfcopy.serving.local_model import AskError, find_models
+
+_DESCRIPTION = """\
+Writes models.config, in which TensorFlow Serving finds the exported models of
+a folder and which of their versions to serve. Run it again after a new model
+was exported; of a model that is there the server sees new versions itself."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s savedmodels
+  %(prog)s savedmodels --models europarl_ps wmt15_pag
+  %(prog)s savedmodels --latest 2
+  %(prog)s savedmodels --versions europarl_ps=1,3 --label europarl_ps:stable=1
+
+then, from the project's root:
+  docker compose -f serving/compose.yaml up -d
+  curl -d '{"instances": ["The session is closed."]}' \\
+    localhost:8501/v1/models/europarl_ps:predict"""
+
+_SAFE = re.compile(r"[\w.-]+", re.ASCII)
+
+
+def models_config(
+    models: Mapping[str, Sequence[int]],
+    *,
+    base_path: str = "/models",
+    latest: int = 1,
+    versions: Mapping[str, Sequence[int]] | None = None,
+    labels: Mapping[str, Mapping[str, int]] | None = None,
+) -> str:
+    """A ModelServerConfig as text.
+
+    Args:
+        models: Names of models, and their versions.
+        base_path: The folder of the models as the server sees it.
+        latest: How many versions of a model are served, the highest.
+        versions: Which versions of a model are served instead, by its name.
+        labels: Dicts from a label to a version, by the model's name.
+
+    Raises:
+        AskError: If a model or version that is named does not exist, or a
+            label is of a version that is not served.
+    """
+    versions, labels = versions or {}, labels or {}
+    for name in [*versions, *labels]:
+        if name not in models:
+            known = ", ".join(models)
+            raise AskError(f"there is no model {name}. There is: {known}.")
+    blocks = []
+    for name, there in models.items():
+        if not _SAFE.fullmatch(name):
+            raise AskError(
+                f"{name!r}: the name of a model may have letters, digits, "
+                "'_', '-' and '.' only, as it is part of addresses."
+            )
+        served = sorted(versions.get(name, sorted(there)[-latest:]))
+        _check_versions(name, served, there, "--versions")
+        for label, version in labels.get(name, {}).items():
+            _check_versions(name, [version], served, f"--label {label}")
+        policy = f"latest {{ num_versions: {latest} }}"
+        if name in versions:
+            numbers = " ".join(f"versions: {version}" for version in served)
+            policy = f"specific {{ {numbers} }}"
+        lines = [
+            f'name: "{name}"',
+            f'base_path: "{base_path}/{name}"',
+            'model_platform: "tensorflow"',
+            f"model_version_policy {{ {policy} }}",
+        ]
+        lines += [
+            f'version_labels {{ key: "{label}" value: {version} }}'
+            for label, version in labels.get(name, {}).items()
+        ]
+        body = "".join(f"    {line}\n" for line in lines)
+        blocks.append(f"  config {{\n{body}  }}\n")
+    return f"model_config_list {{\n{''.join(blocks)}}}\n"
+
+
+def _check_versions(name, wanted, there, flag):
+    missing = [str(version) for version in wanted if version not in there]
+    if missing:
+        known = ", ".join(map(str, there))
+        raise AskError(
+            f"{flag}: {name} has no version {', '.join(missing)} to serve. "
+            f"There is: {known}."
+        )
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parse(arguments)
+    try:
+        path, names = _write(options)
+    except AskError as error:
+        print(f"models_config: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(
+            f"models_config: {error.filename}: {error.strerror}",
+            file=sys.stderr,
+        )
+        return 2
+    print(f"{path}: {', '.join(names)}")
+    return 0
+
+
+def _write(options):
+    folder = options.folder
+    if not os.path.isdir(folder):
+        raise AskError(f"{folder}: no such folder.")
+    models = find_models(folder)
+    if not models:
+        raise AskError(
+            f"{folder}: no exported model in it. Recipes export to "
+            "savedmodels/<recipe>."
+        )
+    chosen = options.models or list(models)
+    for name in chosen:
+        if name not in models:
+            known = ", ".join(models)
+            raise AskError(
+                f"--models: there is no {name} in {folder}. There is: {known}."
+            )
+    labels = {}
+    for name, label, version in options.label:
+        labels.setdefault(name, {})[label] = version
+    text = models_config(
+        {name: models[name] for name in chosen},
+        base_path=options.base_path,
+        latest=options.latest,
+        versions=dict(options.versions),
+        labels=labels,
+    )
+    path = options.output or os.path.join(folder, "models.config")
+    # The server may be reading it.
+    with open(f"{path}.writing", "w") as file:
+        file.write(text)
+    os.replace(f"{path}.writing", path)
+    return path, chosen
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.serving.models_config",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        default="savedmodels",
+        help="of the exported models (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        metavar="NAME",
+        help="serve these models only (default: all there are)",
+    )
+    parser.add_argument(
+        "--latest",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="serve the N highest versions of each (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--versions",
+        type=_versions,
+        nargs="+",
+        default=[],
+        metavar="NAME=V,V",
+        help="serve these versions of a model instead",
+    )
+    parser.add_argument(
+        "--label",
+        type=_label,
+        nargs="+",
+        default=[],
+        metavar="NAME:LABEL=V",
+        help="let requests ask for a version by a name, such as stable",
+    )
+    parser.add_argument(
+        "--base_path",
+        default="/models",
+        metavar="FOLDER",
+        help="of the models as the server sees it (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="where to write (default: models.config in the folder)",
+    )
+    return parser.parse_args(arguments)
+
+
+def _positive(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def _versions(text):
+    found = re.fullmatch(r"([^=]+)=(\d+(?:,\d+)*)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=V,V")
+    return found[1], [int(number) for number in found[2].split(",")]
+
+
+def _label(text):
+    found = re.fullmatch(r"([^:=]+):([\w.-]+)=(\d+)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME:LABEL=V")
+    return found[1], found[2], int(found[3])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
