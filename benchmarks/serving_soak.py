@@ -27,7 +27,7 @@ from benchmarks import c_program, serving_texts, timing
 from tfcopy.serving.local_model import find_version
 
 # Texts of a request, and how often there are so many.
-BATCHES = {0: 0.01, 1: 0.75, 2: 0.1, 3: 0.06, 8: 0.06, 32: 0.02}
+BATCHES = {0: 0.01, 1: 0.9, 2: 0.04, 3: 0.025, 8: 0.02, 32: 0.005}
 NUM_SENTENCES = 50
 
 

@@ -114,16 +114,20 @@ def test_a_megabyte_is_cut(copying):
     assert outputs["text"].numpy()[1] == b"x" * 1_000_000
 
 
-def test_an_answer_does_not_depend_on_the_batch(random):
-    texts = sentences(12)
+@pytest.mark.parametrize("num_beams", [1, 3])
+def test_an_answer_does_not_depend_on_the_batch(num_beams):
+    options = SearchOptions(num_beams=num_beams, max_length=10, min_length=2)
+    random = random_translator(dims=(32, 64), options=options)
+    texts = sentences(24)
     together = random.translate(tf.constant(texts))
-    assert len(set(together["text"].numpy())) > 6
-    for i, text in enumerate(texts):
-        alone = random.translate(tf.constant([text]))
-        assert alone["text"].numpy()[0] == together["text"].numpy()[i]
-        np.testing.assert_allclose(
-            alone["score"][0], together["score"][i], atol=1e-4
-        )
+    assert len(set(together["text"].numpy())) > 12
+    for size in (1, 3, 8, 17):
+        parts = [texts[i : i + size] for i in range(0, len(texts), size)]
+        found = [random.translate(tf.constant(part)) for part in parts]
+        for name, expected in together.items():
+            joined = tf.concat([part[name] for part in found], axis=0)
+            # To the last bit.
+            np.testing.assert_array_equal(joined, expected)
 
 
 def test_analyse_tells_where_words_come_from(random):

@@ -86,20 +86,28 @@ def copier(generate_unk=False, **options):
     return Translator(Copier(generate_unk), SOURCE, TARGET, **options)
 
 
-def random_translator(dtype="float32", **options):
-    """A small model whose weights are large and random."""
+def random_translator(dtype="float32", dims=(6, 7), **options):
+    """A small model whose weights are large and random.
+
+    Args:
+        dtype: Name of the dtype policy.
+        dims: Sizes of the embeddings and of the states.
+        options: Of `Translator`.
+    """
     keras.utils.set_random_seed(4)
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy(dtype)
     try:
         model = gru_translator(
-            SOURCE.size, TARGET.size, embedding_dim=6, units=7
+            SOURCE.size, TARGET.size, embedding_dim=dims[0], units=dims[1]
         )
     finally:
         keras.config.set_dtype_policy(policy)
     rng = np.random.default_rng(5)
     for weight in model.trainable_variables:
-        weight.assign(rng.normal(size=weight.shape) * 0.9)
+        weight.assign(
+            rng.normal(size=weight.shape) * 0.9 * (7 / dims[1]) ** 0.5
+        )
     options = {
         "options": SearchOptions(num_beams=3, max_length=10, min_length=2),
         **options,

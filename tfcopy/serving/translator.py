@@ -32,6 +32,11 @@ from tfcopy.serving.untracked import Untracked
 
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
+# How sums are rounded depends on the shapes of what is multiplied. It does not
+# between shapes of these multiples, as was seen bit by bit. For one text alone
+# it is enough that so many hypotheses are searched.
+_POSITIONS = 16
+_TEXTS = 8
 _TEXT = [tf.TensorSpec([None], tf.string, name="text")]
 _IDS = [tf.TensorSpec([None, None], tf.int32)] * 2
 
@@ -70,6 +75,8 @@ class _Source(NamedTuple):
             without.
         is_blank: Boolean, `(B,)`; texts without a word.
         inputs: Dict of what else the model reads, by name.
+        longest: int32, the positions of the longest text; there is padding
+            behind them.
     """
 
     ids: Any
@@ -78,6 +85,7 @@ class _Source(NamedTuple):
     keys: Any
     is_blank: Any
     inputs: Any
+    longest: Any
 
 
 class Translator(tf.Module):
@@ -86,7 +94,8 @@ class Translator(tf.Module):
     A text without words gives an empty answer with a score of 0; one of more
     than `max_source_length` words is cut there. Control characters count as
     blanks, invalid UTF-8 as U+FFFD. No answer depends on the other texts of
-    its batch.
+    its batch, to the last bit: batches are filled up to shapes that are
+    rounded alike.
 
     Args:
         model: A `Seq2Seq`, or anything else that `beam_search` takes.
@@ -437,11 +446,12 @@ class Translator(tf.Module):
     def _answer(self, text, options):
         """Dict of all outputs of `analyse`, `attention` if there is any."""
         num_texts = tf.size(text)
+        alone = max(2, -(-_TEXTS // options.num_beams))
+        rows = -(-num_texts // _TEXTS) * _TEXTS
         # A batch of nothing has no longest sentence: give it one.
-        text = tf.concat(
-            [text, tf.fill([tf.cast(num_texts == 0, tf.int32)], "")], 0
-        )
-        source = self._read(text)
+        more = tf.where(num_texts < 2, alone, rows) - num_texts
+        first = tf.concat([text, [""]], axis=0)[:1]
+        source = self._read(tf.concat([text, tf.tile(first, [more])], axis=0))
         result = self._search(
             source.ids, source.copy_ids, options, source.inputs
         )
@@ -467,7 +477,7 @@ class Translator(tf.Module):
             "texts": texts,
             "scores": result.scores,
             "tokens": words,
-            "source_tokens": source.words,
+            "source_tokens": source.words[:, : source.longest],
             "copied_from": copied_from,
             "generate_probability": tf.where(
                 is_word, result.generate_probs[:, :, :longest], 0.0
@@ -475,7 +485,7 @@ class Translator(tf.Module):
             "emission_probs": _until_end(result),
         }
         if options.return_attention:
-            attention = result.attention[:, :, :longest]
+            attention = result.attention[:, :, :longest, : source.longest]
             outputs["attention"] = tf.where(is_word[..., None], attention, 0.0)
         return {name: x[:num_texts] for name, x in outputs.items()}
 
@@ -497,7 +507,11 @@ class Translator(tf.Module):
             fold_target=self.target_tokenizer.fold,
             entities=self.entities,
         )
-        ids = ids.to_tensor(special.PAD)
+        longest = tf.cast(ids.bounding_shape(axis=1), tf.int32)
+        width = -(-longest // _POSITIONS) * _POSITIONS
+        ids = ids.to_tensor(
+            special.PAD, shape=tf.stack([tf.size(is_blank), width])
+        )
         keys = None
         if self.entities is not None:
             keys = self.entities.source(words)
@@ -513,11 +527,12 @@ class Translator(tf.Module):
             words = tf.concat([words, ends], axis=1)
         return _Source(
             ids,
-            copy_ids.to_tensor(special.NO_COPY),
+            copy_ids.to_tensor(special.NO_COPY, shape=tf.shape(ids)),
             words.to_tensor("", shape=tf.shape(ids)),
             keys,
             is_blank,
             inputs,
+            longest,
         )
 
     def _write(self, result, source):
