@@ -31,7 +31,15 @@ def main(arguments=None):
     timing.add_numbers(
         parser,
         ("texts", 1000, "asked of each model"),
-        ("batch_size", 32, "texts of a request"),
+        ("longest", 30, "words of a text at most"),
+        ("python_batch_size", 32, "texts that Python is asked at once"),
+    )
+    parser.add_argument(
+        "--batch_sizes",
+        type=int,
+        nargs="+",
+        default=[1, 8, 32, 128],
+        help="texts that the C program is asked at once (default: %(default)s)",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the texts")
     parser.add_argument(
@@ -53,9 +61,13 @@ def compare(program, model, arguments):
     """Prints the outcome of one model; returns how many answers differ."""
     names = sorted(model.signatures["serving_default"].inputs)
     asked = serving_texts.examples(
-        model.name, len(names), arguments.texts, arguments.seed
+        model.name,
+        len(names),
+        arguments.texts,
+        arguments.seed,
+        arguments.longest,
     )
-    size = arguments.batch_size
+    size = arguments.python_batch_size
     expected = []
     for start in range(0, len(asked), size):
         columns = zip(*asked[start : start + size])
@@ -65,7 +77,7 @@ def compare(program, model, arguments):
             x if isinstance(x, bytes) else b" ".join(x) for x in found.tolist()
         ]
     differing = 0
-    for size in sorted({1, 8, 128, arguments.batch_size}):
+    for size in arguments.batch_sizes:
         with c_program.CProgram(
             program, model.name, tensorflow=arguments.tensorflow
         ) as asking:
@@ -78,7 +90,7 @@ def compare(program, model, arguments):
         print(
             f"{model.name}: {len(asked) - len(wrong)} of {len(asked)} answers "
             f"in batches of {size} are those of Python in batches of "
-            f"{arguments.batch_size}",
+            f"{arguments.python_batch_size}",
             flush=True,
         )
         for text, answer, other in wrong[:3]:

@@ -47,9 +47,11 @@ def sentences(model, count, seed=0, longest=30) -> list[bytes]:
     return texts
 
 
-def examples(model, num_texts, count, seed=0):
+def examples(model, num_texts, count, seed=0, longest=30):
     """Tuples of so many such texts."""
-    columns = [sentences(model, count, seed + i) for i in range(num_texts)]
+    columns = [
+        sentences(model, count, seed + i, longest) for i in range(num_texts)
+    ]
     return list(zip(*columns))
 
 
