@@ -9,8 +9,8 @@ ALIGN = [
     "systran-align>=3.5; "
     "python_version < '3.12' and platform_machine == 'x86_64'"
 ]
-CLIENT = ["grpcio>=1.60", "tensorflow-serving-api>=2.21,<3"]
-DEMO = ["gradio>=6,<7"]
+CLIENT = ["grpcio>=1.64,<2", "tensorflow-serving-api>=2.21,<3"]
+DEMO = ["gradio>=6.31,<7"]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
 PROJECTION = ["scikit-learn>=1.5"]
@@ -68,7 +68,7 @@ setup(
             "ruff>=0.8",
             "sacremoses>=0.1.1",
             # Drives the browser of the tests of pages.
-            "selenium>=4.20",
+            "selenium>=4.50",
         ],
     },
 )

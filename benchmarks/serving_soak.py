@@ -24,7 +24,7 @@ import numpy as np
 import tqdm
 
 from benchmarks import c_program, serving_texts, timing
-from tfcopy.serving.local_model import find_version
+from tfcopy.serving.local_model import find_version, read_config
 
 # Texts of a request, and how often there are so many.
 BATCHES = {0: 0.01, 1: 0.9, 2: 0.04, 3: 0.025, 8: 0.02, 32: 0.005}
@@ -56,12 +56,12 @@ def main(arguments=None):
         with c_program.CProgram(
             c_program.build(folder), model, f"--threads={arguments.threads}"
         ) as asking:
-            wrong, texts = soak(asking, model, arguments)
+            wrong, total = soak(asking, model, arguments)
             # Those before were the sentences alone.
             timings = asking.end()[NUM_SENTENCES:]
     seconds = time.monotonic() - start
     print(
-        f"{model}: {arguments.requests:,} requests with {texts:,} texts "
+        f"{model}: {arguments.requests:,} requests of {total:,} examples "
         f"answered in {seconds / 60:.1f} minutes; {wrong:,} answers wrong"
     )
     growth = report_memory([timing.kib for timing in timings])
@@ -69,36 +69,46 @@ def main(arguments=None):
 
 
 def soak(asking, model, arguments):
-    """Returns how many answers were wrong, and how many texts there were."""
+    """Returns how many answers were wrong, and how many examples there were."""
     rng = np.random.default_rng(arguments.seed)
-    known = serving_texts.sentences(model, NUM_SENTENCES, arguments.seed)
-    alone = {text: asking.ask([(text,)])[0] for text in known}
+    config = read_config(model)
+    count = len(config.get("texts", ["text"]))
+    known = serving_texts.examples(
+        model, count, NUM_SENTENCES, arguments.seed, longest=12
+    )
+    alone = {texts: asking.ask([texts])[0] for texts in known}
+    # Models of a task say something about blank texts, too.
+    blanks = "task" not in config
     wrong = total = 0
     bar = tqdm.tqdm(range(arguments.requests), unit=" requests", disable=None)
     for _ in bar:
         size = rng.choice(list(BATCHES), p=list(BATCHES.values()))
-        texts = [serving_texts.wild(rng) for _ in range(size)]
+        examples = [
+            tuple(serving_texts.wild(rng) for _ in range(count))
+            for _ in range(size)
+        ]
         if size and rng.random() < 0.25:
-            texts[rng.integers(size)] = known[rng.integers(len(known))]
-        answers = asking.ask([(text,) for text in texts])
-        total += len(texts)
-        wrong += abs(len(texts) - len(answers))
-        for text, answer in zip(texts, answers):
-            if not is_right(text, answer, alone):
+            examples[rng.integers(size)] = known[rng.integers(len(known))]
+        answers = asking.ask(examples)
+        total += len(examples)
+        wrong += abs(len(examples) - len(answers))
+        for texts, answer in zip(examples, answers):
+            if not is_right(texts, answer, alone, blanks):
                 wrong += 1
-                print(f"{text[:200]!r} was answered {answer[:200]!r}")
+                told = [text[:200] for text in texts]
+                print(f"{told} was answered {answer[:200]!r}")
     return wrong, total
 
 
-def is_right(text, answer, alone):
+def is_right(texts, answer, alone, blanks):
     """Whether an answer is what it must be, as far as can be known."""
-    if text in alone and answer != alone[text]:
+    if texts in alone and answer != alone[texts]:
         return False
     try:
         answer.decode()
     except UnicodeDecodeError:
         return False
-    return bool(text.strip()) or not answer
+    return not (blanks and answer) or any(text.strip() for text in texts)
 
 
 def report_memory(kib):

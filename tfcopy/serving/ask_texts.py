@@ -1,4 +1,4 @@
-"""How `tfcopy.serving.ask` asks a `TextModel`."""
+"""How the commands ask a `TextModel`."""
 
 import itertools
 import json

@@ -1,0 +1,329 @@
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.serving.serving_server import ServingServer
+from tests.serving.text_models import OTHERS, TEXTS, make
+from tests.serving.translators import copier, random_translator, sentences
+from tfcopy.serving import ask, client
+from tfcopy.serving.export import export
+from tfcopy.serving.local_model import LocalModel
+from tfcopy.serving.remote_model import RemoteModel
+
+SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]
+PAIRS = [
+    {"premise": "the zebra", "hypothesis": "a cat"},
+    {"premise": "", "hypothesis": "zebras \ud800"},
+    {"premise": "a wug", "hypothesis": "old", "dictionary": ["old\tbig"]},
+] * 2
+INPUTS = {
+    "text": SENTENCES,
+    "premise": [*TEXTS, "a Łukasz 北京", b"a \xff cat"],
+    "hypothesis": [*OTHERS, "the wug", "\0"],
+    "context": [*TEXTS, "a Łukasz 北京", b"a \xff cat"],
+    "question": [*OTHERS, "the wug", "\0"],
+    "dictionary": [[b"wug\tfly", b"zebra\tbark"]] * 3 + [[b"", b""]] * 3,
+}
+BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
+
+
+class Judge(tf.Module):
+    """Has the signatures of an `EntailmentClassifier`, and is made at once."""
+
+    def judge(self, premise, hypothesis, dictionary):
+        words = [premise, hypothesis, tf.strings.reduce_join(dictionary, 1)]
+        label = tf.strings.join(words, " | ")
+        lengths = [tf.strings.length(x) for x in words]
+        sizes = tf.cast(tf.stack(lengths, 1), tf.float32)
+        return {"label": label, "probabilities": tf.nn.softmax(sizes)}
+
+    @property
+    def signatures(self):
+        text = [
+            tf.TensorSpec([None], tf.string, x)
+            for x in ("premise", "hypothesis")
+        ]
+        lines = tf.TensorSpec([None, None], tf.string, "dictionary")
+        judge = tf.function(self.judge, [*text, lines])
+        return {x: judge for x in ("with_dictionary", "analyse")} | {
+            "serving_default": tf.function(
+                lambda premise, hypothesis: self.judge(
+                    premise, hypothesis, tf.fill([tf.size(premise), 0], "")
+                ),
+                text,
+            )
+        }
+
+
+@pytest.fixture(autouse=True)
+def fixed_seed():
+    """A seed would clear what TensorFlow has compiled; there is no chance."""
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("savedmodels")
+    export(copier(), folder / "translator", version=2)
+    judge = Judge()
+    path = str(folder / "entailment" / "2")
+    tf.saved_model.save(judge, path, judge.signatures)
+    return {x: LocalModel(folder / x) for x in ("translator", "entailment")}
+
+
+@pytest.fixture(scope="module")
+def running(models):
+    server = ServingServer(
+        {name: {2: model} for name, model in models.items()}, {"best": 2}
+    )
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def server(running):
+    running.reset()
+    yield running
+    running.reset()
+
+
+@pytest.fixture
+def told(monkeypatch, capfdbinary):
+    """Returns the function of a command to status, output and error."""
+
+    def told(command, arguments, text=b""):
+        stdin = io.TextIOWrapper(io.BytesIO(text))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status = command(list(map(str, arguments)))
+        sys.stdout.flush()
+        output, error = capfdbinary.readouterr()
+        return status, output.decode().splitlines(), error.decode()
+
+    return told
+
+
+def address_of(server, protocol):
+    return server.grpc_address if protocol == "grpc" else server.rest_address
+
+
+def assert_alike(found, expected):
+    """Nested lists and dicts are the same; numbers nearly so."""
+    if isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-3, abs=1e-3)
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for name in expected:
+            assert_alike(found[name], expected[name])
+    elif isinstance(expected, list):
+        for x, y in zip(found, expected, strict=True):
+            assert_alike(x, y)
+    else:
+        assert found == expected
+
+
+def check_answers(address, name, local, batch_size=4):
+    """A server says what the model says, whatever is asked."""
+    remote = RemoteModel(address, name, batch_size=batch_size)
+    assert remote.signatures.keys() == local.signatures.keys()
+    for signature, (names, _) in local.signatures.items():
+        size = min(len(INPUTS[x]) for x in names)
+        inputs = {x: INPUTS[x][:size] for x in names}
+        found = remote.ask(signature, inputs)
+        expected = local.ask(signature, inputs)
+        none = remote.ask(signature, {x: [] for x in names})
+        assert found.keys() == none.keys() == expected.keys()
+        for key, x in expected.items():
+            y = found[key]
+            assert (y.dtype, y.shape) == (x.dtype, x.shape)
+            assert len(none[key]) == 0 and none[key].ndim == x.ndim
+            if x.dtype.kind == "f":
+                np.testing.assert_allclose(y, x, 1e-4, 1e-4)
+            else:
+                np.testing.assert_array_equal(y, x)
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["translator", "entailment"])
+def test_answers_are_those_of_the_model(server, models, protocol, name):
+    check_answers(address_of(server, protocol), name, models[name])
+
+
+@pytest.mark.slow
+def test_answers_are_those_of_models_with_weights(tmp_path):
+    export(random_translator(), tmp_path / "translator")
+    for name in ("answers", "entailment", "language"):
+        export(make(name, "mean")[0], tmp_path / name)
+    models = {x.name: {1: LocalModel(x)} for x in tmp_path.iterdir()}
+    server = ServingServer(models)
+    for name, (local,) in ((x, y.values()) for x, y in models.items()):
+        for address in (server.grpc_address, server.rest_address):
+            # Some say something of padding, which depends on the batch.
+            batch_size = 4 if name == "translator" else 32
+            check_answers(address, name, local, batch_size)
+    server.stop()
+
+
+@pytest.fixture
+def alike(told, server, models, monkeypatch):
+    """Checks that the client says of a server what `ask` says of a folder."""
+
+    def alike(protocol, name, flags, text):
+        address = address_of(server, protocol)
+        found = told(client.main, [address, name, *flags], text)
+        monkeypatch.setattr(ask, "LocalModel", lambda *_: models[name])
+        flags = [x for x in flags if not x.startswith("--at_once")]
+        expected = told(ask.main, ["folder", *flags], text)
+        assert found[0] == expected[0] == 0 and found[2] == ""
+        assert_alike(*map(parsed, (found[1], expected[1])))
+        return found[1]
+
+    def parsed(output):
+        if output[0].startswith("{"):
+            return list(map(json.loads, output))
+        rows = [line.split(" ||| ") for line in output]
+        return [[*row[:2], *map(float, row[2:])] for row in rows]
+
+    return alike
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [],
+        ["--n_best=2", "--batch_size=3"],
+        ["--json", "--batch_size=2"],
+        ["--json", "--n_best=3", "--batch_size=1", "--at_once=2"],
+    ],
+)
+def test_lines_are_translated_as_by_ask(alike, protocol, flags):
+    answers = alike(protocol, "translator", flags, b"\n".join(SENTENCES))
+    assert len(answers) >= len(SENTENCES)
+
+
+@BOTH
+@pytest.mark.parametrize("flags", [[], ["--json", "--batch_size=2"]])
+def test_objects_are_answered_as_by_ask(alike, protocol, flags, tmp_path):
+    text = "".join(json.dumps(pair) + "\n" for pair in PAIRS).encode()
+    path = tmp_path / "my.tsv"
+    path.write_text("zebra\tbark\nwug\tfly\n")
+    bare = alike(protocol, "entailment", flags, text)
+    told = alike(protocol, "entailment", [*flags, f"--dictionary={path}"], text)
+    assert len(bare) == len(told) == len(PAIRS)
+    assert bare != told or not flags
+
+
+@BOTH
+def test_the_status_has_a_line_a_version(told, server, protocol):
+    arguments = [address_of(server, protocol), "translator", "--status"]
+    assert told(client.main, arguments) == (0, ["2\tAVAILABLE"], "")
+    server.loading = "NOT_FOUND"
+    assert told(client.main, arguments) == (0, ["2\tLOADING"], "")
+    _, (line,), _ = told(client.main, [*arguments, "--version=2", "--json"])
+    assert json.loads(line) == {"version": 2, "state": "LOADING", "message": ""}
+
+
+@BOTH
+def test_flags_reach_the_server(told, server, protocol):
+    address = address_of(server, protocol)
+    for flag in ("--version=2", "--label=best"):
+        found = told(client.main, [address, "translator", flag], b"\n\n")
+        assert found == (0, ["", ""], "")
+    _, _, error = told(client.main, [address, "translator", "--version=1"])
+    assert "no version 1. There is: 2 AVAILABLE." in error
+    server.reset()
+    server.fail(9, "UNAVAILABLE")
+    _, _, error = told(client.main, [address, "translator", "--retries=0"])
+    assert "asked once" in error and len(server.calls) == 1
+    server.reset()
+    server.delay = lambda call: 0.3
+    _, _, error = told(client.main, [address, "translator", "--deadline=0.1"])
+    assert "within 0.1 s" in error
+
+
+def test_errors_say_what_is_wrong(told, server, capfdbinary):
+    def error(*arguments, text=b""):
+        status, output, error = told(client.main, arguments, text)
+        assert (status, output) == (2, [])
+        assert error.startswith("client: ") and error.count("\n") == 1
+        return error
+
+    address = server.rest_address
+    assert "not the address of a server" in error("localhost", "translator")
+    assert "has no model 'x'" in error(address, "x")
+    message = error(address, "translator", "--dictionary=x")
+    assert f"translator at {address}: the model reads no" in message
+    assert "standard input, line 1: expected a JSON object" in error(
+        address, "entailment", text=b"a wug\n"
+    )
+    for flags in (
+        *(["--deadline=0"], ["--deadline=x"], ["--deadline=inf"]),
+        *(["--retries=-1"], ["--at_once=0"], ["--version=1", "--label=x"]),
+    ):
+        with pytest.raises(SystemExit):
+            client.main([address, "translator", *flags])
+        assert b"usage" in capfdbinary.readouterr().err
+
+
+@contextlib.contextmanager
+def process(*arguments):
+    """The command, which has answered three lines."""
+    # As users have it: nothing is kept silent from outside.
+    environment = dict(os.environ)
+    environment.pop("TF_CPP_MIN_LOG_LEVEL", None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tfcopy.serving.client", *arguments],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        for number in range(3):
+            process.stdin.write(b"the session\n")
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(b"%d ||| " % number)
+        yield process
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_process_answers_each_line_at_once(server, is_interrupted):
+    with process(server.rest_address, "translator", "--n_best=1") as client:
+        if is_interrupted:
+            client.send_signal(signal.SIGINT)
+        else:
+            client.stdin.close()
+        assert client.wait() == (130 if is_interrupted else 0)
+        assert client.stderr.read() == b""
+
+
+@pytest.mark.slow
+@BOTH
+def test_a_process_says_once_that_the_server_has_gone(models, protocol):
+    server = ServingServer({"translator": {1: models["translator"]}})
+    address = address_of(server, protocol)
+    flags = ["--n_best=1", "--retries=1"]
+    with process(address, "translator", *flags) as client:
+        server.stop()
+        client.stdin.write(b"the session\n")
+        client.stdin.close()
+        assert client.wait() == 2
+        (line,) = client.stderr.read().decode().splitlines()
+        assert line.startswith(f"client: {address}: no server answers (")
+
+
+def test_help_needs_neither_tensorflow_nor_grpc(capsys, monkeypatch):
+    for name in ("tensorflow", "grpc"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(SystemExit):
+        client.main(["--help"])
+    output = capsys.readouterr().out
+    assert "http://localhost:8501 europarl_ps --status" in output
+    assert "--n_best K gives lines" in output

@@ -1,0 +1,160 @@
+"""Asks a server: a line of text in, a line of text out.
+
+By REST it needs neither TensorFlow nor gRPC; by gRPC the extra `client`.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+from tfcopy.serving import lines
+from tfcopy.serving.connection import Connection
+from tfcopy.serving.remote_model import RemoteModel
+
+_DESCRIPTION = """\
+Reads lines of text from standard input and answers each with one line, in
+order, as `python -m tfcopy.serving.ask` does, by asking TensorFlow Serving.
+
+ADDRESS is host:port (or grpc://host:port) for gRPC, http://host:port or
+https://host:port for REST. MODEL is the name that the server gives the model.
+gRPC needs `pip install 'tfcopy[client]'`; REST needs nothing else."""
+
+_EXAMPLES = """\
+examples:
+  echo "Mr. Łukasz has the floor." | %(prog)s localhost:8500 europarl_ps
+  %(prog)s http://localhost:8501 europarl_ps --n_best 3 < input.en
+  %(prog)s localhost:8500 europarl_ps --json --version 2 < input.en | head -1
+  %(prog)s host:443 europarl_ps --tls --root_certificate ca.pem < input.en
+  echo '{"premise": "A wug sat.", "hypothesis": "A bird sat."}' |
+    %(prog)s http://localhost:8501 snli_definitions --dictionary my.tsv
+  %(prog)s http://localhost:8501 europarl_ps --status
+
+--status prints the versions of the model and their states (START, LOADING,
+AVAILABLE, UNLOADING or END), with what went wrong if anything did.
+
+Requests that find no server, or one that is not ready, are sent again, after
+0.2, 0.4, 0.8... seconds or a bit less, until --retries or --deadline is spent.
+Other errors end the command. Its exit status is 0, or 2 after an error, which
+is one line on standard error.
+
+"""
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parse(arguments)
+    # What goes wrong is said once, by this command.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    return lines.run(
+        "client", lambda: (_status if options.status else _answer)(options)
+    )
+
+
+def _parse(arguments):
+    parser = lines.parser(
+        "python -m tfcopy.serving.client", _DESCRIPTION, _EXAMPLES + lines.FORMS
+    )
+    parser.add_argument(
+        "address", metavar="ADDRESS", help="of the server, such as host:8500"
+    )
+    parser.add_argument("model", metavar="MODEL", help="name of the model")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--version",
+        type=lines.positive,
+        metavar="V",
+        help="which version to ask (default: the highest)",
+    )
+    which.add_argument(
+        "--label", metavar="L", help="label of the version to ask"
+    )
+    parser.add_argument(
+        "--at_once",
+        type=lines.positive,
+        default=4,
+        metavar="N",
+        help="most requests under way, of B lines each (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--deadline",
+        type=_seconds,
+        default=60.0,
+        metavar="S",
+        help="seconds that a request may take in all (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--retries",
+        type=_number,
+        default=5,
+        metavar="N",
+        help="how often a server that is not ready is asked again "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tls", action="store_true", help="gRPC through TLS (REST: https://)"
+    )
+    parser.add_argument(
+        "--root_certificate",
+        metavar="FILE",
+        help="certificates, PEM, that vouch for the server; implies --tls",
+    )
+    parser.add_argument(
+        "--status", action="store_true", help="print the versions and go"
+    )
+    return parser.parse_args(arguments)
+
+
+def _seconds(text):
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds
+
+
+def _number(text):
+    return 0 if text == "0" else lines.positive(text)
+
+
+def _connection_options(options):
+    names = (
+        "version",
+        "label",
+        "deadline",
+        "retries",
+        "tls",
+        "root_certificate",
+    )
+    return {name: getattr(options, name) for name in names}
+
+
+def _answer(options):
+    model = RemoteModel(
+        options.address,
+        options.model,
+        batch_size=options.batch_size,
+        at_once=options.at_once,
+        **_connection_options(options),
+    )
+    try:
+        lines.answer(model, options, options.batch_size * options.at_once)
+    finally:
+        model.close()
+
+
+def _status(options):
+    connection = Connection(
+        options.address, options.model, **_connection_options(options)
+    )
+    for found in connection.status():
+        if options.json:
+            print(json.dumps(found._asdict(), ensure_ascii=False))
+        else:
+            print(*found[:2], *filter(None, found[2:]), sep="\t")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
