@@ -1,0 +1,226 @@
+"""The command, and the models that it finds."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcopy.serving import demo, warmup
+from tfcopy.serving.demo_examples import read_examples
+from tfcopy.serving.demo_models import (
+    Models,
+    analyse,
+    dictionary_lines,
+    takes_dictionary,
+    text_names,
+)
+from tfcopy.serving.local_model import AskError, Signature
+
+TEXTS = ["the session .", "Łukasz 北京", "", "the session .", "x" * 400]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("savedmodels")
+    model = tf.Module()
+    model.echo = tf.function(
+        lambda text: {"text": text},
+        [tf.TensorSpec([None], tf.string, "text")],
+    )
+    path = folder / "copier" / "3"
+    tf.saved_model.save(model, path, {"analyse": model.echo})
+    (path / "assets.extra").mkdir()
+    requests = [("serving_default", TEXTS[:1]), ("analyse", TEXTS)]
+    warmup.write(path / "assets.extra" / warmup.FILE_NAME, requests, "copier")
+    (folder / "empty").mkdir()
+    for path in ("copier/20", "other/1"):
+        (folder / path).mkdir(parents=True)
+        (folder / path / "saved_model.pb").write_bytes(b"oops")
+    return folder
+
+
+def test_help_needs_neither_tensorflow_nor_gradio(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    monkeypatch.setitem(sys.modules, "gradio", None)
+    with pytest.raises(SystemExit) as end:
+        demo.main(["--help"])
+    output = capsys.readouterr().out
+    assert end.value.code == 0
+    assert "savedmodels/europarl_ps" in output and "(default: 7860)" in output
+    assert "--share" not in output
+
+
+def error(capsys, *arguments):
+    """The line that the command ends with."""
+    assert demo.main([str(x) for x in arguments]) == 2
+    output, error = capsys.readouterr()
+    assert error.startswith("demo: ") and error.count("\n") == 1
+    assert not output
+    return error
+
+
+def test_errors_say_what_is_wrong(capsys, folder, tmp_path, monkeypatch):
+    assert "no such folder" in error(capsys, tmp_path / "none")
+    assert "no exported models in it" in error(capsys, tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = error(capsys, folder, "--port", port)
+    assert f"--port: {port} is taken on 127.0.0.1" in line
+    line = error(capsys, folder, "--host", "no.such.host.invalid")
+    assert "cannot listen on no.such.host.invalid, port 7860 (" in line
+    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None)
+    assert 'pip install "tfcopy[demo]"' in error(capsys, folder)
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "a"])
+def test_a_port_is_a_number(capsys, port):
+    with pytest.raises(SystemExit):
+        demo.main(["--port", port])
+    assert f"{port!r} is not a port" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_command_serves_until_ctrl_c(folder):
+    pytest.importorskip("gradio")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tfcopy.serving.demo", str(folder), "--port=0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "Starting ...\n"
+        first, address, *_ = process.stdout.readline().split()
+        assert first == "Open" and address.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert '"title":"tfcopy"' in answer.read().decode()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "")
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_models_are_found_wherever_the_folder_points(folder):
+    names = ["copier, version 20", "copier, version 3"]
+    choices = Models(folder).choices()
+    assert list(choices) == [*names, "other, version 1"]
+    assert choices[names[1]] == os.path.join(folder, "copier", "3")
+    assert list(Models(folder / "copier").choices()) == names
+    assert Models(folder / "copier" / "3").choices() == {
+        "3": os.path.join(folder, "copier", "3")
+    }
+
+
+def test_the_last_models_stay_loaded(folder):
+    models = Models(folder, kept=1)
+    model = models.load("copier, version 3")
+    assert models.load("copier, version 3") is model
+    for choice in ("other, version 1", "copier, version 20"):
+        with pytest.raises(AskError, match="cannot be loaded"):
+            models.load(choice)
+    assert models.load("copier, version 3") is model
+    with pytest.raises(AskError, match="no such model in"):
+        models.load("copier, version 4")
+
+
+def test_examples_are_those_of_the_warm_up(folder, tmp_path):
+    path = folder / "copier" / "3"
+    assert read_examples(path, ["text"]) == [
+        {"text": "the session ."},
+        {"text": "Łukasz 北京"},
+    ]
+    assert read_examples(path, ["text"], most=1) == [{"text": "the session ."}]
+    assert read_examples(path, ["other"]) == []
+    assert read_examples(tmp_path, ["text"]) == []
+
+
+@pytest.mark.parametrize("damage", [b"oops", b"\x00" * 64])
+def test_a_damaged_file_of_examples_has_none(folder, tmp_path, damage):
+    path = tmp_path / "assets.extra" / warmup.FILE_NAME
+    path.parent.mkdir()
+    path.write_bytes(damage)
+    assert read_examples(tmp_path, ["text"]) == []
+
+
+def test_examples_of_several_texts_stay_together(tmp_path):
+    path = tmp_path / "assets.extra" / warmup.FILE_NAME
+    path.parent.mkdir()
+    inputs = {"context": ["a", "b"], "question": ["c", "d"]}
+    both = {**inputs, "dictionary": [["x\ty"], [""]]}
+    warmup.write(path, [("serving_default", inputs), ("analyse", both)], "m")
+    assert read_examples(tmp_path, ["context", "question"]) == [
+        {"context": "a", "question": "c"},
+        {"context": "b", "question": "d"},
+    ]
+
+
+class _Model:
+    """Says what it was asked."""
+
+    name = "model"
+    config = {"texts": ["premise", "hypothesis"]}
+    signatures = {
+        "analyse": Signature(
+            {"dictionary": 2, "hypothesis": 1, "premise": 1}, ()
+        )
+    }
+    failure = None
+
+    def ask(self, signature, inputs):
+        if self.failure:
+            raise self.failure
+        self.asked = signature, inputs
+        return {"label": ["yes"]}
+
+
+def test_a_model_is_asked_with_its_texts_and_the_dictionary():
+    model = _Model()
+    assert text_names(model) == ["premise", "hypothesis"]
+    assert takes_dictionary(model)
+    texts = {"premise": "Ł", "hypothesis": "b\ud800"}
+    rows = [["wug", "a\tsmall\nbird"], ["", None], [" ", ""]]
+    assert analyse(model, texts, rows) == {"label": "yes"}
+    assert model.asked == (
+        "analyse",
+        {
+            "premise": ["Ł".encode()],
+            "hypothesis": [b"b?"],
+            "dictionary": [["wug\ta small bird"]],
+        },
+    )
+
+
+def test_what_a_model_cannot_do_is_one_line():
+    model = _Model()
+    model.failure = RuntimeError("first\nsecond")
+    with pytest.raises(AskError, match=r"^model: cannot answer \(first\).$"):
+        analyse(model, {"premise": "", "hypothesis": ""})
+    model.signatures = {}
+    with pytest.raises(AskError, match="not a model exported by tfcopy"):
+        text_names(model)
+
+
+_CELLS = st.one_of(st.none(), st.text(max_size=5))
+
+
+@given(st.lists(st.tuples(_CELLS, _CELLS)))
+def test_a_dictionary_has_a_line_for_each_row(rows):
+    whole = [[bool((x or "").split()) for x in row] for row in rows]
+    if any(x != y for x, y in whole):
+        number = 1 + [x != y for x, y in whole].index(True)
+        with pytest.raises(AskError, match=f"Dictionary, row {number}: "):
+            dictionary_lines(rows)
+        return
+    lines = dictionary_lines(rows)
+    assert len(lines) == sum(x for x, _ in whole)
+    assert all(line.count("\t") == 1 for line in lines)
+    assert all(len(line.splitlines()) == 1 for line in lines)

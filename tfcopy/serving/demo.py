@@ -1,0 +1,140 @@
+"""A page in the browser that asks exported models, and shows what they do."""
+
+import argparse
+import errno
+import importlib.util
+import socket
+import sys
+
+from tfcopy.quiet import quiet
+from tfcopy.serving.demo_models import Models
+from tfcopy.serving.local_model import AskError
+
+_DESCRIPTION = """\
+Shows exported models in the browser: type a text and see the answer, each
+copied word in the colour of the word it was copied from, the attention, the
+probability of every word to be generated or copied, and the other answers of
+the search. Models that read definitions take a dictionary of your own; their
+answers, labels or next words are shown with the probabilities.
+
+FOLDER is where recipes export: a folder of models, or one model, or one
+version. Models are loaded as they are chosen. The page needs no network, and
+asks none."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s
+  %(prog)s savedmodels/europarl_ps
+  %(prog)s savedmodels --port 8080
+  %(prog)s savedmodels --host 0.0.0.0      # for other machines, too
+
+Needs Gradio: pip install "tfcopy[demo]". Ctrl-C ends it."""
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parse(arguments)
+    try:
+        models = Models(options.folder)
+        if importlib.util.find_spec("gradio") is None:
+            raise AskError(
+                'Gradio is not installed: pip install "tfcopy[demo]"'
+            )
+        with _listen(options.host, options.port) as listening:
+            print("Starting ...", flush=True)
+            server = serve(models)
+            address = address_of(listening)
+            print(f"Open {address} (Ctrl-C ends it)", flush=True)
+            server.run([listening])
+    except AskError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def serve(models):
+    """The server of the page, not yet running.
+
+    Args:
+        models: `Models`.
+
+    Returns:
+        A `uvicorn.Server`; its `run` takes a list of listening sockets.
+    """
+    with quiet():
+        import fastapi
+        import uvicorn
+
+        from tfcopy.serving.demo_page import mount
+
+    app = mount(fastapi.FastAPI(openapi_url=None), models)
+    # Open pages keep a connection, for which it must not wait.
+    config = uvicorn.Config(
+        app, log_level="critical", timeout_graceful_shutdown=1
+    )
+    return uvicorn.Server(config)
+
+
+def address_of(listening) -> str:
+    """What to type into a browser on this machine."""
+    host, port = listening.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):
+        host = "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.serving.demo",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        default="savedmodels",
+        help="exported models (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=7860,
+        metavar="P",
+        help="of the page; 0 for any free one (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="H",
+        help="address to listen on (default: %(default)s, this machine only)",
+    )
+    return parser.parse_args(arguments)
+
+
+def _port(text):
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
+
+
+def _listen(host, port):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise AskError(
+                f"--port: {port} is taken on {host}. Choose another one."
+            ) from None
+        reason = str(error.strerror or error).split(" (")[0]
+        raise AskError(
+            f"cannot listen on {host}, port {port} ({reason})."
+        ) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
