@@ -6,17 +6,25 @@ of others the whole runs are slow tests.
 
 import pytest
 
-from tfcopy.recipes import common
+from tfcopy.recipes import common, definition_samples
 
 # One with words, one with placeholders, and those that look at pictures.
 DRAWN = ("test_common", "test_europarl_ps", "test_gigaword_ps")
+DRAWN += ("test_definition_samples",)
+SAMPLES = (
+    common.Pictures,
+    definition_samples.AnswerSamples,
+    definition_samples.EntailmentSamples,
+    definition_samples.NextWordSamples,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def few_pictures(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.module.__name__.rpartition(".")[2] not in DRAWN:
-            patch.setattr(common.Pictures, "__call__", lambda *_: None)
+            for kind in SAMPLES:
+                patch.setattr(kind, "__call__", lambda *_: None)
         yield
 
 

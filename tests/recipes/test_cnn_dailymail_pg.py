@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data import vocabulary
 from tfcopy.recipes import cnn_dailymail_pg, common
@@ -133,6 +133,16 @@ def test_coverage_in_one_run(tmp_path, corpus, capsys):
     found = results(tmp_path)["systems"]["pointer_generator_coverage"]
     assert found["updates"] == 6
     assert "phase 2 of 2 begins" in capsys.readouterr().err
+    exporting.check_export(tmp_path)
+    exporting.check_export(tmp_path, "--checkpoint", "last")
+
+
+@pytest.mark.slow
+def test_the_command_exports_the_same_model(finished, capsys):
+    exporting.check_export(finished)
+    run = finished / "logs" / "demo"
+    assert exporting.export(run, "--system", "lead_3") == 2
+    assert "lead_3: it has no model" in capsys.readouterr().err
 
 
 @pytest.mark.slow

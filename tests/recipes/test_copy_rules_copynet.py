@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy import tokens
 from tfcopy.data import vocabulary
 from tfcopy.data.tokenization import Tokenizer
 from tfcopy.recipes import copy_rules_copynet as recipe
-from tfcopy.recipes import copynet
+from tfcopy.recipes import copynet, restored
 
 TINY = """--rules_per_type 2 --instances 12 --num_symbols 20
 --longest_filling 3 --longest_left 5 --longest_right 2 --test_pairs 4
@@ -66,7 +66,7 @@ def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
     before, path = figures(finished), results(finished)["savedmodel"]
     # Nor are its symbols counted again.
     monkeypatch.delattr(vocabulary, "count_words")
-    monkeypatch.setattr(copynet, "export", lambda *_: path)  # to save time
+    monkeypatch.setattr(restored, "export", lambda *_, **__: path)  # slow
     assert start(finished) == 0
     assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
     assert figures(finished) == before
@@ -83,6 +83,19 @@ def test_export_answers_and_may_copy_any_position(finished):
     words = analysis["source_tokens"][0].tolist()
     assert words[:4] == [b"000", "Łukasz".encode(), b"001", b""]
     assert b"<unk>" not in analysis["tokens"]
+
+
+@pytest.mark.slow
+def test_the_command_exports_the_same_model(finished):
+    path = exporting.check_export(finished)
+    settings = ["--set", "num_beams=3", "allow_unk=true"]
+    run = finished / "logs" / "demo"
+    to = ["--to", finished / "again"]
+    assert exporting.export(run, *to, "--version", 7, *settings) == 0
+    expected = exporting.config_of(path)["search"]
+    found = exporting.config_of(finished / "again" / "7")["search"]
+    changes = {"num_beams": 3, "forbid_unk": False}
+    assert expected != found == {**expected, **changes}
 
 
 @pytest.mark.slow

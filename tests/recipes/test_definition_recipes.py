@@ -9,7 +9,7 @@ import types
 import numpy as np
 import pytest
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.definitions import (
     DefinitionLookup,
@@ -79,6 +79,11 @@ def test_finished_run_goes_on_where_it_was(finished, capsys):
     assert start_of(name)(folder) == 0
     assert "update " not in capsys.readouterr().err.replace("after update", "")
     assert figures(folder) == before
+
+
+@pytest.mark.slow
+def test_the_command_exports_the_same_model(finished):
+    exporting.check_export(finished[1])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import types
 import pytest
 import tensorflow as tf
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.data import Tokenizer
 from tfcopy.data.corpora import dialogue
@@ -88,6 +88,15 @@ def data_of(references):
         test=[(f"source {i}", text) for i, text in enumerate(references)],
         tokenizers=(None, Tokenizer()),
     )
+
+
+def test_the_command_exports_the_same_model(finished, capsys):
+    exporting.check_export(finished)
+    assert "DS-II/copynet, which the run has" in capsys.readouterr().out
+    run = finished / "logs" / "demo"
+    capsys.readouterr()
+    assert exporting.export(run, "--system", "copynet") == 2
+    assert "several end so" in capsys.readouterr().err
 
 
 def test_scores_of_known_answers():

@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.recipes import eulerian_pag, planning
 
@@ -51,6 +51,11 @@ def test_finished_run_goes_on_where_it_was(finished, capsys):
     assert start(finished, "--systems", "[pag]") == 0
     assert "update " not in capsys.readouterr().err.replace("after update", "")
     assert figures(finished) == before
+
+
+@pytest.mark.slow
+def test_the_command_exports_the_same_model(finished):
+    exporting.check_export(finished)
 
 
 def test_scores_of_known_answers():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data import large_vocabulary, vocabulary
 from tfcopy.data.corpora import demo
@@ -96,11 +96,33 @@ def test_finished_run_is_not_trained_again(finished, corpus, capsys):
     assert after["seconds_training"] == seconds
 
 
+def test_the_command_exports_the_same_model_without_the_corpus(
+    finished, monkeypatch, capsys
+):
+    monkeypatch.delattr(translation, "load_corpus")
+    path = exporting.check_export(finished)
+    out = capsys.readouterr().out
+    assert "System: pointer_softmax, which the run has exported." in out
+    assert exporting.config_of(path)["checkpoint"] == "best"
+
+
+def test_the_command_lists_the_systems(finished, capsys):
+    assert exporting.export(finished / "logs" / "demo", "--list") == 0
+    out = capsys.readouterr().out
+    row = r"^pointer_softmax +4 +loss \d\.\d+ +[24] +\d+-\d+-\d+ \d+:\d+$"
+    assert re.search(row, out, re.MULTILINE), out
+
+
 @pytest.mark.slow
 def test_interrupted_run_ends_as_an_undisturbed_one(
     tmp_path, finished, corpus, capsys, monkeypatch
 ):
-    """Stopped while counting words, training and translating."""
+    """Stopped while counting words, training and translating.
+
+    It can be exported as soon as there is a checkpoint.
+    """
+    run, to = tmp_path / "logs" / "demo", tmp_path / "exported"
+    statuses = []
     moments = [
         (translation.vocabulary, "count_words", signal.SIGINT),
         (common.Pictures, "__call__", signal.SIGTERM),
@@ -118,6 +140,8 @@ def test_interrupted_run_ends_as_an_undisturbed_one(
             assert start(tmp_path, "--train", corpus) == 128 + number
         error = capsys.readouterr().err
         assert re.search(r"Repeat\s+the\s+command\s+to\s+go\s+on", error)
+        statuses.append(exporting.export(run, "--to", to))
+    assert statuses == [2, 0, 0] and sorted(os.listdir(to)) == ["1", "2"]
     assert start(tmp_path, "--train", corpus) == 0
     assert figures(tmp_path) == figures(finished)
 
@@ -262,7 +286,11 @@ def test_loss_that_is_not_finite(tmp_path, corpus, capsys):
 def test_full_disk(finished, corpus, capsys, monkeypatch, part):
     before = figures(finished)
 
+    dumps = json.dumps
+
     def full(*arguments, **options):
+        if part == "results" and "systems" not in arguments[0]:
+            return dumps(*arguments, **options)
         if part == "served":
             raise tf.errors.ResourceExhaustedError(
                 None, None, "variables; No space left on device"

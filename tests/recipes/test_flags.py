@@ -180,6 +180,17 @@ def test_errors_are_messages(capsys, monkeypatch, error, message):
         flags.main(Config, PRESETS, run, "", [])
 
 
+def test_some_flags_of_a_config_are_changed():
+    config = Config(units=3, dropout=0.5)
+    settings = {"dropout": "0", "width": "null", "systems": "[b]"}
+    expected = Config(units=3, dropout=0, width=None, systems=["b"])
+    assert flags.changed(config, settings) == expected
+    assert flags.changed(config, {}) == config
+    message = "--units must be a whole number from 1 on. Received: 0."
+    with pytest.raises(ValueError, match=message):
+        flags.changed(config, {"units": "0"})
+
+
 def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
     class Stopped(Exception):
         exit_code = 143

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data import large_vocabulary, vocabulary
 from tfcopy.recipes import gigaword_ps, headlines
@@ -159,6 +159,13 @@ def test_export_answers_as_python_does(
     names = found["source_tokens"].numpy()[0].tolist()
     assert "Łukasz".encode() in names and "北京".encode() in names
     assert not re.search(b"@[0-9]", b" ".join(found["text"].numpy()))
+
+
+def test_the_command_exports_the_same_model(finished_entity, monkeypatch):
+    # Neither the corpus nor its vectors are needed.
+    monkeypatch.delattr(headlines, "load_corpus")
+    path = exporting.check_export(finished_entity)
+    assert exporting.config_of(path)["entities"]["common"]
 
 
 def test_embeddings_start_from_the_vectors(

@@ -12,9 +12,9 @@ import sys
 import pytest
 import tensorflow as tf
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import results
-from tfcopy.recipes import common, copynet, lcsts_copynet
+from tfcopy.recipes import common, copynet, lcsts_copynet, restored
 
 TINY = """--units 16 --embedding_dim 16 --updates 2 --eval_every 100
 --batch_size 16 --num_beams 2 --num_train 60 --num_test 40
@@ -143,6 +143,10 @@ def test_export_copies_characters_byte_for_byte(trained):
         assert text.decode() == news(name, 57, "電腦")[1]
 
 
+def test_the_command_exports_the_same_model(trained):
+    exporting.check_export(trained, "--system", "characters/copynet")
+
+
 # === Generated news ===
 
 
@@ -152,7 +156,7 @@ def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(
         copynet, "train", lambda _, system, *__: trained.append(system) or {}
     )
-    monkeypatch.setattr(copynet, "export", lambda *_: "served/1")
+    monkeypatch.setattr(restored, "export", lambda *_, **__: "served/1")
     arguments = "--systems [rnn_context] --max_target_length 8".split()
     assert start(tmp_path, *arguments) == 0
     assert trained == ["rnnsearch"]

@@ -67,7 +67,9 @@ def test_picture_is_on_disk_and_in_tensorboard(tmp_path):
     learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
     image = tf.io.decode_png((tmp_path / "dev_nll.png").read_bytes())
     assert image.shape[:2] == (400, 500)
-    events = plugin_event_accumulator.EventAccumulator(str(tmp_path))
+    events = plugin_event_accumulator.EventAccumulator(
+        str(tmp_path / "all_systems")
+    )
     events.Reload()
     assert events.Tags()["tensors"] == ["dev_nll"]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.corpora.rarest_word import RarestWord
-from tfcopy.recipes import rarest_word
+from tfcopy.recipes import rarest_word, restored
 from tfcopy.recipes import rarest_word_ps as recipe
 
 # Enough updates to learn it.
@@ -79,7 +79,7 @@ def test_both_systems_learn_the_task(finished):
 
 def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
     before, path = figures(finished), results(finished)["savedmodel"]
-    monkeypatch.setattr(rarest_word, "export", lambda *_: path)  # slow
+    monkeypatch.setattr(restored, "export", lambda *_, **__: path)  # slow
     assert start(finished) == 0
     assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
     assert figures(finished) == before
@@ -96,7 +96,7 @@ def test_picture_shows_both_curves(finished, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_limited_set_and_pointing_by_attention(tmp_path, monkeypatch):
-    monkeypatch.setattr(rarest_word, "export", lambda *_: "nowhere/1")
+    monkeypatch.setattr(restored, "export", lambda *_, **__: "nowhere/1")
     few = """--systems [pointer_softmax] --train_size 120 --pointer attention
         --updates 5 --eval_every 2 --num_test 50""".split()
     assert start(tmp_path, *few) == 0
@@ -170,6 +170,10 @@ def test_export_answers_as_the_evaluation_does(finished, served):
     wrong = answers != [b"w%d" % row.max() for row in words]
     scores = results(finished)["systems"]["pointer_softmax"]
     assert round(100 * wrong.mean(), 2) == scores["error_rate"]
+
+
+def test_the_command_exports_the_same_model(finished):
+    exporting.check_export(finished)
 
 
 def test_answers_of_the_translator_are_those_of_the_evaluation():

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.recipes import starting
+from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.recipes import planning, translation, wmt15_pag
 
@@ -63,6 +63,10 @@ def test_finished_run_goes_on_where_it_was(finished, capsys):
     assert "update " not in capsys.readouterr().err.replace("after update", "")
     assert figures(finished) == before
     assert model.stat().st_mtime_ns == learned
+
+
+def test_the_command_exports_the_same_model(finished):
+    exporting.check_export(finished)
 
 
 def test_pieces_are_learned_and_characters_are_said(tmp_path):

@@ -150,3 +150,44 @@ def test_best_weights_are_written_once_there_is_room(tmp_path, monkeypatch):
     fresh.model.load_weights(trainer.checkpoints.best_path)
     for one, other in zip(trainer.model.weights, fresh.model.weights):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def test_weights_are_loaded_without_a_trainer(tmp_path):
+    trainer = standin.make_trainer(log_dir=tmp_path, steps=6, eval_every=4)
+    trainer.fit()
+    checkpoints = trainer.checkpoints
+    assert checkpoints.newest_info()["state"]["update"] == 6
+    _, _, arrays = checkpoints.load()
+    names = sorted(name for name in arrays if "model/" in name)
+    expected = {
+        False: trainer.model.get_weights(),
+        True: [arrays[name] for name in names],
+    }
+    model = standin.build_model()
+    for newest, weights in expected.items():
+        for weight in model.weights:
+            weight.assign(weight + 1)
+        checkpoints.load_weights(model, newest=newest)
+        for found, value in zip(model.get_weights(), weights, strict=True):
+            np.testing.assert_array_equal(found, value)
+
+
+def test_weights_that_cannot_be_loaded(tmp_path):
+    trainer = standin.make_trainer(log_dir=tmp_path, steps=2, eval_every=2)
+    trainer.fit()
+    checkpoints, model = trainer.checkpoints, trainer.model
+    other = standin.build_model(vocabulary_size=21)
+    for newest, path in (
+        (True, checkpoints.paths()[0]),
+        (False, checkpoints.best_path),
+    ):
+        message = f"{path} is .*of another model.*21"
+        with pytest.raises(training.CheckpointError, match=message):
+            checkpoints.load_weights(other, newest=newest)
+        damage(path, "truncated")
+        with pytest.raises(training.CheckpointError, match=path):
+            checkpoints.load_weights(model, newest=newest)
+        os.remove(path)
+        with pytest.raises(training.CheckpointError, match="no .* yet"):
+            checkpoints.load_weights(model, newest=newest)
+    assert checkpoints.newest_info() is None

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 pytest.importorskip("matplotlib")
 
-from tfcopy.training import figures  # noqa: E402
+from tfcopy.training import figures, fonts  # noqa: E402
 
 SOURCE = [
     "le",
@@ -18,6 +18,21 @@ SOURCE = [
     "x" * 99,
 ]
 TARGET = ["price", "新", "new", "_", "a$b$c"]
+
+
+BLUE = (31, 119, 180)
+RED = (214, 39, 40)
+
+
+def count(image, color):
+    """The pixels of a colour."""
+    return np.sum(np.all(image[0, ..., :3].numpy() == color, axis=-1))
+
+
+def assert_nothing_is_cut_off(image):
+    pixels = image[0, ..., :3].numpy()
+    for edge in (pixels[:2], pixels[-2:], pixels[:, :2], pixels[:, -2:]):
+        assert (edge == 255).all()
 
 
 @pytest.fixture
@@ -36,13 +51,55 @@ def test_draws_any_script_without_warnings(weights):
 def test_marks_copied_words(weights):
     plain = figures.attention_figure(SOURCE, TARGET, weights)
     marked = figures.attention_figure(SOURCE, TARGET, weights, [1] * 5)
-    red = (205, 255, 0, 90, 0, 90)
+    assert count(plain, RED) == 0 and count(marked, RED) > 100
 
-    def count(image):
-        r, g, b = np.moveaxis(image[0, ..., :3].numpy(), -1, 0)
-        return np.sum((r > red[0]) & (g < red[3]) & (b < red[5]))
 
-    assert count(plain) == 0 and count(marked) > 100
+def test_probability_to_generate_is_a_column(weights):
+    plain = figures.attention_figure(SOURCE, TARGET, weights)
+    switch = figures.attention_figure(
+        SOURCE, TARGET, weights, generate_probability=[0, 1, 0, 1, 1, 9]
+    )
+    assert 10 < switch.shape[2] - plain.shape[2] < 50
+    # The darkest and the lightest of the blues, as large as a word's place.
+    dark, light = (count(switch, x) for x in ((8, 48, 107), (247, 251, 255)))
+    assert 0.6 < dark / 3 / (light / 2) < 1.6 and dark > 500
+    assert count(plain, (8, 48, 107)) == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (["a"], ["b"]),
+        (["W" * 30] * 3, ["W" * 24]),
+        (["新" * 30, "</s>"], ["新" * 24]),
+        (["🙂" * 9], ["é" * 24, "🙂"]),
+        ([f"word{i}" for i in range(120)], list("abc")),
+        (["a", "b"], [f"word{i}" for i in range(100)]),
+    ],
+    ids="tiny long chinese emoji wide tall".split(),
+)
+def test_all_words_are_within_the_picture(source, target):
+    weights = np.full((len(target), len(source)), 1 / len(source))
+    image = figures.attention_figure(
+        source,
+        target,
+        weights,
+        [0] * len(target),
+        generate_probability=np.linspace(0, 1, len(target)),
+        title="A title that is much longer than the words " * 2,
+    )
+    assert_nothing_is_cut_off(image)
+    height, width = image.shape[1:3]
+    # Each word has its own row or column, and they can be read.
+    assert width >= 20 * min(len(source), 80) and height >= 20 * len(target)
+    assert width <= 20 * min(len(source), 80) + 600
+
+
+def test_what_no_font_draws_is_as_long_as_a_word():
+    assert fonts.drawable("\U000f0000" * 9) == "<F0000><F0000><F0000>…"
+    assert fonts.drawable("\U000f0000") == "<F0000>"
+    assert fonts.drawable("x" * 25) == "x" * 23 + "…"
+    assert fonts.drawable("$" * 25) == "\\$" * 23 + "…"
 
 
 def test_padding_is_cut_off(weights):
@@ -81,8 +138,8 @@ def test_of_a_long_source_only_what_was_seen_is_drawn():
         words, ["a", "b"], weights, [-1, 399], max_columns=3
     )
     # The same words, and lines where others were left out.
-    assert few.shape == some.shape
-    assert 0 < np.mean(few.numpy() != some.numpy()) < 0.05
+    assert few.shape[2] == some.shape[2]
+    assert count(some, BLUE) == 0 and count(few, BLUE) > 50
 
 
 @pytest.mark.parametrize("word", ["W" * 24, "新" * 24])

@@ -7,6 +7,7 @@ from tensorboard.backend.event_processing import (
 
 from tests.training import standin
 from tfcopy import training
+from tfcopy.training import scalars, tensorboard
 from tfcopy.training.tensorboard import EventLog
 
 
@@ -62,6 +63,7 @@ def test_scalars_of_examples_have_their_own_names(tmp_path):
     trainer.fit()
     accumulator = read(tmp_path)
     assert set(accumulator.Tags()["tensors"]) == {
+        "custom_scalars__config__",
         "train/loss",
         "train/gradient_norm",
         "train/examples_per_second",
@@ -105,34 +107,75 @@ def test_examples_mark_copied_words_and_escape_the_rest(tmp_path):
     assert text.splitlines()[-1] == row
 
 
-def test_projector_shows_the_words(tmp_path):
-    """Asks TensorBoard's own projector page for the data it draws."""
+def test_table_escapes_what_is_not_marked(tmp_path):
+    writer = tf.summary.create_file_writer(str(tmp_path))
+    rows = [("a*b", ["c", "|"]), (tensorboard.Marked("**x**"), "")]
+    tensorboard.log_table(writer, 0, ("one", "two"), rows, "table")
+    writer.close()
+    (event,) = read(tmp_path).Tensors("table")
+    assert tf.make_ndarray(event.tensor_proto).item().decode().split("\n") == [
+        "| one | two |",
+        "| --- | --- |",
+        r"| a\*b | c \| |",
+        "| **x** |  |",
+    ]
+
+
+def test_scalars_say_what_they_mean(tmp_path):
+    log = EventLog(tmp_path)
+    log.scalars(1, {"loss": 1.0, "new": 2.0}, prefix="dev/")
+    log.close()
+    metadata = read(tmp_path).SummaryMetadata
+    assert "nats" in metadata("dev/loss").summary_description
+    assert metadata("dev/new").summary_description == ""
+    assert "percent" in scalars.describe("test/bleu")
+    assert "percent" not in scalars.describe("test/perplexity")
+
+
+def test_later_files_forget_nothing(tmp_path):
+    log = EventLog(tmp_path)
+    log.scalars(8, {"dev/loss": 3.0})
+    log.close()
+    for value in (1.0, 2.0):
+        for name in ("test", "other"):
+            log = EventLog(tmp_path, fresh=True, name=name)
+            log.scalars(8, {f"{name}/score": value})
+            log.close()
+    accumulator = read(tmp_path)
+    assert values_of(accumulator, "dev/loss") == [(8, 3.0)]
+    for name in ("test", "other"):
+        assert values_of(accumulator, f"{name}/score") == [(8, 2.0)]
+    EventLog(tmp_path, fresh=True).close()
+    assert not read(tmp_path).Tags()["tensors"]
+
+
+def plugin(kind, folder):
+    """Function that asks a page of TensorBoard for the data it draws."""
     from tensorboard.backend.event_processing import (
         data_provider,
         plugin_event_multiplexer,
     )
     from tensorboard.plugins import base_plugin
-    from tensorboard.plugins.projector import projector_plugin
+    from tensorboard.plugins.scalar import scalars_plugin
     from werkzeug import test, wrappers
 
-    matrix = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    words = ["<pad>", "été", "a\tb", "词", " "]
-    log = EventLog(tmp_path / "run")
-    log.scalars(1, {"loss": 1.0})
-    log.close()
-    training.log_embeddings(tmp_path / "run", {"source words": (matrix, words)})
     multiplexer = plugin_event_multiplexer.EventMultiplexer()
-    multiplexer.AddRunsFromDirectory(str(tmp_path))
+    multiplexer.AddRunsFromDirectory(str(folder))
     multiplexer.Reload()
     context = base_plugin.TBContext(
-        logdir=str(tmp_path),
+        logdir=str(folder),
         data_provider=data_provider.MultiplexerDataProvider(
-            multiplexer, str(tmp_path)
+            multiplexer, str(folder)
         ),
+        plugin_name_to_instance={},
     )
-    plugin = projector_plugin.ProjectorPlugin(context)
-    plugin._determine_is_active()
-    apps = plugin.get_plugin_apps()
+    context.plugin_name_to_instance["scalars"] = scalars_plugin.ScalarsPlugin(
+        context
+    )
+    page = kind(context)
+    if hasattr(page, "_determine_is_active"):
+        page._determine_is_active()
+    apps = page.get_plugin_apps()
 
     def get(route, **query):
         client = test.Client(apps[route], wrappers.Response)
@@ -140,13 +183,76 @@ def test_projector_shows_the_words(tmp_path):
         assert response.status_code == 200, response.data
         return response
 
+    return get
+
+
+def test_charts_of_all_systems_stand_on_one_page(tmp_path):
+    """Asks TensorBoard's own page of custom scalars."""
+    from tensorboard.plugins.custom_scalar import custom_scalars_plugin
+
+    own = {"one": "copied_words", "three": "unheard_of"}
+    for system in ("one", "two", "three"):
+        log = EventLog(tmp_path / system)
+        log.scalars(5, {"loss": 3.0, "learning_rate": 1.0}, prefix="train/")
+        values = dict.fromkeys(["loss", *own.get(system, "").split()], 2.0)
+        log.scalars(10, values | {"perplexity": 7.4}, prefix="dev/")
+        log.close()
+    log = EventLog(tmp_path / "all_systems", name="results")
+    log.layout(0, {"test/bleu"})
+    log.close()
+    get = plugin(custom_scalars_plugin.CustomScalarsPlugin, tmp_path)
+    found = {
+        category["title"]: {
+            chart["title"]: chart["multiline"]["tag"][0]
+            for chart in category["chart"]
+        }
+        for category in get("/layout").json["category"]
+    }
+    assert {title: list(charts) for title, charts in found.items()} == {
+        "Validation": [
+            "dev: perplexity",
+            "dev: loss (nats)",
+            "dev: copied words (0 to 1)",
+            "dev: unheard of",
+        ],
+        "Training": ["train: loss (nats)", "train: learning rate"],
+        "Test": ["test: bleu"],
+    }
+    pattern = found["Validation"]["dev: loss (nats)"]
+    for run in ("one", "two", "three"):
+        series = get("/scalars", run=run, tag=pattern).json["tag_to_events"]
+        assert list(series) == ["dev/loss"]
+        ((_, step, value),) = series["dev/loss"]
+        assert (step, value) == (10, 2.0)
+
+
+def test_projector_shows_the_words(tmp_path):
+    """Asks TensorBoard's own projector page for the data it draws."""
+    from tensorboard.plugins.projector import projector_plugin
+
+    matrix = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    words = ["<pad>", "été", "a\tb", "词", " "]
+    log = EventLog(tmp_path / "run")
+    log.scalars(1, {"loss": 1.0})
+    log.close()
+    training.log_embeddings(tmp_path / "run", {"source words": (matrix, words)})
+    get = plugin(projector_plugin.ProjectorPlugin, tmp_path)
     (info,) = get("/info", run="run").json["embeddings"]
+    assert info["tensorName"] == "source_words"
     assert info["tensorShape"] == [5, 3]
     query = {"run": "run", "name": info["tensorName"]}
     tensor = np.frombuffer(get("/tensor", **query).data, np.float32)
     np.testing.assert_array_equal(tensor.reshape(5, 3), matrix)
     shown = get("/metadata", **query).data.decode().splitlines()
     assert shown == ["<pad>", "été", "a b", "词", "' '"]
+
+
+def test_words_without_a_vector_are_left_out(tmp_path):
+    matrix = np.array([[0, 0], [1, 2], [0, 3], [0, 0]], np.float32)
+    training.log_embeddings(tmp_path, {"e": (matrix, "abcd")})
+    assert (tmp_path / "metadata_e.tsv").read_text() == "b\nc\n"
+    reader = tf.train.load_checkpoint(str(tmp_path))
+    np.testing.assert_array_equal(reader.get_tensor("e"), matrix[1:3])
 
 
 def test_projector_needs_a_row_for_each_word(tmp_path):

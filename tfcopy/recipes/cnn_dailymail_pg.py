@@ -46,6 +46,7 @@ SYSTEMS = (
     "pointer_generator",
     "pointer_generator_coverage",
 )
+WITHOUT_MODEL = ("lead_3",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,12 +221,16 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.recipes import common, summarization
+        from tfcopy.recipes import (
+            common,
+            restored,
+            run_folder,
+            summarization,
+        )
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     summarization.check(config, SYSTEMS)
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("cnn_dailymail_pg", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
@@ -252,7 +257,11 @@ def run(config):
     best = path = None
     if translators:
         best = summarization.best_on_validation(translators, data)
-        path = export_best(config, best, translators, results)
+        path = restored.export(
+            servable(best, translators[best]),
+            config.savedmodel_dir,
+            rouge1=results[best]["rouge1"],
+        )
     report = {
         "recipe": "cnn_dailymail_pg",
         "preset": config.preset,
@@ -373,18 +382,47 @@ def build_translator(config, model, data):
     )
 
 
-def export_best(config, best, translators, results):
-    """Exports a system; returns the path."""
-    from tfcopy.recipes import common
-    from tfcopy.serving.export import export
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("num_beams", "min_summary_length", "max_summary_length")
+SEARCH_FLAGS += ("length_penalty", "coverage_penalty", "no_repeat_ngram")
+SEARCH_FLAGS += ("forbid_unk", "refill_beams", "decode_initial_attention")
+SEARCH_FLAGS += ("max_source_length",)
 
-    path = export(
-        translators[best],
-        config.savedmodel_dir,
-        warmup_texts=["A story ."],
-        details={"system": best, "rouge1": results[best]["rouge1"]},
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    import tensorflow as tf
+
+    from tfcopy.recipes import restored, summarization, words
+
+    summarization.check_shared(config)
+    data_folder = os.path.join(folder, "data")
+    known = words.kept(
+        data_folder, lambda: summarization.prepare(config, data_folder)
     )
-    return common.shown(path)
+    model = build_model(config, known, system, tf.distribute.get_strategy())
+    # Whether coverage is on is one of the weights.
+    restored.load_weights(
+        model, os.path.join(folder, system), checkpoint, known.identity
+    )
+    return servable(system, build_translator(config, model, known))
+
+
+def servable(system, translator):
+    """What is exported of a system."""
+    from tfcopy.recipes.restored import Servable
+
+    return Servable(translator, ["A story ."], {"system": system})
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ Functions, not a base class: a recipe calls those it needs.
 """
 
 import dataclasses
-import hashlib
 import itertools
 import json
 import math
@@ -19,7 +18,8 @@ from tfcopy import training
 from tfcopy.data import chunks, encoding, pipeline, vocabulary
 from tfcopy.data.corpora import corpus as corpora
 from tfcopy.data.entities import Entities
-from tfcopy.training.tensorboard import EventLog
+from tfcopy.recipes import all_systems
+from tfcopy.recipes.words import Words
 
 try:
     from tfcopy.training import figures
@@ -44,14 +44,17 @@ class Data:
     entities: Entities | None = None
 
     @property
+    def words(self):
+        """What a model of these words is served with."""
+        examples = [as_text(pair[0]) for pair in self.test[:8]]
+        return Words(
+            self.tokenizers, self.vocabularies, self.entities, tuple(examples)
+        )
+
+    @property
     def identity(self):
         """What must not change between a run and its resumption."""
-        return {
-            f"vocabulary of the {side}": hashlib.sha256(
-                "\n".join(words.words).encode()
-            ).hexdigest()[:16]
-            for side, words in zip(("source", "target"), self.vocabularies)
-        } | {"training data": self.train.checksum}
+        return self.words.identity | {"training data": self.train.checksum}
 
 
 def check_systems(config, systems):
@@ -251,11 +254,16 @@ class Pictures:
                     as_text(reference).split(),
                 )
             )
-            attention = analysis["attention"][i, 0]
             if figures is None or not words:
                 continue
+            generated = analysis["generate_probability"][i, 0, : len(words)]
             picture = figures.attention_figure(
-                source_words, words, attention, copied
+                source_words,
+                words,
+                analysis["attention"][i, 0],
+                copied,
+                # That of a model without a switch is 1.
+                generate_probability=generated if min(generated) < 1 else None,
             )
             with writer.as_default(update):
                 tf.summary.image(f"attention/{i}", picture)
@@ -381,16 +389,17 @@ Serve it:        docker run -p 8501:8501 \\
     )
 
 
-def keep_picture(picture, path, log_dir):
+def keep_picture(picture, path):
     """Writes a picture of a whole run as PNG, and to TensorBoard.
 
     Args:
         picture: As `figures` give it.
-        path: The PNG; its name is that of the picture.
-        log_dir: Folder for the events, which holds no others.
+        path: The PNG in the folder of the run; its name is that of the
+            picture.
     """
-    name = os.path.splitext(os.path.basename(path))[0]
-    log = EventLog(log_dir, fresh=True)
+    folder, file = os.path.split(path)
+    name = os.path.splitext(file)[0]
+    log = all_systems.open_log(folder, name)
     with log.tolerating():
         figures.save_png(path, picture)
         with log.writer.as_default(0):
@@ -398,10 +407,20 @@ def keep_picture(picture, path, log_dir):
     log.close()
 
 
-def write_results(path, results):
-    """Writes results.json, whole or not at all."""
+def write_results(path, results, of_dev=("perplexity", "nll")):
+    """Writes results.json, whole or not at all; scores to TensorBoard, too.
+
+    Args:
+        path: The file, in the folder of the run.
+        results: What it is to hold.
+        of_dev: As of `all_systems.log_scores`.
+    """
     text = json.dumps(results, ensure_ascii=False, indent=2)
     chunks.write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
+    if "systems" in results:
+        all_systems.log_scores(
+            os.path.dirname(path), results["systems"], of_dev
+        )
 
 
 class Stopwatch:

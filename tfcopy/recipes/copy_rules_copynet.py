@@ -163,21 +163,16 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.data.tokenization import Tokenizer
         from tfcopy.models.copynet import SYSTEMS
-        from tfcopy.recipes import common, copynet
+        from tfcopy.recipes import common, copynet, restored, run_folder
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     common.check_systems(config, SYSTEMS)
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("copy_rules_copynet", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
-    data_folder = os.path.join(folder, "data")
-    rules = load_rules(config, data_folder)
-    tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet.prepare(config, rules.corpus, tokenizer, data_folder)
+    data, rules = prepare(config, os.path.join(folder, "data"))
     test = choose_test(config, data.test, rules)
 
     results, translators, answers = {}, {}, {}
@@ -194,11 +189,10 @@ def run(config):
     print_examples(test, answers)
     print_comparison(results)
     chosen = "copynet" if "copynet" in translators else config.systems[-1]
-    path = copynet.export(
-        translators[chosen],
+    path = restored.export(
+        restored.servable(chosen, translators[chosen], data.words),
         config.savedmodel_dir,
-        [source for source, _, _ in test[:8]],
-        {"system": chosen, "exact_match": results[chosen]["exact_match"]},
+        exact_match=results[chosen]["exact_match"],
     )
     report = {
         "recipe": "copy_rules_copynet",
@@ -221,6 +215,20 @@ def run(config):
         "copy_rules_copynet", folder, path, chosen, test[0][0], watch.seconds
     )
     return report
+
+
+def prepare(config, folder):
+    """The pairs as ids, and the rules; both are remembered in a folder.
+
+    Returns:
+        `(data, rules)`: `common.Data` and `RulesCorpus`.
+    """
+    from tfcopy.data.tokenization import Tokenizer
+    from tfcopy.recipes import copynet
+
+    rules = load_rules(config, folder)
+    tokenizer = Tokenizer(mode="space", language="other")
+    return copynet.prepare(config, rules.corpus, tokenizer, folder), rules
 
 
 def load_rules(config, folder):
@@ -342,6 +350,32 @@ def print_comparison(results):
         print(f"{system:18}" + "".join(f"{cell:>11.1f}" for cell in cells))
         cells = PAPER[system]
         print(f"{'  paper':18}" + "".join(f"{cell:>11.1f}" for cell in cells))
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("num_beams", "length_penalty", "max_target_length", "allow_unk")
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    from tfcopy.recipes import copynet, restored, words
+
+    data_folder = os.path.join(folder, "data")
+    known = words.kept(data_folder, lambda: prepare(config, data_folder)[0])
+    translator = copynet.restore(
+        config, system, os.path.join(folder, system), checkpoint, known
+    )
+    return restored.servable(system, translator, known)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ from tfcopy.data import encoding, pipeline, vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import copying
 from tfcopy.models import copynet
-from tfcopy.recipes import common
-from tfcopy.serving.export import export as export_servable
+from tfcopy.recipes import common, restored
 from tfcopy.serving.translator import Translator
 
 
@@ -70,6 +69,7 @@ def prepare(
         **encoded,
         test=[tuple(map(common.as_text, pair)) for pair in corpus.test],
     )
+    data.words.save(folder)
     print(
         f"{corpus.name}: {len(data.train):,} pairs to train on,"
         f" {len(data.validation):,} to validate, {len(data.test):,} to test;"
@@ -216,9 +216,17 @@ def build_translator(config, model, data, max_target_length=None, **options):
     )
 
 
-def export(translator, folder, texts, details):
-    """Exports a system; returns the path."""
-    path = export_servable(
-        translator, folder, warmup_texts=texts, details=details
-    )
-    return common.shown(path)
+def restore(config, system, folder, checkpoint, words, **options):
+    """The translator of a system that was trained.
+
+    Args:
+        config: The recipe's config.
+        system: Name of the system.
+        folder: Of the system.
+        checkpoint: As of `restored.load_weights`.
+        words: `Words`.
+        options: More arguments of `build_translator`.
+    """
+    model = build_model(config, words, system, tf.distribute.get_strategy())
+    restored.load_weights(model, folder, checkpoint, words.identity)
+    return build_translator(config, model, words, **options)

@@ -169,5 +169,5 @@ def draw_categories(model, features, categories, folder):
 
 def _keep(picture, name, folder):
     path = os.path.join(folder, f"{name}.png")
-    common.keep_picture(picture, path, os.path.join(folder, name))
+    common.keep_picture(picture, path)
     print(f"Drawn: {common.shown(path)}")

@@ -11,14 +11,14 @@ import keras
 
 from tfcopy import training
 from tfcopy.data.tokenization import Tokenizer
-from tfcopy.recipes import common, definition_demo
-from tfcopy.serving.export import export as export_servable
+from tfcopy.recipes import common, definition_demo, restored, run_folder
 
 
-def begin(config, systems):
+def begin(recipe, config, systems):
     """Checks what can be checked before anything is read.
 
     Args:
+        recipe: Its name.
         config: The recipe's config.
         systems: Those that there are.
 
@@ -26,9 +26,8 @@ def begin(config, systems):
         `(folder, strategy)`: of the run; and of `tf.distribute`.
     """
     common.check_systems(config, systems)
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    common.check_writable(folder, "--log_dir")
+    run_folder.begin(recipe, config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     return folder, strategy
@@ -74,7 +73,6 @@ def train(config, name, built, data, folder, loss, **options):
         )
 
     log_dir = os.path.join(folder, name)
-    words = "\n".join(built.features.vocabulary.words).encode()
     trainer = training.Trainer(
         built.model,
         loss,
@@ -90,8 +88,7 @@ def train(config, name, built, data, folder, loss, **options):
         seed=config.seed,
         fresh=config.fresh,
         identity={
-            **data.identity,
-            "vocabulary": hashlib.sha256(words).hexdigest()[:16],
+            **identity(built, data),
             "system": name,
             **{f"--{flag}": getattr(config, flag) for flag in FIXED},
         },
@@ -105,6 +102,13 @@ def train(config, name, built, data, folder, loss, **options):
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),
     }
+
+
+def identity(built, data):
+    """What must not change between a run and its resumption."""
+    words = "\n".join(built.features.vocabulary.words).encode()
+    digest = hashlib.sha256(words).hexdigest()[:16]
+    return {**data.identity, "vocabulary": digest}
 
 
 def log_embeddings(model, features, log_dir):
@@ -121,9 +125,7 @@ def log_embeddings(model, features, log_dir):
     )
 
 
-def finish(
-    recipe, config, folder, watch, results, names, built, data, served, **more
-):
+def finish(recipe, config, folder, watch, results, names, built, serve, **more):
     """Exports the best system, writes the results, says what to do next.
 
     Args:
@@ -135,9 +137,7 @@ def finish(
         names: `(score, baseline, best)`: the score that tells which system is
             the best, and what `definition_demo.gap_closed` needs.
         built: System to its `Built`.
-        data: `definition_data.Data`.
-        served: `(kind, examples, options)`: a class of `serving.TextModel`s,
-            texts to warm up with, dicts by name, and its further arguments.
+        serve: Function of a system's name to its `restored.Servable`.
         more: What else the report has.
 
     Returns:
@@ -151,10 +151,9 @@ def finish(
         closed = definition_demo.gap_closed(results, *ends, of_gap)
         definition_demo.print_gap(closed, *ends)
     best = best_of(results, built, score, lower)
-    kind, examples, options = served
-    details = {score: results[best][score]}
-    path = export(
-        kind, config, best, built[best], data, details, examples, **options
+    servable = serve(best)
+    path = restored.export(
+        servable, config.savedmodel_dir, **{score: results[best][score]}
     )
     report = {
         "recipe": recipe,
@@ -167,26 +166,45 @@ def finish(
         **more,
         "savedmodel": path,
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
-    example = examples[0]
+    file = os.path.join(folder, "results.json")
+    common.write_results(file, report, of_dev=())
+    example = servable.warmup_texts[0]
     if len(example) == 1:
         (example,) = example.values()
     common.print_next_steps(recipe, folder, path, best, example, watch.seconds)
     return report
 
 
-def export(kind, config, name, built, data, details, examples, **options):
-    """Exports a system; returns the path.
+def load_weights(built, data, folder, checkpoint):
+    """Gives a system's model the weights that it has been trained to.
+
+    Args:
+        built: `Built`.
+        data: `definition_data.Data`.
+        folder: Of the system.
+        checkpoint: As of `restored.load_weights`.
+    """
+    fixed = identity(built, data)
+    features = built.features
+    # Another dictionary may be read, if its words need no vocabulary.
+    if not features.packer or features.packer.vocabulary is features.vocabulary:
+        fixed.pop("definitions", None)
+    restored.load_weights(built.model, folder, checkpoint, fixed)
+
+
+def servable(kind, name, built, data, examples, **options):
+    """What is exported of a system, with its weights as they are now.
 
     Args:
         kind: A class of `serving.TextModel`s.
-        config: The recipe's config.
         name: Of the system.
         built: `Built`.
         data: `definition_data.Data`.
-        details: More to remember.
         examples: Texts to warm up with, dicts by name.
         options: More arguments of `kind`.
+
+    Returns:
+        `restored.Servable`.
     """
     model, features = built.model, built.features
     definitions = tokenizer = None
@@ -203,13 +221,7 @@ def export(kind, config, name, built, data, details, examples, **options):
         definition_tokenizer=tokenizer,
         **options,
     )
-    path = export_servable(
-        served,
-        config.savedmodel_dir,
-        warmup_texts=examples,
-        details={"system": name, **details},
-    )
-    return common.shown(path)
+    return restored.Servable(served, examples, {"system": name})
 
 
 def best_of(results, built, score, lower_is_better=False):

@@ -170,12 +170,11 @@ def run(config):
     with quiet():
         from tfcopy import training
         from tfcopy.models.copynet import SYSTEMS
-        from tfcopy.recipes import common, copynet
+        from tfcopy.recipes import common, copynet, restored, run_folder
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     common.check_systems(config, SYSTEMS)
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("dialogue_copynet", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
@@ -184,17 +183,7 @@ def run(config):
     for name, (corpus, ceiling) in load(config, folder).items():
         ceilings[name] = ceiling
         subfolder = os.path.join(folder, name)
-        data = copynet.prepare(
-            config,
-            corpus,
-            make_tokenizer(config),
-            os.path.join(subfolder, "data"),
-            max_size=config.max_size,
-            min_count=1
-            if config.tokenization == "characters"
-            else config.min_count,
-            truncate=(config.max_source_length, None),
-        )
+        data = prepare(config, corpus, os.path.join(subfolder, "data"))
         answers = {}
         for number, system in enumerate(config.systems, 1):
             print(f"\n[{name} {number}/{len(config.systems)}] {system}")
@@ -223,11 +212,12 @@ def run(config):
     print_comparison(results, ceilings)
     chosen = "copynet" if "copynet" in translators else config.systems[-1]
     top1 = results[chosen][name]["top1"]
-    path = copynet.export(
-        translators[chosen],
+    path = restored.export(
+        restored.servable(
+            chosen, translators[chosen], data.words, dataset=name
+        ),
         config.savedmodel_dir,
-        [source for source, _ in data.test[:8]],
-        {"system": chosen, "dataset": name, "top1": top1},
+        top1=top1,
     )
     report = {
         "recipe": "dialogue_copynet",
@@ -297,6 +287,22 @@ def load(config, folder):
     return corpora
 
 
+def prepare(config, corpus, folder):
+    """A corpus as ids, remembered in a folder: `common.Data`."""
+    from tfcopy.recipes import copynet
+
+    of_words = config.tokenization == "words"
+    return copynet.prepare(
+        config,
+        corpus,
+        make_tokenizer(config),
+        folder,
+        max_size=config.max_size,
+        min_count=config.min_count if of_words else 1,
+        truncate=(config.max_source_length, None),
+    )
+
+
 def make_tokenizer(config):
     """The tokenizer that the flags ask for."""
     from tfcopy.data.tokenization import Tokenizer
@@ -361,6 +367,44 @@ def print_comparison(results, ceilings):
         if any(cell is not None for cell in cells):
             cells = ["" if x is None else f"{x:.1f}" for x in cells]
             print(f"{title:18}" + "".join(f"{cell:>13}" for cell in cells))
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("num_beams", "length_penalty", "max_target_length", "allow_unk")
+SEARCH_FLAGS += ("max_source_length",)
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: The folders of dataset and system, `DS-II/copynet`.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    from tfcopy.recipes import copynet, restored, words
+
+    dataset, name = system.split("/")
+    data_folder = os.path.join(folder, dataset, "data")
+
+    def read_corpus():
+        corpus, _ = load(config, folder)[dataset]
+        return prepare(config, corpus, data_folder)
+
+    known = words.kept(data_folder, read_corpus)
+    translator = copynet.restore(
+        config,
+        name,
+        os.path.join(folder, system),
+        checkpoint,
+        known,
+        max_source_length=config.max_source_length,
+    )
+    return restored.servable(name, translator, known, dataset=dataset)
 
 
 if __name__ == "__main__":

@@ -178,22 +178,22 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.data.tokenization import Tokenizer
         from tfcopy.models.planner import SYSTEMS
-        from tfcopy.recipes import common, copynet, learning_curves, planning
+        from tfcopy.recipes import (
+            common,
+            learning_curves,
+            planning,
+            run_folder,
+        )
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     common.check_systems(config, SYSTEMS)
     corpus = load_corpus(config)
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("eulerian_pag", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
-    tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet.prepare(
-        config, corpus, tokenizer, os.path.join(folder, "data")
-    )
+    data = prepare(config, corpus, os.path.join(folder, "data"))
 
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
@@ -211,9 +211,8 @@ def run(config):
     learning_curves.draw(results, folder, "nats a circuit")
     models = {name: x.model for name, x in translators.items()}
     planning.draw_plans(models, data, data.test[0], folder)
-    texts = [source for source, _ in data.test[:8]]
     best, path = planning.export(
-        translators, config, results, "exact_match", texts
+        translators, config, results, "exact_match", data.words
     )
     report = {
         "recipe": "eulerian_pag",
@@ -227,7 +226,7 @@ def run(config):
     }
     common.write_results(os.path.join(folder, "results.json"), report)
     common.print_next_steps(
-        "eulerian_pag", folder, path, best, texts[0], watch.seconds
+        "eulerian_pag", folder, path, best, data.test[0][0], watch.seconds
     )
     return report
 
@@ -249,6 +248,15 @@ def load_corpus(config):
         for name in names:
             message = message.replace(f"`{name}`", f"--{name}")
         raise ValueError(message) from error
+
+
+def prepare(config, corpus, folder):
+    """The graphs as ids, remembered in a folder: `common.Data`."""
+    from tfcopy.data.tokenization import Tokenizer
+    from tfcopy.recipes import copynet
+
+    tokenizer = Tokenizer(mode="space", language="other")
+    return copynet.prepare(config, corpus, tokenizer, folder)
 
 
 def answer(translator, test):
@@ -302,6 +310,33 @@ def print_comparison(results):
     print(
         "Percent of circuits wholly right, with the right nodes in any order, "
         "and of nodes.\nThe paper's are of seven nodes and 360 units."
+    )
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("num_beams", "length_penalty")
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    from tfcopy.recipes import planning, words
+
+    data_folder = os.path.join(folder, "data")
+    known = words.kept(
+        data_folder, lambda: prepare(config, load_corpus(config), data_folder)
+    )
+    return planning.restore(
+        config, system, folder, checkpoint, known, config.layer_norm
     )
 
 

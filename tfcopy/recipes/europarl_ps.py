@@ -205,15 +205,19 @@ def run(config):
         import keras
 
         from tfcopy import training
-        from tfcopy.recipes import common, learning_curves, translation
-        from tfcopy.serving.export import export
+        from tfcopy.recipes import (
+            common,
+            learning_curves,
+            restored,
+            run_folder,
+            translation,
+        )
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     translation.check(config, SYSTEMS)
     translation.check_pointing(config)
     translation.load_dictionary(config, "output_dictionary")
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("europarl_ps", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
@@ -240,11 +244,10 @@ def run(config):
     learning_curves.print_lead(results)
     learning_curves.draw(results, folder, "nats a sentence")
     best = max(results, key=lambda system: results[system]["bleu"])
-    path = export(
-        translators[best],
+    path = restored.export(
+        restored.servable(best, translators[best], data.words),
         config.savedmodel_dir,
-        warmup_texts=[pair[0] for pair in data.test[:8]],
-        details={"system": best, "bleu": results[best]["bleu"]},
+        bleu=results[best]["bleu"],
     )
     report = {
         "recipe": "europarl_ps",
@@ -254,7 +257,7 @@ def run(config):
         "config": dataclasses.asdict(config),
         "systems": results,
         "paper": PAPER,
-        "savedmodel": common.shown(path),
+        "savedmodel": path,
     }
     common.write_results(os.path.join(folder, "results.json"), report)
     if "demo" in data.corpus.name:
@@ -336,6 +339,40 @@ def build_translator(config, model, data, head):
         dictionary=translation.load_dictionary(config, "output_dictionary"),
         candidate_ids=translation.search_candidates(config, data),
     )
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("num_beams", "length_penalty", "max_target_length", "merge")
+SEARCH_FLAGS += ("search_candidates", "output_dictionary")
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: Its folder's name: `"nmt"`, or the name of a head.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    from tfcopy.recipes import restored, translation, words
+
+    translation.check_pointing(config)
+    data_folder = os.path.join(folder, "data")
+    known = words.kept(data_folder, lambda: prepare(config, data_folder))
+    head = "softmax" if system == "nmt" else system
+    model = build_model(config, known.vocabularies, head)
+    restored.load_weights(
+        translation.as_trained(config, model),
+        os.path.join(folder, system),
+        checkpoint,
+        known.identity,
+    )
+    translator = build_translator(config, model, known, head)
+    return restored.servable(system, translator, known)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import dataclasses
 import os
 import re
 import signal
@@ -95,6 +96,30 @@ def parse(config_class, presets, description, arguments=None):
         for field in config_class.__dataclass_fields__
     }
     return config_class(**values)
+
+
+def changed(config, settings):
+    """A config in which some flags have other values.
+
+    Args:
+        config: A recipe's config.
+        settings: Dict from flags to what a command line says of them.
+
+    Raises:
+        ValueError: naming the flag whose value is wrong.
+    """
+    kind = type(config)
+    parser = jsonargparse.ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(kind, None)
+    try:
+        namespace = parser.parse_args(
+            [f"--{flag}={value}" for flag, value in settings.items()]
+        )
+    except (argparse.ArgumentError, jsonargparse.ArgumentError) as error:
+        raise ValueError(_explain(kind, error)) from None
+    return dataclasses.replace(
+        config, **{flag: _plain(getattr(namespace, flag)) for flag in settings}
+    )
 
 
 def _plain(value):

@@ -266,6 +266,8 @@ def run(config):
             common,
             headlines,
             learning_curves,
+            restored,
+            run_folder,
             summarization,
         )
 
@@ -273,8 +275,7 @@ def run(config):
     name = config.run or f"{config.preset}{suffix}"
     folder = os.path.join(config.log_dir, name)
     headlines.check(config)
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("gigaword_ps", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
@@ -300,7 +301,11 @@ def run(config):
     learning_curves.print_lead(results)
     learning_curves.draw(results, folder, "nats a headline")
     best = summarization.best_on_validation(translators, data)
-    path = export_best(config, best, translators, results, test)
+    path = restored.export(
+        servable(best, translators[best], data.words),
+        config.savedmodel_dir,
+        rouge1=results[best]["rouge1"],
+    )
     report = {
         "recipe": "gigaword_ps",
         "preset": config.preset,
@@ -380,23 +385,55 @@ def build_translator(config, model, data, system):
     )
 
 
-def export_best(config, best, translators, results, test):
-    """Exports a system; returns the path."""
-    from tfcopy.recipes import common
-    from tfcopy.serving.export import export
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("num_beams", "min_summary_length", "max_summary_length")
+SEARCH_FLAGS += ("length_penalty", "no_repeat_ngram", "forbid_unk", "merge")
+SEARCH_FLAGS += ("search_candidates", "max_source_length")
 
-    entities = translators[best].entities
-    path = export(
-        translators[best],
-        config.savedmodel_dir,
-        warmup_texts=[source for source, _ in test.pairs[:8]],
-        details={
-            "system": best,
-            "rouge1": results[best]["rouge1"],
-            "entities": entities and dataclasses.asdict(entities),
-        },
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    from tfcopy.recipes import (
+        headlines,
+        restored,
+        summarization,
+        translation,
+        words,
     )
-    return common.shown(path)
+
+    summarization.check_shared(config)
+    translation.check_pointing(config)
+    data_folder = os.path.join(folder, "data")
+    known = words.kept(
+        data_folder, lambda: headlines.prepare(config, data_folder)
+    )
+    model = build_model(config, known.vocabularies, system)
+    restored.load_weights(
+        translation.as_trained(config, model),
+        os.path.join(folder, system),
+        checkpoint,
+        known.identity,
+    )
+    translator = build_translator(config, model, known, system)
+    return servable(system, translator, known)
+
+
+def servable(system, translator, words):
+    """What is exported of a system."""
+    from tfcopy.recipes import restored
+
+    entities = words.entities and dataclasses.asdict(words.entities)
+    return restored.servable(system, translator, words, entities=entities)
 
 
 if __name__ == "__main__":

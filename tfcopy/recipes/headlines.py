@@ -229,6 +229,7 @@ def prepare(config, folder):
         vectors=_vectors(config, words),
         choices={f"--{flag}": getattr(config, flag) for flag in flags},
     )
+    data.words.save(folder)
     print(
         f"{corpus.name}: {len(data.train):,} pairs to train on"
         f" ({data.train.num_empty:,} left out, a side being empty),"

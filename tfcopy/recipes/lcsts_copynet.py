@@ -181,12 +181,11 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.recipes import common, copynet
+        from tfcopy.recipes import common, copynet, restored, run_folder
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     check(config)
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("lcsts_copynet", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
@@ -228,11 +227,12 @@ def run(config):
     print_comparison(results, prepared, generated)
     chosen = "copynet" if "copynet" in translators else config.systems[-1]
     rouge1 = results[chosen][tokenization]["rouge1"]
-    path = copynet.export(
-        translators[chosen],
+    path = restored.export(
+        restored.servable(
+            chosen, translators[chosen], data.words, tokenization=tokenization
+        ),
         config.savedmodel_dir,
-        [source for source, _ in data.test[:8]],
-        {"system": chosen, "tokenization": tokenization, "rouge1": rouge1},
+        rouge1=rouge1,
     )
     report = {
         "recipe": "lcsts_copynet",
@@ -328,11 +328,7 @@ def prepare(config, tokenization, folder):
 
     corpus = load_corpus(config, tokenization, folder)
     language = corpus.source_language
-    limits = LIMITS.get((language, tokenization), (140, 32))
-    limits = (
-        config.max_source_length or limits[0],
-        config.max_target_length or limits[1],
-    )
+    limits = limits_of(config, tokenization, language)
     sizes = {
         "characters": config.character_vocabulary_size,
         "words": config.word_vocabulary_size,
@@ -359,6 +355,15 @@ def prepare(config, tokenization, folder):
             f"{rate:.1f} %."
         )
     return data, limits
+
+
+def limits_of(config, tokenization, language):
+    """The most tokens of a text, and of a summary."""
+    limits = LIMITS.get((language, tokenization), (140, 32))
+    return (
+        config.max_source_length or limits[0],
+        config.max_target_length or limits[1],
+    )
 
 
 def answer(translator, data):
@@ -413,6 +418,45 @@ def print_comparison(results, tokenizations, generated):
         print(f"{title:34}" + "".join(f"{cell:>10}" for cell in cells))
     if generated:
         print("Generated news: no figure of LCSTS compares with these.")
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("num_beams", "length_penalty", "max_target_length", "allow_unk")
+SEARCH_FLAGS += ("max_source_length",)
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: The folders of tokenization and system, `words/copynet`.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    from tfcopy.recipes import copynet, restored, words
+
+    tokenization, kind = system.split("/")
+    known = words.kept(
+        os.path.join(folder, tokenization, "data"),
+        lambda: prepare(config, tokenization, folder)[0],
+    )
+    language = known.tokenizers[0].language
+    limits = limits_of(config, tokenization, language)
+    translator = copynet.restore(
+        config,
+        kind,
+        os.path.join(folder, system),
+        checkpoint,
+        known,
+        max_target_length=limits[1] + 1,
+        max_source_length=limits[0],
+    )
+    (name,) = (name for name, value in SYSTEMS.items() if value == kind)
+    return restored.servable(name, translator, known, tokenization=tokenization)
 
 
 if __name__ == "__main__":

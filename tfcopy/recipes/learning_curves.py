@@ -83,4 +83,4 @@ def draw(results, folder, y_label):
         y_label,
     )
     path = os.path.join(folder, "dev_nll.png")
-    common.keep_picture(picture, path, folder)
+    common.keep_picture(picture, path)

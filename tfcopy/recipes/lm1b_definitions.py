@@ -15,6 +15,7 @@ Repeating a command that was interrupted goes on where it stopped.
 """
 
 import dataclasses
+import os
 import sys
 from typing import Literal
 
@@ -189,44 +190,21 @@ def run(config):
 
         from tfcopy.recipes import (
             common,
-            definition_data,
             definition_demo,
-            definition_systems,
             definitions,
         )
-        from tfcopy.serving.word_predictor import WordPredictor
 
     systems = systems_of()
-    folder, strategy = definitions.begin(config, systems)
+    folder, strategy = definitions.begin("lm1b_definitions", config, systems)
     corpus = load_corpus(config)
     demo = config.corpus == "demo"
     watch = common.Stopwatch()
-    tokenizer = definition_data.tokenizer_of(corpus)
-    data = definition_data.prepare(
-        config,
-        corpus,
-        lambda split: read_sentences(split, tokenizer, config.max_length),
-        systems,
-        demo,
-    )
-    only = None
-    if config.restricted:
-        only = definition_data.restricted(config, data)
+    data, only = prepare(config, corpus)
 
     results, costs, built = {}, {}, {}
     for number, name in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {name}")
-        one = built[name] = definition_systems.build(
-            config,
-            systems[name],
-            data,
-            strategy,
-            build_model,
-            finish_batch,
-            exclude_top_k=-1,
-            begin=True,
-            only=only,
-        )
+        one = built[name] = build(config, name, data, only, strategy)
         trainer, results[name] = train(config, name, one, data, folder)
 
         def score_of(texts):
@@ -246,10 +224,6 @@ def run(config):
 
     print_examples(data, costs, one.features.vocabulary)
     print_comparison(config, results)
-    texts = [
-        {"text": " ".join(data.test.tokens("text", i))}
-        for i in range(min(4, len(data.test)))
-    ]
     return definitions.finish(
         "lm1b_definitions",
         config,
@@ -258,8 +232,7 @@ def run(config):
         results,
         ("perplexity", "baseline", "glove"),
         built,
-        data,
-        (WordPredictor, texts, {"max_length": config.max_length}),
+        lambda name: servable(config, name, built[name], data),
         paper=PAPER,
     )
 
@@ -324,6 +297,46 @@ def read_sentences(split, tokenizer, max_length):
                 yield {"text": words}, {}
 
 
+def prepare(config, corpus):
+    """The sentences as words, and what the systems read.
+
+    Returns:
+        `(data, only)`: `definition_data.Data`; and the `Vocabulary` of words
+        that sources tell of, `None` for all.
+    """
+    from tfcopy.recipes import definition_data
+
+    tokenizer = definition_data.tokenizer_of(corpus)
+    data = definition_data.prepare(
+        config,
+        corpus,
+        lambda split: read_sentences(split, tokenizer, config.max_length),
+        systems_of(),
+        config.corpus == "demo",
+    )
+    only = None
+    if config.restricted:
+        only = definition_data.restricted(config, data)
+    return data, only
+
+
+def build(config, name, data, only, strategy):
+    """A system with its model: `definition_systems.Built`."""
+    from tfcopy.recipes import definition_systems
+
+    return definition_systems.build(
+        config,
+        systems_of()[name],
+        data,
+        strategy,
+        build_model,
+        finish_batch,
+        exclude_top_k=-1,
+        begin=True,
+        only=only,
+    )
+
+
 def build_model(config, system, data, features):
     """A system's model."""
     from tfcopy.layers import ForwardLSTM, RecurrentReader
@@ -362,7 +375,7 @@ def finish_batch(features, words, found, labels):
 def train(config, name, built, data, folder):
     """Trains a system, or goes on training it."""
     from tfcopy import losses
-    from tfcopy.recipes import definitions
+    from tfcopy.recipes import definition_samples, definitions
 
     def score_predictions(predictions):
         found, _ = score(predictions)
@@ -377,6 +390,7 @@ def train(config, name, built, data, folder):
         losses.next_word,
         normalize="sentences",
         score_predictions=score_predictions,
+        on_eval=definition_samples.NextWordSamples(built, data.validation),
     )
 
 
@@ -485,6 +499,55 @@ def print_examples(data, costs, vocabulary, count=4):
         shown += 1
         if shown == count:
             return
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("dictionary",)
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it; the corpus is read again.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    import tensorflow as tf
+
+    from tfcopy.recipes import definitions
+
+    if not config.restricted:  # which needs what other systems read
+        config = dataclasses.replace(config, systems=[system])
+    data, only = prepare(config, load_corpus(config))
+    built = build(config, system, data, only, tf.distribute.get_strategy())
+    definitions.load_weights(
+        built, data, os.path.join(folder, system), checkpoint
+    )
+    return servable(config, system, built, data)
+
+
+def servable(config, name, built, data):
+    """What is exported of a system."""
+    from tfcopy.recipes import definitions
+    from tfcopy.serving.word_predictor import WordPredictor
+
+    texts = [
+        {"text": " ".join(data.test.tokens("text", i))}
+        for i in range(min(4, len(data.test)))
+    ]
+    return definitions.servable(
+        WordPredictor,
+        name,
+        built,
+        data,
+        texts,
+        max_length=config.max_length,
+    )
 
 
 if __name__ == "__main__":

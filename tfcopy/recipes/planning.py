@@ -13,7 +13,7 @@ from tfcopy import losses, tokens
 from tfcopy.data import copy_ids
 from tfcopy.layers import PlannedDistribution
 from tfcopy.models import planner
-from tfcopy.recipes import common, copynet, learning_curves
+from tfcopy.recipes import common, copynet, learning_curves, restored
 
 try:
     from tfcopy.training import figures
@@ -48,8 +48,7 @@ def train_system(config, system, data, strategy, folder, layer_norm):
         `(translator, results)`; `history` is among the results.
     """
     own = config_of(config, system)
-    kind = system.removesuffix("_ln")
-    model = build_model(own, data, kind, strategy, layer_norm)
+    model = build_model(own, data, system, strategy, layer_norm)
     print(f"{common.num_parameters(model):,} parameters")
     translator = copynet.build_translator(own, model, data)
     results = train(own, system, model, translator, data, folder)
@@ -64,7 +63,7 @@ def build_model(config, data, system, strategy, layer_norm):
     with strategy.scope():
         return planner(
             *(words.size for words in data.vocabularies),
-            system=system,
+            system=system.removesuffix("_ln"),
             decoder=config.decoder,
             head=config.head,
             embedding_dim=config.embedding_dim,
@@ -184,16 +183,39 @@ def draw_plans(models, data, pair, folder, append_eos=True):
         }
     )
     path = os.path.join(folder, "plans.png")
-    common.keep_picture(picture, path, os.path.join(folder, "plans"))
+    common.keep_picture(picture, path)
 
 
-def export(translators, config, results, metric, texts):
+def export(translators, config, results, metric, words):
     """Exports the best system; returns its name and the path."""
     best = max(results, key=lambda system: results[system][metric])
-    path = copynet.export(
-        translators[best],
+    path = restored.export(
+        restored.servable(best, translators[best], words),
         config.savedmodel_dir,
-        texts,
-        {"system": best, metric: results[best][metric]},
+        **{metric: results[best][metric]},
     )
     return best, path
+
+
+def restore(config, system, folder, checkpoint, words, layer_norm):
+    """A trained system as `export` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+        words: `Words`.
+        layer_norm: As of `train_system`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    own = config_of(config, system)
+    strategy = tf.distribute.get_strategy()
+    model = build_model(own, words, system, strategy, layer_norm)
+    restored.load_weights(
+        model, os.path.join(folder, system), checkpoint, words.identity
+    )
+    translator = copynet.build_translator(own, model, words)
+    return restored.servable(system, translator, words)

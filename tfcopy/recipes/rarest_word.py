@@ -19,7 +19,6 @@ from tfcopy.decoding import SearchOptions
 from tfcopy.layers import copying
 from tfcopy.models.rarest_word import RarestWord, best_words
 from tfcopy.recipes import common
-from tfcopy.serving.export import export as export_servable
 from tfcopy.serving.translator import Translator
 
 try:
@@ -115,14 +114,21 @@ def train_and_test(config, system, data, log_dir, strategy):
         `(model, scores)`: the model with the weights of the best validation
         loss, and its scores on the test set.
     """
-    task = data.task
-    if system == "softmax":
-        task = dataclasses.replace(task, num_pointed=0)
+    task = task_of(system, data.task)
     model = build_model(config, task, strategy)
     print(f"{common.num_parameters(model):,} parameters")
     answer = make_answer(model)
     history = History(log_dir, answer, data, config.fresh)
-    result = _trainer(config, system, task, model, data, log_dir, history).fit()
+    pictures = common.Pictures(
+        build_translator(model, data.task), data.examples
+    )
+
+    def on_eval(update, writer):
+        history(update, writer)
+        if log_dir:
+            pictures(update, writer)
+
+    result = _trainer(config, system, task, model, data, log_dir, on_eval).fit()
     if log_dir:
         _log_embeddings(model, task, log_dir)
     words, copied_from = answer_all(answer, data.test)
@@ -137,6 +143,13 @@ def train_and_test(config, system, data, log_dir, strategy):
         "seconds_training": round(result.seconds, 1),
         "target_tokens_per_second": round(result.target_tokens_per_second),
     }
+
+
+def task_of(system, task):
+    """The task as a system sees it: softmax generates all words."""
+    if system == "softmax":
+        return dataclasses.replace(task, num_pointed=0)
+    return task
 
 
 def build_model(config, task, strategy):
@@ -163,7 +176,7 @@ _FIXED += ("optimizer", "learning_rate", "schedule", "batch_size")
 _FIXED += ("clip_norm", "precision")
 
 
-def _trainer(config, system, task, model, data, log_dir, history):
+def _trainer(config, system, task, model, data, log_dir, on_eval):
     fixed = _FIXED
     if config.schedule != "constant":
         fixed += ("updates",)
@@ -178,7 +191,7 @@ def _trainer(config, system, task, model, data, log_dir, history):
         validation.batch(_EVALUATED),
         log_dir,
         metrics=_metrics,
-        on_eval=history,
+        on_eval=on_eval,
         steps=config.updates,
         normalize="sentences",
         clip_norm=config.clip_norm,
@@ -375,14 +388,6 @@ def build_translator(model, task):
     )
 
 
-def export(translator, folder, texts, details):
-    """Exports a system; returns the path."""
-    path = export_servable(
-        translator, folder, warmup_texts=texts, details=details
-    )
-    return common.shown(path)
-
-
 def draw(results, paper, num_pointed, folder):
     """Draws errors against updates: `error_rate.png`, and in TensorBoard."""
     if curves is None:
@@ -405,7 +410,7 @@ def draw(results, paper, num_pointed, folder):
     ]
     picture = curves.panels_figure(panels)
     path = os.path.join(folder, "error_rate.png")
-    common.keep_picture(picture, path, folder)
+    common.keep_picture(picture, path)
 
 
 def _log_embeddings(model, task, log_dir):

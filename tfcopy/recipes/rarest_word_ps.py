@@ -120,13 +120,12 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.recipes import common, rarest_word
+        from tfcopy.recipes import common, rarest_word, restored, run_folder
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     common.check_systems(config, SYSTEMS)
     data = rarest_word.prepare(config)
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("rarest_word_ps", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
@@ -149,11 +148,10 @@ def run(config):
     chosen = "pointer_softmax"
     if chosen not in results:
         chosen = config.systems[-1]
-    path = rarest_word.export(
-        translators[chosen],
+    path = restored.export(
+        servable(chosen, translators[chosen], data),
         config.savedmodel_dir,
-        [text for text, _ in data.examples],
-        {"system": chosen, "error_rate": results[chosen]["error_rate"]},
+        error_rate=results[chosen]["error_rate"],
     )
     report = {
         "recipe": "rarest_word_ps",
@@ -176,6 +174,42 @@ def run(config):
         watch.seconds,
     )
     return report
+
+
+# What `serving.export --set` may change: nothing, there is no search.
+SEARCH_FLAGS = ()
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    import tensorflow as tf
+
+    from tfcopy.recipes import rarest_word, restored
+
+    data = rarest_word.prepare(config)
+    task = rarest_word.task_of(system, data.task)
+    model = rarest_word.build_model(config, task, tf.distribute.get_strategy())
+    restored.load_weights(model, os.path.join(folder, system), checkpoint, {})
+    translator = rarest_word.build_translator(model, data.task)
+    return servable(system, translator, data)
+
+
+def servable(system, translator, data):
+    """What is exported of a system."""
+    from tfcopy.recipes.restored import Servable
+
+    texts = [text for text, _ in data.examples]
+    return Servable(translator, texts, {"system": system})
 
 
 def print_task(config, data):

@@ -19,6 +19,7 @@ Repeating a command that was interrupted goes on where it stopped.
 """
 
 import dataclasses
+import os
 import sys
 from typing import Literal
 
@@ -207,41 +208,23 @@ def run(config):
     with quiet():
         from tfcopy.recipes import (
             common,
-            definition_data,
             definition_demo,
             definition_pictures,
-            definition_systems,
             definitions,
         )
-        from tfcopy.serving.entailment_classifier import EntailmentClassifier
 
     systems = systems_of(config)
-    folder, strategy = definitions.begin(config, systems)
+    folder, strategy = definitions.begin("snli_definitions", config, systems)
     corpus = load_corpus(config)
     demo = config.corpus == "demo"
     watch = common.Stopwatch()
-    tokenizer = definition_data.tokenizer_of(corpus)
-    data = definition_data.prepare(
-        config,
-        corpus,
-        lambda split: read_pairs(split, tokenizer, config.max_length),
-        systems,
-        demo,
-    )
+    data = prepare(config, corpus)
 
     results, built, answers, right = {}, {}, {}, {}
     for number, name in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {name}")
-        has_own = name in ("baseline", "glove")
-        own = common.baseline_config(config) if has_own else config
-        one = built[name] = definition_systems.build(
-            own,
-            systems[name],
-            data,
-            strategy,
-            build_model,
-            exclude_top_k=config.exclude_top_k,
-        )
+        own = config_of(config, name)
+        one = built[name] = build(own, name, data, strategy)
         trainer, results[name] = train(own, name, one, data, folder)
         test = one.batches.evaluation(data.test, config.batch_size)
         answers[name] = predict(trainer.predict(test))
@@ -267,10 +250,6 @@ def run(config):
             load_categories(config),
             folder,
         )
-    texts = [
-        {name: " ".join(data.test.tokens(name, i)) for name in data.test.texts}
-        for i in range(min(4, len(data.test)))
-    ]
     return definitions.finish(
         "snli_definitions",
         config,
@@ -279,8 +258,7 @@ def run(config):
         results,
         ("accuracy", "baseline", "glove"),
         built,
-        data,
-        (EntailmentClassifier, texts, {"max_length": config.max_length}),
+        lambda name: servable(config, name, built[name], data),
         accuracy_by_mean_log_rank=rarity,
         categories=categories,
         paper=PAPER,
@@ -343,6 +321,42 @@ def read_pairs(split, tokenizer, max_length):
             yield dict(zip(("premise", "hypothesis"), words)), {"label": label}
 
 
+def prepare(config, corpus):
+    """The pairs as words, and what the systems read: `Data`."""
+    from tfcopy.recipes import definition_data
+
+    tokenizer = definition_data.tokenizer_of(corpus)
+    return definition_data.prepare(
+        config,
+        corpus,
+        lambda split: read_pairs(split, tokenizer, config.max_length),
+        systems_of(config),
+        config.corpus == "demo",
+    )
+
+
+def config_of(config, name):
+    """The config of one system: baseline and glove have flags of their own."""
+    from tfcopy.recipes import common
+
+    has_own = name in ("baseline", "glove")
+    return common.baseline_config(config) if has_own else config
+
+
+def build(config, name, data, strategy):
+    """A system with its model: `definition_systems.Built`."""
+    from tfcopy.recipes import definition_systems
+
+    return definition_systems.build(
+        config,
+        systems_of(config)[name],
+        data,
+        strategy,
+        build_model,
+        exclude_top_k=config.exclude_top_k,
+    )
+
+
 def build_model(config, system, data, features):
     """A system's model."""
     from tfcopy.models import esim
@@ -363,7 +377,8 @@ def train(config, name, built, data, folder):
     import tensorflow as tf
 
     from tfcopy import losses
-    from tfcopy.recipes import definitions
+    from tfcopy.data.corpora.nli import LABELS
+    from tfcopy.recipes import definition_samples, definitions
 
     def accuracy(batch, logits):
         labels = tf.argmax(logits, -1, output_type=tf.int32)
@@ -380,6 +395,9 @@ def train(config, name, built, data, folder):
         targets="label",
         metrics=accuracy,
         score="accuracy",
+        on_eval=definition_samples.EntailmentSamples(
+            built, data.validation, LABELS
+        ),
     )
 
 
@@ -463,6 +481,54 @@ def print_comparison(config, results):
         }
     common.print_table({**results, **paper}, columns)
     print("Percent of the test set.")
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("dictionary",)
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it; the corpus is read again.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    import tensorflow as tf
+
+    from tfcopy.recipes import definitions
+
+    config = dataclasses.replace(config_of(config, system), systems=[system])
+    data = prepare(config, load_corpus(config))
+    built = build(config, system, data, tf.distribute.get_strategy())
+    definitions.load_weights(
+        built, data, os.path.join(folder, system), checkpoint
+    )
+    return servable(config, system, built, data)
+
+
+def servable(config, name, built, data):
+    """What is exported of a system."""
+    from tfcopy.recipes import definitions
+    from tfcopy.serving.entailment_classifier import EntailmentClassifier
+
+    texts = [
+        {name: " ".join(data.test.tokens(name, i)) for name in data.test.texts}
+        for i in range(min(4, len(data.test)))
+    ]
+    return definitions.servable(
+        EntailmentClassifier,
+        name,
+        built,
+        data,
+        texts,
+        max_length=config.max_length,
+    )
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ Repeating a command that was interrupted goes on where it stopped.
 """
 
 import dataclasses
+import os
 import sys
 from typing import Literal
 
@@ -198,45 +199,25 @@ def run(config):
     with quiet():
         from tfcopy.recipes import (
             common,
-            definition_data,
             definition_demo,
             definition_pictures,
-            definition_systems,
             definitions,
         )
-        from tfcopy.serving.answer_finder import AnswerFinder
 
     systems = systems_of()
     check(config)
-    folder, strategy = definitions.begin(config, systems)
+    folder, strategy = definitions.begin("squad_definitions", config, systems)
     corpus = load_corpus(config)
     demo = config.corpus == "demo"
     watch = common.Stopwatch()
-    tokenizer = definition_data.tokenizer_of(corpus)
-    questions = {}  # by split, those that are scored
-    data = definition_data.prepare(
-        config,
-        corpus,
-        lambda split: read_questions(corpus, split, tokenizer, questions),
-        systems,
-        demo,
-        count_once,
-    )
+    data, questions = prepare(config, corpus)
     test = questions["test"]
 
     results, built, answers = {}, {}, {}
     for number, name in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {name}")
-        own = common.baseline_config(config) if name == "B" else config
-        one = built[name] = definition_systems.build(
-            own,
-            systems[name],
-            data,
-            strategy,
-            build_model,
-            exclude_top_k=config.exclude_top_k,
-            end=True,
-        )
+        own = config_of(config, name)
+        one = built[name] = build(own, name, data, strategy)
         trainer, results[name] = train(
             own, name, one, data, questions["validation"], folder
         )
@@ -265,11 +246,6 @@ def run(config):
             data.test,
             folder,
         )
-    texts = [
-        {"context": x.example.context, "question": x.example.question}
-        for x in test[:4]
-    ]
-    options = {"max_answer_length": config.max_answer_length}
     return definitions.finish(
         "squad_definitions",
         config,
@@ -278,8 +254,7 @@ def run(config):
         results,
         ("exact_match", "B", "G"),
         built,
-        data,
-        (AnswerFinder, texts, options),
+        lambda name: servable(config, name, built[name], data, test),
         paper=PAPER,
     )
 
@@ -377,6 +352,50 @@ def count_once(texts):
     return counts
 
 
+def prepare(config, corpus):
+    """The questions as words, and what the systems read.
+
+    Returns:
+        `(data, questions)`: `definition_data.Data`, and, by split, the
+        `TokenizedQuestion`s that are scored.
+    """
+    from tfcopy.recipes import definition_data
+
+    tokenizer = definition_data.tokenizer_of(corpus)
+    questions = {}
+    data = definition_data.prepare(
+        config,
+        corpus,
+        lambda split: read_questions(corpus, split, tokenizer, questions),
+        systems_of(),
+        config.corpus == "demo",
+        count_once,
+    )
+    return data, questions
+
+
+def config_of(config, name):
+    """The config of one system: the baseline has flags of its own."""
+    from tfcopy.recipes import common
+
+    return common.baseline_config(config) if name == "B" else config
+
+
+def build(config, name, data, strategy):
+    """A system with its model: `definition_systems.Built`."""
+    from tfcopy.recipes import definition_systems
+
+    return definition_systems.build(
+        config,
+        systems_of()[name],
+        data,
+        strategy,
+        build_model,
+        exclude_top_k=config.exclude_top_k,
+        end=True,
+    )
+
+
 def build_model(config, system, data, features):
     """A system's model."""
     from tfcopy.models import coattention
@@ -395,11 +414,13 @@ def build_model(config, system, data, features):
 def train(config, name, built, data, questions, folder):
     """Trains a system, or goes on training it."""
     from tfcopy import losses, training
-    from tfcopy.recipes import common, definitions
+    from tfcopy.recipes import common, definition_samples, definitions
+
+    def find(predictions, some):
+        return answer(predictions, some, config.max_answer_length)
 
     def score_predictions(predictions):
-        answers = answer(predictions, questions, config.max_answer_length)
-        scores = score(answers, questions)
+        scores = score(find(predictions, questions), questions)
         return {key: scores[key] for key in ("exact_match", "f1")}
 
     optimizer = common.optimizer(config, config.updates)
@@ -421,6 +442,9 @@ def train(config, name, built, data, questions, folder):
         targets="start",
         score_predictions=score_predictions,
         score="exact_match",
+        on_eval=definition_samples.AnswerSamples(
+            built, questions, data.validation, find
+        ),
     )
 
 
@@ -537,6 +561,54 @@ def print_comparison(config, results):
     print(
         "Official scores on the test set, percent; EM with start and end "
         "chosen each for\nitself, as in the paper."
+    )
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("dictionary", "max_answer_length")
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it; the corpus is read again.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    import tensorflow as tf
+
+    from tfcopy.recipes import definitions
+
+    config = dataclasses.replace(config_of(config, system), systems=[system])
+    data, questions = prepare(config, load_corpus(config))
+    built = build(config, system, data, tf.distribute.get_strategy())
+    definitions.load_weights(
+        built, data, os.path.join(folder, system), checkpoint
+    )
+    return servable(config, system, built, data, questions["test"])
+
+
+def servable(config, name, built, data, test):
+    """What is exported of a system."""
+    from tfcopy.recipes import definitions
+    from tfcopy.serving.answer_finder import AnswerFinder
+
+    texts = [
+        {"context": x.example.context, "question": x.example.question}
+        for x in test[:4]
+    ]
+    return definitions.servable(
+        AnswerFinder,
+        name,
+        built,
+        data,
+        texts,
+        max_answer_length=config.max_answer_length,
     )
 
 

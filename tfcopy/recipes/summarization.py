@@ -176,6 +176,7 @@ def prepare(config, folder):
         **encoded,
         test=[pair for pair in corpus.test if pair[0].strip()],
     )
+    data.words.save(folder)
     print(
         f"{corpus.name}: {len(data.train):,} pairs to train on"
         f" ({data.train.num_empty:,} left out, a side being empty),"

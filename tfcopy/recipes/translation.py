@@ -154,6 +154,7 @@ def prepare(config, corpus, tokenizers, folder, **options):
         # Nothing is left out of a test set for its length.
         test=[pair for pair in corpus.test if pair[0].strip()],
     )
+    data.words.save(folder)
     left_out = data.train.num_empty + data.train.num_too_long
     print(
         f"{corpus.name}: {len(data.train):,} pairs to train on"
@@ -271,8 +272,7 @@ def train(config, system, head, model, data, log_dir, on_eval=None):
     loss, restrict = losses.OF_HEAD[head], lambda dataset: dataset
     if config.candidates is not None:
         size = data.vocabularies[1].size
-        with training.strategy_of(model).scope():
-            model = model.with_candidates()
+        model = as_trained(config, model)
         loss = losses.restricted(loss, size)
         dev = large_vocabulary.with_candidates(dev, size)
 
@@ -301,6 +301,14 @@ def train(config, system, head, model, data, log_dir, on_eval=None):
         identity={**data.identity, "system": system, **_identity(config)},
     )
     return trainer.fit()
+
+
+def as_trained(config, model):
+    """The model in the form that is trained, whose weights are kept."""
+    if config.candidates is None:
+        return model
+    with training.strategy_of(model).scope():
+        return model.with_candidates()
 
 
 # Flags that a run may not change half-way; the sizes show in the weights.

@@ -244,13 +244,13 @@ def run(config):
             common,
             learning_curves,
             planning,
+            run_folder,
             translation,
         )
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     check(config)
-    common.check_writable(folder, "--log_dir")
-    common.check_writable(config.savedmodel_dir, "--savedmodel_dir")
+    run_folder.begin("wmt15_pag", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
     watch = common.Stopwatch()
@@ -259,9 +259,8 @@ def run(config):
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {system}")
-        normalized = system.endswith("_ln")
         translator, trained = planning.train_system(
-            config, system, data, strategy, folder, normalized
+            config, system, data, strategy, folder, is_normalized(system)
         )
         clock = common.Stopwatch()
         answers[system] = translator.translate_all(
@@ -280,8 +279,9 @@ def run(config):
     learning_curves.draw(results, folder, "nats a sentence")
     models = {name: x.model for name, x in translators.items()}
     planning.draw_plans(models, data, data.test[0], folder)
-    texts = [source for source, _ in data.test[:8]]
-    best, path = planning.export(translators, config, results, "bleu", texts)
+    best, path = planning.export(
+        translators, config, results, "bleu", data.words
+    )
     report = {
         "recipe": "wmt15_pag",
         "preset": config.preset,
@@ -294,9 +294,14 @@ def run(config):
     }
     common.write_results(os.path.join(folder, "results.json"), report)
     common.print_next_steps(
-        "wmt15_pag", folder, path, best, texts[0], watch.seconds
+        "wmt15_pag", folder, path, best, data.test[0][0], watch.seconds
     )
     return report
+
+
+def is_normalized(system):
+    """Whether a system's layers are normalised, as its name says."""
+    return system.endswith("_ln")
 
 
 def check(config):
@@ -391,6 +396,31 @@ def print_comparison(results, paper):
     signature = next(iter(results.values()))["bleu_signature"]
     note = " The paper's is of newstest2015, multi-bleu." if paper else ""
     print(f"BLEU: {signature}.{note}")
+
+
+# What `serving.export --set` may change.
+SEARCH_FLAGS = ("num_beams", "length_penalty", "max_target_length")
+
+
+def restore(config, system, folder, checkpoint):
+    """A trained system as `run` exports it.
+
+    Args:
+        config: The recipe's config.
+        system: Its name.
+        folder: Of the run.
+        checkpoint: As of `restored.load_weights`.
+
+    Returns:
+        `restored.Servable`.
+    """
+    from tfcopy.recipes import planning, words
+
+    data_folder = os.path.join(folder, "data")
+    known = words.kept(data_folder, lambda: prepare(config, data_folder))
+    return planning.restore(
+        config, system, folder, checkpoint, known, is_normalized(system)
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,17 @@
 Signatures `serving_default` and `analyse` take texts, strings `(B,)`. Those of
 a `Translator` take `text`, and give what its `translate` and its `analyse`
 give; those of a `TextModel` take texts by their names, see there.
+
+`python -m tfcopy.serving.export RUN` exports a run's checkpoint.
 """
+
+if __name__ == "__main__":
+    import importlib
+    import sys
+
+    # Before TensorFlow is imported, so that --help answers at once; by name,
+    # for what is served knows no recipes.
+    sys.exit(importlib.import_module("tfcopy.recipes.export_run").main())
 
 import json
 import os

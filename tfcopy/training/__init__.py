@@ -9,9 +9,10 @@ from tfcopy.training.distribution import (
 from tfcopy.training.interruption import TrainingInterrupted
 from tfcopy.training.optimizers import Adam
 from tfcopy.training.phases import Phase, anneal
+from tfcopy.training.projector import log_embeddings
 from tfcopy.training.records import Evaluation, Options, Result
 from tfcopy.training.targets import Targets
-from tfcopy.training.tensorboard import log_embeddings, log_examples
+from tfcopy.training.tensorboard import log_examples
 from tfcopy.training.train_step import TrainStep
 from tfcopy.training.trainer import Trainer
 from tfcopy.training.training_loop import TrainingDiverged

@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import re
+import warnings
 import zipfile
 import zlib
 
@@ -83,6 +84,66 @@ class Checkpoints:
             model.save_weights(temporary)
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
+
+    def newest_info(self):
+        """The `info` of the newest checkpoint that can be read, or `None`.
+
+        Its arrays are neither read nor checked.
+        """
+        for path in self.paths():
+            try:
+                with np.load(path, allow_pickle=False) as archive:
+                    return json.loads(archive["info"].tobytes())
+            except _DAMAGE:
+                continue
+        return None
+
+    def load_weights(self, model, newest=False):
+        """Gives a model the weights of a run, to be used and not trained.
+
+        Args:
+            model: As it was trained.
+            newest: Whether those of the newest checkpoint, rather than the
+                best ones, which training ends with.
+
+        Raises:
+            CheckpointError: If there are none, or they are damaged or of
+                another model.
+        """
+        if newest:
+            loaded = self.load()
+            if loaded is None:
+                raise CheckpointError(f"{self.folder}: no checkpoint yet.")
+            path, _, arrays = loaded
+            variables = _named_variables(model)
+            arrays = {k: x for k, x in arrays.items() if "model/" in k}
+            difference = _difference(variables, arrays)
+            if difference:
+                raise CheckpointError(
+                    f"{path} is of another model: {difference}."
+                )
+            for name, variable in variables:
+                variable.assign(_from_array(arrays[name], variable))
+            return
+        if not os.path.exists(self.best_path):
+            raise CheckpointError(
+                f"{self.folder}: no best weights yet, for there was no dev "
+                "score."
+            )
+        try:
+            with warnings.catch_warnings(record=True) as left_out:
+                warnings.simplefilter("always", UserWarning)
+                model.load_weights(self.best_path)
+            # Of some weights that it leaves out Keras warns only.
+            for warning in left_out:
+                if issubclass(warning.category, UserWarning):
+                    raise RuntimeError(warning.message)
+        except (*_DAMAGE, RuntimeError) as error:
+            reason = re.split("List of objects|Target var", str(error))[0]
+            raise CheckpointError(
+                f"{self.best_path} is damaged or of another model "
+                f"({' '.join(reason.split())})."
+            ) from error
 
     def load(self):
         """Reads the newest checkpoint that is whole.
@@ -173,10 +234,12 @@ def other_run(path, difference):
     )
 
 
-def _named_variables(model, optimizer):
+def _named_variables(model, optimizer=None):
     # By position, not path: Keras numbers the layers of a process, so the
     # same model may be `dense` in one run and `dense_1` in the next.
-    parts = (("model", model.weights), ("optimizer", optimizer.variables))
+    parts = [("model", model.weights)]
+    if optimizer is not None:
+        parts.append(("optimizer", optimizer.variables))
     return [
         (f"{part}/{index:04d}", variable)
         for part, variables in parts

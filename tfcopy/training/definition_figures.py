@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.transforms import Bbox
 
 from tfcopy.training.curves import curves_figure
-from tfcopy.training.figures import drawable, font_families, inches
+from tfcopy.training.fonts import drawable, font_families, inches
 
 _MARKERS = "osD^vPX"  # with ten colours, 70 that differ
 

@@ -4,41 +4,23 @@ Needs matplotlib (`pip install tfcopy[figures]`), without a display; importing
 this file fails where it is missing.
 """
 
-import functools
-import unicodedata
-
 import numpy as np
 import tensorflow as tf
-from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
-# Tried in this order for the words that the first font lacks.
-_FALLBACK_FAMILIES = (
-    "DejaVu Sans",
-    "Noto Sans",
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans SC",
-    "WenQuanYi Zen Hei",
-    "WenQuanYi Micro Hei",
-    "Droid Sans Fallback",
-    "Microsoft YaHei",
-    "SimHei",
-    "PingFang SC",
-    "Hiragino Sans GB",
-    "Arial Unicode MS",
-    "Noto Sans Arabic",
-    "Noto Sans Hebrew",
-    "Noto Sans Devanagari",
-    "Noto Sans Thai",
-    "Unifont",
-)
+from tfcopy.training.fonts import drawable, font_families, inches
+from tfcopy.training.word_map import Words, word_map
 
 
 def attention_figure(
-    source_words, target_words, weights, copied=None, max_columns=80
+    source_words,
+    target_words,
+    weights,
+    copied=None,
+    max_columns=80,
+    generate_probability=None,
+    title="Attention of the output to the source",
 ):
     """Draws attention weights with the words on the axes.
 
@@ -54,6 +36,9 @@ def attention_figure(
         copied: Optional sequence of `T` source positions that the target
             words were copied from, -1 for a generated word.
         max_columns: Most source words that are drawn.
+        generate_probability: Optional sequence of `T` probabilities, that each
+            word would be generated rather than copied: a column of its own.
+        title: Text above.
 
     Returns:
         uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`.
@@ -69,34 +54,31 @@ def attention_figure(
     copied = [-1] * rows if copied is None else list(copied)[:rows]
     weights = weights[:rows, :columns]
     kept = _most_seen(weights, copied, max_columns)
-    columns, weights = len(kept), weights[:, kept]
-    source_words = [source_words[i] for i in kept]
     places = {position: column for column, position in enumerate(kept)}
-    copied = [places.get(position, -1) for position in copied]
-    across = [drawable(word) for word in source_words]
-    down = [drawable(word) for word in target_words]
-    size = inches(down) + 0.3 * columns, inches(across) + 0.3 * rows
-    figure = Figure(figsize=size, dpi=80, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.imshow(weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
-    for column in range(1, columns):
-        if kept[column] > kept[column - 1] + 1:
-            axes.axvline(column - 0.5, color="C0", linewidth=0.8)
-    families = font_families()
-    axes.set_xticks(range(columns), across, rotation=90, family=families)
-    axes.set_yticks(range(rows), down, family=families)
-    for row, (position, label) in enumerate(
-        zip(copied, axes.get_yticklabels())
-    ):
-        if 0 <= position < columns:
-            label.set_fontweight("bold")
-            corner = position - 0.5, row - 0.5
-            axes.add_patch(
-                Rectangle(corner, 1, 1, fill=False, edgecolor="C3", linewidth=2)
-            )
-    canvas.draw()
-    return tf.constant(np.asarray(canvas.buffer_rgba())[None])
+    frames = [
+        (row, places[position])
+        for row, position in enumerate(copied)
+        if position in places
+    ]
+    gaps = [i for i, step in enumerate(np.diff(kept), 1) if step > 1]
+    legend, side = ["Darker: more attention."], None
+    if frames:
+        legend.append("Red frame, bold: copied from there.")
+    if generate_probability is not None:
+        side = "generate", np.asarray(generate_probability)[:rows]
+        legend.append("Blue: probability to generate, not copy.")
+    if gaps:
+        legend.append("Blue line: words left out.")
+    return word_map(
+        weights[:, kept],
+        Words([source_words[i] for i in kept], "source"),
+        Words(target_words, "output", bold={row for row, _ in frames}),
+        title,
+        " ".join(legend),
+        frames,
+        gaps,
+        side,
+    )
 
 
 def plans_figure(panels, max_columns=80):
@@ -158,43 +140,6 @@ def _most_seen(weights, copied, count):
     return sorted(np.argsort(-seen, kind="stable")[:count].tolist())
 
 
-def inches(labels):
-    """Room for the longest of them, and margins."""
-    return 0.6 + 0.11 * max(map(len, labels), default=0)
-
-
 def save_png(path, image):
     """Writes an image of `attention_figure` to a file."""
     tf.io.write_file(path, tf.io.encode_png(image[0]))
-
-
-@functools.cache
-def font_families():
-    """Returns the installed families that together draw most scripts."""
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    return [name for name in _FALLBACK_FAMILIES if name in installed]
-
-
-@functools.cache
-def _known_characters():
-    """Returns the code points that some font of `font_families` can draw."""
-    known = set()
-    for family in font_families():
-        path = font_manager.findfont(family)
-        known.update(font_manager.get_font(path).get_charmap())
-    return known
-
-
-def drawable(word, max_length=24):
-    """Replaces what no font can draw by its code, rather than by a box."""
-    if len(word) > max_length:
-        word = word[: max_length - 1] + "…"
-    known = _known_characters()
-    characters = []
-    for character in unicodedata.normalize("NFC", word):
-        if ord(character) in known and character.isprintable():
-            # A dollar would start a formula.
-            characters.append("\\$" if character == "$" else character)
-        else:
-            characters.append(f"<{ord(character):X}>")
-    return "".join(characters)

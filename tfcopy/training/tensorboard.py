@@ -6,6 +6,8 @@ import os
 
 import tensorflow as tf
 
+from tfcopy.training.scalars import describe, layout_summary
+
 
 class EventLog:
     """Scalars, and whatever else hooks write, in one folder of events.
@@ -20,32 +22,42 @@ class EventLog:
         fresh: Whether to remove the events of earlier runs.
         report: Callable that prints a line. Where events cannot be written,
             as on a full disk, it says so once, and no more are written.
+        name: Optional name of files of their own, for what is added to the
+            folder after training: `fresh` removes them alone, and what others
+            have logged is not forgotten.
     """
 
-    def __init__(self, folder, first_step=0, fresh=False, report=print):
+    def __init__(
+        self, folder, first_step=0, fresh=False, report=print, name=None
+    ):
         self.folder = folder
         self.writer = tf.summary.create_noop_writer()
         self._report = report
+        self._name = name
+        self._tags = set()
         if folder is not None:
             with self.tolerating():
                 self._open(os.fspath(folder), first_step, fresh)
 
     def _open(self, folder, first_step, fresh):
+        suffix = "" if self._name is None else f".{self._name}"
         if fresh:
-            pattern = os.path.join(glob.escape(folder), "events.out.tfevents.*")
-            for path in glob.glob(pattern):
+            pattern = f"events.out.tfevents.*{glob.escape(suffix)}"
+            for path in glob.glob(os.path.join(glob.escape(folder), pattern)):
                 os.remove(path)
-        self.writer = tf.summary.create_file_writer(folder)
-        event = tf.compat.v1.Event(
-            step=first_step,
-            session_log=tf.compat.v1.SessionLog(
-                status=tf.compat.v1.SessionLog.START
-            ),
+        self.writer = tf.summary.create_file_writer(
+            folder, filename_suffix=suffix or None
         )
-        with self.writer.as_default():
-            tf.raw_ops.ImportEvent(
-                writer=self.writer._resource, event=event.SerializeToString()
+        if self._name is None:
+            status = tf.compat.v1.SessionLog(
+                status=tf.compat.v1.SessionLog.START
             )
+            event = tf.compat.v1.Event(step=first_step, session_log=status)
+            with self.writer.as_default():
+                tf.raw_ops.ImportEvent(
+                    writer=self.writer._resource,
+                    event=event.SerializeToString(),
+                )
 
     @contextlib.contextmanager
     def tolerating(self):
@@ -61,9 +73,25 @@ class EventLog:
             self.writer = tf.summary.create_noop_writer()
 
     def scalars(self, step, values, prefix=""):
+        """Writes scalars, with what is known of their meaning.
+
+        Args:
+            step: Number of updates made.
+            values: Name to number.
+            prefix: Of their tags.
+        """
+        values = {prefix + name: value for name, value in values.items()}
         with self.tolerating(), self.writer.as_default(step):
-            for name, value in values.items():
-                tf.summary.scalar(prefix + name, value)
+            for tag, value in values.items():
+                tf.summary.scalar(tag, value, description=describe(tag))
+        if self._name is None and not self._tags.issuperset(values):
+            self._tags |= values.keys()
+            self.layout(step, self._tags)
+
+    def layout(self, step, tags):
+        """Lays out charts of scalars; what the folder had before is gone."""
+        with self.tolerating(), self.writer.as_default(step):
+            tf.summary.experimental.write_raw_pb(layout_summary(tags))
 
     def flush(self):
         with self.tolerating():
@@ -85,65 +113,51 @@ def log_examples(writer, step, examples, name="examples"):
             was copied, and words of the reference (or `None`).
         name: Name under which TensorBoard shows them.
     """
-    lines = ["| source | output | reference |", "|---|---|---|"]
-    for source, output, copied, reference in examples:
-        marked = [
-            f"**{_escape(word)}**" if is_copied else _escape(word)
-            for word, is_copied in zip(output, copied, strict=True)
-        ]
-        cells = (
-            " ".join(map(_escape, source)),
-            " ".join(marked),
-            " ".join(map(_escape, reference or ())),
+    rows = [
+        (source, bold(output, copied), reference or ())
+        for source, output, copied, reference in examples
+    ]
+    log_table(writer, step, ("source", "output", "reference"), rows, name)
+
+
+class Marked(str):
+    """Text that is Markdown already."""
+
+
+def bold(words, flags):
+    """Words, some of them in bold, as a cell of a table."""
+    return Marked(
+        " ".join(
+            f"**{_escape(word)}**" if flag else _escape(word)
+            for word, flag in zip(words, flags, strict=True)
         )
-        lines.append(f"| {' | '.join(cells)} |")
-    with writer.as_default(step):
-        tf.summary.text(name, "\n".join(lines))
+    )
 
 
-def log_embeddings(folder, tables, max_words=10_000):
-    """Writes embeddings, with their words, for TensorBoard's projector.
+def log_table(writer, step, header, rows, name):
+    """Writes a table as text.
 
     Args:
-        folder: The run's folder of events.
-        tables: Dict from name to `(matrix, words)`: an array of shape
-            `(number of words, dim)` and its words, the most frequent first.
-        max_words: How many words to show; more make the page slow.
+        writer: A `tf.summary` writer.
+        step: Number of updates made.
+        header: The titles of the columns.
+        rows: Iterable of cells by row: text, a list of words, or `Marked`.
+        name: Name under which TensorBoard shows it.
     """
-    os.makedirs(folder, exist_ok=True)
-    variables, config = {}, []
-    for name, (matrix, words) in tables.items():
-        words = list(words)[:max_words]
-        if len(words) < 2 or len(words) > len(matrix):
-            raise ValueError(
-                "A table must have at least two words, and a row for each. "
-                f"Received: {len(words)} words and {len(matrix)} rows for "
-                f"name={name!r}."
-            )
-        key = "".join(c if c.isalnum() else "_" for c in name)
-        variables[key] = tf.Variable(matrix[: len(words)], name=key)
-        metadata = f"metadata_{key}.tsv"
-        with open(os.path.join(folder, metadata), "w", encoding="utf-8") as f:
-            f.writelines(f"{_one_field(word)}\n" for word in words)
-        config.append(
-            "embeddings {\n"
-            f'  tensor_name: "{key}/.ATTRIBUTES/VARIABLE_VALUE"\n'
-            f'  metadata_path: "{metadata}"\n'
-            "}\n"
-        )
-    checkpoint = tf.train.Checkpoint(**variables)
-    checkpoint.save(os.path.join(folder, "embeddings.ckpt"))
-    path = os.path.join(folder, "projector_config.pbtxt")
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(config)
+    lines = [header, ["---"] * len(header)]
+    lines += [map(_cell, row) for row in rows]
+    with writer.as_default(step):
+        tf.summary.text(name, "\n".join(f"| {' | '.join(x)} |" for x in lines))
+
+
+def _cell(content):
+    if isinstance(content, Marked):
+        return content
+    words = [content] if isinstance(content, str) else content
+    return " ".join(map(_escape, words))
 
 
 def _escape(word):
     """Keeps a word from acting as Markdown or as a table's border."""
     word = word.replace("&", "&amp;").replace("<", "&lt;")
     return "".join("\\" + c if c in r"\`*_{}[]()#+-.!|~>" else c for c in word)
-
-
-def _one_field(word):
-    """Keeps a word on its line and in its column; it may not be empty."""
-    return " ".join(word.split()) or repr(word)

@@ -1,0 +1,75 @@
+"""Exporting a run with the command, and comparing what came of it."""
+
+import json
+import os
+
+import numpy as np
+import tensorflow as tf
+
+from tests.recipes import starting
+from tfcopy.recipes import export_run
+
+
+def export(run, *arguments):
+    """The command; returns its exit status, that of a wrong flag as well."""
+    try:
+        return export_run.main([str(run), *map(str, arguments)])
+    except SystemExit as error:
+        return error.code
+
+
+def check_export(folder, *arguments, run="demo"):
+    """The command gives the very model that the recipe has exported.
+
+    Args:
+        folder: As of `starting.start`, of a finished run.
+        arguments: More of the command.
+        run: Name of the run.
+
+    Returns:
+        The path of the new SavedModel.
+    """
+    to = folder / "again"
+    assert export(folder / "logs" / run, "--to", to, *arguments) == 0
+    versions = sorted(map(int, os.listdir(to)))
+    path = str(to / str(versions[-1]))
+    assert_same(starting.results(folder)["savedmodel"], path)
+    return path
+
+
+def assert_same(expected, found):
+    """Two SavedModels are alike: bit for bit, and in what they tell."""
+    texts = ["the cup 3 went to Łukasz", "", "A wug sat; who? 7 🦄"]
+    signatures = [
+        tf.saved_model.load(path).signatures for path in (expected, found)
+    ]
+    names = [sorted(some) for some in signatures]
+    assert names[0] == names[1]
+    for name in names[0]:
+        answers = []
+        for some in signatures:
+            specs = some[name].structured_input_signature[1]
+            inputs = {
+                key: tf.constant(texts)
+                if spec.shape.rank == 1
+                else tf.constant([["wug\ta bird"], [""], ["sat\tran away"]])
+                for key, spec in specs.items()
+            }
+            answers.append(some[name](**inputs))
+        assert sorted(answers[0]) == sorted(answers[1])
+        for key, value in answers[0].items():
+            np.testing.assert_array_equal(value, answers[1][key], key)
+    configs = [config_of(path) for path in (expected, found)]
+    for config in configs:
+        for tokenizer in ("source_tokenizer", "target_tokenizer"):
+            config.get(tokenizer, {}).pop("model_file", None)
+    # What the run has measured, the command has not.
+    kept = configs[0].keys() & configs[1].keys() - {"created", "recipe"}
+    assert {"system", "format"} <= kept
+    assert {k: configs[0][k] for k in kept} == {k: configs[1][k] for k in kept}
+
+
+def config_of(path):
+    """What a SavedModel tells of itself."""
+    with open(os.path.join(path, "assets.extra", "tfcopy.json")) as file:
+        return json.load(file)
