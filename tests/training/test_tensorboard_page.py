@@ -1,6 +1,7 @@
 """TensorBoard itself, in a browser, on the logs of a small run."""
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -205,3 +206,44 @@ def test_projector_shows_the_words(page, logs, tmp_path):
     finally:
         page.switch_to.default_content()
     assert_offline(page)
+
+
+@pytest.mark.skipif("TFCOPY_LOGS" not in os.environ, reason="shows TFCOPY_LOGS")
+def test_a_run_is_photographed(tmp_path):
+    """Makes the pictures in docs/ of a real run's folder, TFCOPY_LOGS.
+
+    TFCOPY_SCREENSHOTS says where to. With TFCOPY_WORD only the projector is
+    shown, with this word chosen.
+    """
+    folder = os.environ.get("TFCOPY_SCREENSHOTS", tmp_path)
+    word = os.environ.get("TFCOPY_WORD")
+    loaded = {
+        "custom_scalars": """return find(document, "path.line").length;""",
+        "images": """return find(document, "tf-image-loader").filter(x =>
+            find(x.shadowRoot || x, "img").some(
+              y => y.naturalWidth)).length;""",
+    }
+    with tensorboard(os.environ["TFCOPY_LOGS"]) as address:
+        with browser(1260, 1160) as page:
+            page.address = address
+            for tab, script in {} if word else loaded.items():
+                show(page, f"{tab}&tagFilter=attention%2F[13]")
+                wait(page, script, lambda number: number >= 4)
+                time.sleep(2)  # They are faded in.
+                name = {"custom_scalars": "scalars"}.get(tab, tab)
+                page.screenshot(f"{folder}/tensorboard_{name}.png")
+            if not word:
+                return
+            show(page, "projector")
+            for _ in range(2):
+                script = 'return find(document, "iframe")[0];'
+                page.switch_to.frame(wait(page, script, lambda frame: frame))
+            script = """return find(document, "vz-projector-inspector-panel")
+                .flatMap(x => find(x.shadowRoot, "#search-box").map(
+                y => find(y.shadowRoot, "input")[0]))[0];"""
+            wait(page, script, lambda search: search).send_keys(word)
+            script = """return find(document, "vz-projector-inspector-panel")
+                .flatMap(x => find(x.shadowRoot, ".nn-list .label")).length;"""
+            wait(page, script, lambda number: number)
+            time.sleep(2)
+            page.screenshot(f"{folder}/tensorboard_projector.png")

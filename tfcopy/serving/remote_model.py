@@ -85,6 +85,12 @@ class RemoteModel:
         answers = _in_parallel(ask, batches, self.at_once)
         return {name: joined([x[name] for x in answers]) for name in answers[0]}
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def close(self):
         """Ends what is under way, too."""
         self._connection.close()
