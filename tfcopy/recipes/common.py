@@ -380,6 +380,7 @@ def print_next_steps(recipe, folder, path, system, example, seconds):
 ({seconds / 60:.1f} minutes)
 
 Ask it:          python -m tfcopy.serving.ask {os.path.dirname(path)}
+See it:          python -m tfcopy.serving.demo {os.path.dirname(path)}
 Look at it:      tensorboard --logdir {folder}
 Serve it:        docker run -p 8501:8501 \\
                    -v "{served}:/models/{recipe}" \\

@@ -12,49 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.serving.echo_model import address_of, inputs_of, load, serve
-from tfcopy.serving import connection
+from tests.serving.echo_model import address_of, inputs_of
 from tfcopy.serving.connection import Connection, RequestError
 from tfcopy.serving.local_model import AskError
 from tfcopy.serving.remote_model import RemoteModel, joined
 
 TEXTS = ["a bb ccc", "", "x", "北京 Łukasz 😀", b"\xff\xfe \xc3", "\0 \x01"]
 BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
-
-
-@pytest.fixture(autouse=True)
-def fixed_seed():
-    """A seed would clear what TensorFlow has compiled; there is no chance."""
-
-
-@pytest.fixture(scope="module")
-def local(tmp_path_factory):
-    return load(tmp_path_factory.mktemp("echo"))
-
-
-@pytest.fixture(scope="module")
-def running(local):
-    server = serve(local)
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def server(running, monkeypatch):
-    """No request waits long for its next try."""
-    monkeypatch.setattr(connection, "_FIRST_WAIT", 0.02)
-    running.reset()
-    yield running
-    running.reset()
-
-
-@pytest.fixture(scope="module")
-def models(running):
-    """The same model by both protocols."""
-    return {
-        "grpc": RemoteModel(running.grpc_address, "echo", batch_size=3),
-        "rest": RemoteModel(running.rest_address, "echo", batch_size=3),
-    }
 
 
 def assert_same(found, expected):

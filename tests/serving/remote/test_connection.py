@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.serving.echo_model import address_of, load, serve
+from tests.serving.echo_model import address_of
 from tests.serving.serving_server import ServingServer
 from tfcopy.serving import connection
 from tfcopy.serving.connection import Connection, RequestError
@@ -15,41 +15,6 @@ from tfcopy.serving.local_model import AskError
 from tfcopy.serving.remote_model import RemoteModel
 
 BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
-
-
-@pytest.fixture(autouse=True)
-def fixed_seed():
-    """A seed would clear what TensorFlow has compiled; there is no chance."""
-
-
-@pytest.fixture(scope="module")
-def local(tmp_path_factory):
-    return load(tmp_path_factory.mktemp("echo"))
-
-
-@pytest.fixture(scope="module")
-def running(local):
-    server = serve(local)
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def server(running, monkeypatch):
-    """No request waits long for its next try."""
-    monkeypatch.setattr(connection, "_FIRST_WAIT", 0.02)
-    running.reset()
-    yield running
-    running.reset()
-
-
-@pytest.fixture(scope="module")
-def models(running):
-    """The same model by both protocols."""
-    return {
-        "grpc": RemoteModel(running.grpc_address, "echo", batch_size=3),
-        "rest": RemoteModel(running.rest_address, "echo", batch_size=3),
-    }
 
 
 @BOTH
