@@ -70,6 +70,7 @@ def search(model, options, rows=slice(None)):
     return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=EXAMPLES)
 @given(
     seed=st.integers(0, 2**20),

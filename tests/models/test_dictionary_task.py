@@ -124,7 +124,13 @@ def trained(task, reader):
     return model
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param("esim", marks=pytest.mark.slow) if name == "esim" else name
+        for name in TASKS
+    ],
+)
 def test_a_dictionary_tells_what_a_word_is(task):
     test = [*batches(TASKS[task][1], 4, seed=1)]
     model = trained(task, "mean")

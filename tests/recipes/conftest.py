@@ -31,6 +31,7 @@ def few_pictures(request):
 # Module to the fixtures that run its recipe.
 SLOW = {
     "test_dialogue_copynet": {"finished"},
+    "test_eulerian_pag": {"finished"},
     "test_gigaword_ps": {"finished", "finished_entity"},
     "test_lcsts_copynet": {"trained"},
     "test_rarest_word_ps": {"finished"},

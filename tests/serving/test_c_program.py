@@ -69,6 +69,7 @@ def test_a_line_in_is_a_line_out(program, copying):
         ]
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_python(program, tmp_path):
     folder = export(random_translator(), tmp_path / "random")
     texts = [text.encode() for text in sentences(60, seed=3)]

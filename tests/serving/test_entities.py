@@ -140,6 +140,7 @@ def random():
     return translator(model, options=options, entities=entities)
 
 
+@pytest.mark.slow
 def test_what_is_served_answers_as_python_does(random, tmp_path):
     words = "Acme ACME Łukasz x of met . 7 @1 北京 <unk>".split()
     rng = np.random.default_rng(6)

@@ -85,7 +85,10 @@ def test_ten_kills_change_nothing(tmp_path, undisturbed):
     assert_same_bits(kill_and_resume(tmp_path, 10), undisturbed)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM],
+)
 def test_signal_saves_and_says_how_to_go_on(tmp_path, number):
     code, text = run_for(tmp_path, 5, number)
     assert code == 128 + number, text
