@@ -238,6 +238,9 @@ def test_a_run_is_photographed(tmp_path):
             for _ in range(2):
                 script = 'return find(document, "iframe")[0];'
                 page.switch_to.frame(wait(page, script, lambda frame: frame))
+            script = """return find(document, ".numDataPoints").map(
+                x => x.innerText)[0];"""
+            wait(page, script, lambda number: number and int(number) > 0)
             script = """return find(document, "vz-projector-inspector-panel")
                 .flatMap(x => find(x.shadowRoot, "#search-box").map(
                 y => find(y.shadowRoot, "input")[0]))[0];"""
