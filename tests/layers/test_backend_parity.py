@@ -22,6 +22,9 @@ from tfcopy.layers.teacher_forcing import TeacherForcing
 from tfcopy.layers.word_gru import WordGRU
 from tfcopy.models import gru_translator
 
+# JAX compiles for most of a minute.
+pytestmark = pytest.mark.slow
+
 B, S, T, V = 2, 4, 3, 7
 MASK = np.array([[True] * S, [True, True, False, False]])
 SOURCE_IDS = np.array([[5, 1, 6, 3], [4, 3, 0, 0]], "int32")

@@ -30,6 +30,7 @@ def few_pictures(request):
 
 # Module to the fixtures that run its recipe.
 SLOW = {
+    "test_copy_rules_copynet": {"finished"},
     "test_dialogue_copynet": {"finished"},
     "test_eulerian_pag": {"finished"},
     "test_gigaword_ps": {"finished", "finished_entity"},

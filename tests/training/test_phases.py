@@ -133,6 +133,7 @@ def test_patience_begins_the_next_phase():
     assert result.stopped_early and result.updates == 10
 
 
+@pytest.mark.slow
 def test_resuming_at_any_place_changes_nothing(tmp_path):
     undisturbed, _ = make_trainer(log_dir=tmp_path / "undisturbed")
     undisturbed.fit()

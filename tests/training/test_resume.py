@@ -76,6 +76,7 @@ def kill_and_resume(folder, kills):
     return read_weights(folder)
 
 
+@pytest.mark.slow
 def test_two_kills_change_nothing(tmp_path, undisturbed):
     assert_same_bits(kill_and_resume(tmp_path, 2), undisturbed)
 
