@@ -11,6 +11,8 @@ import sys
 import tempfile
 from typing import NamedTuple
 
+from tfcopy.serving.local_model import has_pieces
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE = os.path.join(ROOT, "serving", "c")
 
@@ -59,9 +61,8 @@ def libraries(model, tensorflow=None):
 
     They are those of the TensorFlow Text beside the TensorFlow given.
     """
-    with open(os.path.join(model, "saved_model.pb"), "rb") as file:
-        if b"SentencepieceOp" not in file.read():
-            return []
+    if not has_pieces(model):
+        return []
     if tensorflow:
         folder = os.path.join(os.path.dirname(tensorflow), "tensorflow_text")
     else:

@@ -63,9 +63,9 @@ def main(arguments=None):
             ) as asking:
                 asking.ask([(texts[0],)])
                 loading = time.monotonic() - start
+                forever = itertools.cycle(texts)
                 requests = [
                     tuple(itertools.islice(forever, size))
-                    for forever in [itertools.cycle(texts)]
                     for _ in range(arguments.requests)
                 ]
                 report(size, requests, asking, python, answers)

@@ -6,6 +6,8 @@ import os
 import sys
 import time
 
+from tfcopy.serving.lines import positive
+
 _DESCRIPTION = """\
 Exports a system of a run, finished or interrupted, from its checkpoint, as a
 SavedModel for TensorFlow Serving. Nothing is trained or tested.
@@ -74,7 +76,7 @@ def _parse(arguments):
     )
     parser.add_argument(
         "--version",
-        type=_positive,
+        type=positive,
         metavar="V",
         help="number of the version (default: one more than the highest)",
     )
@@ -88,12 +90,6 @@ def _parse(arguments):
         help="search otherwise than the run did",
     )
     return parser.parse_args(arguments)
-
-
-def _positive(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
 
 
 def _setting(text):

@@ -6,7 +6,6 @@
          <system>/checkpoints/    of some recipes <part>/<system>/...
 """
 
-import contextlib
 import dataclasses
 import importlib
 import importlib.util
@@ -16,6 +15,7 @@ import re
 
 from tfcopy.data import chunks
 from tfcopy.recipes import common
+from tfcopy.serving.local_model import read_config
 from tfcopy.training.checkpoints import Checkpoints
 
 CONFIG_NAME = "config.json"
@@ -239,14 +239,12 @@ class RunFolder:
         path = self.results.get("savedmodel")
         if path is None:
             return None
-        path = os.path.join(path, "assets.extra", "tfcopy.json")
         # The run's working directory was one of those above its folder.
         above = os.path.abspath(self.folder)
         while above != os.path.dirname(above):
             above = os.path.dirname(above)
-            with contextlib.suppress(OSError, ValueError):
-                with open(os.path.join(above, path), encoding="utf-8") as file:
-                    told = json.load(file)
+            told = read_config(os.path.join(above, path))
+            if told:
                 part = told.get("tokenization") or told.get("dataset")
                 system = told.get("system")
                 return f"{part}/{system}" if part else system

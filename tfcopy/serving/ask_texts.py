@@ -6,7 +6,7 @@ import json
 from tfcopy.serving.local_model import AskError
 
 # What answers as plain text, the first that a model gives.
-_ANSWERS = ("text", "label", "next_words")
+ANSWERS = ("text", "label", "next_words")
 # Lines of a file of `Definitions` that define nothing.
 _NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
 
@@ -124,7 +124,7 @@ def _plain(x):
 
 
 def _to_text(row):
-    answer = next(row[name] for name in _ANSWERS if name in row)
+    answer = next(row[name] for name in ANSWERS if name in row)
     if isinstance(answer, list):
         answer = " ".join(answer)
     # One line, whatever was cut out of the context.
@@ -132,6 +132,6 @@ def _to_text(row):
 
 
 def _to_json(row):
-    first = [name for name in _ANSWERS if name in row]
+    first = [name for name in ANSWERS if name in row]
     row = {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
     return json.dumps(row, ensure_ascii=False).encode()

@@ -267,6 +267,13 @@ def section(title, content, note="") -> str:
     )
 
 
+def paragraph(content, text) -> str:
+    """HTML of a text as a paragraph, which says so if the text is blank."""
+    if not text.strip():
+        content = '<span class="tfc-faint">(empty)</span>'
+    return f'<p class="tfc-text" dir="auto">{content}</p>'
+
+
 def error(message) -> str:
     """One line for what went wrong."""
     line = " ".join(str(message).split())

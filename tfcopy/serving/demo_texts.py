@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from tfcopy.serving import demo_html
-from tfcopy.serving.demo_html import escape, percent
+from tfcopy.serving.demo_html import escape, paragraph, percent
 from tfcopy.serving.local_model import AskError
 
 # Where an answer may begin is shown from this probability on.
@@ -111,7 +111,7 @@ def _context(text, outputs, headwords):
     shown = demo_html.running_text(
         text, without_end, decorate, inside, "tfc-answer"
     )
-    return _paragraph(shown, text)
+    return paragraph(shown, text)
 
 
 def _edges(words, probabilities):
@@ -197,7 +197,7 @@ def _language_model(texts, outputs, config, headwords):
         [
             demo_html.section(
                 "Text",
-                _paragraph(shown, text),
+                paragraph(shown, text),
                 f"log-probability {float(outputs['log_probability']):z.2f}, "
                 f"perplexity {float(outputs['perplexity']):.1f}",
             ),
@@ -236,7 +236,7 @@ def _text(name, texts, outputs, headwords):
     defined = _definitions(outputs, f"{name}_headwords", headwords)
     text = texts[name]
     shown = demo_html.running_text(text, words, defined)
-    return demo_html.section(name.capitalize(), _paragraph(shown, text))
+    return demo_html.section(name.capitalize(), paragraph(shown, text))
 
 
 def _definitions(outputs, name, own):
@@ -275,12 +275,6 @@ def _pair(sections):
     if len(sections) < 2:
         return sections
     return ['<div class="tfc-pair">', *sections, "</div>"]
-
-
-def _paragraph(content, text):
-    if not text.strip():
-        content = '<span class="tfc-faint">(empty)</span>'
-    return f'<p class="tfc-text" dir="auto">{content}</p>'
 
 
 def _words(tokens):

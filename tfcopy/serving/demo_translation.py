@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfcopy.serving import demo_html
-from tfcopy.serving.demo_html import escape, percent
+from tfcopy.serving import demo_html, hypotheses
+from tfcopy.serving.demo_html import escape, paragraph, percent
 
-# Scores of hypotheses that were not found are lower.
-_LOWEST_SCORE = -1e8
 # A word with less was not copied, but replaced afterwards.
 _LEAST_COPYING = 1e-6
 # There is nothing to see in switches with less.
@@ -63,25 +61,22 @@ def read(text, outputs) -> Translation:
     source = [x.decode("utf-8", "replace") for x in outputs["source_tokens"]]
     while source and not source[-1]:
         source.pop()
-    hypotheses = []
-    for i, score in enumerate(outputs["scores"]):
-        answer = outputs["texts"][i].decode("utf-8", "replace")
-        if i and (score < _LOWEST_SCORE or not (answer or score)):
-            continue
+    read = []
+    for i in hypotheses.found(outputs):
         words = [x.decode("utf-8", "replace") for x in outputs["tokens"][i]]
         words = [word for word in words if word]
-        hypotheses.append(
+        read.append(
             Hypothesis(
-                answer,
-                float(score),
+                outputs["texts"][i].decode("utf-8", "replace"),
+                float(outputs["scores"][i]),
                 words,
                 outputs["copied_from"][i, : len(words)].tolist(),
                 outputs["generate_probability"][i, : len(words)],
                 outputs["attention"][i, : len(words), : len(source)],
             )
         )
-    copied = {j for x in hypotheses for j in x.copied_from if j >= 0}
-    return Translation(text, source, hypotheses, demo_html.hues(copied))
+    copied = {j for x in read for j in x.copied_from if j >= 0}
+    return Translation(text, source, read, demo_html.hues(copied))
 
 
 def show(translation: Translation, chosen: int = 0) -> str:
@@ -93,7 +88,7 @@ def show(translation: Translation, chosen: int = 0) -> str:
         demo_html.section("Source", _source(translation, hypothesis)),
         demo_html.section(
             "Answer",
-            _paragraph(_answer(translation, hypothesis), hypothesis.text),
+            paragraph(_answer(translation, hypothesis), hypothesis.text),
             _summary(hypothesis),
         ),
         "</div>",
@@ -142,7 +137,7 @@ def _source(translation, hypothesis):
         return f"<mark {copied_attributes(translation, j)}>{word}</mark>"
 
     shown = demo_html.running_text(translation.text, words, decorate)
-    return _paragraph(shown, translation.text)
+    return paragraph(shown, translation.text)
 
 
 def _answer(translation, hypothesis):
@@ -158,12 +153,6 @@ def _answer(translation, hypothesis):
         return f"<mark {attributes}>{word}</mark>"
 
     return demo_html.running_text(hypothesis.text, hypothesis.words, decorate)
-
-
-def _paragraph(content, text):
-    if not text.strip():
-        content = '<span class="tfc-faint">(empty)</span>'
-    return f'<p class="tfc-text" dir="auto">{content}</p>'
 
 
 def _summary(hypothesis):

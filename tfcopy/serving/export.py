@@ -32,8 +32,8 @@ import keras
 import tensorflow as tf
 
 from tfcopy.serving import warmup
+from tfcopy.serving.local_model import CONFIG_NAME
 
-CONFIG_NAME = "tfcopy.json"
 # Raise it with every change that a reader of the SavedModel must know of.
 FORMAT = 1
 # Operations of TensorFlow Text that all released servers link.

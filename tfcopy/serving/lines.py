@@ -8,7 +8,7 @@ import queue
 import sys
 import threading
 
-from tfcopy.serving import ask_texts
+from tfcopy.serving import ask_texts, hypotheses
 from tfcopy.serving.local_model import AskError
 
 # For the end of a command's help.
@@ -172,12 +172,11 @@ def _to_json(row, number, n_best):
 
 def _hypotheses(row, count):
     """`(text, score, words, copied_from)` of those there are."""
-    zipped = zip(row["texts"], row["scores"], row["tokens"], row["copied_from"])
-    for i, (text, score, words, copied_from) in enumerate(zipped):
-        is_there = score > -1e8 and (text or score or i == 0)
-        if i < count and is_there:
-            words = [word for word in words if word]
-            yield text, score, words, copied_from[: len(words)]
+    for i in hypotheses.found(row):
+        if i < count:
+            words = [word for word in row["tokens"][i] if word]
+            copied_from = row["copied_from"][i, : len(words)]
+            yield row["texts"][i], row["scores"][i], words, copied_from
 
 
 def _stdin():

@@ -15,7 +15,8 @@ import numpy as np
 
 from tfcopy.quiet import quiet
 
-_CONFIG = os.path.join("assets.extra", "tfcopy.json")
+# Of a version, in its folder `assets.extra`.
+CONFIG_NAME = "tfcopy.json"
 
 
 class AskError(Exception):
@@ -97,9 +98,8 @@ def _load(folder):
     import tensorflow as tf
 
     logging.getLogger("absl").setLevel(logging.ERROR)
-    with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
-        if b"SentencepieceOp" in file.read():
-            import tensorflow_text  # noqa: F401 its operations
+    if has_pieces(folder):
+        import tensorflow_text  # noqa: F401 its operations
     return tf.saved_model.load(folder)
 
 
@@ -160,10 +160,17 @@ def find_models(folder) -> dict[str, list[int]]:
     return {name: versions for name, versions in found.items() if versions}
 
 
+def has_pieces(folder) -> bool:
+    """Whether a version needs TensorFlow Text's operations for pieces."""
+    with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
+        return b"SentencepieceOp" in file.read()
+
+
 def read_config(folder) -> dict:
     """What the export remembered; empty if it is not there."""
     try:
-        with open(os.path.join(folder, _CONFIG), encoding="utf-8") as file:
+        path = os.path.join(folder, "assets.extra", CONFIG_NAME)
+        with open(path, encoding="utf-8") as file:
             return json.load(file)
     except (OSError, ValueError):
         return {}

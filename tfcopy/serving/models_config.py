@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 
+from tfcopy.serving.lines import positive
 from tfcopy.serving.local_model import AskError, find_models
 
 _DESCRIPTION = """\
@@ -171,7 +172,7 @@ def _parse(arguments):
     )
     parser.add_argument(
         "--latest",
-        type=_positive,
+        type=positive,
         default=1,
         metavar="N",
         help="serve the N highest versions of each (default: %(default)s)",
@@ -204,12 +205,6 @@ def _parse(arguments):
         help="where to write (default: models.config in the folder)",
     )
     return parser.parse_args(arguments)
-
-
-def _positive(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
 
 
 def _versions(text):
