@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import NamedTuple
 
-from tfcopy.serving.local_model import has_pieces
+from tfcopy.serving.client_library.local_model import has_pieces
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE = os.path.join(ROOT, "serving", "c")

@@ -22,8 +22,10 @@ import tensorflow as tf
 
 from benchmarks import timing
 from tfcopy import losses
-from tfcopy.data.tokenization import Tokenizer
-from tfcopy.recipes import common, copy_rules_copynet, copynet
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.experiments import reporting
+from tfcopy.experiments.pairs import copynet_steps
+from tfcopy.recipes import copy_rules_copynet
 
 SYSTEMS = {"rnnsearch": "softmax", "copynet": "copynet"}
 WARM_UP = 15
@@ -57,7 +59,7 @@ def measure(config, num_steps):
     with tempfile.TemporaryDirectory() as folder:
         rules = copy_rules_copynet.load_rules(config, folder)
         tokenizer = Tokenizer(mode="space", language="other")
-        data = copynet.prepare(config, rules.corpus, tokenizer, folder)
+        data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
     stream = batches(config, data)
     steps = {
         system: make_step(config, data, system, stream.element_spec)
@@ -72,19 +74,19 @@ def measure(config, num_steps):
 def batches(config, data):
     """Training batches, one epoch over and over."""
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    epoch = common.batches(config, data.train, config.seed)(0, 0, context)
+    epoch = reporting.batches(config, data.train, config.seed)(0, 0, context)
     return epoch.repeat().prefetch(2)
 
 
 def make_step(config, data, system, element_spec):
     """One update of a system: a batch to its loss."""
     strategy = tf.distribute.get_strategy()
-    model = copynet.build_model(config, data, system, strategy)
-    print(f"{system}: {common.num_parameters(model):,} parameters")
+    model = copynet_steps.build_model(config, data, system, strategy)
+    print(f"{system}: {reporting.num_parameters(model):,} parameters")
     return timing.make_step(
         model,
         losses.OF_HEAD[SYSTEMS[system]],
-        common.optimizer(config, config.updates),
+        reporting.optimizer(config, config.updates),
         element_spec,
         normalize="sentences",
         clip_norm=config.clip_norm,

@@ -19,8 +19,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.data.corpora import demo_definitions
-from tfcopy.serving.local_model import find_version
+from tfcopy.data.generated import demo_definitions
+from tfcopy.serving.client_library.local_model import find_version
 
 MEANINGS = ("any green dish", "a tool from the north", "a white animal")
 

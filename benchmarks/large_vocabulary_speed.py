@@ -23,7 +23,7 @@ import tensorflow as tf
 
 from benchmarks import timing
 from tfcopy import losses, tokens
-from tfcopy.data.large_vocabulary import with_candidates
+from tfcopy.data.pairs.sampled_vocabulary import with_candidates
 from tfcopy.models import gru_translator
 from tfcopy.training import Adam
 

@@ -106,7 +106,8 @@ def train_job(options):
     import tensorflow as tf
 
     from tfcopy import losses, training
-    from tfcopy.recipes import common, europarl_ps
+    from tfcopy.experiments import reporting
+    from tfcopy.recipes import europarl_ps
 
     config = recipe_config(options.data_dir, options.precision)
     config = europarl_ps.dataclasses.replace(config, log_dir=options.folder)
@@ -117,12 +118,12 @@ def train_job(options):
         config, data.vocabularies, "pointer_softmax"
     )
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    batches = common.batches(config, data.train, 0)(0, 0, context)
+    batches = reporting.batches(config, data.train, 0)(0, 0, context)
     trainer = training.Trainer(
         model,
         losses.observed,
-        common.optimizer(config),
-        common.batches(config, data.train, 0),
+        reporting.optimizer(config),
+        reporting.batches(config, data.train, 0),
         steps=1,
         clip_norm=1.0,
         verbose=False,
@@ -171,7 +172,8 @@ def train_job(options):
 def translate_job(options):
     """Times the translation of the test set; the model's loading is apart."""
     from tfcopy import training
-    from tfcopy.recipes import europarl_ps, translation
+    from tfcopy.experiments.pairs import translation_steps
+    from tfcopy.recipes import europarl_ps
 
     config = recipe_config(options.data_dir, options.precision, options.run_dir)
     training.set_precision(config.precision)
@@ -189,7 +191,7 @@ def translate_job(options):
     start = time.perf_counter()
     answers = translator.translate_all(texts, options.batch, progress=False)
     seconds = time.perf_counter() - start
-    scores = translation.score(config, answers, data)
+    scores = translation_steps.score(config, answers, data)
     return {
         "seconds": seconds,
         "bleu": scores["bleu"],

@@ -29,7 +29,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 
 from tfcopy import training
-from tfcopy.recipes import common, flags, rarest_word, rarest_word_ps
+from tfcopy.experiments import command_line, reporting
+from tfcopy.experiments.pairs import rarest_word_steps
+from tfcopy.recipes import rarest_word_ps
 
 # Flags in which the runs of one map may differ, or that change no score.
 FREE = ("preset", "q", "train_size", "seed", "systems", "run", "log_dir")
@@ -59,11 +61,11 @@ class Place(typing.NamedTuple):
 
 def main(arguments=None):
     options, others = parse(arguments)
-    config = flags.parse(
+    config = command_line.parse(
         rarest_word_ps.Config, rarest_word_ps.PRESETS, __doc__, others
     )
     try:
-        common.check_writable(options.folder, "--folder")
+        reporting.check_writable(options.folder, "--folder")
         found = read(os.path.join(options.folder, "results.json"), config)
         return make_map(places(options, config), found, config, options.folder)
     except training.TrainingInterrupted as error:
@@ -175,8 +177,12 @@ def train(place, config, folder, strategy):
         pointer=place.pointer or config.pointer,
     )
     log_dir = os.path.join(folder, place.name)
-    _, scores = rarest_word.train_and_test(
-        config, place.system, rarest_word.prepare(config), log_dir, strategy
+    _, scores = rarest_word_steps.train_and_test(
+        config,
+        place.system,
+        rarest_word_steps.prepare(config),
+        log_dir,
+        strategy,
     )
     shutil.rmtree(log_dir)  # Checkpoints of a whole map would fill the disk.
     return scores
@@ -187,12 +193,12 @@ def write(path, config, found):
     runs = [
         {**place._asdict(), "scores": scores} for place, scores in found.items()
     ]
-    common.write_results(path, {"config": settings(config), "runs": runs})
+    reporting.write_results(path, {"config": settings(config), "runs": runs})
 
 
 def draw(found, config, path):
     """Draws the three panels."""
-    if rarest_word.curves is None:
+    if rarest_word_steps.curves is None:
         print("No picture: it needs matplotlib (pip install tfcopy[figures]).")
         return
     title = f"Error on the {config.num_pointed} rarest words"
@@ -207,7 +213,7 @@ def draw(found, config, path):
     )
     # `--q 0` has no place on a logarithmic axis.
     log_q = all(min(x) > 0 for x, *_ in by_q.values() if x)
-    panel = rarest_word.curves.Panel
+    panel = rarest_word_steps.curves.Panel
     panels = [
         panel(
             learning_curves(found, *base),
@@ -225,8 +231,8 @@ def draw(found, config, path):
             levels={label: y[0] for label, (_, y, *_) in endless.items() if y},
         ),
     ]
-    picture = rarest_word.curves.panels_figure(panels)
-    common.figures.save_png(path, picture)
+    picture = rarest_word_steps.curves.panels_figure(panels)
+    reporting.figures.save_png(path, picture)
     print(f"Drawn: {path}")
 
 

@@ -22,8 +22,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 
 from benchmarks import c_program, serving_texts, timing
-from tfcopy.data.corpora import demo
-from tfcopy.serving.local_model import LocalModel, find_version
+from tfcopy.data.generated import demo_parliament
+from tfcopy.serving.client_library.local_model import LocalModel, find_version
 
 WARM_UP = 3
 
@@ -86,7 +86,7 @@ def read_texts(model, arguments):
         with open(arguments.texts, "rb") as file:
             return file.read().splitlines()
     if arguments.demo:
-        return [source.encode() for source, _ in demo.load().test]
+        return [source.encode() for source, _ in demo_parliament.load().test]
     return serving_texts.sentences(model, 500)
 
 

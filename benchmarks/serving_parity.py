@@ -17,8 +17,8 @@ import tempfile
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from benchmarks import c_program, serving_texts, timing
-from tfcopy.serving.ask_texts import ANSWERS
-from tfcopy.serving.local_model import LocalModel
+from tfcopy.serving.client_library.ask_texts import ANSWERS
+from tfcopy.serving.client_library.local_model import LocalModel
 
 
 def main(arguments=None):

@@ -13,8 +13,8 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.layers import copying
-from tfcopy.layers.large_vocabulary import restrict
-from tfcopy.layers.log_softmax import log_softmax_at
+from tfcopy.layers.heads.log_softmax import log_softmax_at
+from tfcopy.layers.heads.restricted_vocabulary import restrict
 
 
 def generated(batch, distribution):

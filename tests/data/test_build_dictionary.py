@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tfcopy.data import Dictionary, Vocabulary, build_dictionary
+from tfcopy.data.alignment.alignment_links import Links
 from tfcopy.data.build_dictionary import build, main
-from tfcopy.data.links import Links
-from tfcopy.data.tokenized_text import TokenizedText
+from tfcopy.data.text.tokenized_text import TokenizedText
 
 ENGLISH = ["the house", "the flower", "a flower", "", "The House !"]
 FRENCH = ["la maison", "la fleur", "une fleur", "", "La Maison !"]

@@ -16,10 +16,10 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import layers, losses
-from tfcopy.layers.initial_state import MeanInitialState
+from tfcopy.layers.encoders.initial_state import MeanInitialState
+from tfcopy.layers.encoders.word_gru import WordGRU
 from tfcopy.layers.padding_mask import PaddingMask
 from tfcopy.layers.teacher_forcing import TeacherForcing
-from tfcopy.layers.word_gru import WordGRU
 from tfcopy.models import gru_translator
 
 # JAX compiles for most of a minute.

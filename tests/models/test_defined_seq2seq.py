@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.test_definition_readers import flat
+from tests.layers.definitions.test_definition_readers import flat
 from tests.models.defined_texts import (
     SPELLING,
     E,

@@ -179,7 +179,10 @@ def test_dropout_is_off_outside_training():
 def test_any_embedding_will_do():
     embedding = keras.layers.Embedding(V, E)
     for model, texts in (
-        (coattention(embedding, units=4), {"context": 5, "question": 3}),
+        (
+            coattention(embedding, units=4),
+            {"context": 5, "question": 3},
+        ),
         (esim(embedding, units=4), {"premise": 5, "hypothesis": 3}),
         (lstm_language_model(embedding, V, units=4), {"text": 5}),
     ):

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.layers.test_definition_readers import flat
+from tests.layers.definitions.test_definition_readers import flat
 from tests.models.defined_texts import predict, train
 from tfcopy import losses
 from tfcopy.decoding import joint_spans

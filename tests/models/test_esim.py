@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tests.layers.test_bidirectional_lstm import numpy_direction
-from tests.layers.test_soft_alignment import numpy_alignment
+from tests.layers.encoders.test_bidirectional_lstm import numpy_direction
+from tests.layers.encoders.test_soft_alignment import numpy_alignment
 from tests.models.defined_texts import (
     batch_for,
     count,

@@ -6,13 +6,14 @@ of others the whole runs are slow tests.
 
 import pytest
 
-from tfcopy.recipes import common, definition_samples
+from tfcopy.experiments import reporting
+from tfcopy.experiments.definitions import definition_samples
 
 # One with words, one with placeholders, and those that look at pictures.
-DRAWN = ("test_common", "test_europarl_ps", "test_gigaword_ps")
+DRAWN = ("test_reporting", "test_europarl_ps", "test_gigaword_ps")
 DRAWN += ("test_definition_samples",)
 SAMPLES = (
-    common.Pictures,
+    reporting.Pictures,
     definition_samples.AnswerSamples,
     definition_samples.EntailmentSamples,
     definition_samples.NextWordSamples,

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests.recipes import starting
-from tfcopy.recipes import export_run
+from tfcopy.experiments import export_run
 
 
 def export(run, *arguments):

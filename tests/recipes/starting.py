@@ -2,7 +2,7 @@
 
 import json
 
-from tfcopy.recipes import flags
+from tfcopy.experiments import command_line
 
 
 def start(recipe, settings, folder, *arguments):
@@ -16,7 +16,7 @@ def start(recipe, settings, folder, *arguments):
     """
     folders = [f"--log_dir={folder}/logs", f"--savedmodel_dir={folder}/served"]
     try:
-        return flags.main(
+        return command_line.main(
             recipe.Config,
             recipe.PRESETS,
             recipe.run,

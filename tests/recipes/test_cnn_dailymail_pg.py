@@ -11,8 +11,9 @@ import tensorflow as tf
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.data import vocabulary
-from tfcopy.recipes import cnn_dailymail_pg, common
+from tfcopy.data.text import vocabulary
+from tfcopy.experiments import reporting
+from tfcopy.recipes import cnn_dailymail_pg
 
 TINY = """--units 8 --embedding_dim 8 --updates 4 --coverage_updates 4
 --eval_every 2 --batch_size 8 --max_summary_length 6 --num_beams 2
@@ -114,14 +115,14 @@ def test_words_are_counted_once_for_each_question(tmp_path):
         return [vocabulary.Vocabulary.build({"a": 3, "b": len(counted)})]
 
     paths = [str(tmp_path / "words.txt")]
-    first = common.make_once(paths, ["x", 5], make)
-    again = common.make_once(paths, ["x", 5], make)
+    first = reporting.make_once(paths, ["x", 5], make)
+    again = reporting.make_once(paths, ["x", 5], make)
     assert len(counted) == 1 and first[0].words == again[0].words
     assert again[0].path == paths[0]
-    common.make_once(paths, ["x", 6], make)
+    reporting.make_once(paths, ["x", 6], make)
     assert len(counted) == 2
     (tmp_path / "words.txt").write_text("damaged")
-    assert "a" in common.make_once(paths, ["x", 6], make)[0]
+    assert "a" in reporting.make_once(paths, ["x", 6], make)[0]
     assert len(counted) == 3
 
 

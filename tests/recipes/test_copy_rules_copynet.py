@@ -13,10 +13,11 @@ import tensorflow as tf
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy import tokens
-from tfcopy.data import vocabulary
-from tfcopy.data.tokenization import Tokenizer
+from tfcopy.data.text import vocabulary
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.experiments import restoring
+from tfcopy.experiments.pairs import copynet_steps
 from tfcopy.recipes import copy_rules_copynet as recipe
-from tfcopy.recipes import copynet, restored
 
 TINY = """--rules_per_type 2 --instances 12 --num_symbols 20
 --longest_filling 3 --longest_left 5 --longest_right 2 --test_pairs 4
@@ -66,7 +67,7 @@ def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
     before, path = figures(finished), results(finished)["savedmodel"]
     # Nor are its symbols counted again.
     monkeypatch.delattr(vocabulary, "count_words")
-    monkeypatch.setattr(restored, "export", lambda *_, **__: path)  # slow
+    monkeypatch.setattr(restoring, "export", lambda *_, **__: path)  # slow
     assert start(finished) == 0
     assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
     assert figures(finished) == before
@@ -107,14 +108,14 @@ def test_the_mark_at_the_end_is_seen_but_not_copied(tmp_path, end_mark):
     config = dataclasses.replace(config, end_mark=end_mark)
     rules = recipe.load_rules(config, tmp_path)
     tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet.prepare(config, rules.corpus, tokenizer, tmp_path)
+    data = copynet_steps.prepare(config, rules.corpus, tokenizer, tmp_path)
     last = data.train.source_splits[1:] - 1
     assert (data.train.source_ids[last] == tokens.EOS).all() == end_mark
     marked = data.train.source_copy_ids[last] == tokens.NO_COPY
     assert marked.all() == marked.any() == end_mark
     strategy = tf.distribute.get_strategy()
-    model = copynet.build_model(config, data, "copynet", strategy)
-    translator = copynet.build_translator(config, model, data)
+    model = copynet_steps.build_model(config, data, "copynet", strategy)
+    translator = copynet_steps.build_translator(config, model, data)
     read = translator.analyse(tf.constant(["a b"]))["source_tokens"].numpy()
     assert read.tolist() == [[b"a", b"b", b"</s>"][: 2 + end_mark]]
 

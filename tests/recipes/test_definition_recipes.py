@@ -16,14 +16,9 @@ from tfcopy.data.definitions import (
     Definitions,
     TextBatches,
 )
-from tfcopy.data.word_texts import WordTexts
-from tfcopy.recipes import (
-    definition_data,
-    definition_systems,
-    lm1b_definitions,
-    snli_definitions,
-    squad_definitions,
-)
+from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.experiments.definitions import definition_data, definition_systems
+from tfcopy.recipes import lm1b_definitions, snli_definitions, squad_definitions
 from tfcopy.tokens import PAD, UNK
 
 TINY = """--units 4 --embedding_dim 6 --vectors_dim 6 --updates 4 --eval_every 2

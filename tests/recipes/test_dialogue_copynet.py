@@ -12,8 +12,10 @@ import tensorflow as tf
 from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.data import Tokenizer
-from tfcopy.data.corpora import dialogue
-from tfcopy.recipes import common, copynet, dialogue_copynet
+from tfcopy.data.generated import dialogue
+from tfcopy.experiments import reporting
+from tfcopy.experiments.pairs import copynet_steps
+from tfcopy.recipes import dialogue_copynet
 
 SIZES = {"num_train": 200, "num_test": 180}
 TINY = """--units 8 --embedding_dim 8 --updates 2 --eval_every 2
@@ -28,7 +30,7 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
         # Slow, and not of this recipe.
-        patch.setattr(common, "Pictures", lambda *_: lambda *_: None)
+        patch.setattr(reporting, "Pictures", lambda *_: lambda *_: None)
         assert start(folder) == 0
     return folder
 
@@ -144,7 +146,7 @@ def test_table_shows_systems_that_are_never_right(capsys):
 
 @pytest.mark.slow
 def test_own_dialogues_in_characters(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(copynet, "train", lambda *_: {"updates": 0})
+    monkeypatch.setattr(copynet_steps, "train", lambda *_: {"updates": 0})
     pairs = [(f"i am Élan{i}, ok?", f"hi Élan{i}!") for i in range(60)]
     pairs += [("long " * 300, "too long")]
     files = [tmp_path / name for name in ("a.src", "a.tgt")]

@@ -9,7 +9,8 @@ import pytest
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.recipes import eulerian_pag, planning
+from tfcopy.experiments.pairs import planning
+from tfcopy.recipes import eulerian_pag
 
 TINY = """--units 6 --embedding_dim 4 --summary_units 3 --plan_steps 3
 --num_nodes 3 --num_distractors 0 --num_train 40 --num_validation 5

@@ -15,10 +15,13 @@ import tensorflow as tf
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.data import large_vocabulary, vocabulary
-from tfcopy.data.corpora import demo
-from tfcopy.data.tokenization import Tokenizer
-from tfcopy.recipes import common, europarl_ps, flags, translation
+from tfcopy.data.generated import demo_parliament
+from tfcopy.data.pairs import sampled_vocabulary
+from tfcopy.data.text import vocabulary
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.experiments import command_line, reporting
+from tfcopy.experiments.pairs import translation_steps
+from tfcopy.recipes import europarl_ps
 from tfcopy.tokens import SPECIAL_TOKENS
 from tfcopy.training.checkpoints import Checkpoints
 
@@ -99,7 +102,7 @@ def test_finished_run_is_not_trained_again(finished, corpus, capsys):
 def test_the_command_exports_the_same_model_without_the_corpus(
     finished, monkeypatch, capsys
 ):
-    monkeypatch.delattr(translation, "load_corpus")
+    monkeypatch.delattr(translation_steps, "load_corpus")
     path = exporting.check_export(finished)
     out = capsys.readouterr().out
     assert "System: pointer_softmax, which the run has exported." in out
@@ -124,9 +127,9 @@ def test_interrupted_run_ends_as_an_undisturbed_one(
     run, to = tmp_path / "logs" / "demo", tmp_path / "exported"
     statuses = []
     moments = [
-        (translation.vocabulary, "count_words", signal.SIGINT),
-        (common.Pictures, "__call__", signal.SIGTERM),
-        (translation, "score", signal.SIGINT),
+        (translation_steps.vocabulary, "count_words", signal.SIGINT),
+        (reporting.Pictures, "__call__", signal.SIGTERM),
+        (translation_steps, "score", signal.SIGINT),
     ]
     for place, name, number in moments:
         function = getattr(place, name)
@@ -316,7 +319,7 @@ NAMES = re.compile(r"[^\s,.]*[^\x00-\x7f][^\s,.]*")
 @pytest.mark.slow
 def test_demo_copies_names_never_seen(tmp_path):
     arguments = ["--log_dir", str(tmp_path), "--savedmodel_dir"]
-    status = flags.main(
+    status = command_line.main(
         europarl_ps.Config,
         europarl_ps.PRESETS,
         europarl_ps.run,
@@ -330,7 +333,7 @@ def test_demo_copies_names_never_seen(tmp_path):
     assert systems["pointer_softmax"]["bleu"] > systems["nmt"]["bleu"] + 10
     served = tf.saved_model.load(found["savedmodel"])
     ask = served.signatures["serving_default"]
-    sources = [source for source, _ in demo.examples()]
+    sources = [source for source, _ in demo_parliament.examples()]
     answers = ask(text=tf.constant(sources))["text"].numpy()
     for source, answer in zip(sources, answers):
         names = NAMES.findall(source)
@@ -364,8 +367,8 @@ def test_another_head_and_the_large_vocabulary_trick(
         counts.append((vocabulary_size, count))
         return choose(copy_ids, vocabulary_size, count, seed)
 
-    choose = large_vocabulary.choose_candidates
-    monkeypatch.setattr(large_vocabulary, "choose_candidates", spy)
+    choose = sampled_vocabulary.choose_candidates
+    monkeypatch.setattr(sampled_vocabulary, "choose_candidates", spy)
     arguments = ["--train", corpus, "--head", "copynet", "--candidates", "9"]
     assert start(tmp_path, *arguments) == 0
     ((name, scores),) = results(tmp_path)["systems"].items()

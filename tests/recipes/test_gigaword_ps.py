@@ -11,9 +11,11 @@ import tensorflow as tf
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.data import large_vocabulary, vocabulary
-from tfcopy.recipes import gigaword_ps, headlines
-from tfcopy.serving import translator
+from tfcopy.data.pairs import sampled_vocabulary
+from tfcopy.data.text import vocabulary
+from tfcopy.experiments.pairs import headlines
+from tfcopy.recipes import gigaword_ps
+from tfcopy.serving.servables import translator
 
 TINY = """--units 8 --embedding_dim 4 --updates 4 --eval_every 2 --batch_size 8
 --max_summary_length 6 --num_beams 2 --max_source_length 12 --min_count 3
@@ -194,13 +196,13 @@ def test_embeddings_start_from_the_vectors(
 @pytest.mark.slow
 def test_tags_tell_the_entities(tmp_path, corpus, monkeypatch):
     counts = []
-    choose = large_vocabulary.choose_candidates
+    choose = sampled_vocabulary.choose_candidates
 
     def spy(copy_ids, vocabulary_size, count, seed=None):
         counts.append(count)
         return choose(copy_ids, vocabulary_size, count, seed)
 
-    monkeypatch.setattr(large_vocabulary, "choose_candidates", spy)
+    monkeypatch.setattr(sampled_vocabulary, "choose_candidates", spy)
     pairs = [story(i) for i in range(NUM_PAIRS)]
     tags = [
         [

@@ -14,7 +14,9 @@ import tensorflow as tf
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import results
-from tfcopy.recipes import common, copynet, lcsts_copynet, restored
+from tfcopy.experiments import reporting, restoring
+from tfcopy.experiments.pairs import copynet_steps
+from tfcopy.recipes import lcsts_copynet
 
 TINY = """--units 16 --embedding_dim 16 --updates 2 --eval_every 100
 --batch_size 16 --num_beams 2 --num_train 60 --num_test 40
@@ -82,7 +84,7 @@ def trained(tmp_path_factory, chinese):
     arguments += ["[words,characters]" if HAS_JIEBA else "[characters]"]
     with pytest.MonkeyPatch.context() as patch:
         # Slow, and not of this recipe.
-        patch.setattr(common, "Pictures", lambda *_: lambda *_: None)
+        patch.setattr(reporting, "Pictures", lambda *_: lambda *_: None)
         assert start(folder, *arguments) == 0
     return folder
 
@@ -154,9 +156,11 @@ def test_the_command_exports_the_same_model(trained):
 def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
     trained = []
     monkeypatch.setattr(
-        copynet, "train", lambda _, system, *__: trained.append(system) or {}
+        copynet_steps,
+        "train",
+        lambda _, system, *__: trained.append(system) or {},
     )
-    monkeypatch.setattr(restored, "export", lambda *_, **__: "served/1")
+    monkeypatch.setattr(restoring, "export", lambda *_, **__: "served/1")
     arguments = "--systems [rnn_context] --max_target_length 8".split()
     assert start(tmp_path, *arguments) == 0
     assert trained == ["rnnsearch"]

@@ -10,8 +10,9 @@ import tensorflow as tf
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.data.corpora.rarest_word import RarestWord
-from tfcopy.recipes import rarest_word, restored
+from tfcopy.data.generated.rarest_word_task import RarestWord
+from tfcopy.experiments import restoring
+from tfcopy.experiments.pairs import rarest_word_steps
 from tfcopy.recipes import rarest_word_ps as recipe
 
 # Enough updates to learn it.
@@ -79,7 +80,7 @@ def test_both_systems_learn_the_task(finished):
 
 def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
     before, path = figures(finished), results(finished)["savedmodel"]
-    monkeypatch.setattr(restored, "export", lambda *_, **__: path)  # slow
+    monkeypatch.setattr(restoring, "export", lambda *_, **__: path)  # slow
     assert start(finished) == 0
     assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
     assert figures(finished) == before
@@ -89,14 +90,14 @@ def test_picture_shows_both_curves(finished, tmp_path, monkeypatch):
     path = finished / "logs" / "demo" / "error_rate.png"
     image = tf.io.decode_png(tf.io.read_file(str(path)))
     assert image.shape[1] > 900 and len(np.unique(image)) > 10
-    monkeypatch.setattr(rarest_word, "curves", None)  # no matplotlib
-    rarest_word.draw(results(finished)["systems"], {}, 3, tmp_path)
+    monkeypatch.setattr(rarest_word_steps, "curves", None)  # no matplotlib
+    rarest_word_steps.draw(results(finished)["systems"], {}, 3, tmp_path)
     assert not os.listdir(tmp_path)
 
 
 @pytest.mark.slow
 def test_limited_set_and_pointing_by_attention(tmp_path, monkeypatch):
-    monkeypatch.setattr(restored, "export", lambda *_, **__: "nowhere/1")
+    monkeypatch.setattr(restoring, "export", lambda *_, **__: "nowhere/1")
     few = """--systems [pointer_softmax] --train_size 120 --pointer attention
         --updates 5 --eval_every 2 --num_test 50""".split()
     assert start(tmp_path, *few) == 0
@@ -120,8 +121,8 @@ def make_history(folder, says, **options):
         ids = tf.fill([len(source_ids)], 4 + says)
         return ids, tf.fill([len(source_ids)], -1)
 
-    data = rarest_word.Data(task, None, words, None)
-    return rarest_word.History(folder, answer, data, **options)
+    data = rarest_word_steps.Data(task, None, words, None)
+    return rarest_word_steps.History(folder, answer, data, **options)
 
 
 def columns(history, updates=100):
@@ -165,7 +166,7 @@ def served(finished):
 def test_export_answers_as_the_evaluation_does(finished, served):
     task = RarestWord(12, 3, 4, 0.1)
     words = task.draw(400, "test", 0)
-    texts = tf.constant([rarest_word.text(row) for row in words])
+    texts = tf.constant([rarest_word_steps.text(row) for row in words])
     answers = served["serving_default"](text=texts)["text"].numpy()
     wrong = answers != [b"w%d" % row.max() for row in words]
     scores = results(finished)["systems"]["pointer_softmax"]
@@ -181,20 +182,20 @@ def test_answers_of_the_translator_are_those_of_the_evaluation():
     config = recipe.Config(
         num_words=12, num_pointed=3, length=4, embedding_dim=5, units=6
     )
-    data = rarest_word.prepare(config)
-    model = rarest_word.build_model(
+    data = rarest_word_steps.prepare(config)
+    model = rarest_word_steps.build_model(
         config, data.task, tf.distribute.get_strategy()
     )
     rng = np.random.default_rng(0)
     for weight in model.trainable_weights:
         weight.assign(rng.normal(size=weight.shape))
     words = data.test[:100]
-    answers, places = rarest_word.answer_all(
-        rarest_word.make_answer(model), words
+    answers, places = rarest_word_steps.answer_all(
+        rarest_word_steps.make_answer(model), words
     )
-    translations = rarest_word.build_translator(model, data.task).translate_all(
-        map(rarest_word.text, words)
-    )
+    translations = rarest_word_steps.build_translator(
+        model, data.task
+    ).translate_all(map(rarest_word_steps.text, words))
     assert [x.text for x in translations] == [f"w{word}" for word in answers]
     assert [x.copied_from for x in translations] == [[p] for p in places]
     assert len(set(answers.tolist())) > 3 and (places >= 0).any()
@@ -230,14 +231,14 @@ def test_texts_of_other_lengths_and_words(served):
 def test_errors_are_counted_by_kind():
     task = RarestWord(num_words=12, num_pointed=3, length=4)
     words = np.array([[9, 1, 9, 2], [3, 10, 2, 1], [8, 1, 1, 1], [0, 0, 0, 1]])
-    scores = rarest_word.errors(np.array([9, 3, 8, 1]), words, task)
+    scores = rarest_word_steps.errors(np.array([9, 3, 8, 1]), words, task)
     assert scores["error_rate"] == 25 and scores["sequences"] == 4
     kinds = scores["targets"]
     assert kinds["pointed"]["error_rate"] == 50
     assert kinds["pointed"]["interval"] == [9.45, 90.55]  # Wilson's
     assert kinds["unpointed"]["error_rate"] == 0
     assert {kind["sequences"] for kind in kinds.values()} == {2}
-    scores = rarest_word.errors(np.array([8]), words[2:3], task)
+    scores = rarest_word_steps.errors(np.array([8]), words[2:3], task)
     assert scores["targets"]["pointed"] == {
         "error_rate": None,
         "interval": None,
@@ -247,7 +248,7 @@ def test_errors_are_counted_by_kind():
 
 def test_examples_are_of_both_kinds():
     config = recipe.Config(num_words=12, num_pointed=3, length=4, q=0.1)
-    examples = rarest_word.prepare(config).examples
+    examples = rarest_word_steps.prepare(config).examples
     assert len(examples) == 4
     for i, (source, target) in enumerate(examples):
         words = [int(word[1:]) for word in source.split()]

@@ -7,7 +7,8 @@ import pytest
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.recipes import planning, translation, wmt15_pag
+from tfcopy.experiments.pairs import planning, translation_steps
+from tfcopy.recipes import wmt15_pag
 
 pytest.importorskip("sentencepiece")
 
@@ -107,9 +108,9 @@ def test_the_baseline_has_sizes_of_its_own(system, sizes):
 @pytest.mark.parametrize("language", ["de", "cs", "fi"])
 def test_the_papers_corpora_are_those_of_tfds(monkeypatch, language):
     asked = []
-    monkeypatch.setattr(translation, "load_corpus", asked.append)
+    monkeypatch.setattr(translation_steps, "load_corpus", asked.append)
     monkeypatch.setattr(wmt15_pag, "source_tokenizer", lambda *_: None)
-    monkeypatch.setattr(translation, "prepare", lambda *_, **__: None)
+    monkeypatch.setattr(translation_steps, "prepare", lambda *_, **__: None)
     options = {**wmt15_pag.PRESETS["paper"], "target_language": language}
     wmt15_pag.prepare(wmt15_pag.Config(preset="paper", **options), "folder")
     assert asked[0].tfds == f"wmt15_translate/{language}-en"

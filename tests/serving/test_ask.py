@@ -7,7 +7,7 @@ import sys
 import pytest
 import tensorflow as tf
 
-from tests.serving.translators import copier, random_translator
+from tests.serving.servables.translators import copier, random_translator
 from tfcopy.serving import ask
 from tfcopy.serving.export import export
 

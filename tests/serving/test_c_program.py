@@ -10,15 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import c_program
-from tests.serving.text_models import OTHERS, TEXTS, make, plain, texts_of
-from tests.serving.translators import (
+from tests.serving.servables.text_models import (
+    OTHERS,
+    TEXTS,
+    make,
+    plain,
+    texts_of,
+)
+from tests.serving.servables.translators import (
     NAMES,
     copier,
     random_translator,
     sentences,
 )
+from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.export import export
-from tfcopy.serving.local_model import LocalModel
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("make") and shutil.which("cc")),

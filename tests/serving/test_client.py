@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.serving.serving_server import ServingServer
-from tests.serving.text_models import OTHERS, TEXTS, make
-from tests.serving.translators import copier, random_translator, sentences
+from tests.serving.client_library.serving_server import ServingServer
+from tests.serving.servables.text_models import OTHERS, TEXTS, make
+from tests.serving.servables.translators import (
+    copier,
+    random_translator,
+    sentences,
+)
 from tfcopy.serving import ask, client
+from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.export import export
-from tfcopy.serving.local_model import LocalModel
-from tfcopy.serving.remote_model import RemoteModel
 
 SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]
 PAIRS = [

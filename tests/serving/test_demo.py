@@ -12,16 +12,17 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcopy.serving import demo, warmup
-from tfcopy.serving.demo_examples import read_examples
-from tfcopy.serving.demo_models import (
+from tfcopy.serving import demo
+from tfcopy.serving.client_library.local_model import AskError, Signature
+from tfcopy.serving.demo_page.demo_examples import read_examples
+from tfcopy.serving.demo_page.demo_models import (
     Models,
     analyse,
     dictionary_lines,
     takes_dictionary,
     text_names,
 )
-from tfcopy.serving.local_model import AskError, Signature
+from tfcopy.serving.servables import warmup
 
 TEXTS = ["the session .", "Łukasz 北京", "", "the session .", "x" * 400]
 

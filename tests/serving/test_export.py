@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tests.serving.translators import (
+from tests.serving.servables.translators import (
     NAMES,
     SOURCE,
     TARGET,
@@ -18,9 +18,9 @@ from tests.serving.translators import (
     sentences,
 )
 from tfcopy.data import Dictionary
-from tfcopy.serving import warmup
 from tfcopy.serving.export import export, operations
-from tfcopy.serving.translator import Translator
+from tfcopy.serving.servables import warmup
+from tfcopy.serving.servables.translator import Translator
 
 # What a served graph needs of TensorFlow to work with text: no op of
 # tensorflow-text or of Python, which the servers may lack.

@@ -15,13 +15,9 @@ import pytest
 import tensorflow as tf
 
 from tests.recipes.exporting import config_of, export
-from tfcopy.recipes import (
-    cnn_dailymail_pg,
-    lm1b_definitions,
-    rarest_word,
-    rarest_word_ps,
-    run_folder,
-)
+from tfcopy.experiments import run_folder
+from tfcopy.experiments.pairs import rarest_word_steps
+from tfcopy.recipes import cnn_dailymail_pg, lm1b_definitions, rarest_word_ps
 from tfcopy.training.checkpoints import Checkpoints
 
 SMALL = rarest_word_ps.Config(
@@ -56,9 +52,9 @@ def run(tmp_path):
     folder = tmp_path / "logs" / "own"
     config = dataclasses.replace(SMALL, savedmodel_dir=str(tmp_path / "saved"))
     make_run(folder, "rarest_word_ps", config)
-    task = rarest_word.prepare(config).task
+    task = rarest_word_steps.prepare(config).task
     strategy = tf.distribute.get_strategy()
-    model = rarest_word.build_model(config, task, strategy)
+    model = rarest_word_steps.build_model(config, task, strategy)
     system = folder / "pointer_softmax"
     Checkpoints(system / "checkpoints").save_best(model)
     return folder

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.recipes import starting
-from tests.serving.browser import assert_offline, browser
+from tests.serving.demo_page.browser import assert_offline, browser
 from tfcopy.recipes import europarl_ps
 
 pytestmark = pytest.mark.slow

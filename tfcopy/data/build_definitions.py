@@ -14,10 +14,10 @@ import collections
 import sys
 from collections.abc import Iterable, Mapping
 
-from tfcopy.data.corpora.lines import read_lines
+from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.definitions import DefinitionLookup, wordnet
-from tfcopy.data.tokenization import Tokenizer
-from tfcopy.data.vocabulary import count_words
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.vocabulary import count_words
 
 
 def coverage(

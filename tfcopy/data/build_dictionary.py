@@ -32,13 +32,13 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
-from tfcopy.data import pharaoh, systran_aligner, word_alignment
-from tfcopy.data.corpora.lines import read_lines
-from tfcopy.data.dictionary import Dictionary
-from tfcopy.data.links import Links, one_to_one
-from tfcopy.data.tokenization import Tokenizer
-from tfcopy.data.tokenized_text import TokenizedText
-from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.data.alignment import pharaoh, systran_aligner, word_alignment
+from tfcopy.data.alignment.alignment_links import Links, one_to_one
+from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.text.dictionary import Dictionary
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.tokenized_text import TokenizedText
+from tfcopy.data.text.vocabulary import Vocabulary
 
 _UNK_WORD = "<unk>"
 

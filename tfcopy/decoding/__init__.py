@@ -1,8 +1,8 @@
 """Search for the best target sentence or span, on every Keras backend."""
 
 from tfcopy.decoding.beam_search import SearchResult, beam_search
-from tfcopy.decoding.large_vocabulary import search_among
 from tfcopy.decoding.options import SearchOptions
+from tfcopy.decoding.restricted_search import search_among
 from tfcopy.decoding.spans import independent_spans, joint_spans
 
 __all__ = [

@@ -19,7 +19,7 @@ from tfcopy.decoding.beams import (
     only,
     take_beams,
 )
-from tfcopy.decoding.candidates import (
+from tfcopy.decoding.continuations import (
     best_place,
     describe_source,
     log_prob_of,

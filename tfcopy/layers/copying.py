@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.log_softmax import log_softmax_at
+from tfcopy.layers.heads.log_softmax import log_softmax_at
 
 # The log of a probability of zero. Large enough to vanish after `exp`, small
 # enough that sums of a few stay finite in float32.

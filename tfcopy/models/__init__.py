@@ -1,6 +1,6 @@
 """Functional models put together from the layers."""
 
-from tfcopy.models.coattention import coattention
+from tfcopy.models.coattention_network import coattention
 from tfcopy.models.copynet import copynet
 from tfcopy.models.definition_inputs import (
     definition_inputs,

@@ -7,9 +7,9 @@ batch, K the longest, W words that are spelt.
 
 import keras
 
-from tfcopy.layers.definition_embedding import DefinitionEmbedding
-from tfcopy.layers.definition_levels import level_names
-from tfcopy.layers.definition_readers import MeanReader
+from tfcopy.layers.definitions.definition_embedding import DefinitionEmbedding
+from tfcopy.layers.definitions.definition_levels import level_names
+from tfcopy.layers.definitions.definition_readers import MeanReader
 from tfcopy.layers.padding_mask import PaddingMask
 
 _DTYPES = {"weights": "float32", "counts": "float32"}
@@ -39,7 +39,7 @@ def definition_inputs(names, embedding):
     `NAME_phrase_positions`, `(B, T)`. With a spelling it has
     `NAME_spelling_slots`, `(B, T)`, and all together `spelling_ids`,
     `(W + 1, K)`. Batches of these names are those of
-    `tfcopy.data.definitions.batches`.
+    `tfcopy.data.definitions.flat_inputs`.
 
     Args:
         names: Names of the texts, which are read together.

@@ -9,10 +9,10 @@ from tfcopy.layers import (
     DeepOutput,
     TransformerAnnotations,
 )
-from tfcopy.layers.initial_state import MeanInitialState
+from tfcopy.layers.encoders.initial_state import MeanInitialState
 from tfcopy.layers.initializers import SquareOrthogonal
 from tfcopy.models.embedding import make_embedding
-from tfcopy.models.heads import make_head
+from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 
 ENCODERS = ("gru", "transformer")

@@ -11,7 +11,7 @@ from tfcopy.layers import (
     StateReduction,
 )
 from tfcopy.models.embedding import make_embedding
-from tfcopy.models.heads import make_head
+from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 
 

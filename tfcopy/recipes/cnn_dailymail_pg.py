@@ -27,8 +27,8 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 PAPER = {
     "seq2seq_attention": {"rouge1": 31.33, "rouge2": 11.81, "rougeL": 28.83},
@@ -157,7 +157,7 @@ class Config:
     embedding_dim: PositiveInt = 64
     units: PositiveInt = 128
     attention_units: PositiveInt | None = None
-    dropout: flags.Share = 0.0
+    dropout: command_line.Share = 0.0
     initializers: Literal["keras", "paper"] = "keras"
     optimizer: Literal["adam", "adagrad"] = "adam"
     learning_rate: PositiveFloat = 2e-3
@@ -185,7 +185,7 @@ class Config:
     refill_beams: bool = True
     decode_initial_attention: bool = False
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = "13a"
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/cnn_dailymail_pg"
     savedmodel_dir: str = "savedmodels/cnn_dailymail_pg"
@@ -221,19 +221,15 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.recipes import (
-            common,
-            restored,
-            run_folder,
-            summarization,
-        )
+        from tfcopy.experiments import reporting, restoring, run_folder
+        from tfcopy.experiments.pairs import summarization
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     summarization.check(config, SYSTEMS)
     run_folder.begin("cnn_dailymail_pg", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data = summarization.prepare(config, os.path.join(folder, "data"))
     test = summarization.TestSet(data, config)
 
@@ -244,7 +240,7 @@ def run(config):
             results[system] = test.score_texts(test.leads())
             continue
         model = build_model(config, data, system, strategy)
-        print(f"{common.num_parameters(model):,} parameters")
+        print(f"{reporting.num_parameters(model):,} parameters")
         translator = build_translator(config, model, data)
         trained = train(config, system, model, models, translator, data, folder)
         answers[system], scores = test.answer(translator)
@@ -257,7 +253,7 @@ def run(config):
     best = path = None
     if translators:
         best = summarization.best_on_validation(translators, data)
-        path = restored.export(
+        path = restoring.export(
             servable(best, translators[best]),
             config.savedmodel_dir,
             rouge1=results[best]["rouge1"],
@@ -273,11 +269,11 @@ def run(config):
         **({"savedmodel": path} if path else {}),
         "references": references,
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
+    reporting.write_results(os.path.join(folder, "results.json"), report)
     if best and "demo" in data.corpus.name:
         summarization.print_unseen_names(translators[best])
     if best:
-        common.print_next_steps(
+        reporting.print_next_steps(
             "cnn_dailymail_pg",
             folder,
             path,
@@ -323,7 +319,7 @@ def train(config, system, model, models, translator, data, folder):
     trained here, or whose weights are taken if it was trained before.
     """
     from tfcopy import losses, training
-    from tfcopy.recipes import summarization
+    from tfcopy.experiments.pairs import summarization
 
     options = {"steps": config.updates, "normalize": config.normalize}
     if system == "seq2seq_attention":
@@ -358,7 +354,7 @@ def train(config, system, model, models, translator, data, folder):
 def build_translator(config, model, data):
     """Text in, text out, with the system's model."""
     from tfcopy.decoding import SearchOptions
-    from tfcopy.serving.translator import Translator
+    from tfcopy.serving.servables.translator import Translator
 
     options = SearchOptions(
         num_beams=config.num_beams,
@@ -403,16 +399,17 @@ def restore(config, system, folder, checkpoint):
     """
     import tensorflow as tf
 
-    from tfcopy.recipes import restored, summarization, words
+    from tfcopy.experiments import restoring
+    from tfcopy.experiments.pairs import summarization, text_preprocessing
 
     summarization.check_shared(config)
     data_folder = os.path.join(folder, "data")
-    known = words.kept(
+    known = text_preprocessing.kept(
         data_folder, lambda: summarization.prepare(config, data_folder)
     )
     model = build_model(config, known, system, tf.distribute.get_strategy())
     # Whether coverage is on is one of the weights.
-    restored.load_weights(
+    restoring.load_weights(
         model, os.path.join(folder, system), checkpoint, known.identity
     )
     return servable(system, build_translator(config, model, known))
@@ -420,10 +417,10 @@ def restore(config, system, folder, checkpoint):
 
 def servable(system, translator):
     """What is exported of a system."""
-    from tfcopy.recipes.restored import Servable
+    from tfcopy.experiments.restoring import Servable
 
     return Servable(translator, ["A story ."], {"system": system})
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

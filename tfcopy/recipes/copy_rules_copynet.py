@@ -24,8 +24,8 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # Exact match for each type of rule, in percent.
 TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
@@ -101,7 +101,7 @@ class Config:
     longest_right: PositiveInt = 4
     count: Literal["both", "source"] = "both"
     no_collision: bool = False
-    rules_seed: flags.Seed = 19920206
+    rules_seed: command_line.Seed = 19920206
     test_pairs: PositiveInt | None = 100
     systems: list[Literal["enc_dec", "rnnsearch", "copynet"]] = (
         dataclasses.field(
@@ -115,7 +115,7 @@ class Config:
     position_one_hot: NonNegativeInt = 0
     coverage: bool = False
     deep_readout: bool = False
-    dropout: flags.Share = 0.2
+    dropout: command_line.Share = 0.2
     initializers: Literal["keras", "authors"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
@@ -132,7 +132,7 @@ class Config:
     length_penalty: NonNegativeFloat = 0.0
     max_target_length: PositiveInt = 57
     allow_unk: bool = False
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/copy_rules_copynet"
     savedmodel_dir: str = "savedmodels/copy_rules_copynet"
@@ -163,25 +163,28 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
+        from tfcopy.experiments import reporting, restoring, run_folder
+        from tfcopy.experiments.pairs import copynet_steps
         from tfcopy.models.copynet import SYSTEMS
-        from tfcopy.recipes import common, copynet, restored, run_folder
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    common.check_systems(config, SYSTEMS)
+    reporting.check_systems(config, SYSTEMS)
     run_folder.begin("copy_rules_copynet", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data, rules = prepare(config, os.path.join(folder, "data"))
     test = choose_test(config, data.test, rules)
 
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {system}")
-        model = copynet.build_model(config, data, system, strategy)
-        print(f"{common.num_parameters(model):,} parameters")
-        translator = copynet.build_translator(config, model, data)
-        trained = copynet.train(config, system, model, translator, data, folder)
+        model = copynet_steps.build_model(config, data, system, strategy)
+        print(f"{reporting.num_parameters(model):,} parameters")
+        translator = copynet_steps.build_translator(config, model, data)
+        trained = copynet_steps.train(
+            config, system, model, translator, data, folder
+        )
         answers[system], scores = answer(translator, test)
         results[system] = {**trained, **scores}
         translators[system] = translator
@@ -189,8 +192,8 @@ def run(config):
     print_examples(test, answers)
     print_comparison(results)
     chosen = "copynet" if "copynet" in translators else config.systems[-1]
-    path = restored.export(
-        restored.servable(chosen, translators[chosen], data.words),
+    path = restoring.export(
+        restoring.servable(chosen, translators[chosen], data.words),
         config.savedmodel_dir,
         exact_match=results[chosen]["exact_match"],
     )
@@ -210,8 +213,8 @@ def run(config):
         },
         "savedmodel": path,
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
-    common.print_next_steps(
+    reporting.write_results(os.path.join(folder, "results.json"), report)
+    reporting.print_next_steps(
         "copy_rules_copynet", folder, path, chosen, test[0][0], watch.seconds
     )
     return report
@@ -223,18 +226,18 @@ def prepare(config, folder):
     Returns:
         `(data, rules)`: `common.Data` and `RulesCorpus`.
     """
-    from tfcopy.data.tokenization import Tokenizer
-    from tfcopy.recipes import copynet
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import copynet_steps
 
     rules = load_rules(config, folder)
     tokenizer = Tokenizer(mode="space", language="other")
-    return copynet.prepare(config, rules.corpus, tokenizer, folder), rules
+    return copynet_steps.prepare(config, rules.corpus, tokenizer, folder), rules
 
 
 def load_rules(config, folder):
     """The pairs that the flags ask for."""
-    from tfcopy.data.corpora import copy_rules
     from tfcopy.data.corpora.corpus import CorpusError
+    from tfcopy.data.generated import copy_rules
 
     if config.instances % 2:
         raise ValueError(
@@ -298,10 +301,10 @@ def answer(translator, test):
         `(translations, scores)`; exact match, and in `types` that of each
         type with its 95 % interval and the number of pairs.
     """
-    from tfcopy import evaluation
-    from tfcopy.recipes import common
+    from tfcopy.evaluation import translations as evaluation
+    from tfcopy.experiments import reporting
 
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     answers = translator.translate_all(source for source, _, _ in test)
     seconds = watch.seconds
     types = {}
@@ -329,7 +332,7 @@ def answer(translator, test):
 
 def print_examples(test, answers):
     """Shows an answer of each type, with copied symbols marked [so]."""
-    from tfcopy.recipes import common
+    from tfcopy.experiments import reporting
 
     print("\nExamples from the test set (symbols [copied] from the source):")
     width = max(map(len, answers)) + 2
@@ -337,7 +340,7 @@ def print_examples(test, answers):
         i = next(i for i, pair in enumerate(test) if pair[2] == kind)
         print(f"\n{kind}\n{'source':{width}}{test[i][0]}")
         for system, translations in answers.items():
-            print(f"{system:{width}}{common.mark_copied(translations[i])}")
+            print(f"{system:{width}}{reporting.mark_copied(translations[i])}")
         print(f"{'reference':{width}}{test[i][1]}")
 
 
@@ -368,15 +371,18 @@ def restore(config, system, folder, checkpoint):
     Returns:
         `restored.Servable`.
     """
-    from tfcopy.recipes import copynet, restored, words
+    from tfcopy.experiments import restoring
+    from tfcopy.experiments.pairs import copynet_steps, text_preprocessing
 
     data_folder = os.path.join(folder, "data")
-    known = words.kept(data_folder, lambda: prepare(config, data_folder)[0])
-    translator = copynet.restore(
+    known = text_preprocessing.kept(
+        data_folder, lambda: prepare(config, data_folder)[0]
+    )
+    translator = copynet_steps.restore(
         config, system, os.path.join(folder, system), checkpoint, known
     )
-    return restored.servable(system, translator, known)
+    return restoring.servable(system, translator, known)
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

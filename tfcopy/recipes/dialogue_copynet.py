@@ -26,8 +26,8 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # With the authors' own 173 patterns, in Chinese.
 PAPER = {
@@ -116,7 +116,7 @@ class Config:
     max_source_length: PositiveInt = 200
     num_train: PositiveInt = 6_500
     num_test: PositiveInt = 1_500
-    dialogues_seed: flags.Seed = 0
+    dialogues_seed: command_line.Seed = 0
     systems: list[Literal["enc_dec", "rnnsearch", "copynet"]] = (
         dataclasses.field(default_factory=lambda: ["rnnsearch", "copynet"])
     )
@@ -127,7 +127,7 @@ class Config:
     position_one_hot: NonNegativeInt = 0
     coverage: bool = False
     deep_readout: bool = False
-    dropout: flags.Share = 0.2
+    dropout: command_line.Share = 0.2
     initializers: Literal["keras", "authors"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
@@ -144,7 +144,7 @@ class Config:
     length_penalty: NonNegativeFloat = 0.0
     max_target_length: PositiveInt = 80
     allow_unk: bool = False
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/dialogue_copynet"
     savedmodel_dir: str = "savedmodels/dialogue_copynet"
@@ -169,15 +169,16 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
+        from tfcopy.experiments import reporting, restoring, run_folder
+        from tfcopy.experiments.pairs import copynet_steps
         from tfcopy.models.copynet import SYSTEMS
-        from tfcopy.recipes import common, copynet, restored, run_folder
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    common.check_systems(config, SYSTEMS)
+    reporting.check_systems(config, SYSTEMS)
     run_folder.begin("dialogue_copynet", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     results = {system: {} for system in config.systems}
     ceilings, translators = {}, {}
     for name, (corpus, ceiling) in load(config, folder).items():
@@ -187,21 +188,21 @@ def run(config):
         answers = {}
         for number, system in enumerate(config.systems, 1):
             print(f"\n[{name} {number}/{len(config.systems)}] {system}")
-            model = copynet.build_model(config, data, system, strategy)
-            print(f"{common.num_parameters(model):,} parameters")
-            translator = copynet.build_translator(
+            model = copynet_steps.build_model(config, data, system, strategy)
+            print(f"{reporting.num_parameters(model):,} parameters")
+            translator = copynet_steps.build_translator(
                 config,
                 model,
                 data,
                 max_source_length=config.max_source_length,
             )
-            trained = copynet.train(
+            trained = copynet_steps.train(
                 config, system, model, translator, data, subfolder
             )
             answers[system], scores = answer(translator, data)
             results[system][name] = {**trained, **scores}
             translators[system] = translator
-        common.print_marked_examples(
+        reporting.print_marked_examples(
             data.test, answers, unit=config.tokenization
         )
 
@@ -212,8 +213,8 @@ def run(config):
     print_comparison(results, ceilings)
     chosen = "copynet" if "copynet" in translators else config.systems[-1]
     top1 = results[chosen][name]["top1"]
-    path = restored.export(
-        restored.servable(
+    path = restoring.export(
+        restoring.servable(
             chosen, translators[chosen], data.words, dataset=name
         ),
         config.savedmodel_dir,
@@ -232,8 +233,8 @@ def run(config):
             name: {"top1": top1} for name, top1 in ceilings.items() if top1
         },
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
-    common.print_next_steps(
+    reporting.write_results(os.path.join(folder, "results.json"), report)
+    reporting.print_next_steps(
         "dialogue_copynet",
         folder,
         path,
@@ -251,8 +252,9 @@ def load(config, folder):
         Dict from a name to a corpus and the best possible top-1 accuracy on
         its test set, `None` where that is not known.
     """
-    from tfcopy.data.corpora import dialogue, text_pairs
-    from tfcopy.recipes import common
+    from tfcopy.data.corpora import text_pairs
+    from tfcopy.data.generated import dialogue
+    from tfcopy.experiments import reporting
 
     if config.max_size is not None and config.max_size < 5:
         raise ValueError(
@@ -264,9 +266,9 @@ def load(config, folder):
             raise ValueError(f"--{flag} needs --train as well.")
     if config.train is not None:
         corpus = text_pairs.load(
-            common.file_pair(config.train, "--train"),
-            common.file_pair(config.validation, "--validation"),
-            common.file_pair(config.test, "--test"),
+            reporting.file_pair(config.train, "--train"),
+            reporting.file_pair(config.validation, "--validation"),
+            reporting.file_pair(config.test, "--test"),
             source_language="en",
             target_language="en",
             seed=config.seed,
@@ -289,10 +291,10 @@ def load(config, folder):
 
 def prepare(config, corpus, folder):
     """A corpus as ids, remembered in a folder: `common.Data`."""
-    from tfcopy.recipes import copynet
+    from tfcopy.experiments.pairs import copynet_steps
 
     of_words = config.tokenization == "words"
-    return copynet.prepare(
+    return copynet_steps.prepare(
         config,
         corpus,
         make_tokenizer(config),
@@ -305,7 +307,7 @@ def prepare(config, corpus, folder):
 
 def make_tokenizer(config):
     """The tokenizer that the flags ask for."""
-    from tfcopy.data.tokenization import Tokenizer
+    from tfcopy.data.text.tokenization import Tokenizer
 
     modes = {"words": "moses", "characters": "characters"}
     return Tokenizer(mode=modes[config.tokenization], language="en")
@@ -318,21 +320,21 @@ def answer(translator, data):
         `(translations, scores)`: of the first inputs, to be shown, and of all
         top-1 and top-10 accuracy and the 95 % interval of the first.
     """
-    from tfcopy import evaluation
-    from tfcopy.recipes import common
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
 
     sources = [source for source, _ in data.test]
     references = through_tokens(data, [target for _, target in data.test])
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     candidates = translator.n_best_all(sources)
     seconds = watch.seconds
     answers = translator.translate_all(sources[:SHOWN])
-    top1 = evaluation.top_n_accuracy(candidates, references, 1)
-    low, high = evaluation.interval(top1, len(references))
+    top1 = translations.top_n_accuracy(candidates, references, 1)
+    low, high = translations.interval(top1, len(references))
     return answers, {
         "top1": round(top1, 2),
         "top10": round(
-            evaluation.top_n_accuracy(candidates, references, 10), 2
+            translations.top_n_accuracy(candidates, references, 10), 2
         ),
         "top1_interval": [round(low, 2), round(high, 2)],
         "seconds_translating": seconds,
@@ -386,7 +388,8 @@ def restore(config, system, folder, checkpoint):
     Returns:
         `restored.Servable`.
     """
-    from tfcopy.recipes import copynet, restored, words
+    from tfcopy.experiments import restoring
+    from tfcopy.experiments.pairs import copynet_steps, text_preprocessing
 
     dataset, name = system.split("/")
     data_folder = os.path.join(folder, dataset, "data")
@@ -395,8 +398,8 @@ def restore(config, system, folder, checkpoint):
         corpus, _ = load(config, folder)[dataset]
         return prepare(config, corpus, data_folder)
 
-    known = words.kept(data_folder, read_corpus)
-    translator = copynet.restore(
+    known = text_preprocessing.kept(data_folder, read_corpus)
+    translator = copynet_steps.restore(
         config,
         name,
         os.path.join(folder, system),
@@ -404,8 +407,8 @@ def restore(config, system, folder, checkpoint):
         known,
         max_source_length=config.max_source_length,
     )
-    return restored.servable(name, translator, known, dataset=dataset)
+    return restoring.servable(name, translator, known, dataset=dataset)
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

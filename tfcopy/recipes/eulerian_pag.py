@@ -23,8 +23,8 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # Percent of test graphs, of hidden size 360.
 PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
@@ -94,11 +94,11 @@ class Config:
 
     preset: str = "demo"
     num_nodes: PositiveInt = 5
-    num_distractors: flags.Seed = 4
+    num_distractors: command_line.Seed = 4
     num_train: PositiveInt = 60_000
     num_validation: PositiveInt = 300
     num_test: PositiveInt = 500
-    data_seed: flags.Seed = 0
+    data_seed: command_line.Seed = 0
     systems: list[Literal["baseline", "pag", "rpag"]] = dataclasses.field(
         default_factory=lambda: ["baseline", "pag", "rpag"]
     )
@@ -121,7 +121,7 @@ class Config:
     commitment_penalty: NonNegativeFloat = 3e-5
     layer_norm: bool = False
     planner_layer_norm: bool = False
-    dropout: flags.Share = 0.0
+    dropout: command_line.Share = 0.0
     initializers: Literal["keras", "dl4mt"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
@@ -137,7 +137,7 @@ class Config:
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
     num_beams: PositiveInt = 1
     length_penalty: NonNegativeFloat = 0.0
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/eulerian_pag"
     savedmodel_dir: str = "savedmodels/eulerian_pag"
@@ -178,21 +178,17 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
+        from tfcopy.experiments import learning_curves, reporting, run_folder
+        from tfcopy.experiments.pairs import planning
         from tfcopy.models.planner import SYSTEMS
-        from tfcopy.recipes import (
-            common,
-            learning_curves,
-            planning,
-            run_folder,
-        )
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    common.check_systems(config, SYSTEMS)
+    reporting.check_systems(config, SYSTEMS)
     corpus = load_corpus(config)
     run_folder.begin("eulerian_pag", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data = prepare(config, corpus, os.path.join(folder, "data"))
 
     results, translators, answers = {}, {}, {}
@@ -205,7 +201,7 @@ def run(config):
         results[system] = {**trained, **scores}
         translators[system] = translator
 
-    common.print_marked_examples(data.test, answers, range(2))
+    reporting.print_marked_examples(data.test, answers, range(2))
     print_comparison(results)
     learning_curves.print_lead(results)
     learning_curves.draw(results, folder, "nats a circuit")
@@ -224,8 +220,8 @@ def run(config):
         "paper": PAPER,
         "savedmodel": path,
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
-    common.print_next_steps(
+    reporting.write_results(os.path.join(folder, "results.json"), report)
+    reporting.print_next_steps(
         "eulerian_pag", folder, path, best, data.test[0][0], watch.seconds
     )
     return report
@@ -233,8 +229,8 @@ def run(config):
 
 def load_corpus(config):
     """The graphs that the flags ask for."""
-    from tfcopy.data.corpora import eulerian
     from tfcopy.data.corpora.corpus import CorpusError
+    from tfcopy.data.generated import eulerian
 
     names = ("num_nodes", "num_distractors", "num_train", "num_validation")
     names += ("num_test",)
@@ -252,11 +248,11 @@ def load_corpus(config):
 
 def prepare(config, corpus, folder):
     """The graphs as ids, remembered in a folder: `common.Data`."""
-    from tfcopy.data.tokenization import Tokenizer
-    from tfcopy.recipes import copynet
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import copynet_steps
 
     tokenizer = Tokenizer(mode="space", language="other")
-    return copynet.prepare(config, corpus, tokenizer, folder)
+    return copynet_steps.prepare(config, corpus, tokenizer, folder)
 
 
 def answer(translator, test):
@@ -266,16 +262,16 @@ def answer(translator, test):
         `(translations, scores)`: circuits that are wholly right, with a 95 %
         interval; with the right nodes in whatever order; and single nodes.
     """
-    from tfcopy import evaluation
-    from tfcopy.data.corpora import eulerian
-    from tfcopy.recipes import common
+    from tfcopy.data.generated import eulerian
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import reporting
 
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     answers = translator.translate_all(source for source, _ in test)
     seconds = watch.seconds
     texts, references = [x.text for x in answers], [pair[1] for pair in test]
-    match = evaluation.exact_match(texts, references)
-    low, high = evaluation.interval(match, len(test))
+    match = translations.exact_match(texts, references)
+    low, high = translations.interval(match, len(test))
     nodes = [
         one == other
         for text, reference in zip(texts, references)
@@ -294,7 +290,7 @@ def answer(translator, test):
 
 def print_comparison(results):
     """A table of the systems beside the paper's."""
-    from tfcopy.recipes import common
+    from tfcopy.experiments import reporting
 
     columns = {
         "circuits": "exact_match",
@@ -306,7 +302,7 @@ def print_comparison(results):
         "seconds": "seconds_training",
     }
     paper = {f"{name}, paper": scores for name, scores in PAPER.items()}
-    common.print_table({**results, **paper}, columns)
+    reporting.print_table({**results, **paper}, columns)
     print(
         "Percent of circuits wholly right, with the right nodes in any order, "
         "and of nodes.\nThe paper's are of seven nodes and 360 units."
@@ -329,10 +325,10 @@ def restore(config, system, folder, checkpoint):
     Returns:
         `restored.Servable`.
     """
-    from tfcopy.recipes import planning, words
+    from tfcopy.experiments.pairs import planning, text_preprocessing
 
     data_folder = os.path.join(folder, "data")
-    known = words.kept(
+    known = text_preprocessing.kept(
         data_folder, lambda: prepare(config, load_corpus(config), data_folder)
     )
     return planning.restore(
@@ -341,4 +337,4 @@ def restore(config, system, folder, checkpoint):
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

@@ -22,8 +22,8 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 
@@ -147,7 +147,7 @@ class Config:
     encoder_heads: PositiveInt = 4
     attention_units: PositiveInt | None = None
     output_units: PositiveInt | None = None
-    dropout: flags.Share = 0.1
+    dropout: command_line.Share = 0.1
     initializers: Literal["keras", "dl4mt"] = "keras"
     switch_activation: str = "noisy_tanh"
     switch_bias: float = 1.0
@@ -167,7 +167,7 @@ class Config:
     max_target_length: PositiveInt = 60
     merge: Literal["max", "sum"] | None = None
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = "13a"
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/europarl_ps"
     savedmodel_dir: str = "savedmodels/europarl_ps"
@@ -205,22 +205,22 @@ def run(config):
         import keras
 
         from tfcopy import training
-        from tfcopy.recipes import (
-            common,
+        from tfcopy.experiments import (
             learning_curves,
-            restored,
+            reporting,
+            restoring,
             run_folder,
-            translation,
         )
+        from tfcopy.experiments.pairs import translation_steps
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    translation.check(config, SYSTEMS)
-    translation.check_pointing(config)
-    translation.load_dictionary(config, "output_dictionary")
+    translation_steps.check(config, SYSTEMS)
+    translation_steps.check_pointing(config)
+    translation_steps.load_dictionary(config, "output_dictionary")
     run_folder.begin("europarl_ps", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data = prepare(config, os.path.join(folder, "data"))
 
     results, translators, answers = {}, {}, {}
@@ -231,21 +231,21 @@ def run(config):
         keras.utils.set_random_seed(config.seed)
         with strategy.scope():
             model = build_model(config, data.vocabularies, head)
-        print(f"{common.num_parameters(model):,} parameters")
+        print(f"{reporting.num_parameters(model):,} parameters")
         translator = build_translator(config, model, data, head)
-        scores = translation.train_and_score(
+        scores = translation_steps.train_and_score(
             config, system, head, model, translator, data, folder
         )
         results[system], answers[system] = scores
         translators[system] = translator
 
-    translation.print_examples(data, answers)
-    translation.print_comparison(results, PAPER)
+    translation_steps.print_examples(data, answers)
+    translation_steps.print_comparison(results, PAPER)
     learning_curves.print_lead(results)
     learning_curves.draw(results, folder, "nats a sentence")
     best = max(results, key=lambda system: results[system]["bleu"])
-    path = restored.export(
-        restored.servable(best, translators[best], data.words),
+    path = restoring.export(
+        restoring.servable(best, translators[best], data.words),
         config.savedmodel_dir,
         bleu=results[best]["bleu"],
     )
@@ -259,10 +259,10 @@ def run(config):
         "paper": PAPER,
         "savedmodel": path,
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
+    reporting.write_results(os.path.join(folder, "results.json"), report)
     if "demo" in data.corpus.name:
-        translation.print_unseen_names(translators[best])
-    common.print_next_steps(
+        translation_steps.print_unseen_names(translators[best])
+    reporting.print_next_steps(
         "europarl_ps",
         folder,
         path,
@@ -275,16 +275,16 @@ def run(config):
 
 def prepare(config, folder):
     """The corpus as words and as ids; both are remembered in a folder."""
-    from tfcopy.recipes import translation
+    from tfcopy.experiments.pairs import translation_steps
 
-    corpus = translation.load_corpus(config)
-    return translation.prepare(
+    corpus = translation_steps.load_corpus(config)
+    return translation_steps.prepare(
         config,
         corpus,
-        translation.tokenizers(config, corpus),
+        translation_steps.tokenizers(config, corpus),
         folder,
         unmatched=config.unmatched,
-        dictionary=translation.load_dictionary(config, "dictionary"),
+        dictionary=translation_steps.load_dictionary(config, "dictionary"),
     )
 
 
@@ -320,8 +320,8 @@ def build_model(config, vocabularies, head):
 def build_translator(config, model, data, head):
     """Text in, text out, with the system's model."""
     from tfcopy.decoding import SearchOptions
-    from tfcopy.recipes import translation
-    from tfcopy.serving.translator import Translator
+    from tfcopy.experiments.pairs import translation_steps
+    from tfcopy.serving.servables.translator import Translator
 
     merge = "max" if head == "pointer_softmax" else "sum"
     options = SearchOptions(
@@ -336,8 +336,10 @@ def build_translator(config, model, data, head):
         source_tokenizer=data.tokenizers[0],
         target_tokenizer=data.tokenizers[1],
         options=options,
-        dictionary=translation.load_dictionary(config, "output_dictionary"),
-        candidate_ids=translation.search_candidates(config, data),
+        dictionary=translation_steps.load_dictionary(
+            config, "output_dictionary"
+        ),
+        candidate_ids=translation_steps.search_candidates(config, data),
     )
 
 
@@ -358,22 +360,25 @@ def restore(config, system, folder, checkpoint):
     Returns:
         `restored.Servable`.
     """
-    from tfcopy.recipes import restored, translation, words
+    from tfcopy.experiments import restoring
+    from tfcopy.experiments.pairs import text_preprocessing, translation_steps
 
-    translation.check_pointing(config)
+    translation_steps.check_pointing(config)
     data_folder = os.path.join(folder, "data")
-    known = words.kept(data_folder, lambda: prepare(config, data_folder))
+    known = text_preprocessing.kept(
+        data_folder, lambda: prepare(config, data_folder)
+    )
     head = "softmax" if system == "nmt" else system
     model = build_model(config, known.vocabularies, head)
-    restored.load_weights(
-        translation.as_trained(config, model),
+    restoring.load_weights(
+        translation_steps.as_trained(config, model),
         os.path.join(folder, system),
         checkpoint,
         known.identity,
     )
     translator = build_translator(config, model, known, head)
-    return restored.servable(system, translator, known)
+    return restoring.servable(system, translator, known)
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

@@ -32,8 +32,8 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 
 def _scores(*values):
@@ -201,7 +201,7 @@ class Config:
     encoder_units: PositiveInt | None = None
     attention_units: PositiveInt | None = None
     output_units: PositiveInt | None = None
-    dropout: flags.Share = 0.0
+    dropout: command_line.Share = 0.0
     initializers: Literal["keras", "dl4mt"] = "keras"
     switch_activation: str = "noisy_tanh"
     switch_bias: float = 1.0
@@ -224,7 +224,7 @@ class Config:
     forbid_unk: bool = False
     merge: Literal["max", "sum"] = "max"
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = "13a"
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/gigaword_ps"
     savedmodel_dir: str = "savedmodels/gigaword_ps"
@@ -262,14 +262,13 @@ def run(config):
         import keras
 
         from tfcopy import training
-        from tfcopy.recipes import (
-            common,
-            headlines,
+        from tfcopy.experiments import (
             learning_curves,
-            restored,
+            reporting,
+            restoring,
             run_folder,
-            summarization,
         )
+        from tfcopy.experiments.pairs import headlines, summarization
 
     suffix = "_entity" * (config.pointers == "entity")
     name = config.run or f"{config.preset}{suffix}"
@@ -278,7 +277,7 @@ def run(config):
     run_folder.begin("gigaword_ps", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data = headlines.prepare(config, os.path.join(folder, "data"))
     test = summarization.TestSet(data, config, split=False)
 
@@ -289,7 +288,7 @@ def run(config):
         with strategy.scope():
             model = build_model(config, data.vocabularies, system)
             headlines.set_vectors(model, data)
-        print(f"{common.num_parameters(model):,} parameters")
+        print(f"{reporting.num_parameters(model):,} parameters")
         translators[system] = build_translator(config, model, data, system)
         results[system], answers[system] = headlines.train_and_score(
             config, system, model, translators[system], data, test, folder
@@ -301,7 +300,7 @@ def run(config):
     learning_curves.print_lead(results)
     learning_curves.draw(results, folder, "nats a headline")
     best = summarization.best_on_validation(translators, data)
-    path = restored.export(
+    path = restoring.export(
         servable(best, translators[best], data.words),
         config.savedmodel_dir,
         rouge1=results[best]["rouge1"],
@@ -318,8 +317,8 @@ def run(config):
         "pointers_per_100": data.pointers_per_100,
         "paper_pointers_per_100": pointers,
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
-    common.print_next_steps(
+    reporting.write_results(os.path.join(folder, "results.json"), report)
+    reporting.print_next_steps(
         "gigaword_ps", folder, path, best, test.pairs[0][0], watch.seconds
     )
     return report
@@ -327,8 +326,8 @@ def run(config):
 
 def build_model(config, vocabularies, system):
     """The system's model."""
+    from tfcopy.experiments.pairs.headlines import HEADS
     from tfcopy.models import gru_translator
-    from tfcopy.recipes.headlines import HEADS
 
     options = {}
     if HEADS[system] == "pointer_softmax":
@@ -354,10 +353,10 @@ def build_model(config, vocabularies, system):
 
 def build_translator(config, model, data, system):
     """Text in, text out, with the system's model."""
-    from tfcopy.data.entities import placeholder_ids
+    from tfcopy.data.text.entities import placeholder_ids
     from tfcopy.decoding import SearchOptions
-    from tfcopy.recipes import translation
-    from tfcopy.serving.translator import Translator
+    from tfcopy.experiments.pairs import translation_steps
+    from tfcopy.serving.servables.translator import Translator
 
     placeholders = ()
     if data.entities is not None:
@@ -380,7 +379,7 @@ def build_translator(config, model, data, system):
         target_tokenizer=data.tokenizers[1],
         options=options,
         max_source_length=config.max_source_length,
-        candidate_ids=translation.search_candidates(config, data),
+        candidate_ids=translation_steps.search_candidates(config, data),
         entities=data.entities,
     )
 
@@ -403,23 +402,23 @@ def restore(config, system, folder, checkpoint):
     Returns:
         `restored.Servable`.
     """
-    from tfcopy.recipes import (
+    from tfcopy.experiments import restoring
+    from tfcopy.experiments.pairs import (
         headlines,
-        restored,
         summarization,
-        translation,
-        words,
+        translation_steps,
     )
+    from tfcopy.experiments.pairs import text_preprocessing as words
 
     summarization.check_shared(config)
-    translation.check_pointing(config)
+    translation_steps.check_pointing(config)
     data_folder = os.path.join(folder, "data")
     known = words.kept(
         data_folder, lambda: headlines.prepare(config, data_folder)
     )
     model = build_model(config, known.vocabularies, system)
-    restored.load_weights(
-        translation.as_trained(config, model),
+    restoring.load_weights(
+        translation_steps.as_trained(config, model),
         os.path.join(folder, system),
         checkpoint,
         known.identity,
@@ -430,11 +429,11 @@ def restore(config, system, folder, checkpoint):
 
 def servable(system, translator, words):
     """What is exported of a system."""
-    from tfcopy.recipes import restored
+    from tfcopy.experiments import restoring
 
     entities = words.entities and dataclasses.asdict(words.entities)
-    return restored.servable(system, translator, words, entities=entities)
+    return restoring.servable(system, translator, words, entities=entities)
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

@@ -27,8 +27,8 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # On LCSTS itself.
 PAPER = {
@@ -116,7 +116,7 @@ class Config:
     num_test: PositiveInt = 400
     full: bool = False
     script: Literal["latin", "cjk"] = "latin"
-    news_seed: flags.Seed = 0
+    news_seed: command_line.Seed = 0
     tokenizations: list[Literal["characters", "words"]] = dataclasses.field(
         default_factory=lambda: ["words"]
     )
@@ -134,7 +134,7 @@ class Config:
     position_one_hot: NonNegativeInt = 0
     coverage: bool = False
     deep_readout: bool = False
-    dropout: flags.Share = 0.2
+    dropout: command_line.Share = 0.2
     initializers: Literal["keras", "authors"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
@@ -151,7 +151,7 @@ class Config:
     length_penalty: NonNegativeFloat = 1.0
     max_target_length: PositiveInt | None = None
     allow_unk: bool = False
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/lcsts_copynet"
     savedmodel_dir: str = "savedmodels/lcsts_copynet"
@@ -181,14 +181,15 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.recipes import common, copynet, restored, run_folder
+        from tfcopy.experiments import reporting, restoring, run_folder
+        from tfcopy.experiments.pairs import copynet_steps
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     check(config)
     run_folder.begin("lcsts_copynet", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     results = {system: {} for system in config.systems}
     translators = {}
     # All of them first: what is wrong should not show after days of training.
@@ -201,22 +202,24 @@ def run(config):
         answers = {}
         for number, system in enumerate(config.systems, 1):
             print(f"\n[{tokenization} {number}/{len(config.systems)}] {system}")
-            model = copynet.build_model(config, data, SYSTEMS[system], strategy)
-            print(f"{common.num_parameters(model):,} parameters")
-            translator = copynet.build_translator(
+            model = copynet_steps.build_model(
+                config, data, SYSTEMS[system], strategy
+            )
+            print(f"{reporting.num_parameters(model):,} parameters")
+            translator = copynet_steps.build_translator(
                 config,
                 model,
                 data,
                 max_target_length=limits[1] + 1,
                 max_source_length=limits[0],
             )
-            trained = copynet.train(
+            trained = copynet_steps.train(
                 config, SYSTEMS[system], model, translator, data, subfolder
             )
             answers[system], scores = answer(translator, data)
             results[system][tokenization] = {**trained, **scores}
             translators[system] = translator
-        common.print_marked_examples(data.test, answers, unit=tokenization)
+        reporting.print_marked_examples(data.test, answers, unit=tokenization)
 
     metrics = ("rouge1", "rouge2", "rougeL")
     for scores in results.values():
@@ -227,8 +230,8 @@ def run(config):
     print_comparison(results, prepared, generated)
     chosen = "copynet" if "copynet" in translators else config.systems[-1]
     rouge1 = results[chosen][tokenization]["rouge1"]
-    path = restored.export(
-        restored.servable(
+    path = restoring.export(
+        restoring.servable(
             chosen, translators[chosen], data.words, tokenization=tokenization
         ),
         config.savedmodel_dir,
@@ -245,8 +248,8 @@ def run(config):
         "savedmodel": path,
         "corpus": "generated" if generated else "LCSTS",
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
-    common.print_next_steps(
+    reporting.write_results(os.path.join(folder, "results.json"), report)
+    reporting.print_next_steps(
         "lcsts_copynet",
         folder,
         path,
@@ -278,7 +281,8 @@ def check(config):
 
 def load_corpus(config, tokenization, folder):
     """LCSTS, or generated news of its form."""
-    from tfcopy.data.corpora import lcsts, newsgen
+    from tfcopy.data.corpora import lcsts
+    from tfcopy.data.generated import newsgen
 
     if config.data_dir is not None:
         with warnings.catch_warnings():
@@ -308,7 +312,7 @@ def show_warning(message, *_):
 
 def make_tokenizer(tokenization, language):
     """The tokenizer of both sides; Chinese comes cut into words already."""
-    from tfcopy.data.tokenization import Tokenizer
+    from tfcopy.data.text.tokenization import Tokenizer
 
     if tokenization == "characters":
         return Tokenizer(mode="characters", language=language)
@@ -323,8 +327,8 @@ def prepare(config, tokenization, folder):
         `(data, limits)`: `common.Data`, and the most tokens of a text and of
         a summary.
     """
-    from tfcopy.data.corpora import newsgen
-    from tfcopy.recipes import copynet
+    from tfcopy.data.generated import newsgen
+    from tfcopy.experiments.pairs import copynet_steps
 
     corpus = load_corpus(config, tokenization, folder)
     language = corpus.source_language
@@ -334,7 +338,7 @@ def prepare(config, tokenization, folder):
         "words": config.word_vocabulary_size,
     }
     tokenizer = make_tokenizer(tokenization, language)
-    data = copynet.prepare(
+    data = copynet_steps.prepare(
         config,
         corpus,
         tokenizer,
@@ -373,24 +377,24 @@ def answer(translator, data):
         `(translations, scores)`; ROUGE of characters of Chinese, of words of
         English.
     """
-    from tfcopy import evaluation, summary_evaluation
-    from tfcopy.recipes import common
+    from tfcopy.evaluation import summaries, translations
+    from tfcopy.experiments import reporting
 
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     answers = translator.translate_all(source for source, _ in data.test)
     seconds = watch.seconds
-    rouge = summary_evaluation.rouge
+    rouge = summaries.rouge
     references = [target for _, target in data.test]
     texts = [translation.text for translation in answers]
     if data.corpus.source_language == "zh":
-        rouge = summary_evaluation.character_rouge
+        rouge = summaries.character_rouge
         # As answers are, which have no blanks.
         references = ["".join(text.split()) for text in references]
     scores = {
         **rouge(texts, references),
-        "exact_match": evaluation.exact_match(texts, references),
-        "unk_rate": evaluation.unk_rate([a.tokens for a in answers]),
-        "copy_rate": evaluation.copy_rate([a.copied_from for a in answers]),
+        "exact_match": translations.exact_match(texts, references),
+        "unk_rate": translations.unk_rate([a.tokens for a in answers]),
+        "copy_rate": translations.copy_rate([a.copied_from for a in answers]),
     }
     scores = {name: round(value, 2) for name, value in scores.items()}
     return answers, {**scores, "seconds_translating": seconds}
@@ -437,16 +441,17 @@ def restore(config, system, folder, checkpoint):
     Returns:
         `restored.Servable`.
     """
-    from tfcopy.recipes import copynet, restored, words
+    from tfcopy.experiments import restoring
+    from tfcopy.experiments.pairs import copynet_steps, text_preprocessing
 
     tokenization, kind = system.split("/")
-    known = words.kept(
+    known = text_preprocessing.kept(
         os.path.join(folder, tokenization, "data"),
         lambda: prepare(config, tokenization, folder)[0],
     )
     language = known.tokenizers[0].language
     limits = limits_of(config, tokenization, language)
-    translator = copynet.restore(
+    translator = copynet_steps.restore(
         config,
         kind,
         os.path.join(folder, system),
@@ -456,8 +461,10 @@ def restore(config, system, folder, checkpoint):
         max_source_length=limits[0],
     )
     (name,) = (name for name, value in SYSTEMS.items() if value == kind)
-    return restored.servable(name, translator, known, tokenization=tokenization)
+    return restoring.servable(
+        name, translator, known, tokenization=tokenization
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

@@ -21,8 +21,8 @@ from typing import Literal
 
 from jsonargparse.typing import PositiveFloat, PositiveInt
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # Test perplexity after training on 1 % of One Billion Words, and after words
 # that are not in the vocabulary.
@@ -130,14 +130,14 @@ class Config:
     definition_vocabulary_size: PositiveInt | None = None
     num_characters: PositiveInt = 1_000
     max_definitions: PositiveInt = 20
-    depth: flags.Seed = 0
+    depth: command_line.Seed = 0
     phrases: bool = False
     max_definition_length: PositiveInt = 30
     max_length: PositiveInt = 100
     embedding_dim: PositiveInt = 64
     units: PositiveInt = 64
-    dropout: flags.Share = 0.0
-    embedding_dropout: flags.Share = 0.0
+    dropout: command_line.Share = 0.0
+    embedding_dropout: command_line.Share = 0.0
     initializers: Literal["keras", "glorot_uniform", "uniform"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 3e-3
@@ -148,7 +148,7 @@ class Config:
     eval_every: PositiveInt = 150
     patience: PositiveInt | None = None
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/lm1b_definitions"
     savedmodel_dir: str = "savedmodels/lm1b_definitions"
@@ -188,17 +188,19 @@ def run(config):
     with quiet():
         import numpy as np
 
-        from tfcopy.recipes import (
-            common,
+        from tfcopy.experiments import reporting
+        from tfcopy.experiments.definitions import (
             definition_demo,
-            definitions,
+            definition_steps,
         )
 
     systems = systems_of()
-    folder, strategy = definitions.begin("lm1b_definitions", config, systems)
+    folder, strategy = definition_steps.begin(
+        "lm1b_definitions", config, systems
+    )
     corpus = load_corpus(config)
     demo = config.corpus == "demo"
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data, only = prepare(config, corpus)
 
     results, costs, built = {}, {}, {}
@@ -224,7 +226,7 @@ def run(config):
 
     print_examples(data, costs, one.features.vocabulary)
     print_comparison(config, results)
-    return definitions.finish(
+    return definition_steps.finish(
         "lm1b_definitions",
         config,
         folder,
@@ -239,7 +241,7 @@ def run(config):
 
 def systems_of():
     """The systems of the paper's Table 3, and the mean of definitions."""
-    from tfcopy.recipes.definition_systems import System
+    from tfcopy.experiments.definitions.definition_systems import System
 
     return {
         "baseline": System(),
@@ -258,12 +260,8 @@ def systems_of():
 
 def load_corpus(config):
     """The corpus that the flags ask for."""
-    from tfcopy.data.corpora import (
-        brown,
-        demo_definitions,
-        one_billion_words,
-        sentences,
-    )
+    from tfcopy.data.corpora import brown, one_billion_words, sentences
+    from tfcopy.data.generated import demo_definitions
 
     if config.corpus == "demo":
         return demo_definitions.sentences(num_train=config.num_train)
@@ -304,7 +302,7 @@ def prepare(config, corpus):
         `(data, only)`: `definition_data.Data`; and the `Vocabulary` of words
         that sources tell of, `None` for all.
     """
-    from tfcopy.recipes import definition_data
+    from tfcopy.experiments.definitions import definition_data
 
     tokenizer = definition_data.tokenizer_of(corpus)
     data = definition_data.prepare(
@@ -322,7 +320,7 @@ def prepare(config, corpus):
 
 def build(config, name, data, only, strategy):
     """A system with its model: `definition_systems.Built`."""
-    from tfcopy.recipes import definition_systems
+    from tfcopy.experiments.definitions import definition_systems
 
     return definition_systems.build(
         config,
@@ -339,9 +337,9 @@ def build(config, name, data, only, strategy):
 
 def build_model(config, system, data, features):
     """A system's model."""
+    from tfcopy.experiments.definitions import definition_systems
     from tfcopy.layers import ForwardLSTM, RecurrentReader
     from tfcopy.models import lstm_language_model
-    from tfcopy.recipes import definition_systems
 
     options = definition_systems.lstm_options(config)
     lstm = reader = None
@@ -375,13 +373,16 @@ def finish_batch(features, words, found, labels):
 def train(config, name, built, data, folder):
     """Trains a system, or goes on training it."""
     from tfcopy import losses
-    from tfcopy.recipes import definition_samples, definitions
+    from tfcopy.experiments.definitions import (
+        definition_samples,
+        definition_steps,
+    )
 
     def score_predictions(predictions):
         found, _ = score(predictions)
         return {k: value for k, value in found.items() if value is not None}
 
-    return definitions.train(
+    return definition_steps.train(
         config,
         name,
         built,
@@ -449,7 +450,7 @@ COLUMNS = {
 
 def print_comparison(config, results):
     """A table of the systems, beside the paper's for its corpus."""
-    from tfcopy.recipes import common
+    from tfcopy.experiments import reporting
 
     paper = {}
     if config.corpus == "lm1b":
@@ -458,7 +459,7 @@ def print_comparison(config, results):
             for name, pair in PAPER.items()
             if name in results
         }
-    common.print_table({**results, **paper}, COLUMNS)
+    reporting.print_table({**results, **paper}, COLUMNS)
     print(
         "Perplexity of the next word on the test set; after words that are not "
         "in the\nvocabulary; after the others; and of words that are in the "
@@ -519,13 +520,13 @@ def restore(config, system, folder, checkpoint):
     """
     import tensorflow as tf
 
-    from tfcopy.recipes import definitions
+    from tfcopy.experiments.definitions import definition_steps
 
     if not config.restricted:  # which needs what other systems read
         config = dataclasses.replace(config, systems=[system])
     data, only = prepare(config, load_corpus(config))
     built = build(config, system, data, only, tf.distribute.get_strategy())
-    definitions.load_weights(
+    definition_steps.load_weights(
         built, data, os.path.join(folder, system), checkpoint
     )
     return servable(config, system, built, data)
@@ -533,14 +534,14 @@ def restore(config, system, folder, checkpoint):
 
 def servable(config, name, built, data):
     """What is exported of a system."""
-    from tfcopy.recipes import definitions
-    from tfcopy.serving.word_predictor import WordPredictor
+    from tfcopy.experiments.definitions import definition_steps
+    from tfcopy.serving.servables.word_predictor import WordPredictor
 
     texts = [
         {"text": " ".join(data.test.tokens("text", i))}
         for i in range(min(4, len(data.test)))
     ]
-    return definitions.servable(
+    return definition_steps.servable(
         WordPredictor,
         name,
         built,
@@ -551,4 +552,4 @@ def servable(config, name, built, data):
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

@@ -20,8 +20,8 @@ from typing import Literal
 
 from jsonargparse.typing import PositiveFloat, PositiveInt
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # Percent of all targets.
 PAPER = {"softmax": 48.2, "pointer_softmax": 17.4}
@@ -74,11 +74,11 @@ class Config:
     num_words: PositiveInt = 600
     num_pointed: PositiveInt = 60
     length: PositiveInt = 7
-    q: flags.Share = 0.002
+    q: command_line.Share = 0.002
     train_size: PositiveInt | None = None
     num_validation: PositiveInt = 5_000
     num_test: PositiveInt = 20_000
-    data_seed: flags.Seed = 0
+    data_seed: command_line.Seed = 0
     systems: list[Literal["softmax", "pointer_softmax"]] = dataclasses.field(
         default_factory=lambda: ["softmax", "pointer_softmax"]
     )
@@ -96,7 +96,7 @@ class Config:
     updates: PositiveInt = 1_500
     eval_every: PositiveInt = 100
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/rarest_word_ps"
     savedmodel_dir: str = "savedmodels/rarest_word_ps"
@@ -120,35 +120,38 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.recipes import common, rarest_word, restored, run_folder
+        from tfcopy.experiments import reporting, restoring, run_folder
+        from tfcopy.experiments.pairs import rarest_word_steps
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
-    common.check_systems(config, SYSTEMS)
-    data = rarest_word.prepare(config)
+    reporting.check_systems(config, SYSTEMS)
+    data = rarest_word_steps.prepare(config)
     run_folder.begin("rarest_word_ps", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     print_task(config, data)
 
     results, translators, answers = {}, {}, {}
     for number, system in enumerate(config.systems, 1):
         print(f"\n[{number}/{len(config.systems)}] {system}")
-        model, results[system] = rarest_word.train_and_test(
+        model, results[system] = rarest_word_steps.train_and_test(
             config, system, data, os.path.join(folder, system), strategy
         )
-        translators[system] = rarest_word.build_translator(model, data.task)
+        translators[system] = rarest_word_steps.build_translator(
+            model, data.task
+        )
         answers[system] = translators[system].translate_all(
             text for text, _ in data.examples
         )
 
-    common.print_marked_examples(data.examples, answers, unit="words")
+    reporting.print_marked_examples(data.examples, answers, unit="words")
     print_comparison(config, results)
-    rarest_word.draw(results, PAPER, config.num_pointed, folder)
+    rarest_word_steps.draw(results, PAPER, config.num_pointed, folder)
     chosen = "pointer_softmax"
     if chosen not in results:
         chosen = config.systems[-1]
-    path = restored.export(
+    path = restoring.export(
         servable(chosen, translators[chosen], data),
         config.savedmodel_dir,
         error_rate=results[chosen]["error_rate"],
@@ -164,8 +167,8 @@ def run(config):
         "savedmodel": path,
         "expected": data.expected,
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
-    common.print_next_steps(
+    reporting.write_results(os.path.join(folder, "results.json"), report)
+    reporting.print_next_steps(
         "rarest_word_ps",
         folder,
         path,
@@ -194,19 +197,22 @@ def restore(config, system, folder, checkpoint):
     """
     import tensorflow as tf
 
-    from tfcopy.recipes import rarest_word, restored
+    from tfcopy.experiments import restoring
+    from tfcopy.experiments.pairs import rarest_word_steps
 
-    data = rarest_word.prepare(config)
-    task = rarest_word.task_of(system, data.task)
-    model = rarest_word.build_model(config, task, tf.distribute.get_strategy())
-    restored.load_weights(model, os.path.join(folder, system), checkpoint, {})
-    translator = rarest_word.build_translator(model, data.task)
+    data = rarest_word_steps.prepare(config)
+    task = rarest_word_steps.task_of(system, data.task)
+    model = rarest_word_steps.build_model(
+        config, task, tf.distribute.get_strategy()
+    )
+    restoring.load_weights(model, os.path.join(folder, system), checkpoint, {})
+    translator = rarest_word_steps.build_translator(model, data.task)
     return servable(system, translator, data)
 
 
 def servable(system, translator, data):
     """What is exported of a system."""
-    from tfcopy.recipes.restored import Servable
+    from tfcopy.experiments.restoring import Servable
 
     texts = [text for text, _ in data.examples]
     return Servable(translator, texts, {"system": system})
@@ -247,4 +253,4 @@ def _cell(score):
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

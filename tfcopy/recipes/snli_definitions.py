@@ -25,8 +25,8 @@ from typing import Literal
 
 from jsonargparse.typing import PositiveFloat, PositiveInt
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # Test accuracy in percent: SNLI, and MultiNLI matched and mismatched.
 PAPER = {
@@ -127,10 +127,10 @@ class Config:
     vocabulary_size: PositiveInt = 3_000
     baseline_vocabulary_size: PositiveInt | None = None
     definition_vocabulary_size: PositiveInt | None = None
-    exclude_top_k: flags.Seed = 0
+    exclude_top_k: command_line.Seed = 0
     num_characters: PositiveInt = 1_000
     max_definitions: PositiveInt = 20
-    depth: flags.Seed = 0
+    depth: command_line.Seed = 0
     phrases: bool = False
     max_definition_length: PositiveInt = 50
     max_length: PositiveInt = 400
@@ -139,9 +139,9 @@ class Config:
     units: PositiveInt = 48
     baseline_units: PositiveInt | None = None
     share_encoders: bool = True
-    dropout: flags.Share = 0.0
-    baseline_dropout: flags.Share | None = None
-    embedding_dropout: flags.Share = 0.0
+    dropout: command_line.Share = 0.0
+    baseline_dropout: command_line.Share | None = None
+    embedding_dropout: command_line.Share = 0.0
     initializers: Literal["keras", "glorot_uniform", "uniform"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 3e-3
@@ -152,7 +152,7 @@ class Config:
     eval_every: PositiveInt = 500
     patience: PositiveInt | None = None
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/snli_definitions"
     savedmodel_dir: str = "savedmodels/snli_definitions"
@@ -206,18 +206,20 @@ def run(config):
     """Trains, compares, draws and exports; returns the results."""
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
-        from tfcopy.recipes import (
-            common,
+        from tfcopy.experiments import reporting
+        from tfcopy.experiments.definitions import (
             definition_demo,
             definition_pictures,
-            definitions,
+            definition_steps,
         )
 
     systems = systems_of(config)
-    folder, strategy = definitions.begin("snli_definitions", config, systems)
+    folder, strategy = definition_steps.begin(
+        "snli_definitions", config, systems
+    )
     corpus = load_corpus(config)
     demo = config.corpus == "demo"
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data = prepare(config, corpus)
 
     results, built, answers, right = {}, {}, {}, {}
@@ -250,7 +252,7 @@ def run(config):
             load_categories(config),
             folder,
         )
-    return definitions.finish(
+    return definition_steps.finish(
         "snli_definitions",
         config,
         folder,
@@ -267,7 +269,7 @@ def run(config):
 
 def systems_of(config):
     """The systems of the paper's Table 2."""
-    from tfcopy.recipes.definition_systems import System
+    from tfcopy.experiments.definitions.definition_systems import System
 
     return {
         "baseline": System(),
@@ -279,7 +281,8 @@ def systems_of(config):
 
 def load_corpus(config):
     """The corpus that the flags ask for."""
-    from tfcopy.data.corpora import demo_definitions, nli
+    from tfcopy.data.corpora import nli
+    from tfcopy.data.generated import demo_definitions
 
     if config.corpus == "demo":
         return demo_definitions.entailments(num_train=config.num_train)
@@ -323,7 +326,7 @@ def read_pairs(split, tokenizer, max_length):
 
 def prepare(config, corpus):
     """The pairs as words, and what the systems read: `Data`."""
-    from tfcopy.recipes import definition_data
+    from tfcopy.experiments.definitions import definition_data
 
     tokenizer = definition_data.tokenizer_of(corpus)
     return definition_data.prepare(
@@ -337,15 +340,15 @@ def prepare(config, corpus):
 
 def config_of(config, name):
     """The config of one system: baseline and glove have flags of their own."""
-    from tfcopy.recipes import common
+    from tfcopy.experiments import reporting
 
     has_own = name in ("baseline", "glove")
-    return common.baseline_config(config) if has_own else config
+    return reporting.baseline_config(config) if has_own else config
 
 
 def build(config, name, data, strategy):
     """A system with its model: `definition_systems.Built`."""
-    from tfcopy.recipes import definition_systems
+    from tfcopy.experiments.definitions import definition_systems
 
     return definition_systems.build(
         config,
@@ -359,8 +362,8 @@ def build(config, name, data, strategy):
 
 def build_model(config, system, data, features):
     """A system's model."""
+    from tfcopy.experiments.definitions import definition_systems
     from tfcopy.models import esim
-    from tfcopy.recipes import definition_systems
 
     return esim(
         definition_systems.build_embedding(config, system, data, features),
@@ -378,14 +381,17 @@ def train(config, name, built, data, folder):
 
     from tfcopy import losses
     from tfcopy.data.corpora.nli import LABELS
-    from tfcopy.recipes import definition_samples, definitions
+    from tfcopy.experiments.definitions import (
+        definition_samples,
+        definition_steps,
+    )
 
     def accuracy(batch, logits):
         labels = tf.argmax(logits, -1, output_type=tf.int32)
         right = tf.cast(labels == batch["label"], tf.float32)
         return {"accuracy": tf.reduce_mean(right)}
 
-    return definitions.train(
+    return definition_steps.train(
         config,
         name,
         built,
@@ -420,10 +426,10 @@ def predict(predictions):
 
 def score(right):
     """Percent of labels that are right, with a 95 % interval."""
-    from tfcopy import evaluation
+    from tfcopy.evaluation import translations
 
     accuracy = 100 * float(right.mean())
-    low, high = evaluation.interval(accuracy, len(right))
+    low, high = translations.interval(accuracy, len(right))
     return {
         "accuracy": round(accuracy, 2),
         "interval": [round(low, 2), round(high, 2)],
@@ -437,8 +443,8 @@ def is_right(probabilities, test):
 
 def load_categories(config):
     """Nouns to draw: the demo's, by kind, or those of three categories."""
-    from tfcopy.data import nouns_by_category
-    from tfcopy.data.corpora import demo_definitions
+    from tfcopy.data.definitions import nouns_by_category
+    from tfcopy.data.generated import demo_definitions
 
     if config.corpus == "demo":
         return demo_definitions.nouns_by_kind()
@@ -464,7 +470,7 @@ def print_examples(data, answers, count=4):
 
 def print_comparison(config, results):
     """A table of the systems, beside the paper's for its corpora."""
-    from tfcopy.recipes import common
+    from tfcopy.experiments import reporting
 
     columns = {
         "accuracy": "accuracy",
@@ -479,7 +485,7 @@ def print_comparison(config, results):
             f"{name}, paper": {"accuracy": PAPER[name][corpora[config.corpus]]}
             for name in results
         }
-    common.print_table({**results, **paper}, columns)
+    reporting.print_table({**results, **paper}, columns)
     print("Percent of the test set.")
 
 
@@ -501,12 +507,12 @@ def restore(config, system, folder, checkpoint):
     """
     import tensorflow as tf
 
-    from tfcopy.recipes import definitions
+    from tfcopy.experiments.definitions import definition_steps
 
     config = dataclasses.replace(config_of(config, system), systems=[system])
     data = prepare(config, load_corpus(config))
     built = build(config, system, data, tf.distribute.get_strategy())
-    definitions.load_weights(
+    definition_steps.load_weights(
         built, data, os.path.join(folder, system), checkpoint
     )
     return servable(config, system, built, data)
@@ -514,14 +520,16 @@ def restore(config, system, folder, checkpoint):
 
 def servable(config, name, built, data):
     """What is exported of a system."""
-    from tfcopy.recipes import definitions
-    from tfcopy.serving.entailment_classifier import EntailmentClassifier
+    from tfcopy.experiments.definitions import definition_steps
+    from tfcopy.serving.servables.entailment_classifier import (
+        EntailmentClassifier,
+    )
 
     texts = [
         {name: " ".join(data.test.tokens(name, i)) for name in data.test.texts}
         for i in range(min(4, len(data.test)))
     ]
-    return definitions.servable(
+    return definition_steps.servable(
         EntailmentClassifier,
         name,
         built,
@@ -532,4 +540,4 @@ def servable(config, name, built, data):
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

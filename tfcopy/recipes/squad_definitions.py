@@ -21,8 +21,8 @@ from typing import Literal
 
 from jsonargparse.typing import PositiveFloat, PositiveInt
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # Exact match on SQuAD's public set, percent.
 PAPER = {
@@ -128,17 +128,17 @@ class Config:
     vocabulary_size: PositiveInt = 3_000
     baseline_vocabulary_size: PositiveInt | None = None
     definition_vocabulary_size: PositiveInt | None = None
-    exclude_top_k: flags.Seed = 0
+    exclude_top_k: command_line.Seed = 0
     num_characters: PositiveInt = 1_000
     max_definitions: PositiveInt = 20
-    depth: flags.Seed = 0
+    depth: command_line.Seed = 0
     phrases: bool = False
     max_definition_length: PositiveInt = 30
     embedding_dim: PositiveInt = 48
     units: PositiveInt = 48
     bidirectional: bool = False
-    dropout: flags.Share = 0.0
-    embedding_dropout: flags.Share = 0.0
+    dropout: command_line.Share = 0.0
+    embedding_dropout: command_line.Share = 0.0
     initializers: Literal["keras", "glorot_uniform", "uniform"] = "keras"
     max_answer_length: PositiveInt = 30
     optimizer: Literal["adam", "adadelta"] = "adam"
@@ -152,7 +152,7 @@ class Config:
     eval_every: PositiveInt | None = 750
     patience: PositiveInt | None = None
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/squad_definitions"
     savedmodel_dir: str = "savedmodels/squad_definitions"
@@ -197,19 +197,21 @@ def run(config):
     """Trains, compares, draws and exports; returns the results."""
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
-        from tfcopy.recipes import (
-            common,
+        from tfcopy.experiments import reporting
+        from tfcopy.experiments.definitions import (
             definition_demo,
             definition_pictures,
-            definitions,
+            definition_steps,
         )
 
     systems = systems_of()
     check(config)
-    folder, strategy = definitions.begin("squad_definitions", config, systems)
+    folder, strategy = definition_steps.begin(
+        "squad_definitions", config, systems
+    )
     corpus = load_corpus(config)
     demo = config.corpus == "demo"
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data, questions = prepare(config, corpus)
     test = questions["test"]
 
@@ -246,7 +248,7 @@ def run(config):
             data.test,
             folder,
         )
-    return definitions.finish(
+    return definition_steps.finish(
         "squad_definitions",
         config,
         folder,
@@ -261,7 +263,7 @@ def run(config):
 
 def systems_of():
     """The systems of the paper's Table 1."""
-    from tfcopy.recipes.definition_systems import System
+    from tfcopy.experiments.definitions.definition_systems import System
 
     return {
         "B": System(),
@@ -288,7 +290,8 @@ def check(config):
 
 def load_corpus(config):
     """The corpus that the flags ask for."""
-    from tfcopy.data.corpora import demo_definitions, squad
+    from tfcopy.data.corpora import squad
+    from tfcopy.data.generated import demo_definitions
 
     if config.corpus == "demo":
         return demo_definitions.questions(
@@ -318,7 +321,7 @@ def read_questions(corpus, split, tokenizer, kept):
         kept: Dict to which the questions of validation and test are added, as
             lists of `TokenizedQuestion`.
     """
-    from tfcopy.data import answer_spans
+    from tfcopy.data.definitions import answer_spans
 
     rows = None
     for name in ("validation", "test"):
@@ -359,7 +362,7 @@ def prepare(config, corpus):
         `(data, questions)`: `definition_data.Data`, and, by split, the
         `TokenizedQuestion`s that are scored.
     """
-    from tfcopy.recipes import definition_data
+    from tfcopy.experiments.definitions import definition_data
 
     tokenizer = definition_data.tokenizer_of(corpus)
     questions = {}
@@ -376,14 +379,14 @@ def prepare(config, corpus):
 
 def config_of(config, name):
     """The config of one system: the baseline has flags of its own."""
-    from tfcopy.recipes import common
+    from tfcopy.experiments import reporting
 
-    return common.baseline_config(config) if name == "B" else config
+    return reporting.baseline_config(config) if name == "B" else config
 
 
 def build(config, name, data, strategy):
     """A system with its model: `definition_systems.Built`."""
-    from tfcopy.recipes import definition_systems
+    from tfcopy.experiments.definitions import definition_systems
 
     return definition_systems.build(
         config,
@@ -398,8 +401,8 @@ def build(config, name, data, strategy):
 
 def build_model(config, system, data, features):
     """A system's model."""
+    from tfcopy.experiments.definitions import definition_systems
     from tfcopy.models import coattention
-    from tfcopy.recipes import definition_systems
 
     return coattention(
         definition_systems.build_embedding(config, system, data, features),
@@ -414,7 +417,11 @@ def build_model(config, system, data, features):
 def train(config, name, built, data, questions, folder):
     """Trains a system, or goes on training it."""
     from tfcopy import losses, training
-    from tfcopy.recipes import common, definition_samples, definitions
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.definitions import (
+        definition_samples,
+        definition_steps,
+    )
 
     def find(predictions, some):
         return answer(predictions, some, config.max_answer_length)
@@ -423,13 +430,13 @@ def train(config, name, built, data, questions, folder):
         scores = score(find(predictions, questions), questions)
         return {key: scores[key] for key in ("exact_match", "f1")}
 
-    optimizer = common.optimizer(config, config.updates)
+    optimizer = reporting.optimizer(config, config.updates)
     phases = []
     if config.anneal_epoch is not None:
         phases.append(
             training.anneal(config.anneal_epoch, optimizer, unit="epochs")
         )
-    return definitions.train(
+    return definition_steps.train(
         config,
         name,
         built,
@@ -499,7 +506,8 @@ def answer(predictions, questions, max_length):
 
 def score(answers, questions):
     """The official scores, in percent, with a 95 % interval."""
-    from tfcopy import evaluation, squad_evaluation
+    from tfcopy.evaluation import questions as squad_evaluation
+    from tfcopy.evaluation import translations
 
     references = [question.references for question in questions]
     scores = {
@@ -510,7 +518,7 @@ def score(answers, questions):
         ),
         "independent_f1": squad_evaluation.f1(answers.independent, references),
     }
-    interval = evaluation.interval(scores["exact_match"], len(questions))
+    interval = translations.interval(scores["exact_match"], len(questions))
     return {name: round(value, 2) for name, value in scores.items()} | {
         "interval": [round(x, 2) for x in interval]
     }
@@ -541,7 +549,7 @@ def print_examples(questions, answers, count=3):
 
 def print_comparison(config, results):
     """A table of the systems, beside the paper's for its corpus."""
-    from tfcopy.recipes import common
+    from tfcopy.experiments import reporting
 
     columns = {
         "EM": "exact_match",
@@ -557,7 +565,7 @@ def print_comparison(config, results):
             f"{name}, paper": {"independent_exact_match": PAPER[name]}
             for name in results
         }
-    common.print_table({**results, **paper}, columns)
+    reporting.print_table({**results, **paper}, columns)
     print(
         "Official scores on the test set, percent; EM with start and end "
         "chosen each for\nitself, as in the paper."
@@ -582,12 +590,12 @@ def restore(config, system, folder, checkpoint):
     """
     import tensorflow as tf
 
-    from tfcopy.recipes import definitions
+    from tfcopy.experiments.definitions import definition_steps
 
     config = dataclasses.replace(config_of(config, system), systems=[system])
     data, questions = prepare(config, load_corpus(config))
     built = build(config, system, data, tf.distribute.get_strategy())
-    definitions.load_weights(
+    definition_steps.load_weights(
         built, data, os.path.join(folder, system), checkpoint
     )
     return servable(config, system, built, data, questions["test"])
@@ -595,14 +603,14 @@ def restore(config, system, folder, checkpoint):
 
 def servable(config, name, built, data, test):
     """What is exported of a system."""
-    from tfcopy.recipes import definitions
-    from tfcopy.serving.answer_finder import AnswerFinder
+    from tfcopy.experiments.definitions import definition_steps
+    from tfcopy.serving.servables.answer_finder import AnswerFinder
 
     texts = [
         {"context": x.example.context, "question": x.example.question}
         for x in test[:4]
     ]
-    return definitions.servable(
+    return definition_steps.servable(
         AnswerFinder,
         name,
         built,
@@ -613,4 +621,4 @@ def servable(config, name, built, data, test):
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

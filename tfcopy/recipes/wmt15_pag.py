@@ -25,8 +25,8 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
+from tfcopy.experiments import command_line
 from tfcopy.quiet import quiet
-from tfcopy.recipes import flags
 
 # BLEU of newstest2015 into each language; the baselines are the authors' own
 # runs where they have them.
@@ -173,7 +173,7 @@ class Config:
     always_replan: bool = False
     commitment_penalty: NonNegativeFloat = 3e-5
     planner_layer_norm: bool = False
-    dropout: flags.Share = 0.0
+    dropout: command_line.Share = 0.0
     initializers: Literal["keras", "dl4mt"] = "keras"
     optimizer: Literal["adam", "adadelta"] = "adam"
     learning_rate: PositiveFloat = 2e-3
@@ -191,7 +191,7 @@ class Config:
     num_beams: PositiveInt = 5
     length_penalty: NonNegativeFloat = 1.0
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = "13a"
-    seed: flags.Seed = 0
+    seed: command_line.Seed = 0
     run: str | None = None
     log_dir: str = "tensorboard_logs/wmt15_pag"
     savedmodel_dir: str = "savedmodels/wmt15_pag"
@@ -240,20 +240,15 @@ def run(config):
     # Here, so that --help and a wrong flag answer at once.
     with quiet():
         from tfcopy import training
-        from tfcopy.recipes import (
-            common,
-            learning_curves,
-            planning,
-            run_folder,
-            translation,
-        )
+        from tfcopy.experiments import learning_curves, reporting, run_folder
+        from tfcopy.experiments.pairs import planning, translation_steps
 
     folder = os.path.join(config.log_dir, config.run or config.preset)
     check(config)
     run_folder.begin("wmt15_pag", config, folder)
     strategy = training.choose_strategy()
     training.set_precision(config.precision)
-    watch = common.Stopwatch()
+    watch = reporting.Stopwatch()
     data = prepare(config, os.path.join(folder, "data"))
 
     results, translators, answers = {}, {}, {}
@@ -262,18 +257,18 @@ def run(config):
         translator, trained = planning.train_system(
             config, system, data, strategy, folder, is_normalized(system)
         )
-        clock = common.Stopwatch()
+        clock = reporting.Stopwatch()
         answers[system] = translator.translate_all(
             source for source, _ in data.test
         )
         results[system] = {
             **trained,
-            **translation.score(config, answers[system], data),
+            **translation_steps.score(config, answers[system], data),
             "seconds_translating": clock.seconds,
         }
         translators[system] = translator
 
-    common.print_marked_examples(data.test, answers, range(3), "characters")
+    reporting.print_marked_examples(data.test, answers, range(3), "characters")
     print_comparison(results, PAPER.get(config.target_language, {}))
     learning_curves.print_lead(results)
     learning_curves.draw(results, folder, "nats a sentence")
@@ -292,8 +287,8 @@ def run(config):
         "paper": PAPER.get(config.target_language, {}),
         "savedmodel": path,
     }
-    common.write_results(os.path.join(folder, "results.json"), report)
-    common.print_next_steps(
+    reporting.write_results(os.path.join(folder, "results.json"), report)
+    reporting.print_next_steps(
         "wmt15_pag", folder, path, best, data.test[0][0], watch.seconds
     )
     return report
@@ -306,9 +301,9 @@ def is_normalized(system):
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
-    from tfcopy.recipes import translation
+    from tfcopy.experiments.pairs import translation_steps
 
-    translation.check(config, SYSTEMS)
+    translation_steps.check(config, SYSTEMS)
     uses_tfds = config.tfds is not None or config.preset == "paper"
     if config.data_dir is not None and (config.train or not uses_tfds):
         raise ValueError("--data_dir needs --tfds or --preset paper.")
@@ -316,15 +311,15 @@ def check(config):
 
 def prepare(config, folder):
     """The corpus as pieces, characters and ids; all are remembered."""
-    from tfcopy.data.tokenization import Tokenizer
-    from tfcopy.recipes import translation
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.experiments.pairs import translation_steps
 
     if config.preset == "paper" and not (config.train or config.tfds):
         pair = f"{config.target_language}-{config.source_language}"
         config = dataclasses.replace(config, tfds=f"wmt15_translate/{pair}")
-    corpus = translation.load_corpus(config)
+    corpus = translation_steps.load_corpus(config)
     characters = Tokenizer(mode="characters", language=config.target_language)
-    return translation.prepare(
+    return translation_steps.prepare(
         config,
         corpus,
         (source_tokenizer(config, corpus, folder), characters),
@@ -335,15 +330,18 @@ def prepare(config, folder):
 
 def source_tokenizer(config, corpus, folder):
     """Pieces of the model that is given, or learned once."""
-    from tfcopy.recipes import common, translation
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import translation_steps
 
     if config.sentencepiece_model is not None:
-        return translation.sentencepiece_tokenizer(config.sentencepiece_model)
-    (tokenizer,) = common.make_once(
+        return translation_steps.sentencepiece_tokenizer(
+            config.sentencepiece_model
+        )
+    (tokenizer,) = reporting.make_once(
         [os.path.join(folder, "source.model")],
         [corpus.splits["train"].fingerprint, config.bpe_merges],
         lambda: [Pieces(corpus.train, config.bpe_merges)],
-        translation.sentencepiece_tokenizer,
+        translation_steps.sentencepiece_tokenizer,
     )
     return tokenizer
 
@@ -360,7 +358,7 @@ class Pieces:
 
     def save(self, path):
         from tfcopy.data import train_sentencepiece
-        from tfcopy.recipes import translation
+        from tfcopy.experiments.pairs import translation_steps
 
         print(f"Learning {self.merges:,} merges of the sources.")
         try:
@@ -372,12 +370,12 @@ class Pieces:
             ) from error
         except ValueError as error:
             raise ValueError(f"--bpe_merges: {error}") from error
-        return translation.sentencepiece_tokenizer(path)
+        return translation_steps.sentencepiece_tokenizer(path)
 
 
 def print_comparison(results, paper):
     """A table of the systems, and what the paper reports."""
-    from tfcopy.recipes import common
+    from tfcopy.experiments import reporting
 
     columns = {
         "BLEU": "bleu",
@@ -392,7 +390,7 @@ def print_comparison(results, paper):
     for system in results:
         if system in paper:
             rows[f"{system}, paper"] = paper[system]
-    common.print_table(rows, columns)
+    reporting.print_table(rows, columns)
     signature = next(iter(results.values()))["bleu_signature"]
     note = " The paper's is of newstest2015, multi-bleu." if paper else ""
     print(f"BLEU: {signature}.{note}")
@@ -414,14 +412,16 @@ def restore(config, system, folder, checkpoint):
     Returns:
         `restored.Servable`.
     """
-    from tfcopy.recipes import planning, words
+    from tfcopy.experiments.pairs import planning, text_preprocessing
 
     data_folder = os.path.join(folder, "data")
-    known = words.kept(data_folder, lambda: prepare(config, data_folder))
+    known = text_preprocessing.kept(
+        data_folder, lambda: prepare(config, data_folder)
+    )
     return planning.restore(
         config, system, folder, checkpoint, known, is_normalized(system)
     )
 
 
 if __name__ == "__main__":
-    sys.exit(flags.main(Config, PRESETS, run, __doc__))
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))

@@ -1,4 +1,4 @@
-"""From text to text: translate, export a SavedModel, ask it.
+"""Text in, text out: exports, clients, commands and the demo page.
 
 Import from the modules; `tfcopy.serving.ask` needs tensorflow alone, so
 nothing is imported here.

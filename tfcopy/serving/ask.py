@@ -6,8 +6,8 @@ TensorFlow Text as well if the model cuts words into pieces.
 
 import sys
 
-from tfcopy.serving import lines
-from tfcopy.serving.local_model import LocalModel
+from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library.local_model import LocalModel
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -40,14 +40,16 @@ def main(arguments=None):
     options = _parse(arguments)
 
     def work():
-        lines.answer(LocalModel(options.model, options.version), options)
+        answer_lines.answer(LocalModel(options.model, options.version), options)
 
-    return lines.run("ask", work)
+    return answer_lines.run("ask", work)
 
 
 def _parse(arguments):
-    parser = lines.parser(
-        "python -m tfcopy.serving.ask", _DESCRIPTION, _EXAMPLES + lines.FORMS
+    parser = answer_lines.parser(
+        "python -m tfcopy.serving.ask",
+        _DESCRIPTION,
+        _EXAMPLES + answer_lines.FORMS,
     )
     parser.add_argument("model", metavar="MODEL", help="exported folder")
     parser.add_argument(

@@ -8,9 +8,9 @@ import json
 import os
 import sys
 
-from tfcopy.serving import lines
-from tfcopy.serving.connection import Connection
-from tfcopy.serving.remote_model import RemoteModel
+from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library.connection import Connection
+from tfcopy.serving.client_library.remote_model import RemoteModel
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -46,14 +46,16 @@ def main(arguments=None):
     options = _parse(arguments)
     # What goes wrong is said once, by this command.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-    return lines.run(
+    return answer_lines.run(
         "client", lambda: (_status if options.status else _answer)(options)
     )
 
 
 def _parse(arguments):
-    parser = lines.parser(
-        "python -m tfcopy.serving.client", _DESCRIPTION, _EXAMPLES + lines.FORMS
+    parser = answer_lines.parser(
+        "python -m tfcopy.serving.client",
+        _DESCRIPTION,
+        _EXAMPLES + answer_lines.FORMS,
     )
     parser.add_argument(
         "address", metavar="ADDRESS", help="of the server, such as host:8500"
@@ -62,7 +64,7 @@ def _parse(arguments):
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--version",
-        type=lines.positive,
+        type=answer_lines.positive,
         metavar="V",
         help="which version to ask (default: the highest)",
     )
@@ -71,7 +73,7 @@ def _parse(arguments):
     )
     parser.add_argument(
         "--at_once",
-        type=lines.positive,
+        type=answer_lines.positive,
         default=4,
         metavar="N",
         help="most requests under way, of B lines each (default: %(default)s)",
@@ -116,7 +118,7 @@ def _seconds(text):
 
 
 def _number(text):
-    return 0 if text == "0" else lines.positive(text)
+    return 0 if text == "0" else answer_lines.positive(text)
 
 
 def _connection_options(options):
@@ -140,7 +142,9 @@ def _answer(options):
         **_connection_options(options),
     )
     try:
-        lines.answer(model, options, options.batch_size * options.at_once)
+        answer_lines.answer(
+            model, options, options.batch_size * options.at_once
+        )
     finally:
         model.close()
 

@@ -7,8 +7,8 @@ import socket
 import sys
 
 from tfcopy.quiet import quiet
-from tfcopy.serving.demo_models import Models
-from tfcopy.serving.local_model import AskError
+from tfcopy.serving.client_library.local_model import AskError
+from tfcopy.serving.demo_page.demo_models import Models
 
 _DESCRIPTION = """\
 Shows exported models in the browser: type a text and see the answer, each
@@ -67,7 +67,7 @@ def serve(models):
         import fastapi
         import uvicorn
 
-        from tfcopy.serving.demo_page import mount
+        from tfcopy.serving.demo_page.demo_page import mount
 
     app = mount(fastapi.FastAPI(openapi_url=None), models)
     # Open pages keep a connection, for which it must not wait.

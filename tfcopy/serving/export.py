@@ -19,7 +19,7 @@ if __name__ == "__main__":
 
     # Before TensorFlow is imported, so that --help answers at once; by name,
     # for what is served knows no recipes.
-    sys.exit(importlib.import_module("tfcopy.recipes.export_run").main())
+    sys.exit(importlib.import_module("tfcopy.experiments.export_run").main())
 
 import json
 import os
@@ -31,8 +31,8 @@ from collections.abc import Mapping, Sequence
 import keras
 import tensorflow as tf
 
-from tfcopy.serving import warmup
-from tfcopy.serving.local_model import CONFIG_NAME
+from tfcopy.serving.client_library.local_model import CONFIG_NAME
+from tfcopy.serving.servables import warmup
 
 # Raise it with every change that a reader of the SavedModel must know of.
 FORMAT = 1

@@ -9,8 +9,8 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 
-from tfcopy.serving.lines import positive
-from tfcopy.serving.local_model import AskError, find_models
+from tfcopy.serving.client_library.answer_lines import positive
+from tfcopy.serving.client_library.local_model import AskError, find_models
 
 _DESCRIPTION = """\
 Writes models.config, in which TensorFlow Serving finds the exported models of

@@ -10,10 +10,10 @@ from tfcopy.training.interruption import TrainingInterrupted
 from tfcopy.training.optimizers import Adam
 from tfcopy.training.phases import Phase, anneal
 from tfcopy.training.projector import log_embeddings
-from tfcopy.training.records import Evaluation, Options, Result
 from tfcopy.training.targets import Targets
 from tfcopy.training.tensorboard import log_examples
 from tfcopy.training.train_step import TrainStep
 from tfcopy.training.trainer import Trainer
 from tfcopy.training.training_loop import TrainingDiverged
+from tfcopy.training.training_state import Evaluation, Options, Result
 from tfcopy.training.warm_start import warm_start

@@ -10,10 +10,10 @@ import tensorflow as tf
 from tfcopy.training import checkpoints as checkpointing
 from tfcopy.training import distribution, seeds
 from tfcopy.training.progress import Progress
-from tfcopy.training.records import Evaluation, Options, Result, State
 from tfcopy.training.tensorboard import EventLog
 from tfcopy.training.train_step import TrainStep, local_replicas
 from tfcopy.training.training_loop import TrainingLoop
+from tfcopy.training.training_state import Evaluation, Options, Result, State
 
 
 class Trainer:

@@ -3,8 +3,11 @@
 import itertools
 import re
 
-from tfcopy.data.corpora import demo_definitions_lexicon as lexicon
-from tfcopy.data.corpora.demo_definitions_lexicon import choices, with_articles
+from tfcopy.data.generated import demo_definitions_lexicon as lexicon
+from tfcopy.data.generated.demo_definitions_lexicon import (
+    choices,
+    with_articles,
+)
 
 
 def facts(text):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data.corpora import tagged_pairs
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.tokenization import normalize_blanks
+from tfcopy.data.text.tokenization import normalize_blanks
 
 LINES = {
     "a.src": ["smith of acme", "", "the end ."],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.corpora.lines import read_lines
+from tfcopy.data.corpora.text_lines import read_lines
 
 DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 needs_data = pytest.mark.skipif(

@@ -10,7 +10,7 @@ from tfcopy.data.definitions import (
     DefinitionPacker,
     Definitions,
 )
-from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.tokens import BOS, EOS, PAD, UNK
 
 WORDS = Vocabulary.build({"the": 3, "cat": 2, "sees": 1})

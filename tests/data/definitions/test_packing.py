@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tfcopy.data.definitions.packing import LAYOUTS, TOO_LONG, DefinitionPacker
-from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 
 VOCABULARY = Vocabulary([*SPECIAL_TOKENS, *"abcde"])

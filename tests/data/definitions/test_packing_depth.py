@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.data.definitions.test_packing import packer, read
 from tfcopy.data.definitions import DefinitionLookup, Definitions
 from tfcopy.data.definitions.packing import LAYOUTS, DefinitionPacker
-from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.tokens import BOS, EOS, SPECIAL_TOKENS, UNK
 

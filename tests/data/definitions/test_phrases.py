@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.data.definitions.test_lookup import by_rule, make
 from tfcopy.data.definitions.phrases import PhraseLookup, without_overlap
-from tfcopy.data.tokenization import Tokenizer
+from tfcopy.data.text.tokenization import Tokenizer
 
 # Headwords and their parts of speech.
 PARTS = {

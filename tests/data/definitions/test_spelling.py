@@ -9,7 +9,7 @@ from tfcopy.data.definitions.spelling import (
     count_characters,
     spellings,
 )
-from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 
 CHARACTERS = Vocabulary([*SPECIAL_TOKENS, *"abcé-"])

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.data.definitions.test_features import make
 from tfcopy.data.definitions import TextBatches
-from tfcopy.data.word_texts import WordTexts
+from tfcopy.data.definitions.word_texts import WordTexts
 
 SENTENCES = ["the cat sees", "dogs", "hound sees dog", "", "a cat", "ghost"]
 TEXTS = WordTexts.from_examples(

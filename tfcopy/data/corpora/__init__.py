@@ -1,1 +1,1 @@
-"""Corpora of sentence pairs, one a file."""
+"""Readers of published corpora and of users' files, one a file."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.corpora.lines import read_lines
+from tfcopy.data.corpora.text_lines import read_lines
 
 
 @dataclasses.dataclass(frozen=True)

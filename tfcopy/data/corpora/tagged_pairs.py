@@ -18,8 +18,8 @@ from pathlib import Path
 
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
-from tfcopy.data.corpora.lines import read_lines
-from tfcopy.data.entities import MARK, NO_TAG
+from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.text.entities import MARK, NO_TAG
 
 FilePair = tuple[str | os.PathLike, str | os.PathLike]
 

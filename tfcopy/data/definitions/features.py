@@ -11,12 +11,12 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.definitions.batches import flat_inputs
+from tfcopy.data.definitions.flat_inputs import flat_inputs
 from tfcopy.data.definitions.lookup import DefinitionLookup
 from tfcopy.data.definitions.packing import DefinitionPacker
 from tfcopy.data.definitions.phrases import PhraseLookup
 from tfcopy.data.definitions.spelling import spellings
-from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.data.text.vocabulary import Vocabulary
 
 
 class DefinitionFeatures(tf.Module):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.data.definitions.definitions import PARTS_OF_SPEECH, UNKNOWN
+from tfcopy.data.definitions.dictionary_entries import PARTS_OF_SPEECH, UNKNOWN
 from tfcopy.data.definitions.lemma_rules import RULES
 
 

@@ -11,9 +11,10 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.data import chunks, tokenization
-from tfcopy.data.definitions.definitions import Definitions
+from tfcopy.data import chunks
+from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.definitions.lemmas import Lemmas, table
+from tfcopy.data.text import tokenization
 
 # L: most entries of a word.
 NUM_ENTRIES = 4

@@ -10,14 +10,17 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.definitions.defined_words import DefinedWords
-from tfcopy.data.definitions.rows import DefinitionGroups, DefinitionRows
-from tfcopy.data.definitions.slots import (
+from tfcopy.data.definitions.definition_rows import (
+    DefinitionGroups,
+    DefinitionRows,
+)
+from tfcopy.data.definitions.definition_slots import (
     check_options,
     distinct,
     num_fillers,
     without_frequent,
 )
-from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.data.text.vocabulary import Vocabulary
 
 LAYOUTS = ("flat", "padded")
 TOO_LONG = ("crop", "drop")

@@ -8,11 +8,11 @@ from collections.abc import Collection
 
 import tensorflow as tf
 
-from tfcopy.data import tokenization
-from tfcopy.data.definitions.definitions import Definitions
+from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.definitions.lemmas import Lemmas, table
 from tfcopy.data.definitions.phrase_trie import PhraseTrie
-from tfcopy.data.tokenization import Tokenizer
+from tfcopy.data.text import tokenization
+from tfcopy.data.text.tokenization import Tokenizer
 
 # Where in a phrase a word stands.
 OUTSIDE, FIRST, INSIDE, LAST = range(4)

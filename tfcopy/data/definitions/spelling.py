@@ -11,13 +11,13 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.definitions.slots import (
+from tfcopy.data.definitions.definition_slots import (
     check_options,
     distinct,
     num_fillers,
     without_frequent,
 )
-from tfcopy.data.vocabulary import Vocabulary
+from tfcopy.data.text.vocabulary import Vocabulary
 
 TOO_LONG = ("crop", "ends")
 

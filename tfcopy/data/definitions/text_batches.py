@@ -10,8 +10,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy.data.definitions.features import DefinitionFeatures
+from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.epoch_order import epoch_order
-from tfcopy.data.word_texts import WordTexts
 
 
 class TextBatches:

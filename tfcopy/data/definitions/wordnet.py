@@ -13,10 +13,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from tfcopy.data.corpora.lines import read_lines
+from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.definitions import lemma_rules
-from tfcopy.data.definitions.definitions import Definitions
-from tfcopy.data.tokenization import Tokenizer
+from tfcopy.data.definitions.dictionary_entries import Definitions
+from tfcopy.data.text.tokenization import Tokenizer
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 # What stands before the first example is the definition.

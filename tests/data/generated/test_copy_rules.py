@@ -1,0 +1,290 @@
+import collections
+import hashlib
+import random
+
+import pytest
+
+from tfcopy.data.corpora.corpus import SPLITS, CorpusError
+from tfcopy.data.generated import copy_rules, copy_rules_grammar
+
+SMALL = {
+    "rules_per_type": 3,
+    "instances": 8,
+    "num_symbols": 30,
+    "longest_filling": 4,
+}
+FILES = ("rules.json", "train.tsv", "test.tsv")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """The corpus of the sizes of the paper, and its folder."""
+    folder = tmp_path_factory.mktemp("rules")
+    return copy_rules.load(folder), folder
+
+
+def fillings(pattern, tokens, found=()):
+    """All ways to read `tokens` as `pattern`, a variable as 1+ tokens each."""
+    if not pattern:
+        return [dict(found)] if not tokens else []
+    first, rest = pattern[0], pattern[1:]
+    if first not in ("x", "y"):
+        same = tokens[:1] == [first]
+        return fillings(rest, tokens[1:], found) if same else []
+    return [
+        filling
+        for size in range(1, len(tokens) - len(rest) + 1)
+        for filling in fillings(
+            rest, tokens[size:], (*found, (first, tokens[:size]))
+        )
+    ]
+
+
+def digests(folder):
+    texts = [(folder / name).read_bytes() for name in FILES]
+    return [hashlib.sha256(text).hexdigest()[:16] for text in texts]
+
+
+# === The rules ===
+
+
+@pytest.mark.parametrize("count", ["both", "source"])
+def test_rules_have_the_variables_and_lengths_of_their_type(count):
+    wide = {"left_symbols": (2, 30), "right_symbols": (1, 12)}
+    rules = copy_rules.make_rules(40, count=count, **wide)
+    counts = collections.Counter(rule.type for rule in rules)
+    assert counts == dict.fromkeys(copy_rules.RULE_TYPES, 40)
+    sizes = set()
+    for rule in rules:
+        sides = rule.type.replace("none", "").split(" -> ")
+        for side, variables in zip((rule.left, rule.right), sides):
+            assert sorted(set(side) & {"x", "y"}) == sorted(set(variables))
+            assert sum(token in ("x", "y") for token in side) == len(variables)
+        symbols = [token for token in rule.left if token not in ("x", "y")]
+        assert len(set(symbols)) == len(symbols)
+        num_right = len(rule.right) - len(sides[1])
+        assert 2 <= len(symbols) <= 30 and 1 <= num_right <= 12
+        sizes.add(
+            len(rule.left) if count == "source" else len(symbols) + num_right
+        )
+    assert (min(sizes), max(sizes)) == (5, 20)
+
+
+def test_rules_of_the_default_lengths():
+    rules = copy_rules.make_rules(1000)
+    lefts, rights, places, shared, orders = set(), set(), set(), [], []
+    for rule in rules:
+        left = tuple(token for token in rule.left if token not in ("x", "y"))
+        right = [token for token in rule.right if token not in ("x", "y")]
+        lefts.add(left)
+        rights.add(len(right))
+        shared += [symbol in left for symbol in right]
+        places.add(rule.left.index("x") - len(rule.left))
+        if rule.type.startswith("xy"):
+            x, y = rule.left.index("x"), rule.left.index("y")
+            assert abs(x - y) > 1
+            orders.append(x < y)
+    assert len(lefts) == len(rules)
+    assert {len(left) for left in lefts} == set(range(4, 15))
+    assert rights == set(range(1, 7))
+    assert sum(shared) / len(shared) == pytest.approx(0.5, abs=0.03)
+    assert sum(orders) / len(orders) == pytest.approx(0.5, abs=0.05)
+    assert places == set(range(-16, 0))
+    used = {token for rule in rules for token in rule.left + rule.right}
+    assert used == {"x", "y", *(f"{number:03}" for number in range(1000))}
+
+
+def test_a_rule_is_filled():
+    left, right = ("001", "y", "002", "x"), ("x", "003", "y")
+    source, target = copy_rules.Rule("xy -> xy", left, right).fill("4 5", "6")
+    assert source == "001 6 002 4 5"
+    assert target == "4 5 003 6"
+
+
+# === The pairs ===
+
+
+def test_fillings_have_all_lengths_equally_often():
+    rng, symbols = random.Random(0), copy_rules_grammar.symbol_names(1000)
+    drawn = [
+        copy_rules_grammar.filling(rng, symbols, 15).split()
+        for _ in range(10_000)
+    ]
+    lengths = collections.Counter(map(len, drawn))
+    assert set(lengths) == set(range(1, 16))
+    mean = sum(size * number for size, number in lengths.items()) / 10_000
+    assert mean == pytest.approx(8, abs=0.1)
+    assert min(lengths.values()) > 550
+    counts = collections.Counter(symbol for words in drawn for symbol in words)
+    assert set(counts) == set(symbols) and max(counts.values()) < 140
+
+
+def test_every_line_follows_from_its_rule(published):
+    rules = copy_rules.make_rules(40)
+    for name in ("train.tsv", "test.tsv"):
+        lines = (published[1] / name).read_text().splitlines()
+        counts = collections.Counter()
+        lengths = collections.Counter()
+        for line in lines:
+            source, target, index, kind = line.split("\t")
+            rule = rules[int(index)]
+            assert kind == rule.type
+            counts[int(index)] += 1
+            found = fillings(rule.left, source.split(" "))
+            targets = [
+                [w for token in rule.right for w in f.get(token, [token])]
+                for f in found
+            ]
+            assert target.split(" ") in targets, line
+            if len(found) == 1:
+                lengths.update(len(value) for value in found[0].values())
+        assert counts == dict.fromkeys(range(200), 100)
+        assert set(lengths) == set(range(1, 16))
+
+
+def test_splits_and_the_rules_of_the_test_pairs(published):
+    result, folder = published
+    corpus = result.corpus
+    pairs = {name: list(corpus.splits[name]) for name in SPLITS}
+    rows = {
+        name: [
+            tuple(line.split("\t"))
+            for line in (folder / f"{name}.tsv").read_text().splitlines()
+        ]
+        for name in ("train", "test")
+    }
+    assert pairs["test"] == [row[:2] for row in rows["test"]]
+    assert result.test_types == [row[3] for row in rows["test"]]
+    assert result.test_rules == [int(row[2]) for row in rows["test"]]
+    # Train and validation are the pairs of one file, each in its order.
+    assert sorted(pairs["train"] + pairs["validation"]) == sorted(
+        row[:2] for row in rows["train"]
+    )
+    rule_of = {row[:2]: int(row[2]) for row in rows["train"]}
+    held_out = collections.Counter(rule_of[p] for p in pairs["validation"])
+    assert held_out == dict.fromkeys(range(200), 5)
+    assert len(set(pairs["train"]) & set(pairs["test"])) < 20
+    # Mixed: neighbours seldom have the same rule.
+    order = [rule_of[pair] for pair in pairs["train"]]
+    same = sum(a == b for a, b in zip(order, order[1:]))
+    assert same < 200 and len(set(order[:500])) > 150
+    assert corpus.tokenized
+    assert (corpus.source_language, corpus.target_language) == ("other",) * 2
+
+
+def test_no_collision_keeps_the_symbols_of_a_rule_out(tmp_path):
+    collisions = {}
+    for no_collision in (False, True):
+        copy_rules.load(tmp_path, **SMALL, no_collision=no_collision)
+        rules = copy_rules.make_rules(3, num_symbols=30)
+        collisions[no_collision] = 0
+        for line in (tmp_path / "train.tsv").read_text().splitlines():
+            source, _, index, _ = line.split("\t")
+            rule = rules[int(index)]
+            own = [w for w in source.split() if w in rule.left + rule.right]
+            left = [w for w in rule.left if w not in ("x", "y")]
+            collisions[no_collision] += len(own) > len(left)
+    assert collisions[False] > 20 and collisions[True] == 0
+
+
+# === The files ===
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path, published):
+    """New digests are due whenever the generator changes, and only then."""
+    assert digests(published[1]) == [
+        "b1ef79998144a549",
+        "1ee6f62d8b63e3a6",
+        "fc5c4558274ec9f2",
+    ]
+    first = copy_rules.load(tmp_path / "a", **SMALL)
+    again = copy_rules.load(tmp_path / "b", **SMALL)
+    other = copy_rules.load(tmp_path / "c", **SMALL, seed=1)
+    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+    assert not set(digests(tmp_path / "a")) & set(digests(tmp_path / "c"))
+    assert first.corpus.fingerprint == again.corpus.fingerprint
+    assert first.corpus.fingerprint != other.corpus.fingerprint
+    assert list(first.corpus.train) == list(again.corpus.train)
+
+
+def test_files_are_kept_and_damaged_or_foreign_ones_mended(tmp_path):
+    corpus = copy_rules.load(tmp_path, **SMALL).corpus
+    before = digests(tmp_path)
+    times = [(tmp_path / name).stat().st_mtime_ns for name in FILES]
+    copy_rules.load(tmp_path, **SMALL, num_validation=7)
+    assert [(tmp_path / name).stat().st_mtime_ns for name in FILES] == times
+    for name in FILES:
+        text = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(text[:-20])
+        again = copy_rules.load(tmp_path, **SMALL).corpus
+        assert digests(tmp_path) == before
+        assert again.fingerprint == corpus.fingerprint
+    (tmp_path / "test.tsv").unlink()
+    copy_rules.load(tmp_path, **SMALL, seed=3)
+    copy_rules.load(tmp_path, **SMALL)
+    assert digests(tmp_path) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+
+
+@pytest.mark.parametrize(
+    "line", ["1 2\t3\t0", "\t3\t0\tx -> none", "1\t2\t15\tx -> x", "1\t2\t0\tx"]
+)
+def test_a_line_that_is_no_pair_is_named(tmp_path, monkeypatch, line):
+    copy_rules.load(tmp_path, **SMALL)
+    path = tmp_path / "train.tsv"
+    lines = path.read_text().splitlines()
+    lines[4] = line
+    path.write_text("\n".join(lines))
+    monkeypatch.setattr(copy_rules, "_write", lambda path, text: None)
+    with pytest.raises(CorpusError, match=r"train\.tsv, line 5: expected"):
+        copy_rules.load(tmp_path, **SMALL)
+
+
+def test_num_validation_is_held_out_evenly(tmp_path):
+    result = copy_rules.load(tmp_path, **SMALL, num_validation=15)
+    assert result.corpus.validation.num_pairs == 15
+    assert result.corpus.train.num_pairs == 60 - 15
+    held_out = set(result.corpus.validation)
+    rules = [
+        line.split("\t")[2]
+        for line in (tmp_path / "train.tsv").read_text().splitlines()
+        if tuple(line.split("\t")[:2]) in held_out
+    ]
+    assert sorted(map(int, rules)) == list(range(15))
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("rules_per_type", 0),
+        ("instances", 7),
+        ("instances", 0),
+        ("num_symbols", 20),
+        ("num_symbols", 1001),
+        ("longest_filling", 0),
+        ("left_symbols", (5, 4)),
+        ("left_symbols", (0, 4)),
+        ("left_symbols", (21, 22)),
+        ("right_symbols", (0, 3)),
+        ("count", "target"),
+        ("num_validation", 0),
+        ("num_validation", 60),
+    ],
+)
+def test_bad_arguments_are_named(tmp_path, name, value):
+    with pytest.raises(ValueError, match=f"`{name}` must be.*Received: "):
+        copy_rules.load(tmp_path, **{**SMALL, name: value})
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_rules_than_there_are_left_sides():
+    sizes = {"left_symbols": (1, 1), "right_symbols": (4, 4)}
+    assert len(copy_rules.make_rules(2, num_symbols=10, **sizes)) == 10
+    with pytest.raises(ValueError, match="`rules_per_type` must be at most 2"):
+        copy_rules.make_rules(3, num_symbols=10, **sizes)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file.*cannot be written"):
+        copy_rules.load(tmp_path / "file", **SMALL)

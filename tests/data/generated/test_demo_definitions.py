@@ -1,0 +1,223 @@
+import collections
+import hashlib
+import itertools
+
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.data.corpora.definition_reading import facts
+from tfcopy.data.corpora.corpus import SPLITS, CorpusError
+from tfcopy.data.definitions import DefinitionLookup
+from tfcopy.data.generated import demo_definitions as demo
+
+SIZES = {"num_train": 40, "num_validation": 16, "num_test": 24}
+LOADERS = (demo.questions, demo.entailments, demo.sentences)
+PLAIN = frozenset(demo.plain_words())
+
+
+@pytest.fixture(scope="module")
+def definitions():
+    """Of each headword."""
+    found = demo.dictionary()
+    return {
+        word: [" ".join(tokens) for tokens in senses]
+        for word, senses in zip(found.headwords, found.definitions)
+    }
+
+
+def text_of(example):
+    """All that a model reads of an example."""
+    if isinstance(example, str):
+        return example
+    if hasattr(example, "context"):
+        return f"{example.context} {example.question}"
+    return f"{example.premise} {example.hypothesis}"
+
+
+def invented(split):
+    """The invented words of each example."""
+    return [
+        {word for word in text_of(x).split() if word not in PLAIN}
+        for x in split
+    ]
+
+
+# === The three corpora ===
+
+
+@pytest.mark.parametrize("load", LOADERS)
+def test_sizes_and_order(load):
+    corpus, again = load(**SIZES), load(**SIZES)
+    for name in SPLITS:
+        examples = list(corpus.splits[name])
+        assert len(examples) == SIZES[f"num_{name}"]
+        assert len(examples) == corpus.splits[name].num_examples
+        assert examples == list(corpus.splits[name]) == list(again.splits[name])
+    longer = load(**{**SIZES, "num_test": 30})
+    assert list(longer.test)[:24] == list(corpus.test)
+    assert corpus.tokenized and corpus.name.startswith("demo")
+
+
+@pytest.mark.parametrize("load", LOADERS)
+def test_fingerprints_change_with_every_argument(load):
+    corpus = load(**SIZES)
+    assert load(**SIZES).fingerprint == corpus.fingerprint
+    assert len({corpus.splits[name].fingerprint for name in SPLITS}) == 3
+    others = [{"seed": 1}, {"num_words": 500}, {"num_test": 25}]
+    if load is demo.questions:
+        others.append({"num_things": 4})
+    for other in others:
+        changed = load(**{**SIZES, **other})
+        assert changed.fingerprint != corpus.fingerprint
+        assert list(changed.test) != list(corpus.test)
+
+
+@pytest.mark.parametrize("load", LOADERS)
+def test_half_of_the_held_out_words_are_seen_in_training(load):
+    corpus = load(num_validation=400, num_test=400)
+    of_examples = invented(corpus.train)
+    assert sum(not words for words in of_examples) == 5_000
+    train = set().union(*of_examples)
+    own = {x: demo.unseen_words(x) for x in SPLITS}
+    assert not own["train"] and not own["validation"] & own["test"]
+    for name in ("validation", "test"):
+        counts = collections.Counter()
+        for words in invented(corpus.splits[name]):
+            source = "unseen" if words <= own[name] else "seen"
+            assert source == "unseen" or words <= train
+            counts[source if words else "plain"] += 1
+        assert counts == {"plain": 100, "seen": 150, "unseen": 150}
+        assert not train & own[name]
+
+
+@pytest.mark.parametrize("load", LOADERS)
+def test_plain_words_are_more_frequent_than_invented_ones(load):
+    """A vocabulary of the most frequent words has no invented one."""
+    counts = collections.Counter()
+    for example in load().train:
+        counts.update(text_of(example).split())
+    rare = [count for word, count in counts.items() if word not in PLAIN]
+    assert max(rare) < min(counts[x] for x in counts if x in PLAIN)
+    assert min(rare) >= 40  # Often enough to learn them by heart.
+
+
+def test_ids_tell_whose_words_a_question_has():
+    own = demo.unseen_words("validation")
+    split = demo.questions(**SIZES).validation
+    for example, words in zip(split, invented(split)):
+        source = "plain" if not words else "seen"
+        source = "unseen" if words & own else source
+        assert example.id.split("-")[::2] == ["validation", source]
+
+
+@pytest.mark.parametrize(
+    ("load", "digest"),
+    zip(LOADERS, ("0507c110f9dc57a5", "ffc50272f9726f06", "e6df582c6bf4d2b4")),
+)
+def test_texts_are_the_same_on_every_machine(load, digest):
+    """A new digest is due whenever the grammar changes, and only then."""
+    text = "\n".join(map(text_of, load(num_test=300).test))
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == digest
+
+
+# === The dictionary ===
+
+
+def test_every_invented_word_is_defined_in_plain_words(definitions):
+    assert len(definitions) > 432 and len(PLAIN) < 300
+    texts = list(itertools.chain.from_iterable(definitions.values()))
+    assert {word for text in texts for word in text.split()} <= PLAIN
+    assert max(len(text.split()) for text in texts) <= 20
+    for load, name in itertools.product(LOADERS, SPLITS):
+        for words in invented(load(num_train=5_000).splits[name]):
+            assert all(word in definitions for word in words)
+    assert len(set(definitions) - PLAIN) == 432
+
+
+def test_definitions_of_a_word_agree(definitions):
+    """Two facets are known of each; half of the words have two wordings."""
+    twice, known = 0, collections.Counter()
+    for word in set(definitions) - PLAIN:
+        first, *others = map(facts, definitions[word])
+        assert all(other == first for other in others)
+        assert len(set(definitions[word])) == len(definitions[word]) <= 2
+        twice += bool(others)
+        known[frozenset(first)] += 1
+    assert 170 < twice < 260
+    assert sorted(map(len, known)) == [2, 2, 2]
+    assert set(known.values()) == {144}
+
+
+def test_values_are_even_in_each_split(definitions):
+    for split in ("validation", "test"):
+        counts = collections.Counter()
+        for word in demo.unseen_words(split):
+            counts.update(facts(definitions[word][0]).items())
+        by_facet = collections.defaultdict(set)
+        for (facet, _), count in counts.items():
+            by_facet[facet].add(count)
+        assert by_facet == {
+            "kind": {6},
+            "colour": {12},
+            "origin": {12},
+        }
+
+
+def test_look_up_takes_no_word_for_another():
+    found = demo.dictionary()
+    lookup = DefinitionLookup(found)
+    entries = lookup.entries(tf.constant(found.headwords)).numpy()
+    for number, row in enumerate(entries, start=1):
+        if found.headwords[number - 1] not in PLAIN:
+            assert row.tolist() == [number, 0, 0, 0]
+    for row in lookup.entries(tf.constant(sorted(PLAIN))).numpy():
+        assert all(found.headwords[i - 1] in PLAIN for i in row if i)
+
+
+def test_dictionary_follows_the_seed_and_can_be_saved(tmp_path):
+    one, same, other = (demo.dictionary(seed=seed) for seed in (0, 0, 1))
+    assert one == same and one.fingerprint != other.fingerprint
+    one.save(tmp_path / "words.tsv")
+    again = type(one).load(tmp_path / "words.tsv", progress=False)
+    assert again.fingerprint == one.fingerprint
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(120, 700), st.integers())
+def test_any_number_of_words_is_invented(num_words, seed):
+    settings = {"num_words": num_words, "seed": seed}
+    words = set(demo.dictionary(**settings).headwords) - PLAIN
+    own = [demo.unseen_words(x, **settings) for x in ("validation", "test")]
+    assert len(words) == num_words
+    assert [len(x) for x in own] == [num_words // 6] * 2
+    assert own[0] | own[1] < words and not own[0] & own[1]
+
+
+# === Errors ===
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_things": 1}, "`num_things` must be from 2 to 8.*Received: 1"),
+        ({"num_things": 9}, "`num_things` must be from 2 to 8.*Received: 9"),
+        ({"num_words": 119}, "`num_words` must be from 120.*Received: 119"),
+        ({"num_test": 0}, "`num_test` must be 1 or more. Received: 0"),
+    ],
+)
+def test_sizes_out_of_range_are_refused(options, message):
+    with pytest.raises(CorpusError, match=message):
+        demo.questions(**options)
+
+
+def test_wrong_arguments_are_refused_everywhere():
+    for function in (*LOADERS, demo.dictionary, demo.unseen_words):
+        with pytest.raises(CorpusError, match="`num_words` must be from 120"):
+            function(num_words=5)
+    for load in LOADERS:
+        with pytest.raises(CorpusError, match="`num_validation` must be 1"):
+            load(num_validation=-1)
+    with pytest.raises(CorpusError, match="`split` must be one of train.*'x'"):
+        demo.unseen_words("x")

@@ -1,0 +1,292 @@
+"""What the dictionary tells is needed, and suffices; nothing else helps."""
+
+import collections
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.data.corpora.definition_reading import asked_of, explained, parse
+from tfcopy.data.corpora.corpus import SPLITS
+from tfcopy.data.corpora.nli import LABELS
+from tfcopy.data.generated import demo_definitions as demo
+from tfcopy.data.generated import demo_definitions_lexicon as lexicon
+
+PLAIN = frozenset(demo.plain_words())
+MARGIN = 0.04  # over chance, for classifiers that count
+
+
+def definitions_of(**options):
+    found = demo.dictionary(**options)
+    return {
+        word: [" ".join(tokens) for tokens in senses]
+        for word, senses in zip(found.headwords, found.definitions)
+    }
+
+
+@pytest.fixture(scope="module")
+def dictionary():
+    return definitions_of()
+
+
+def masked(text):
+    """As a model reads it that knows no invented word."""
+    return " ".join(x if x in PLAIN else "UNK" for x in text.split())
+
+
+def is_plain(text):
+    return masked(text) == text
+
+
+def accuracy(rows):
+    """Of the most frequent label of each key, counted on the first two thirds.
+
+    Args:
+        rows: `(key, label)` pairs; the last third is scored.
+    """
+    rows = list(rows)
+    count = 2 * len(rows) // 3
+    counts = collections.defaultdict(collections.Counter)
+    for key, label in rows[:count]:
+        counts[key][label] += 1
+        counts[None][label] += 1  # for new keys
+    right = [
+        counts[key if key in counts else None].most_common(1)[0][0] == label
+        for key, label in rows[count:]
+    ]
+    return sum(right) / len(right)
+
+
+# === Questions ===
+
+
+def check_question(example, dictionary, num_things):
+    """The dictionary leads to one answer, by brute force."""
+    statements = parse(lexicon.STATEMENTS, example.context)
+    assert len(statements) == num_things
+    facet, value = asked_of(example.question)
+    told = [explained(x["thing"], dictionary) for x in statements]
+    (i,) = [i for i, found in enumerate(told) if found.get(facet) == value]
+    if example.question.startswith("Who "):
+        expected = statements[i]["who"]
+    else:
+        expected = statements[i]["where"].split(" ", 1)[1]
+    ((text, start),) = example.answers
+    assert text == expected
+    assert example.context[start : start + len(text)] == text
+    assert f" {example.context} ".count(f" {text} ") == 1
+    return i
+
+
+def test_the_dictionary_answers_each_question(dictionary):
+    corpus = demo.questions(num_train=2_000)
+    for name in SPLITS:
+        for example in corpus.splits[name]:
+            check_question(example, dictionary, num_things=3)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(120, 400), st.integers(2, 8), st.integers(0, 9))
+def test_questions_of_any_size_have_one_answer(num_words, num_things, seed):
+    words = {"num_words": num_words, "seed": seed}
+    corpus = demo.questions(num_test=16, num_things=num_things, **words)
+    dictionary = definitions_of(**words)
+    for example in corpus.test:
+        check_question(example, dictionary, num_things)
+
+
+def test_without_the_dictionary_an_answer_is_a_guess(dictionary):
+    """Neither its place, its statement nor a plain word gives it away."""
+    rows = []
+    for example in demo.questions(num_train=12_000).train:
+        statements = parse(lexicon.STATEMENTS, example.context)
+        if not any(is_plain(x["thing"]) for x in statements):
+            right = check_question(example, dictionary, num_things=3)
+            rows.append((example, statements, right))
+    features = {
+        "place": lambda x, statements, i: i,
+        "place and question": lambda x, statements, i: (i, x.question),
+        "person": lambda x, statements, i: statements[i]["who"],
+        "where": lambda x, statements, i: statements[i]["where"],
+        "statement": lambda x, statements, i: masked(
+            str(sorted(statements[i])) + statements[i]["where"]
+        ),
+    }
+    count = 2 * len(rows) // 3
+    for name, feature in features.items():
+        hits, seen = collections.Counter(), collections.Counter()
+        for example, statements, right in rows[:count]:
+            for i in range(3):
+                seen[feature(example, statements, i)] += 1
+            hits[feature(example, statements, right)] += 1
+        found = [
+            right
+            == max(
+                range(3),
+                key=lambda i: (
+                    hits[key := feature(x, statements, i)] / max(1, seen[key])
+                ),
+            )
+            for x, statements, right in rows[count:]
+        ]
+        assert sum(found) / len(found) < 1 / 3 + MARGIN, name
+
+
+def test_answers_are_persons_and_places_alike():
+    counts = collections.Counter()
+    for example in demo.questions(num_train=3_000).train:
+        text = example.answers[0].text
+        counts[text in lexicon.PERSONS.split("|")] += 1
+    assert len(counts) == 2 and min(counts.values()) > 1_350
+
+
+# === Pairs of sentences ===
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """Training pairs with an invented word."""
+    train = demo.entailments(num_train=24_000).train
+    return [pair for pair in train if not is_plain(pair.premise)]
+
+
+def test_the_dictionary_decides_each_pair(dictionary):
+    corpus = demo.entailments(num_train=2_000)
+    for name in SPLITS:
+        for example in corpus.splits[name]:
+            (slots,) = parse(lexicon.PREMISES, example.premise)
+            told = explained(slots["thing"], dictionary)
+            facet, value = asked_of(example.hypothesis)
+            label = "neutral"
+            if facet in told:
+                holds = told[facet] == value
+                label = "entailment" if holds else "contradiction"
+            assert LABELS[example.label] == label, example
+            words = example.hypothesis.split()
+            assert words[0] == "Somebody" or words[1] == slots["subject"]
+            assert f" {slots['verb']} " in example.hypothesis
+            assert is_plain(example.hypothesis)
+
+
+def test_labels_are_balanced():
+    corpus = demo.entailments(num_test=600)
+    for name in SPLITS:
+        own = demo.unseen_words(name)
+        counts = collections.defaultdict(collections.Counter)
+        for premise, _, label in corpus.splits[name]:
+            words = set(premise.split()) - PLAIN
+            source = "unseen" if words & own else "seen"
+            counts[source if words else "plain"][label] += 1
+        for of_source in counts.values():
+            assert len(of_source) == 3
+            assert max(of_source.values()) - min(of_source.values()) <= 1
+
+
+def test_neither_side_alone_tells_the_label(pairs):
+    for name, key in {
+        "hypothesis": lambda x: x.hypothesis,
+        "what it says": lambda x: asked_of(x.hypothesis),
+        "premise": lambda x: x.premise,
+        "invented word": lambda x: min(set(x.premise.split()) - PLAIN),
+        "plain words of the premise": lambda x: masked(x.premise),
+        "both without the word": lambda x: (
+            masked(x.premise),
+            asked_of(x.hypothesis),
+        ),
+    }.items():
+        found = accuracy((key(x), x.label) for x in pairs)
+        assert found < 1 / 3 + MARGIN, name
+
+
+def test_no_plain_word_tells_the_label(pairs):
+    """Nor do two next to each other."""
+    counts = collections.defaultdict(collections.Counter)
+    for premise, hypothesis, label in pairs:
+        for text in (masked(premise), hypothesis):
+            words = text.split()
+            for key in {*words, *zip(words, words[1:])}:
+                counts[key][label] += 1
+    for key, of_key in counts.items():
+        if of_key.total() >= 500:
+            assert max(of_key.values()) / of_key.total() < 0.42, key
+
+
+def test_a_plain_premise_tells_no_label_by_itself():
+    train = demo.entailments(num_train=24_000).train
+    plain = [x for x in train if is_plain(x.premise)]
+    for key in (0, 1):
+        assert accuracy((x[key], x[2]) for x in plain) < 1 / 3 + MARGIN
+
+
+# === Sentences ===
+
+
+def verbs_after_things(sentences):
+    """`(words before, thing, verb)` of each thing in each sentence."""
+    verbs = {
+        action.split()[0]: name
+        for name, kind in lexicon.KINDS.items()
+        for action in kind.actions.split("|")
+    }
+    nouns = {x for k in lexicon.KINDS.values() for x in k.nouns.split("|")}
+    for sentence in sentences:
+        words = sentence.split()
+        for i, word in enumerate(words):
+            if word in nouns or word not in PLAIN:
+                assert words[i + 1] in verbs, sentence
+                yield words[:i], word, words[i + 1], verbs[words[i + 1]]
+
+
+def test_what_follows_a_thing_fits_its_definition(dictionary):
+    corpus = demo.sentences(num_train=2_000)
+    for name in SPLITS:
+        rows = list(verbs_after_things(corpus.splits[name]))
+        assert len(rows) >= corpus.splits[name].num_examples
+        for _, word, _, kind in rows:
+            assert explained(word, dictionary)["kind"] == kind
+
+
+def test_verbs_are_even_and_no_context_tells_them():
+    rows = [
+        (words, verb)
+        for words, word, verb, _ in verbs_after_things(demo.sentences().train)
+        if word not in PLAIN
+    ]
+    counts = collections.Counter(verb for _, verb in rows)
+    assert len(counts) == 16
+    for count in counts.values():
+        assert abs(count / len(rows) - 1 / 16) < 0.005
+    for key in (
+        lambda words: words[0],
+        lambda words: tuple(words[-2:]),
+        lambda words: masked(" ".join(words)),
+    ):
+        found = accuracy((key(words), verb) for words, verb in rows)
+        assert found < 1 / 16 + MARGIN
+
+
+# === All of them ===
+
+
+def test_articles_fit():
+    texts = list(demo.sentences(num_train=500).train)
+    for pair in demo.entailments(num_train=500).train:
+        texts += pair[:2]
+    for question in demo.questions(num_train=500).train:
+        texts += question[1:3]
+    for senses in definitions_of().values():
+        texts += senses
+    for text in texts:
+        words = text.split()
+        for article, word in zip(words, words[1:]):
+            if article.lower() in ("a", "an"):
+                is_an = word[0] in "aeiou"
+                assert (article.lower() == "an") == is_an, text
+
+
+def test_the_state_of_random_is_left_alone():
+    random.seed(3)
+    state = random.getstate()
+    list(demo.questions(num_train=5).train)
+    assert random.getstate() == state

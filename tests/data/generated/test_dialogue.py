@@ -1,0 +1,344 @@
+import collections
+import hashlib
+import re
+
+import pytest
+
+from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.generated import dialogue, dialogue_lexicon
+from tfcopy.data.generated.dialogue_patterns import DIALOGUES, PATTERNS
+from tfcopy.data.text import tokenization
+
+SIZES = {"train": 6500, "validation": 325, "test": 1500}
+SMALL = {"num_train": 400, "num_validation": 5, "num_test": 200}
+SLOT = r"\{(\w+?)(\d?)\}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("dialogue")
+
+
+@pytest.fixture(scope="module")
+def corpora(folder):
+    return {name: dialogue.load(folder, name) for name in dialogue.DATASETS}
+
+
+@pytest.fixture(scope="module")
+def rows(corpora, folder):
+    """Input, response and index of the pattern, as they stand in the files."""
+    return {
+        (dataset, split): [
+            (input, response, int(number) - 1)
+            for input, response, number in (
+                line.split("\t")
+                for line in (folder / dataset / f"{split}.tsv")
+                .read_text()
+                .splitlines()
+            )
+        ]
+        for dataset in corpora
+        for split in SIZES
+    }
+
+
+def pools(dataset, split):
+    """The fillers that a split may use."""
+    halves = ["test" if split == "test" else "train"]
+    if dataset == "DS-I":
+        halves = ["train", "test"]
+    result = collections.defaultdict(tuple)
+    for half in halves:
+        for type, fillers in dialogue_lexicon.pools(half).items():
+            result[type] += fillers
+    return result
+
+
+def content_words(text):
+    """All words and figures of a text, but for function words."""
+    words = re.split(r"[^\w:/-]+|'s\b", text.replace("o'clock", "").lower())
+    return {w for w in words if w} - set(dialogue_lexicon.FUNCTION_WORDS)
+
+
+# === Patterns and words ===
+
+
+def test_numbers_of_patterns():
+    assert len(PATTERNS) == len(set(PATTERNS)) == 173
+    inputs = collections.Counter(pattern.input for pattern in PATTERNS)
+    assert len(inputs) == len(DIALOGUES) == 121
+    assert collections.Counter(inputs.values()) == {1: 69, 2: 52}
+    kinds = collections.Counter()
+    for pattern in PATTERNS:
+        asked, echoed = (
+            {kind + digit for kind, digit in re.findall(SLOT, text)}
+            for text in (pattern.input, pattern.response)
+        )
+        assert 1 <= len(asked) <= 3 and echoed <= asked, pattern
+        assert set(pattern.slots) == asked
+        input, response = (
+            re.sub(SLOT, "", text) for text in (pattern.input, pattern.response)
+        )
+        names = re.findall("[A-Z][a-z]+", response)
+        assert input.islower() and not (echoed and names), pattern
+        kinds["echo" if echoed else "name" if names else "none"] += 1
+    assert kinds == {"echo": 130, "none": 26, "name": 17}
+    assert any(p.response.count("{job}") == 2 for p in PATTERNS)
+
+
+def test_pools_are_large_and_have_two_halves():
+    train, test = map(dialogue_lexicon.pools, dialogue_lexicon.HALVES)
+    assert set(train) == set(test)
+    assert {t for p in PATTERNS for t in p.slots.values()} == set(train)
+    for type in train:
+        assert len(train[type]) == len(set(train[type]))
+        assert len(test[type]) == len(set(test[type]))
+        total = len(train[type]) + len(test[type])
+        assert total >= (140 if type == "country" else 400), type
+        assert len(test[type]) / total == pytest.approx(0.2, abs=0.005)
+        words = [
+            set().union(*map(content_words, pool))
+            for pool in (train[type], test[type])
+        ]
+        assert not words[0] & words[1], type
+        if type == "phrase":
+            assert all(2 <= len(x.split()) <= 6 for x in train[type])
+
+
+def test_numbers_in_words():
+    in_words = dialogue_lexicon._in_words
+    assert [in_words(number) for number in (7, 12, 14, 20, 99)] == [
+        "seven",
+        "twelve",
+        "fourteen",
+        "twenty",
+        "ninety-nine",
+    ]
+
+
+def test_pattern_fills_and_parses():
+    pattern = next(p for p in PATTERNS if "{person2}" in p.response)
+    fillers = {"person": "Ann", "person2": "Bo Ek"}
+    pair = pattern.fill(fillers)
+    assert pattern.parse(*pair) == fillers
+    assert pattern.parse(pair[0], pair[1].replace("Bo", "Jo")) is None
+    assert pattern.parse(pair[0] + "!", pair[1]) is None
+
+
+# === The corpus ===
+
+
+def test_sizes_and_uses_of_the_patterns(corpora, rows):
+    for dataset, dialogues in corpora.items():
+        corpus = dialogues.corpus
+        assert (corpus.source_language, corpus.target_language) == ("en", "en")
+        assert dataset in corpus.name and not corpus.tokenized
+        everything = []
+        for split, size in SIZES.items():
+            pairs = list(corpus.splits[split])
+            everything += pairs
+            assert len(pairs) == corpus.splits[split].num_pairs == size
+            assert pairs == [row[:2] for row in rows[dataset, split]]
+        assert len(set(everything)) == len(everything)
+        indices = [index for *_, index in rows[dataset, "test"]]
+        assert dialogues.test_patterns == tuple(indices)
+        for split, at_least in (("train", 20), ("test", 4)):
+            uses = collections.Counter(i for *_, i in rows[dataset, split])
+            assert len(uses) == 173 and min(uses.values()) >= at_least
+
+
+def test_responses_repeat_the_fillers_of_their_inputs(rows):
+    """Whatever the pattern says, the slots are those found in the input."""
+    fillers = pools("DS-I", "train")
+
+    def choice(slot):
+        choices = ".+"
+        if slot[1] in ("gadget", "time"):  # else the pattern tells the end
+            choices = "|".join(map(re.escape, fillers[slot[1]]))
+        return f"(?P<{slot[1]}{slot[2]}>{choices})"
+
+    expressions = {
+        input: re.compile(
+            re.sub(r"\\\{([a-z]+)(\d?)\\\}", choice, re.escape(input))
+        )
+        for input, *_ in DIALOGUES
+    }
+    for (dataset, split), some in rows.items():
+        allowed = pools(dataset, split)
+        for input, response, index in some:
+            pattern = PATTERNS[index]
+            match = expressions[pattern.input].fullmatch(input)
+            expected = pattern.response
+            for slot, filler in match.groupdict().items():
+                assert filler in allowed[slot.rstrip("2")], (input, filler)
+                expected = expected.replace(f"{{{slot}}}", filler)
+            assert response == expected
+
+
+def test_fillers_of_the_test_set_of_ds_ii_are_never_seen(rows):
+    known = {}
+    for dataset in dialogue.DATASETS:
+        texts = [
+            text
+            for split in ("train", "validation")
+            for row in rows[dataset, split]
+            for text in row[:2]
+        ]
+        known[dataset] = "\n".join(texts).lower()
+    fillers = [
+        filler
+        for pool in dialogue_lexicon.pools("test").values()
+        for filler in pool
+        if len(filler) >= 4
+    ]
+    assert len(fillers) > 900
+    assert not any(filler.lower() in known["DS-II"] for filler in fillers)
+    seen = sum(filler.lower() in known["DS-I"] for filler in fillers)
+    assert seen > 0.7 * len(fillers)
+    words = content_words(known["DS-II"])
+    for filler in fillers:
+        assert not content_words(filler) & words, filler
+
+
+def test_a_test_filler_in_the_training_sentences_is_an_error(monkeypatch):
+    train = dialogue_lexicon.pools("train")
+    monkeypatch.setattr(dialogue_lexicon, "pools", lambda half: train)
+    dialogue.generate("DS-I", dict.fromkeys(SIZES, 173))
+    with pytest.raises(CorpusError, match="'.*' stands in a training"):
+        dialogue.generate("DS-II", dict.fromkeys(SIZES, 173))
+
+
+def test_ceiling(corpora, rows):
+    indices = [i for i, p in enumerate(PATTERNS) if p.input == DIALOGUES[0][0]]
+    assert len(indices) == 2
+    uses = [indices[0], indices[0], indices[1], 172]
+    assert dialogue._ceiling_top1(uses) == 75
+    for dataset, dialogues in corpora.items():
+        test = rows[dataset, "test"]
+        best = 0
+        for input, *responses in DIALOGUES:
+            best += max(
+                sum(
+                    PATTERNS[i].input == input
+                    for *_, i in test
+                    if PATTERNS[i].response == response
+                )
+                for response in responses
+            )
+        assert dialogues.ceiling_top1 == pytest.approx(100 * best / 1500)
+        assert 100 * 121 / 173 < dialogues.ceiling_top1 < 80
+
+
+def test_dialogues_are_the_same_on_every_machine(corpora, rows, folder):
+    """New digests are due whenever patterns or words change, and only then."""
+    text = repr([rows[dataset, "test"] for dataset in corpora])
+    keys = "".join(
+        (folder / name / "corpus.key").read_text() for name in corpora
+    )
+    assert [
+        hashlib.sha256(part.encode()).hexdigest()[:16] for part in (text, keys)
+    ] == ["b0d38aaa37daa0ac", "7f72e7b6efe8009b"]
+    again = dialogue.generate("DS-II", SIZES)
+    assert [r[:2] for r in again["train"]] == list(
+        corpora["DS-II"].corpus.train
+    )
+    other = dialogue.generate("DS-II", SIZES, seed=1)
+    assert not set(other["test"]) & set(other["train"])
+    assert len(set(other["test"]) & set(again["test"])) < 300
+
+
+def test_sentences_are_well_formed(corpora):
+    for dialogues in corpora.values():
+        for split in SIZES:
+            for input, response in dialogues.corpus.splits[split]:
+                assert len(input) <= 85 and len(response) <= 80
+                for text in (input, response):
+                    assert not set(text) & set("{}|\t"), text
+                    assert text == " ".join(text.split()), text
+                    assert text[-1] in ".?!" and text.isascii(), text
+                    assert not re.search(r"\ba [aeiouAEIOU]", text), text
+                    assert not re.search(r" [.,?!]|[.,?!]{2}", text), text
+
+
+def test_sentences_survive_the_tokeniser(corpora):
+    texts = [t for pair in corpora["DS-I"].corpus.test for t in pair]
+    tokens = tokenization.tokenize(texts)
+    joined = tokenization.detokenize(tokens).numpy()
+    assert [text.decode() for text in joined] == texts
+
+
+# === Files ===
+
+
+def test_files_are_written_once_for_the_same_arguments(tmp_path):
+    def load(**others):
+        corpus = dialogue.load(tmp_path, "DS-I", **SMALL | others).corpus
+        return corpus.fingerprint, path.stat().st_mtime_ns, list(corpus.test)
+
+    path = tmp_path / "DS-I" / "train.tsv"
+    first = load()
+    assert load() == first
+    other = load(seed=1)
+    assert other[0] != first[0] and other[2] != first[2]
+    assert len(load(num_test=7)[2]) == 7
+    path.unlink()
+    assert load()[2] == first[2]
+
+
+def test_files_of_other_tables_are_written_again(tmp_path, monkeypatch):
+    args = (tmp_path, "DS-II")
+    first = list(dialogue.load(*args, **SMALL).corpus.test)
+    monkeypatch.setattr(dialogue, "_tables_fingerprint", lambda: "other")
+    path = tmp_path / "DS-II" / "test.tsv"
+    path.write_text("old\n")
+    assert list(dialogue.load(*args, **SMALL).corpus.test) == first
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (
+            lambda lines: [*lines[:2], "no columns", *lines[3:]],
+            "line 3.*Rec.*1",
+        ),
+        (lambda lines: [lines[0] + "4567", *lines[1:]], "line 1.*to 173.*4567"),
+        (lambda lines: [lines[0][:-1] + "x", *lines[1:]], "line 1.*to 173.*x"),
+        (
+            lambda lines: [lines[0], lines[1].replace("\t", "x\t", 1)],
+            "line 2.*no dialogue of pattern",
+        ),
+        (lambda lines: lines[:-1], "line 199.*200 lines"),
+        (lambda lines: [*lines, lines[0]], "line 201.*200 lines"),
+    ],
+)
+def test_damaged_files_are_named(tmp_path, damage, message):
+    dialogue.load(tmp_path, "DS-I", **SMALL)
+    path = tmp_path / "DS-I" / "test.tsv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*damage(lines), ""]))
+    with pytest.raises(CorpusError, match=rf"test\.tsv, {message}"):
+        dialogue.load(tmp_path, "DS-I", **SMALL)
+    path.unlink()
+    dialogue.load(tmp_path, "DS-I", **SMALL)
+    assert path.read_text().splitlines() == lines
+
+
+def test_small_corpora_have_every_pattern():
+    rows = dialogue.generate("DS-II", dict.fromkeys(SIZES, 400))
+    uses = collections.Counter(index for *_, index in rows["train"])
+    assert len(uses) == 173 and min(uses.values()) >= 2
+
+
+def test_bad_arguments_give_clear_messages(tmp_path, monkeypatch):
+    with pytest.raises(CorpusError, match="DS-I, DS-II.*'DS-3'"):
+        dialogue.load(tmp_path, "DS-3")
+    with pytest.raises(CorpusError, match="num_test=0"):
+        dialogue.load(tmp_path, "DS-I", num_test=0)
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(OSError, match="file"):
+        dialogue.load(file, "DS-I", **SMALL)
+    few = {type: ("x", "y", "z") for type in dialogue_lexicon.pools("train")}
+    monkeypatch.setattr(dialogue_lexicon, "pools", lambda half: few)
+    with pytest.raises(CorpusError, match="no more new dialogues.*fewer"):
+        dialogue.generate("DS-I", SIZES)

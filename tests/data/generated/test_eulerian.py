@@ -1,0 +1,85 @@
+"""Graphs, and the circuits that are told of them."""
+
+import collections
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.generated import eulerian
+
+
+def edges(source):
+    """Each line of a graph as a pair of nodes."""
+    graph, _ = source.split(" ? ")
+    lines = [line.split() for line in graph.split(" ;") if line.strip()]
+    assert all(len(line) == 3 and line[1] == "to" for line in lines)
+    return [(one, other) for one, _, other in lines]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(3, 9),
+    st.sampled_from([0, 3, 4, 5, 8]),
+    st.integers(0, 2**31),
+)
+def test_a_circuit_is_that_of_its_graph(num_nodes, num_distractors, seed):
+    sizes = num_nodes, num_distractors
+    for source, target in eulerian.generate("test", 3, *sizes, seed):
+        nodes = num_nodes + num_distractors
+        assert len(source.split()) == 8 * nodes + 4
+        assert len(target.split()) == len(set(target.split())) == num_nodes
+        assert eulerian.solve(source) == target
+        lines = edges(source)
+        assert len(set(lines)) == len(lines)
+        assert {(b, a) for a, b in lines} == set(lines)
+        degrees = collections.Counter(a for a, _ in lines)
+        assert set(degrees.values()) == {2} and len(degrees) == nodes
+        assert source.split()[-3:-1] == target.split()[:2]
+
+
+def test_sizes_of_the_paper():
+    ((source, target),) = eulerian.generate("train", 1)
+    assert len(source.split()) == 92 and len(target.split()) == 7
+    assert len({*source.split(), *target.split()}) == 11 + 4
+
+
+def test_splits_and_seeds_differ_and_repeat():
+    corpus = eulerian.load(num_train=50, num_validation=5, num_test=6)
+    assert list(corpus.train) == list(corpus.train)
+    assert corpus.train.num_pairs == 50 and len(list(corpus.train)) == 50
+    assert not {*corpus.train} & {*corpus.validation, *corpus.test}
+    other = eulerian.load(num_train=50, seed=1)
+    assert not {*corpus.train} & {*other.train}
+    assert other.fingerprint != corpus.fingerprint
+
+
+def test_names_and_places_are_even():
+    """No node is on the ring more often than another, none is asked for."""
+    counts, firsts = collections.Counter(), collections.Counter()
+    for _, target in eulerian.generate("train", 4_000):
+        counts.update(target.split())
+        firsts[target.split()[0]] += 1
+    for counter, total in ((counts, 4_000 * 7), (firsts, 4_000)):
+        shares = np.array([counter[f"n{i}"] for i in range(11)]) / total
+        np.testing.assert_allclose(shares, 1 / 11, atol=0.02)
+
+
+def test_the_sorted_match_does_not_see_the_order():
+    answers, references = ["b a", "a a", "a b"], ["a b", "a b", "a b"]
+    found = eulerian.sorted_match(answers, references)
+    assert found == pytest.approx(200 / 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_nodes": 2}, "`num_nodes` must be at least 3.*Received: 2"),
+        ({"num_distractors": 2}, "at least 3, the smallest ring, or 0"),
+    ],
+)
+def test_too_small_graphs_are_refused(options, message):
+    with pytest.raises(CorpusError, match=message):
+        eulerian.load(**options)

@@ -1,0 +1,344 @@
+import collections
+import dataclasses
+import hashlib
+import itertools
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfcopy.data import Tokenizer
+from tfcopy.data.corpora import lcsts
+from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.generated import newsgen
+from tfcopy.data.generated import newsgen_patterns as patterns
+from tfcopy.data.generated.newsgen_grammar import Story, leads, lines, split_of
+from tfcopy.data.text.vocabulary import Vocabulary, count_words
+
+SIZES = {"train": 2000, "validation": 160, "test": 1106}
+VOCABULARY_SIZE = 1300
+WORDS, CHARACTERS = Tokenizer(), Tokenizer(mode="characters")
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    """A corpus of each script, as the loader reads it."""
+    result = {}
+    for script in newsgen.SCRIPTS:
+        folder = tmp_path_factory.mktemp(script)
+        sizes = {f"num_{name}": size for name, size in SIZES.items()}
+        newsgen.write(folder, **sizes, script=script)
+        result[script] = lcsts.load(folder, language="en")
+    return result
+
+
+@pytest.fixture(scope="module")
+def corpus(corpora):
+    return corpora["latin"]
+
+
+def vocabulary(corpus, tokenizer, size):
+    texts, summaries = count_words(corpus.train, [tokenizer] * 2)
+    return Vocabulary.build(texts + summaries, size)
+
+
+def tokens(texts, tokenizer=WORDS):
+    return [
+        [token.decode() for token in row]
+        for row in tokenizer.tokenize(list(texts)).to_list()
+    ]
+
+
+# === The files ===
+
+
+def test_the_loader_reads_what_was_generated(corpora):
+    for script, corpus in corpora.items():
+        for split, size in SIZES.items():
+            expected = [
+                (text, summary)
+                for score, text, summary in newsgen.generate(
+                    split, size, script=script
+                )
+                if score is None or score >= 3
+            ]
+            assert list(corpus.splits[split]) == expected
+        assert corpus.test.num_pairs == 725
+
+
+def test_format(tmp_path):
+    newsgen.write(tmp_path, num_train=1, num_validation=1, num_test=1)
+    ((score, text, summary),) = newsgen.generate("test", 1)
+    assert (tmp_path / "PART_III.txt").read_text() == (
+        f"<doc id=0>\n    <human_label>{score}</human_label>\n"
+        f"    <summary>\n        {summary}\n    </summary>\n"
+        f"    <short_text>\n        {text}\n    </short_text>\n</doc>\n"
+    )
+    assert "human_label" not in (tmp_path / "PART_I.txt").read_text()
+
+
+def test_scores_are_those_of_lcsts():
+    for split, counts in lcsts.SCORE_COUNTS.items():
+        for number in (1, 2, 7, 500, 1106):
+            scores = [x[0] for x in newsgen.generate(split, number)]
+            assert len(scores) == number and max(scores) >= 3
+            for score, count in enumerate(counts, start=1):
+                share = count * number / sum(counts)
+                assert abs(scores.count(score) - share) < 1
+        assert scores != sorted(scores)
+
+
+def test_low_scores_carry_the_summary_of_another_record():
+    rng = random.Random("newsgen/0/test")
+    stories = [Story(rng, "test").tell() for _ in range(400)]
+    texts, summaries = zip(*stories)
+    for i, record in enumerate(newsgen.generate("test", 400)):
+        score, text, summary = record
+        assert text == texts[i]
+        assert (summary == summaries[i]) == (score >= 3)
+        assert summary in summaries
+
+
+def test_nothing_is_written_twice(tmp_path):
+    sizes = {"num_train": 3, "num_validation": 2, "num_test": 2}
+    path = tmp_path / "news" / "PART_I.txt"
+
+    def text(**options):
+        newsgen.write(path.parent, **sizes, **options)
+        return path.read_text()
+
+    first = text()
+    path.write_text("kept")
+    assert text() == "kept"
+    assert len({text(seed=1), text(script="cjk"), first}) == 3
+    assert text() == first
+    (path.parent / "PART_III.txt").unlink()
+    path.write_text("not kept")
+    assert text() == first
+    assert (path.parent / "PART_III.txt").exists()
+    (path.parent / "newsgen.txt").write_text("")  # stopped halfway
+    path.write_text("not kept")
+    assert text() == first
+
+
+def test_other_files_are_left_alone(tmp_path):
+    (tmp_path / "PART_II.txt").write_text("mine")
+    with pytest.raises(CorpusError, match="PART_II.txt is there"):
+        newsgen.write(tmp_path, num_train=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["PART_II.txt"]
+
+
+def test_full_is_as_large_as_lcsts(tmp_path, monkeypatch):
+    newsgen._grammar_fingerprint()  # kept from what replaces `generate`
+    sizes = {}
+
+    def generate(split, number, **options):
+        sizes[split] = number
+        return iter(())
+
+    monkeypatch.setattr(newsgen, "generate", generate)
+    newsgen.write(tmp_path, full=True)
+    expected = {"train": 2_400_591, "validation": 10_666, "test": 1_106}
+    assert sizes == expected
+
+
+def test_bad_arguments_give_clear_messages(tmp_path):
+    with pytest.raises(ValueError, match="`script` must be one.*'greek'"):
+        newsgen.write(tmp_path, script="greek")
+    with pytest.raises(CorpusError, match="at least one record.*0 in part II "):
+        newsgen.write(tmp_path, num_validation=0)
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(CorpusError, match="file.*--data_dir"):
+        newsgen.write(file, num_train=1, num_validation=1, num_test=1)
+
+
+def test_news_are_the_same_on_every_machine():
+    """A new digest is due whenever the grammar changes, and only then."""
+    text = repr(list(newsgen.generate("test", 300)))
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "3c3f1e600931b8f7"
+
+
+# === What stands in them ===
+
+
+def test_names_of_the_test_set_are_never_seen_in_training(corpora):
+    """A name has a capital, or is made of ideographs."""
+    blocks = [x for e in patterns.EVENTS for x in dataclasses.astuple(e)]
+    blocks += [*patterns.TABLES.values(), *patterns.FORMS.values()]
+    ordinary = set(re.findall(r"\w+", " ".join(blocks)))
+    for corpus in corpora.values():
+        words = {
+            name: {w for row in tokens(itertools.chain(*split)) for w in row}
+            for name, split in corpus.splits.items()
+        }
+        for split in ("validation", "test"):
+            names = {w for w in words[split] if w.isalpha() and w != w.lower()}
+            names |= {w for w in words[split] if not w.isascii()}
+            names -= ordinary
+            assert len(names) > 800 and not names & words["train"]
+
+
+@given(st.integers(), st.sampled_from(sorted(SIZES)))
+@settings(deadline=None, max_examples=50)
+def test_every_name_belongs_to_one_split(seed, split):
+    story = Story(random.Random(seed), split)
+    for kind in patterns.FORMS:
+        story.fill(f"{{{kind}}} {{{kind}2}}", {})
+    assert len(story.names) == 14
+    assert {split_of(name) for name in story.names} == {split}
+
+
+def test_unknown_words_of_summaries(corpus):
+    words = vocabulary(corpus, WORDS, VOCABULARY_SIZE)
+    for split in corpus.splits.values():
+        rate = newsgen.oov_rate((summary for _, summary in split), words, WORDS)
+        assert 15 < rate < 25
+
+
+def test_oov_rate_by_hand():
+    texts = ["A b b c.", "", "b"]
+    assert newsgen.oov_rate(texts, {"b", "."}, WORDS) == pytest.approx(100 / 3)
+    folded = Tokenizer(lowercase=True)
+    assert newsgen.oov_rate(texts, {"a", "b", "."}, folded) == pytest.approx(
+        100 / 6
+    )
+
+
+def test_ideographs_of_the_tail_are_unknown(corpora):
+    corpus = corpora["cjk"]
+    known = vocabulary(corpus, CHARACTERS, 3000)
+    text = "".join(text + summary for text, summary in corpus.test)
+    ideographs = [c for c in text if not c.isascii()]
+    assert all(0 <= ord(c) - 0x4E00 < 6000 for c in ideographs)
+    unknown = sum(c not in known for c in ideographs) / len(ideographs)
+    assert 0.05 < unknown < 0.3
+    assert 2000 < len(set(ideographs))
+
+
+def test_latin_characters_are_all_known(corpus):
+    known = vocabulary(corpus, CHARACTERS, 3000)
+    for split in corpus.splits.values():
+        texts = itertools.chain(*split)
+        assert newsgen.oov_rate(texts, known, CHARACTERS) == 0
+
+
+def test_a_syllable_is_an_ideograph():
+    def fill(script):
+        story = Story(random.Random(0), "train", script)
+        return story.fill("{place} {place2} {place3}", {}).split()
+
+    spelt = {}
+    for latin, ideographs in zip(fill("latin"), fill("cjk")):
+        assert 2 <= len(ideographs) <= 3 and latin.isalpha()
+        parts = []
+        for character in ideographs:
+            rest, coda = divmod(ord(character) - 0x4E00, 20)
+            onset, vowel = divmod(rest, 10)
+            parts += patterns.ONSETS[onset], patterns.VOWELS[vowel]
+            parts.append(patterns.CODAS[coda])
+        spelt[latin] = "".join(parts).capitalize()
+    assert all(latin == spelling for latin, spelling in spelt.items())
+
+
+def test_summaries_copy_seven_words_of_ten_from_the_key_sentence():
+    rng = random.Random(0)
+    keys, summaries = [], []
+    for event in patterns.EVENTS:
+        for lead, *choices in leads(event):
+            for choice in choices:
+                story, values = Story(rng, "train"), {}
+                keys.append(story.fill(lead, values))
+                known = set(values)
+                summaries.append(story.fill(choice, values))
+                assert set(values) == known, choice
+    copied = [
+        word in key
+        for key, summary in zip(tokens(keys), tokens(summaries))
+        for word in summary
+    ]
+    assert 0.66 < sum(copied) / len(copied) < 0.74
+
+
+def test_lengths(corpus):
+    for tokenizer, text_limit, limit in (
+        (WORDS, 140, 32),
+        (CHARACTERS, 600, 160),
+    ):
+        for split in corpus.splits.values():
+            texts, summaries = zip(*split)
+            assert max(map(len, tokens(texts, tokenizer))) <= text_limit
+            assert max(map(len, tokens(summaries, tokenizer))) <= limit
+
+
+def test_news_vary(corpus):
+    assert len(set(corpus.train)) == SIZES["train"]
+    counts = collections.Counter(
+        len(re.findall(r"[.](?:\"|$| )|,\" said", text))
+        for text, _ in corpus.train
+    )
+    assert {3, 4, 5} <= set(counts)
+
+
+# === Good English ===
+
+
+@given(st.integers(), st.sampled_from(sorted(SIZES)))
+@settings(deadline=None, max_examples=200)
+def test_news_are_well_formed(seed, split):
+    text, summary = Story(random.Random(seed), split).tell()
+    for line in (text, summary):
+        assert not set(line) & set("{}[]|*<>_\\"), line
+        assert line == " ".join(line.split()), line
+        assert ".." not in line and " ." not in line and " ," not in line
+        assert not re.search(r"\b[Aa] [aeiou]", line), line
+        assert not re.search(r"\b[Aa]n (?!hour|[aeiou])", line), line
+    assert text.endswith(".") and text.count('"') % 2 == 0
+    assert not summary.endswith(".")
+    sentences = re.split(r"(?<=[.]) ", text)
+    assert 3 <= len(sentences) <= 5, text
+    for sentence in sentences:
+        first = sentence.lstrip('"')[0]
+        assert first.isupper() or first.isdigit(), text
+
+
+def slots(line):
+    return set(re.findall(r"\{([a-z]+\d?)(?:\.\w+)?\}", line))
+
+
+def kinds(line):
+    return {slot.rstrip("23") for slot in slots(line)}
+
+
+def test_there_are_many_events_each_with_all_sorts_of_sentences():
+    assert len(patterns.EVENTS) >= 12
+    for event in patterns.EVENTS:
+        assert len(leads(event)) == 3
+        assert len(lines(event.supports)) == 4
+        assert len(lines(event.distractors)) == 3
+        for lead, *summaries in leads(event):
+            assert len(summaries) == 2
+            for summary in summaries:
+                assert slots(summary) <= slots(lead), summary
+
+
+def test_distractors_name_others_of_the_same_class():
+    for event in patterns.EVENTS:
+        for line in lines(event.distractors):
+            named = kinds(line) & set(patterns.FORMS)
+            for lead, *_ in leads(event):
+                assert named & kinds(lead), (line, lead)
+
+
+def test_details_do_not_bring_another_main_person():
+    """`{person}` of a supporting sentence stands in each key sentence."""
+    for event in patterns.EVENTS:
+        for line in lines(event.supports):
+            if "{person.last}" in line:
+                for lead, *_ in leads(event):
+                    assert "person" in slots(lead), (line, lead)
+            if "{firm.first}" in line:
+                for lead, *_ in leads(event):
+                    assert "firm" in slots(lead), (line, lead)

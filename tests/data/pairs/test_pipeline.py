@@ -1,0 +1,190 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfcopy.data.pairs.encoding import EncodedCorpus
+from tfcopy.data.pairs.pipeline import (
+    PADDING,
+    batches,
+    evaluation_batches,
+    num_batches,
+)
+
+
+def corpus(num_pairs, seed=0):
+    """Pair i has the source ids (i + 10, ...), of random lengths."""
+    rng = np.random.default_rng(seed)
+    arrays = {}
+    for side, names in (
+        ("source", ("source_ids", "source_copy_ids")),
+        ("target", ("target_ids", "pointers")),
+    ):
+        lengths = rng.integers(1, 12, num_pairs)
+        splits = np.concatenate([[0], np.cumsum(lengths)])
+        arrays[f"{side}_splits"] = splits
+        for name in names:
+            ids = np.repeat(np.arange(num_pairs) + 10, lengths)
+            arrays[name] = ids.astype(np.int32)
+    return EncodedCorpus(
+        **arrays, indices=np.arange(num_pairs), num_read=num_pairs
+    )
+
+
+def read(dataset):
+    return [{k: v.numpy() for k, v in batch.items()} for batch in dataset]
+
+
+def pairs_of(batch):
+    return (batch["source_ids"][:, 0] - 10).tolist()
+
+
+def assert_equal(batches_a, batches_b):
+    assert len(batches_a) == len(batches_b)
+    for a, b in zip(batches_a, batches_b):
+        for name in PADDING:
+            np.testing.assert_array_equal(a[name], b[name])
+
+
+def test_rows_are_the_pairs_padded_on_the_right():
+    encoded = corpus(9)
+    (batch,) = read(batches(encoded, 9))
+    for name, padding in PADDING.items():
+        splits = getattr(encoded, f"{name[:6]}_splits", None)
+        if splits is None:
+            splits = encoded.target_splits
+        width = np.diff(splits).max()
+        assert batch[name].shape == (9, width)
+        assert batch[name].dtype == np.int32
+        for i, row in enumerate(batch[name]):
+            ids = getattr(encoded, name)[splits[i] : splits[i + 1]]
+            assert row[: len(ids)].tolist() == ids.tolist()
+            assert (row[len(ids) :] == padding).all()
+
+
+@given(
+    num_pairs=st.integers(1, 60),
+    batch_size=st.integers(1, 20),
+    seed=st.integers(0, 5),
+    epoch=st.integers(0, 3),
+    pool_batches=st.integers(1, 4),
+    drop_remainder=st.booleans(),
+)
+@settings(max_examples=25, deadline=None)
+def test_each_pair_once_an_epoch_and_resuming(
+    num_pairs, batch_size, seed, epoch, pool_batches, drop_remainder
+):
+    encoded = corpus(num_pairs)
+    batch_size = min(batch_size, num_pairs)
+    options = {
+        "shuffle_seed": seed,
+        "epoch": epoch,
+        "pool_batches": pool_batches,
+        "drop_remainder": drop_remainder,
+    }
+    whole = read(batches(encoded, batch_size, **options))
+    expected = num_batches(encoded, batch_size, drop_remainder=drop_remainder)
+    assert len(whole) == expected
+    seen = sum((pairs_of(batch) for batch in whole), [])
+    assert len(set(seen)) == len(seen)
+    if not drop_remainder:
+        assert len(seen) == num_pairs
+    start = len(whole) // 2
+    resumed = batches(encoded, batch_size, start_batch=start, **options)
+    assert_equal(read(resumed), whole[start:])
+
+
+def test_epochs_and_seeds_differ_and_repeat():
+    encoded = corpus(50)
+
+    def order(seed, epoch):
+        dataset = batches(encoded, 5, shuffle_seed=seed, epoch=epoch)
+        return [pairs_of(batch) for batch in read(dataset)]
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(1, 1) != order(2, 1)
+
+
+def test_no_seed_keeps_the_order():
+    dataset = batches(corpus(10), 4, drop_remainder=False)
+    seen = [pairs_of(batch) for batch in read(dataset)]
+    assert seen == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_sorting_in_pools_saves_padding():
+    encoded = corpus(1000)
+
+    def share(pool_batches):
+        dataset = batches(
+            encoded, 20, shuffle_seed=0, pool_batches=pool_batches
+        )
+        return np.mean([(b["target_ids"] == 0).mean() for b in read(dataset)])
+
+    assert 3 * share(20) < share(1)
+
+
+def test_shapes_are_padded_to_multiples_or_buckets():
+    encoded = corpus(40)
+    for batch in read(batches(encoded, 4, pad_multiple=8)):
+        assert {x.shape[1] % 8 for x in batch.values()} == {0}
+    for batch in read(batches(encoded, 4, pad_multiple=[5, 12])):
+        assert {x.shape[1] for x in batch.values()} <= {5, 12}
+    with pytest.raises(ValueError, match="pad to is 5.*pad_multiple"):
+        batches(encoded, 4, pad_multiple=[5])
+
+
+@pytest.mark.parametrize("replicas", [[0], [1], [0, 1], [2, 3], range(4)])
+def test_replicas_get_their_slices_of_the_global_batch(replicas):
+    encoded = corpus(35)
+    options = {"shuffle_seed": 3, "epoch": 1, "pad_multiple": 2}
+    whole = read(batches(encoded, 8, **options))
+    expected = [
+        {key: x[2 * r : 2 * r + 2] for key, x in batch.items()}
+        for batch in whole
+        for r in replicas
+    ]
+    own = batches(encoded, 8, replicas=replicas, num_replicas=4, **options)
+    assert_equal(read(own), expected)
+    assert own.element_spec["source_ids"].shape.as_list() == [2, None]
+
+
+def test_static_batch_size_only_without_remainder():
+    encoded = corpus(10)
+    for drop, size in ((True, 4), (False, None)):
+        spec = batches(encoded, 4, drop_remainder=drop).element_spec
+        assert set(spec) == set(PADDING)
+        for tensor in spec.values():
+            assert tensor == tf.TensorSpec([size, None], tf.int32)
+
+
+def test_evaluation_can_be_put_back_in_order():
+    encoded = corpus(23)
+    found = read(evaluation_batches(encoded, 5))
+    assert [len(batch["indices"]) for batch in found] == [5, 5, 5, 5, 3]
+    outputs = np.zeros(23, int)
+    widths = []
+    for batch in found:
+        outputs[batch["indices"]] = pairs_of(batch)
+        widths.append(batch["source_ids"].shape[1])
+    np.testing.assert_array_equal(outputs, np.arange(23))
+    assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"batch_size": 5, "num_replicas": 2}, "multiple of `num_replicas`"),
+        ({"batch_size": 4, "num_replicas": 2, "replicas": [2]}, "0 to 1"),
+        ({"batch_size": 11}, "holds 10 pairs, fewer than one batch"),
+        ({"batch_size": 4, "pad_multiple": 0}, "`pad_multiple`"),
+        (
+            {"batch_size": 4, "num_replicas": 2, "drop_remainder": False},
+            "equal slices",
+        ),
+    ],
+)
+def test_impossible_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        batches(corpus(10), **options)

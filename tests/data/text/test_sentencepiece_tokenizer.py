@@ -1,0 +1,133 @@
+import gzip
+
+import pytest
+import tensorflow as tf
+
+from tests.serving.servables.translators import NAMES
+from tfcopy.data import SentencepieceTokenizer, train_sentencepiece
+
+pytest.importorskip("sentencepiece")
+
+SENTENCES = [
+    "The session of the parliament is open .",
+    "The parliament opens the session again .",
+    "Is the opening of a session an open session ?",
+    "The president and the parliament open it .",
+] * 3
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pieces") / "pieces.model"
+    train_sentencepiece.train(SENTENCES, 45, path, model_type="bpe")
+    return str(path)
+
+
+def words(ragged):
+    return [[word.decode() for word in row] for row in ragged.to_list()]
+
+
+def text_of(strings):
+    return [text.decode() for text in strings.numpy()]
+
+
+@pytest.mark.parametrize("model_type, size", [("unigram", 32), ("bpe", 45)])
+def test_text_comes_back_as_it_was_typed(tmp_path, model_type, size):
+    path = tmp_path / "pieces.model"
+    train_sentencepiece.train(SENTENCES, size, path, model_type=model_type)
+    tokenizer = SentencepieceTokenizer(str(path))
+    texts = [*SENTENCES[:4], *(f"The {name}, x-{name}." for name in NAMES)]
+    pieces = tokenizer.tokenize(tf.constant(texts))
+    first = words(pieces)[0]
+    assert len(first) < len(texts[0])
+    assert "".join(first) == "▁" + texts[0].replace(" ", "▁")
+    assert text_of(tokenizer.detokenize(pieces)) == texts
+
+
+def test_blanks_are_those_of_the_other_tokenizers(model_file):
+    tokenizer = SentencepieceTokenizer(model_file)
+    texts = ["", " \t\0", "\u2003a  b\x01c\n", b"\xff", "▁ a"]
+    pieces = tokenizer.tokenize(tf.constant(texts))
+    assert pieces.row_lengths().numpy().tolist()[:2] == [0, 0]
+    found = text_of(tokenizer.detokenize(pieces))
+    assert found[:4] == ["", "", "a b c", "\ufffd"]
+    assert all(word for row in words(pieces) for word in row)
+
+
+def test_pieces_of_another_model_are_written_as_well(model_file):
+    tokenizer = SentencepieceTokenizer(model_file)
+    pieces = tf.ragged.constant([["▁session", "▁Foo", "Bar"], ["▁Foo"], []])
+    assert text_of(tokenizer.detokenize(pieces)) == [
+        "session FooBar",
+        "Foo",
+        "",
+    ]
+
+
+def test_a_new_seed_harms_no_graph(model_file):
+    """It clears TensorFlow's caches, and with them resources of no graph."""
+    tokenizer = SentencepieceTokenizer(model_file)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def same(text):
+        return tokenizer.detokenize(tokenizer.tokenize(text))
+
+    for seed in range(2):
+        tf.random.set_seed(seed)
+        assert text_of(same(tf.constant(["Open it"]))) == ["Open it"]
+
+
+def test_the_fingerprint_is_of_the_model(model_file, tmp_path):
+    first = SentencepieceTokenizer(model_file)
+    copy = tmp_path / "copy.model"
+    copy.write_bytes(first._model)
+    assert SentencepieceTokenizer(str(copy)).fingerprint == first.fingerprint
+    train_sentencepiece.train(SENTENCES, 40, copy, model_type="bpe")
+    assert SentencepieceTokenizer(str(copy)).fingerprint != first.fingerprint
+
+
+def test_merges_are_counted_beside_the_characters(tmp_path):
+    path = tmp_path / "pieces.model"
+    train_sentencepiece.train_bpe(SENTENCES, 7, path)
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    pieces = [model.id_to_piece(i) for i in range(3, model.get_piece_size())]
+    assert sum(len(piece) > 1 for piece in pieces) == 7
+    characters = {c for line in SENTENCES for c in line.replace(" ", "▁")}
+    assert {piece for piece in pieces if len(piece) == 1} == characters
+    with pytest.raises(ValueError, match=r"has \d+ merges only") as error:
+        train_sentencepiece.train_bpe(SENTENCES, 9_999, path)
+    most = int(str(error.value).split("has ")[1].split()[0])
+    train_sentencepiece.train_bpe(SENTENCES, most, path)
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "text.model"
+    path.write_text("The session is open .")
+    with pytest.raises(ValueError, match="text.model: not a model of"):
+        SentencepieceTokenizer(str(path)).tokenize(tf.constant(["a"]))
+    with pytest.raises(FileNotFoundError, match="none.model"):
+        SentencepieceTokenizer("none.model").tokenize(tf.constant(["a"]))
+
+
+def test_the_command_reads_several_files(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("\n".join(SENTENCES))
+    with gzip.open(tmp_path / "b.gz", "wb") as file:
+        file.write("\n".join(SENTENCES).encode() + b"\nx\xff \n\n")
+    target = tmp_path / "pieces.model"
+    inputs = ["--input", str(tmp_path / "a.txt"), str(tmp_path / "b.gz")]
+
+    def run(*arguments):
+        status = train_sentencepiece.main([*arguments, "--output", str(target)])
+        return status, capsys.readouterr()
+
+    status, (output, _) = run(*inputs, "--vocab_size", "32")
+    assert (status, output) == (0, f"{target}: 32 pieces\n")
+    assert SentencepieceTokenizer(str(target)).fingerprint
+    status, (output, _) = run(*inputs, "--merges", "9")
+    assert (status, output) == (0, f"{target}: 9 merges\n")
+    status, (_, error) = run(*inputs, "--vocab_size", "9999")
+    assert status == 1 and "9999 pieces" in error and "too high" in error
+    status, (_, error) = run("--input", str(tmp_path / "none"))
+    assert status == 1 and "none" in error

@@ -1,0 +1,167 @@
+"""What TensorBoard shows of models that read definitions as they train."""
+
+import functools
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorboard.backend.event_processing import (
+    plugin_event_accumulator as event_accumulator,
+)
+
+from tests.serving.servables import text_models
+from tfcopy.data.corpora.squad import Answer, Example
+from tfcopy.data.definitions import TextBatches, answer_spans
+from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.experiments.definitions import definition_samples
+from tfcopy.recipes import lm1b_definitions, squad_definitions
+from tfcopy.serving.servables.entailment_classifier import LABELS
+
+TEXTS = ["the zebra runs .", "a wug is old", "the dog", "who runs ?", "a cat"]
+
+
+def build(name, examples, reader="mean"):
+    """A `Built` with random weights, and the texts."""
+    _, model, features = text_models.make(name, reader)
+    texts = WordTexts.from_examples(examples)
+    finish = None
+    if name == "language":
+        finish = functools.partial(lm1b_definitions.finish_batch, features)
+    batches = TextBatches(features, texts.words, finish)
+    built = types.SimpleNamespace(
+        model=model, features=features, batches=batches
+    )
+    return built, texts
+
+
+def show(folder, samples):
+    """What is shown after two scores: images by tag, and lines of texts."""
+    writer = tf.summary.create_file_writer(str(folder))
+    for update in (5, 10):
+        samples(update, writer)
+    writer.close()
+    accumulator = event_accumulator.EventAccumulator(
+        str(folder), size_guidance={"tensors": 0}
+    )
+    accumulator.Reload()
+    images, lines = {}, {}
+    for tag in accumulator.Tags()["tensors"]:
+        events = accumulator.Tensors(tag)
+        assert [event.step for event in events] == [5, 10]
+        content = tf.make_ndarray(events[-1].tensor_proto)
+        if tag.startswith("examples"):
+            lines[tag] = content.item().decode().splitlines()
+        else:
+            images[tag] = tf.io.decode_png(content[2]).shape
+    return images, lines
+
+
+def run(built, texts):
+    """What the model says of the first example."""
+    (batch,) = built.batches.evaluation(texts.subset([0]), 1)
+    return batch, built.model({name: batch[name] for name in built.model.input})
+
+
+def test_pairs_show_labels_and_what_is_defined(tmp_path):
+    examples = [
+        ({"premise": x.split(), "hypothesis": ["the", "wug"]}, {"label": i % 3})
+        for i, x in enumerate(TEXTS)
+    ]
+    built, texts = build("entailment", examples)
+    images, lines = show(
+        tmp_path, definition_samples.EntailmentSamples(built, texts, LABELS)
+    )
+    if definition_samples.sample_figures is not None:
+        assert set(images) == {f"alignment/{i}" for i in range(4)}
+        assert all(width > 250 for _, width, _ in images.values())
+    probabilities = tf.nn.softmax(run(built, texts)[1])[0].numpy()
+    told = ", ".join(
+        f"{x} {100 * p:.0f} %" for x, p in zip(LABELS, probabilities)
+    )
+    header, _, first, *others = lines["examples"]
+    assert header == "| premise | hypothesis | answer | truth |"
+    # "runs" is a form of "run", which is defined.
+    assert first == (
+        rf"| the **zebra** **runs** \. | the **wug** | {told} | contradiction |"
+    )
+    assert len(others) == 3
+
+
+def test_words_are_as_probable_as_the_model_says(tmp_path):
+    examples = [({"text": text.split()}, {}) for text in TEXTS]
+    built, texts = build("language", examples)
+    images, lines = show(
+        tmp_path, definition_samples.NextWordSamples(built, texts)
+    )
+    if definition_samples.sample_figures is not None:
+        assert set(images) == {f"next_words/{i}" for i in range(4)}
+    _, found = lm1b_definitions.score([run(built, texts)])
+    rows = lines["examples/0"][2:]
+    marked = ["the", "**zebra**", "runs", r"\."]
+    assert len(rows) == 4
+    for row, word, cost in zip(rows, marked, found[0]):
+        _, cell, probability, likely, _ = row.split(" | ".strip())
+        assert cell.strip() == word
+        expected = f"{100 * np.exp(-cost):.2f} %".replace(".", r"\.")
+        assert probability.strip() == expected
+        assert likely.count("%") == 3
+    # The best first, if it is no special word.
+    logits = run(built, texts)[1][0].numpy()
+    best = 4 + logits[:, 4:].argmax(-1)
+    assert [row.split("|")[3].split()[0].replace("\\", "") for row in rows] == [
+        text_models.TEXT.word(i) for i in best
+    ]
+
+
+@pytest.mark.slow
+def test_answers_are_marked_in_their_contexts(tmp_path):
+    questions = [
+        Example(f"q{i}", x, f"what is a wug {i} ?", (Answer(x.split()[0], 0),))
+        for i, x in enumerate(TEXTS)
+    ]
+    questions = list(answer_spans.tokenize(questions, progress=False))
+    examples = [
+        (
+            {"context": q.context_tokens, "question": q.question_tokens},
+            {"start": q.spans[0][0], "end": q.spans[0][1]},
+        )
+        for q in questions
+    ]
+    built, texts = build("answers", examples)
+    samples = definition_samples.AnswerSamples(
+        built,
+        questions,
+        texts,
+        functools.partial(squad_definitions.answer, max_length=2),
+    )
+    images, lines = show(tmp_path, samples)
+    if definition_samples.definition_figures is not None:
+        assert set(images) == {f"attention/{i}" for i in range(4)}
+    found = squad_definitions.answer([run(built, texts)], questions, 2)
+    (answer,) = found.texts
+    context, question, told, reference = (
+        cell.strip() for cell in lines["examples"][2].strip("|").split(" | ")
+    )
+    assert question == r"what is a wug 0 ?" and reference == "the"
+    assert told.replace("\\", "") == answer and answer
+    marked = [x[2:-2] for x in context.split() if x.startswith("**")]
+    assert [x.replace("\\", "") for x in marked] == answer.split()
+
+
+@pytest.mark.parametrize("total", [1, 3, 9])
+def test_samples_are_spread(total):
+    rows = definition_samples._spread(total)
+    assert rows[0] == 0 and rows[-1] == total - 1
+    assert len(rows) == len(set(rows)) == min(total, 4)
+
+
+def test_a_text_without_words_has_no_picture(tmp_path):
+    examples = [
+        ({"premise": text.split(), "hypothesis": ["a"]}, {"label": 0})
+        for text in ("", "the dog")
+    ]
+    built, texts = build("entailment", examples, None)
+    samples = definition_samples.EntailmentSamples(built, texts, LABELS)
+    images, lines = show(tmp_path, samples)
+    assert "alignment/0" not in images and len(lines["examples"]) == 4

@@ -1,0 +1,217 @@
+import dataclasses
+import os
+import re
+import signal
+import time
+from typing import Literal
+
+import pytest
+from jsonargparse.typing import PositiveFloat, PositiveInt
+
+from tfcopy.experiments import command_line
+from tfcopy.recipes import europarl_ps
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Sizes.
+
+    Attributes:
+        preset: Not a flag of its own.
+        units: Size of the state.
+        width: Width of the output.
+        dropout: Share dropped.
+        rate: Learning rate.
+        merge: How to add up.
+        systems: What to train.
+        files: Two files.
+        fresh: Start anew.
+    """
+
+    preset: str = "demo"
+    units: PositiveInt = 8
+    width: PositiveInt | None = None
+    dropout: command_line.Share = 0.1
+    rate: PositiveFloat = 1.0
+    merge: Literal["max", "sum"] = "max"
+    systems: list[Literal["a", "b"]] = dataclasses.field(
+        default_factory=lambda: ["a"]
+    )
+    files: list[str] | None = None
+    fresh: bool = False
+
+
+PRESETS = {"paper": {"units": 1024, "rate": 0.5}}
+
+
+def parse(*arguments):
+    return command_line.parse(Config, PRESETS, "What it does.", list(arguments))
+
+
+def write(path, text):
+    path.write_text(text)
+    return str(path)
+
+
+def test_defaults_are_those_of_the_config():
+    assert parse() == Config()
+
+
+def test_flags_win_over_config_and_config_over_preset(tmp_path):
+    path = write(tmp_path / "c.yaml", "units: 3\nrate: 0.25\nsystems: [b]\n")
+    preset = Config(preset="paper", units=1024, rate=0.5)
+    assert parse("--preset", "paper") == preset
+    assert parse("--preset=paper", "--rate=2") == dataclasses.replace(
+        preset, rate=2.0
+    )
+    config = parse("--preset", "paper", "--config", path, "--rate", "2")
+    assert config == Config("paper", units=3, rate=2.0, systems=["b"])
+
+
+def test_numbers_are_pythons_own():
+    """Keras would derive a dtype from the name of jsonargparse's types."""
+    config = parse("--units", "3", "--width", "4", "--dropout", "0.2")
+    numbers = (config.units, config.width, config.dropout, config.rate)
+    assert [type(x) for x in numbers] == [int, int, float, float]
+    assert parse("--fresh").fresh is True
+
+
+def test_config_may_name_the_preset(tmp_path):
+    path = write(tmp_path / "c.yaml", "preset: paper\nrate: 0.25\n")
+    assert parse("--config", path) == Config("paper", units=1024, rate=0.25)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fresh"),
+    [
+        (["--fresh"], True),
+        (["--fresh", "true"], True),
+        (["--fresh", "false"], False),
+        (["--fresh", "--units", "8"], True),
+    ],
+)
+def test_switches_need_no_value(arguments, fresh):
+    assert parse(*arguments) == Config(fresh=fresh)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--units 0", "--units must be a whole number from 1 on. Received: 0."),
+        ("--units x", "--units must be a whole number from 1 on. Received: x."),
+        ("--width -2", "--width must be a whole number from 1 on. Rec.*-2."),
+        (
+            "--dropout 1.5",
+            "--dropout must be a number from 0 to below 1. .*1.5",
+        ),
+        ("--dropout nan", "--dropout must be .* Received: nan."),
+        ("--rate 0", "--rate must be a number above 0. Received: 0."),
+        ("--merge foo", "--merge must be max or sum. Received: foo."),
+        ("--systems c", "--systems must be a list, .*of a or b. Received: c."),
+        ("--systems [c]", "--systems must be a list, .* of a or b. "),
+        ("--files a.en", "--files must be a list, as '.a, b.', of text. "),
+        ("--fresh maybe", "--fresh must be true or false. Received: maybe."),
+        ("--preset foo", "--preset: .*foo.*demo.*paper"),
+        ("--unit 3", "unrecognized arguments: --unit 3."),
+        ("--units", "--units: expected one argument."),
+        ("more", "unrecognized arguments: more."),
+        ("--config /nowhere.yaml", "--config: .*/nowhere.yaml"),
+    ],
+)
+def test_wrong_flag_gives_one_line(capsys, arguments, message):
+    assert_wrong(capsys, arguments.split(), message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("units: x", "--units must be a whole number from 1 on. "),
+        ("unitz: 3", "--config: no flag unitz."),
+        ("units: [3", "--config: .*line 1"),
+        ("- units", "Unexpected config: - units."),
+    ],
+)
+def test_wrong_key_of_the_config_gives_one_line(
+    tmp_path, capsys, text, message
+):
+    path = write(tmp_path / "c.yaml", text)
+    assert_wrong(capsys, ["--config", path], message)
+
+
+def assert_wrong(capsys, arguments, message):
+    with pytest.raises(SystemExit) as error:
+        parse(*arguments)
+    assert error.value.code == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert re.match(f"Error: {message}", first), first
+    assert second.endswith("--help.")
+
+
+def test_help_has_text_and_default_of_every_flag(capsys):
+    with pytest.raises(SystemExit) as error:
+        command_line.parse(
+            europarl_ps.Config, europarl_ps.PRESETS, "What.", ["--help"]
+        )
+    assert error.value.code == 0
+    options = capsys.readouterr().out.split("\n  --")
+    helps = {text.split()[0]: " ".join(text.split()) for text in options[1:]}
+    for field in europarl_ps.Config.__dataclass_fields__:
+        assert "default: " in helps[field], field
+        words = helps[field].split("(type")[0].split()
+        assert len(words) > 3, f"--{field} has no help"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("a.en, line 3: bad."), "Error: a.en, line 3: bad."),
+        (OSError("disk: full"), "Error: disk: full"),
+        (MemoryError(), "Error: MemoryError"),
+    ],
+)
+def test_errors_are_messages(capsys, monkeypatch, error, message):
+    def run(config):
+        raise error
+
+    monkeypatch.delenv("TFCOPY_DEBUG", raising=False)
+    assert command_line.main(Config, PRESETS, run, "", []) == 1
+    assert message in capsys.readouterr().err.splitlines()
+    monkeypatch.setenv("TFCOPY_DEBUG", "1")
+    with pytest.raises(type(error)):
+        command_line.main(Config, PRESETS, run, "", [])
+
+
+def test_some_flags_of_a_config_are_changed():
+    config = Config(units=3, dropout=0.5)
+    settings = {"dropout": "0", "width": "null", "systems": "[b]"}
+    expected = Config(units=3, dropout=0, width=None, systems=["b"])
+    assert command_line.changed(config, settings) == expected
+    assert command_line.changed(config, {}) == config
+    message = "--units must be a whole number from 1 on. Received: 0."
+    with pytest.raises(ValueError, match=message):
+        command_line.changed(config, {"units": "0"})
+
+
+def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
+    class Stopped(Exception):
+        exit_code = 143
+
+    def run(config):
+        raise Stopped("Saved.")
+
+    assert command_line.main(Config, PRESETS, run, "", []) == 143
+    assert capsys.readouterr().err == "\nSaved.\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_signals_end_with_a_message(capsys, number, code):
+    def run(config):
+        os.kill(os.getpid(), number)
+        time.sleep(10)
+
+    before = signal.getsignal(number)
+    assert command_line.main(Config, PRESETS, run, "", []) == code
+    assert "Repeat the command to go on." in capsys.readouterr().err
+    assert signal.getsignal(number) is before

@@ -1,0 +1,93 @@
+"""Dev scores of a run, read again and compared."""
+
+import types
+
+import pytest
+import tensorflow as tf
+from tensorboard.backend.event_processing import plugin_event_accumulator
+
+from tfcopy.experiments import learning_curves, reporting
+from tfcopy.training.tensorboard import EventLog
+
+RESULTS = {
+    "nmt": {"history": {"updates": [5, 10, 15], "nll": [9.0, 4.0, 4.5]}},
+    "copynet": {"history": {"updates": [5, 10, 15], "nll": [4.0, 2.0, 1.0]}},
+    "slow": {"history": {"updates": [5, 10, 15], "nll": [9.0, 8.0, 7.0]}},
+}
+
+
+def encoded(num_tokens, num_pairs):
+    class Encoded:
+        num_target_tokens = num_tokens
+
+        def __len__(self):
+            return num_pairs
+
+    return Encoded()
+
+
+def test_history_is_nats_a_target(tmp_path):
+    log = EventLog(tmp_path)
+    log.scalars(5, {"loss": 2.0}, "dev/")
+    log.scalars(10, {"loss": 0.5}, "dev/")
+    log.scalars(10, {"loss": 7.0}, "train/")
+    log.close()
+    found = learning_curves.history(str(tmp_path), encoded(30, 10))
+    assert found == {"updates": [5, 10], "nll": [6.0, 1.5]}
+
+
+def test_resumed_run_has_no_score_twice(tmp_path):
+    """Scores beyond the checkpoint that training went on from are dropped."""
+    for first, losses in ((0, {5: 2.0, 10: 1.0}), (6, {10: 0.5, 15: 0.25})):
+        log = EventLog(tmp_path, first_step=first)
+        for step, loss in losses.items():
+            log.scalars(step, {"loss": loss}, "dev/")
+        log.close()
+    found = learning_curves.history(str(tmp_path), encoded(10, 10))
+    assert found == {"updates": [5, 10, 15], "nll": [2.0, 0.5, 0.25]}
+
+
+def test_history_of_nothing(tmp_path):
+    empty = {"updates": [], "nll": []}
+    assert learning_curves.history(str(tmp_path), encoded(1, 1)) == empty
+    learning_curves.print_lead({"nmt": {"history": empty}})
+
+
+def test_lead_is_told(capsys):
+    learning_curves.print_lead(RESULTS)
+    assert capsys.readouterr().out.splitlines() == [
+        "nmt's best dev score, 4 nats a target after 10 updates, was reached "
+        f"by {system}."
+        for system in ("copynet after 5", "slow never")
+    ]
+
+
+def test_picture_is_on_disk_and_in_tensorboard(tmp_path):
+    pytest.importorskip("matplotlib")
+    learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
+    image = tf.io.decode_png((tmp_path / "dev_nll.png").read_bytes())
+    assert image.shape[:2] == (400, 500)
+    events = plugin_event_accumulator.EventAccumulator(
+        str(tmp_path / "all_systems")
+    )
+    events.Reload()
+    assert events.Tags()["tensors"] == ["dev_nll"]
+
+
+def test_without_matplotlib_nothing_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(learning_curves, "curves", None)
+    learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
+    assert not list(tmp_path.iterdir())
+
+
+def test_full_disk_ends_nothing(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(
+        reporting, "figures", types.SimpleNamespace(save_png=full)
+    )
+    learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
+    assert "no more events are written" in capsys.readouterr().out

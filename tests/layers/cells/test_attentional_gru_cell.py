@@ -1,0 +1,198 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tests.layers.cells.test_gru import numpy_gru_reset_before
+from tfcopy.layers import (
+    AttentionalGRUCell,
+    BahdanauAttention,
+    Decoder,
+)
+
+T, B, S, E, C, D, A = 3, 2, 4, 3, 6, 5, 7
+MASK = np.array([[True] * S, [True, True, False, False]])
+
+
+def normal(*shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=shape).astype("float32")
+
+
+@pytest.fixture
+def inputs():
+    return {
+        "embeddings": normal(B, T, E),
+        "initial_state": normal(B, D, seed=1),
+        "annotations": normal(B, S, C, seed=2),
+        "source_mask": MASK,
+        "matches": np.zeros((B, T, S), "float32"),
+    }
+
+
+def with_random_weights(cell):
+    cell.build((None, None, E), (None, None, C))
+    for i, weight in enumerate(cell.weights):
+        weight.assign(0.5 * normal(*weight.shape, seed=i + 3))
+    return cell
+
+
+@pytest.fixture
+def cell():
+    return with_random_weights(AttentionalGRUCell(D, BahdanauAttention(A)))
+
+
+def test_layer_contract_in_a_decoder(inputs):
+    helpers.check_layer(
+        Decoder(AttentionalGRUCell(D, BahdanauAttention(A))),
+        inputs,
+        output_shapes=[
+            (B, T, S),
+            (B, T, C),
+            (B, T, D),
+            (B, T, E),
+            (B, T, D),
+        ],
+        padded={"source_mask": ["annotations"]},
+        dynamic_axes={"matches": (0, 1, 2)},
+    )
+
+
+def numpy_weights(cell):
+    """The weights by name, in float64."""
+    attention = cell.attention
+    weights = {
+        "query": attention.query_kernel,
+        "value": attention.value_projection.kernel,
+        "score": attention.score_kernel,
+        "kernel": cell.kernel,
+        "recurrent": cell.recurrent_kernel,
+        "bias": cell.bias,
+    }
+    return {k: helpers.to_numpy(x).astype(float) for k, x in weights.items()}
+
+
+def numpy_step(w, word, state, annotations, mask, read=None):
+    """Sections 2 and 3: attention of the last state, then the GRU.
+
+    Args:
+        w: From `numpy_weights`.
+        word: `(B, E)`.
+        state: `(B, D)`.
+        annotations: `(B, S, C)`.
+        mask: `(B, S)`.
+        read: What the GRU reads behind the context, `(B, C)`.
+    """
+    hidden = (state @ w["query"])[:, None] + annotations @ w["value"]
+    scores = (np.tanh(hidden) @ w["score"])[..., 0]
+    weights = np.where(mask, np.exp(scores), 0)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    context = np.einsum("bs,bsc->bc", weights, annotations)
+    read = context[:, :0] if read is None else read
+    x = np.concatenate([word, context, read], axis=-1)
+    x = x @ w["kernel"] + w["bias"]
+    return {
+        "hidden": numpy_gru_reset_before(x, state, w["recurrent"]),
+        "context": context,
+        "attention": weights,
+    }
+
+
+def numpy_steps(cell, inputs):
+    w, state, steps = numpy_weights(cell), inputs["initial_state"], []
+    for word in inputs["embeddings"].swapaxes(0, 1):
+        step = numpy_step(w, word, state, inputs["annotations"], MASK)
+        state = step["hidden"]
+        steps.append(step)
+    return steps
+
+
+def test_follows_the_equations(cell, inputs):
+    memory = cell.prepare(inputs["annotations"], MASK)
+    state = cell.initial_state(inputs["initial_state"], memory)
+    for t, expected in enumerate(numpy_steps(cell, inputs)):
+        words = cell.project(inputs["embeddings"][:, t])
+        outputs, state = cell.step(words, state, memory)
+        outputs["attention"] = ops.exp(outputs["attention"])
+        helpers.assert_close(outputs, expected)
+        helpers.assert_close(state["hidden"], expected["hidden"])
+
+
+def test_a_decoder_takes_the_same_steps(cell, inputs):
+    decoded = Decoder(cell)(**inputs)
+    for t, expected in enumerate(numpy_steps(cell, inputs)):
+        helpers.assert_close(decoded["hidden"][:, t], expected["hidden"])
+        helpers.assert_close(decoded["state"][:, t], expected["hidden"])
+    helpers.assert_close(decoded["inputs"], inputs["embeddings"])
+    assert "copy_scores" not in decoded
+
+
+def test_what_the_source_holds_does_not_matter(cell, inputs):
+    other = {**inputs, "matches": np.ones((B, T, S), "float32")}
+    helpers.assert_close(Decoder(cell)(**other), Decoder(cell)(**inputs))
+
+
+def test_an_update_gate_keeps_the_state():
+    """CopyNet's check 9."""
+    cell = AttentionalGRUCell(1, BahdanauAttention(1))
+    cell.build((None, 1), (None, None, 1))
+    for weight in cell.weights:
+        weight.assign(np.zeros(weight.shape))
+    cell.bias.assign(np.log([1.0, 3.0, 1.0]))
+    memory = cell.prepare(normal(1, 2, 1))
+    state = cell.initial_state(np.array([[0.4]], "float32"), memory)
+    outputs, _ = cell.step(cell.project(normal(1, 1)), state, memory)
+    helpers.assert_close(outputs["hidden"], [[0.3]])
+
+
+def test_projects_all_steps_at_once(cell):
+    words = normal(3, B, E)
+    projected = cell.project(words)["words"]
+    assert projected.shape == (3, B, 3 * D)
+    helpers.assert_close(projected[1], cell.project(words[1])["words"])
+
+
+def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):
+    mixed = helpers.with_dtype(cell, "mixed_bfloat16")
+    mixed.build((None, None, E), (None, None, C))
+    mixed.set_weights(cell.get_weights())
+    memory = mixed.prepare(inputs["annotations"], MASK)
+    state = mixed.initial_state(inputs["initial_state"], memory)
+    words = mixed.project(inputs["embeddings"][:, 0])
+    outputs, state = mixed.step(words, state, memory)
+    for x in keras.tree.flatten((outputs, state)):
+        assert keras.backend.standardize_dtype(x.dtype) == "float32"
+    expected = numpy_steps(cell, inputs)[0]["hidden"]
+    helpers.assert_close(outputs["hidden"], expected, atol=0.1)
+    for name in ("state_product", "candidate_product", "context_product"):
+        kernel = memory[name].kernel
+        assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
+
+
+def test_each_gate_has_its_own_kernels():
+    cell = AttentionalGRUCell(D, BahdanauAttention(A))
+    cell.build((None, None, E), (None, None, C))
+    blocks = np.split(helpers.to_numpy(cell.recurrent_kernel), 3, axis=-1)
+    for block in blocks:
+        helpers.assert_close(block @ block.T, np.eye(D))
+    inputs = np.split(helpers.to_numpy(cell.kernel), 3, axis=-1)
+    for kernels in (blocks, inputs):
+        assert len({kernel.tobytes() for kernel in kernels}) == 3
+    # Glorot's limit of one gate's matrix, which reads all inputs.
+    limit = np.sqrt(6 / (E + C + D))
+    assert 0.8 * limit < np.abs(inputs[0]).max() < limit
+
+
+def test_config_round_trip(cell, inputs):
+    config = keras.saving.serialize_keras_object(cell)
+    copy = keras.saving.deserialize_keras_object(config)
+    assert copy.get_config() == cell.get_config()
+    expected = Decoder(cell)(**inputs)
+    copy.set_weights(cell.get_weights())
+    helpers.assert_close(Decoder(copy)(**inputs), expected)
+
+
+def test_units_must_be_positive():
+    with pytest.raises(ValueError, match="Received: units=-1"):
+        AttentionalGRUCell(-1, BahdanauAttention(3))

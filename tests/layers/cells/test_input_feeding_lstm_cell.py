@@ -1,0 +1,303 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tests.layers.cells.test_lstm import numpy_lstm
+from tfcopy.layers import (
+    BahdanauAttention,
+    CoverageAttention,
+    Decoder,
+    InputFeedingLSTMCell,
+)
+from tfcopy.layers.loop import scan
+from tfcopy.layers.loop.unrolled_loop import scan as unrolled_scan
+
+T, B, S, E, C, D, A, X = 3, 2, 4, 3, 6, 5, 7, 8
+MASK = np.array([[True] * S, [True, True, False, False]])
+
+
+def normal(*shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=shape).astype("float32")
+
+
+def attention():
+    return CoverageAttention(A, use_bias=True, use_score_bias=False)
+
+
+def make_cell(**options):
+    cell = InputFeedingLSTMCell(D, attention(), X, **options)
+    cell.build((None, None, E), (None, None, C))
+    for i, weight in enumerate(cell.trainable_weights):
+        weight.assign(0.5 * normal(*weight.shape, seed=i))
+    return cell
+
+
+@pytest.fixture
+def cell():
+    return make_cell()
+
+
+@pytest.fixture
+def inputs():
+    return {
+        "embeddings": normal(B, T, E),
+        "initial_state": normal(B, 2 * D, seed=1),
+        "annotations": normal(B, S, C, seed=2),
+        "source_mask": MASK,
+        "matches": np.zeros((B, T, S), "float32"),
+    }
+
+
+def start(cell, inputs):
+    memory = cell.prepare(inputs["annotations"], inputs["source_mask"])
+    return cell.initial_state(inputs["initial_state"], memory), memory
+
+
+def run_steps(cell, inputs, state, memory):
+    """Lists of the steps' outputs, and of the states after them."""
+    outputs, states = [], []
+    for t in range(T):
+        words = cell.project(inputs["embeddings"][:, t])
+        output, state = cell.step(words, state, memory)
+        outputs.append(output)
+        states.append(state)
+    return outputs, states
+
+
+@pytest.mark.parametrize("make", [attention, lambda: BahdanauAttention(A)])
+@pytest.mark.parametrize("input_units", [None, X])
+def test_layer_contract_in_a_decoder(make, input_units, inputs):
+    size = input_units or E
+    helpers.check_layer(
+        Decoder(InputFeedingLSTMCell(D, make(), input_units)),
+        inputs,
+        output_shapes=[
+            (B, T, S),
+            (B, T, C),
+            (B, T, D),
+            (B, T, size),
+            (B, T, 2 * D),
+        ],
+        padded={"source_mask": ["annotations"]},
+        dynamic_axes={"matches": (0, 1, 2)},
+    )
+
+
+def numpy_attention(cell, query, annotations, coverage):
+    attention = cell.attention
+    w, u, b, v, w_c = (
+        ops.convert_to_numpy(x)
+        for x in (
+            attention.query_kernel,
+            attention.value_projection.kernel,
+            attention.value_projection.bias,
+            attention.score_kernel,
+            attention.coverage_kernel,
+        )
+    )
+    hidden = (query @ w)[:, None] + annotations @ u + b
+    scores = np.tanh(hidden + coverage[..., None] * w_c) @ v
+    weights = np.where(MASK, np.exp(scores[..., 0]), 0)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return np.einsum("bs,bsc->bc", weights, annotations), weights
+
+
+def numpy_steps(cell, inputs):
+    """Section 2 of the paper, and the authors' merged input."""
+    w_x, b_x, kernel, recurrent_kernel, bias = (
+        ops.convert_to_numpy(x)
+        for x in (
+            cell.input_kernel,
+            cell.input_bias,
+            cell.kernel,
+            cell.recurrent_kernel,
+            cell.bias,
+        )
+    )
+    c, s = np.split(inputs["initial_state"], 2, axis=-1)
+    context, coverage, steps = np.zeros((B, C)), np.zeros((B, S)), []
+    for word in inputs["embeddings"].swapaxes(0, 1):
+        x = np.concatenate([word, context], axis=-1) @ w_x + b_x
+        s, c = numpy_lstm(x @ kernel + s @ recurrent_kernel + bias, c)
+        context, weights = numpy_attention(
+            cell,
+            np.concatenate([c, s], axis=-1),
+            inputs["annotations"],
+            coverage,
+        )
+        coverage = coverage + weights
+        steps.append(
+            {
+                "hidden": s,
+                "cell": c,
+                "inputs": x,
+                "context": context,
+                "attention": weights,
+            }
+        )
+    return steps
+
+
+def test_follows_the_equations(cell, inputs):
+    outputs, states = run_steps(cell, inputs, *start(cell, inputs))
+    for output, state, expected in zip(
+        outputs, states, numpy_steps(cell, inputs), strict=True
+    ):
+        output["attention"] = ops.exp(output["attention"])
+        helpers.assert_close(output, expected)
+        for name in ("hidden", "cell", "context"):
+            helpers.assert_close(state[name], expected[name])
+
+
+def test_a_decoder_gives_the_whole_state_and_the_merged_input(cell, inputs):
+    decoded = Decoder(cell)(**inputs)
+    expected = numpy_steps(cell, inputs)
+    for t, step in enumerate(expected):
+        helpers.assert_close(decoded["inputs"][:, t], step["inputs"])
+        both = np.concatenate([step["cell"], step["hidden"]], axis=-1)
+        helpers.assert_close(decoded["state"][:, t], both)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_gradients_are_those_of_an_unrolled_loop(cell, inputs, training):
+    names = ("embeddings", "initial_state", "annotations")
+    floats = {name: inputs[name] for name in names}
+
+    def value(scan, floats):
+        state, memory = start(cell, {**floats, "source_mask": MASK})
+        words = cell.project(ops.transpose(floats["embeddings"], (1, 0, 2)))
+        outputs, last = scan(cell.step, words, state, memory, training)
+        outputs["attention"] = ops.exp(outputs["attention"])
+        return helpers.weighted_sum((outputs, last))
+
+    results = [
+        helpers.gradients(
+            lambda floats: value(loop, floats), floats, cell.trainable_weights
+        )
+        for loop in (scan, unrolled_scan)
+    ]
+    helpers.assert_close(*results, rtol=1e-4)
+    for gradient in results[0][2]:
+        assert ops.convert_to_numpy(gradient).any()
+
+
+def test_longer_padding_changes_nothing(cell, inputs):
+    decoder = Decoder(cell)
+    expected = decoder(**inputs)
+    longer = {
+        **inputs,
+        "annotations": np.pad(
+            inputs["annotations"], ((0, 0), (0, 3), (0, 0)), constant_values=9
+        ),
+        "source_mask": np.pad(MASK, ((0, 0), (0, 3))),
+        "matches": np.zeros((B, T, S + 3), "float32"),
+    }
+    decoded = decoder(**longer)
+    weights = ops.exp(decoded.pop("attention"))
+    expected_weights = ops.exp(expected.pop("attention"))
+    helpers.assert_close(decoded, expected)
+    helpers.assert_close(weights[..., :S], expected_weights)
+    helpers.assert_close(weights[..., S:], np.zeros((B, T, 3)), 0, 0)
+
+
+def totals(states):
+    """Sums of the coverage that each step's attention read."""
+    return [ops.sum(state["attention"], axis=-1) for state in states]
+
+
+def test_a_search_starts_as_training_does(cell, inputs):
+    state, memory = start(cell, inputs)
+    assert cell.search_state(state, memory) is state
+    _, states = run_steps(cell, inputs, state, memory)
+    # Check 12 of the numeric checks, steps from 1: t - 1.
+    for t, total in enumerate(totals([state, *states])):
+        helpers.assert_close(total, np.full(B, float(t)))
+
+
+def test_the_authors_search_attends_once_before(inputs):
+    cell = make_cell(decode_initial_attention=True)
+    first, memory = start(cell, inputs)
+    state = cell.search_state(first, memory)
+    context, weights = numpy_attention(
+        cell, inputs["initial_state"], inputs["annotations"], np.zeros((B, S))
+    )
+    helpers.assert_close(state["context"], context)
+    helpers.assert_close(state["attention"], weights)
+    helpers.assert_close(state["hidden"], first["hidden"])
+    helpers.assert_close(state["cell"], first["cell"])
+    _, states = run_steps(cell, inputs, state, memory)
+    # Check 12: t.
+    for t, total in enumerate(totals([state, *states])):
+        helpers.assert_close(total, np.full(B, t + 1.0))
+
+
+def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):
+    mixed = helpers.with_dtype(cell, "mixed_bfloat16")
+    mixed.build((None, None, E), (None, None, C))
+    mixed.set_weights(cell.get_weights())
+    expected, _ = run_steps(cell, inputs, *start(cell, inputs))
+    state, memory = start(mixed, inputs)
+    outputs, states = run_steps(mixed, inputs, state, memory)
+    for x in keras.tree.flatten((outputs, state, states)):
+        assert keras.backend.standardize_dtype(x.dtype) == "float32"
+    helpers.assert_close(outputs[0]["hidden"], expected[0]["hidden"], atol=0.1)
+    for name in ("lstm_product", "context_product", "query_product"):
+        kernel = memory[name].kernel
+        assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
+
+
+def test_initial_values():
+    uniform = keras.initializers.RandomUniform(-0.02, 0.02)
+    cell = InputFeedingLSTMCell(
+        D,
+        attention(),
+        kernel_initializer=uniform,
+        recurrent_initializer=uniform,
+        input_initializer="ones",
+    )
+    cell.build((None, None, E), (None, None, C))
+    for kernel in (cell.kernel, cell.recurrent_kernel):
+        kernel = ops.convert_to_numpy(kernel)
+        assert 0.015 < np.abs(kernel).max() < 0.02
+        gates = np.split(kernel, 4, axis=-1)
+        assert len({gate.tobytes() for gate in gates}) == 4
+    helpers.assert_close(cell.bias, np.repeat([0.0, 1.0, 0.0, 0.0], D))
+    helpers.assert_close(cell.input_kernel, np.ones((E + C, E)))
+
+
+def test_config_round_trip(inputs):
+    cell = make_cell(decode_initial_attention=True)
+    config = keras.saving.serialize_keras_object(cell)
+    copy = keras.saving.deserialize_keras_object(config)
+    assert copy.get_config() == cell.get_config()
+    copy.set_weights(cell.get_weights())
+
+    def run(cell):
+        state, memory = start(cell, inputs)
+        state = cell.search_state(state, memory)
+        return run_steps(cell, inputs, state, memory)
+
+    helpers.assert_close(run(copy), run(cell))
+
+
+def test_number_of_parameters_is_that_of_the_paper():
+    attention = CoverageAttention(512, use_bias=True, use_score_bias=False)
+    cell = InputFeedingLSTMCell(256, attention)
+    cell.build((None, None, 128), (None, None, 512))
+
+    def count(*weights):
+        return sum(np.prod(w.shape) for w in weights)
+
+    assert count(cell.kernel, cell.recurrent_kernel, cell.bias) == 394_240
+    assert count(cell.input_kernel, cell.input_bias) == 82_048
+    total = count(*cell.trainable_weights)
+    # Keys, scores, query with the hidden layer's bias, coverage.
+    assert total == 394_240 + 82_048 + 262_144 + 512 + 262_656 + 512
+
+
+def test_units_must_be_positive():
+    with pytest.raises(ValueError, match="Received: units=-1"):
+        InputFeedingLSTMCell(-1, attention())

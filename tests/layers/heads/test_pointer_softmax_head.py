@@ -1,0 +1,224 @@
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+
+from tests import helpers
+from tfcopy.layers import PointerSoftmaxHead
+from tfcopy.layers.copying import MASKED, CopyDistribution, copied_mass
+from tfcopy.layers.heads.noisy_tanh import NoisyTanh
+
+B, T, S, V, F, D, C = 2, 3, 4, 9, 5, 6, 7
+MASK = np.array([[True] * 4, [True, True, False, False]])
+
+
+def make_inputs(mask=MASK, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    scores = scale * rng.normal(size=(B, T, S))
+    scores = np.where(mask[:, None], scores, -np.inf)
+    scores = scores - scores.max(-1, keepdims=True)
+    attention = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+    inputs = {
+        "features": scale * rng.normal(size=(B, T, F)),
+        "decoded_state": scale * rng.normal(size=(B, T, D)),
+        "decoded_context": scale * rng.normal(size=(B, T, C)),
+        "decoded_attention": np.maximum(attention, MASKED),
+        "annotations": rng.normal(size=(B, S, C)),
+    }
+    inputs = {name: x.astype("float32") for name, x in inputs.items()}
+    return {**inputs, "source_mask": mask}
+
+
+SHAPES = [(B, T, V), (B, T), (B, T, S), (B, T, S)]
+
+
+def test_layer_contract():
+    helpers.check_layer(
+        PointerSoftmaxHead(V, switch_units=8, temperature=2.0, seed=3),
+        make_inputs(scale=4.0),
+        output_shapes=SHAPES,
+        mixed_dtypes=["bfloat16", *["float32"] * 3],
+        dynamic_axes={"decoded_attention": (0, 1, 2)},
+    )
+
+
+def test_layer_contract_with_a_separate_pointer():
+    helpers.check_layer(
+        PointerSoftmaxHead(
+            V, switch_activation="relu", switch_bias=-1.0, pointer="separate"
+        ),
+        make_inputs(),
+        output_shapes=SHAPES,
+        padded={"source_mask": ["annotations"]},
+        mixed_dtypes=["bfloat16", *["float32"] * 3],
+        dynamic_axes={"decoded_attention": (0, 1, 2)},
+    )
+
+
+def numpy_dense(layer, x):
+    return x @ helpers.to_numpy(layer.kernel) + helpers.to_numpy(layer.bias)
+
+
+def test_follows_the_equations():
+    head = PointerSoftmaxHead(V, switch_activation="tanh", temperature=2.0)
+    inputs = make_inputs()
+    generated, copied = helpers.probabilities(head(**helpers.arguments(inputs)))
+    hidden = np.concatenate(
+        [inputs["decoded_state"], inputs["decoded_context"]], -1
+    )
+    hidden = np.tanh(numpy_dense(head.hidden1, hidden))
+    hidden = hidden + np.tanh(numpy_dense(head.hidden2, hidden))
+    logit = 2 * numpy_dense(head.switch, hidden)
+    switch = 1 / (1 + np.exp(-logit))
+    logits = inputs["features"] @ helpers.to_numpy(head.kernel)
+    shortlist = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    helpers.assert_close(generated, switch * shortlist)
+    helpers.assert_close(
+        copied, (1 - switch) * np.exp(inputs["decoded_attention"])
+    )
+
+
+def test_separate_pointer_follows_the_equation():
+    head = PointerSoftmaxHead(V, switch_units=8, pointer="separate")
+    inputs = make_inputs()
+    copied = np.exp(
+        helpers.to_numpy(head(**helpers.arguments(inputs)).copy_log_probs)
+    )
+    query = numpy_dense(head.pointer_query, inputs["decoded_state"])
+    value = inputs["annotations"] @ helpers.to_numpy(head.pointer_value.kernel)
+    hidden = np.tanh(query[:, :, None] + value[:, None])
+    scores = np.exp(hidden @ helpers.to_numpy(head.pointer_score))[..., 0]
+    scores = scores * MASK[:, None]
+    expected = scores / scores.sum(-1, keepdims=True)
+    helpers.assert_close(copied / copied.sum(-1, keepdims=True), expected)
+    assert not copied[1, :, 2:].any()
+
+
+def zero_switch(switch_bias, temperature=1.0):
+    head = PointerSoftmaxHead(
+        V,
+        kernel_initializer="zeros",
+        switch_bias=switch_bias,
+        temperature=temperature,
+    )
+    return head(**helpers.arguments(make_inputs()))
+
+
+@pytest.mark.parametrize(
+    "switch_bias, temperature, generated",
+    [(1.0, 1.0, 0.731059), (-1.0, 1.0, 0.268941), (1.0, 2.0, 0.880797)],
+)
+def test_switch_of_a_new_head(switch_bias, temperature, generated):
+    """Check 6 of the numeric checks, on the sign of the bias too."""
+    mass = copied_mass(zero_switch(switch_bias, temperature))
+    helpers.assert_close(mass, np.full((B, T), 1 - generated))
+
+
+def test_switch_leans_to_the_shortlist_by_default():
+    head = PointerSoftmaxHead(V, kernel_initializer="zeros")
+    mass = copied_mass(head(**helpers.arguments(make_inputs())))
+    helpers.assert_close(mass, np.full((B, T), 0.268941))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1), lengths=st.tuples(*[st.integers(1, S)] * B)
+)
+def test_mass_is_one(scale, seed, lengths):
+    mask = np.arange(S) < np.array(lengths)[:, None]
+    head = PointerSoftmaxHead(V, switch_activation="tanh", temperature=2.0)
+    generated, copied = helpers.probabilities(
+        head(**helpers.arguments(make_inputs(mask, seed, scale)))
+    )
+    total = generated.sum(-1) + copied.sum(-1)
+    # Logits of 10,000 have a rounding error of 1e-3.
+    helpers.assert_close(
+        total, np.ones((B, T)), 0, 1e-6 if scale == 1 else 1e-2
+    )
+
+
+@pytest.mark.parametrize("pointer", ["attention", "separate"])
+def test_saturated_inputs_give_finite_values_and_gradients(pointer):
+    head = PointerSoftmaxHead(V, pointer=pointer)
+    inputs = make_inputs(scale=1e4)
+    mask = inputs.pop("source_mask")
+    head(**helpers.arguments(inputs), source_mask=mask)
+    numbers = helpers.gradients(
+        lambda x: helpers.weighted_sum(
+            head(**helpers.arguments(x), source_mask=mask, training=True)
+        ),
+        inputs,
+        head.trainable_weights,
+    )
+    for number in keras.tree.flatten(numbers):
+        if number is not None:
+            assert np.isfinite(helpers.to_numpy(number)).all()
+
+
+def test_logs_stay_in_float32_in_mixed_precision():
+    """In bfloat16 the log of a switch of 0.999 would be zero."""
+    head = PointerSoftmaxHead(
+        V, switch_bias=7.0, kernel_initializer="zeros", dtype="mixed_bfloat16"
+    )
+    distribution = head(**helpers.arguments(make_inputs()))
+    for x in (distribution.generate_offset, distribution.copy_log_probs):
+        assert keras.backend.standardize_dtype(x.dtype) == "float32"
+    offset = -np.log1p(np.exp(-7.0)) - np.log(V)
+    helpers.assert_close(
+        distribution.generate_offset, np.full((B, T), offset), 0, 1e-6
+    )
+
+
+@pytest.mark.parametrize("bias", [200.0, -200.0])
+def test_the_log_of_a_sure_switch_is_finite(bias):
+    """The sigmoid itself would be 0 or 1 in float32."""
+    distribution = zero_switch(bias)
+    uniform = zero_switch(0.0)
+    logs = (
+        (distribution.generate_offset, uniform.generate_offset, min(bias, 0)),
+        (distribution.copy_log_probs, uniform.copy_log_probs, min(-bias, 0)),
+    )
+    for actual, even, change in logs:
+        even = helpers.to_numpy(even)
+        possible = even > MASKED / 2
+        expected = even[possible] + np.log(2) + change
+        helpers.assert_close(helpers.to_numpy(actual)[possible], expected)
+
+
+def test_noise_in_training_only():
+    head = PointerSoftmaxHead(V, seed=1)
+    inputs = make_inputs(scale=10.0)
+    without = head(**helpers.arguments(inputs))
+    helpers.assert_close(head(**helpers.arguments(inputs)), without)
+    first, second = (
+        head(**helpers.arguments(inputs), training=True) for _ in "12"
+    )
+    for x, y in ((first, without), (first, second)):
+        difference = ops.abs(x.generate_offset - y.generate_offset)
+        assert helpers.to_numpy(difference).max() > 1e-4
+    layers = [x for x in head.activations if isinstance(x, NoisyTanh)]
+    assert [x.seed for x in layers] == [2, 3]
+
+
+def test_candidates_take_the_mass_of_the_shortlist():
+    head = PointerSoftmaxHead(V)
+    ids = np.array([3, 8, 1], "int32")
+    full = head(**helpers.arguments(make_inputs()))
+    some = head(**helpers.arguments(make_inputs()), candidate_ids=ids)
+    helpers.assert_close(some.copy_log_probs, full.copy_log_probs)
+    generated, copied = helpers.probabilities(some)
+    total = generated.sum(-1) + copied.sum(-1)
+    helpers.assert_close(total, np.ones((B, T)), 0, 1e-6)
+
+
+def test_is_a_copy_distribution():
+    distribution = PointerSoftmaxHead(V)(**helpers.arguments(make_inputs()))
+    assert isinstance(distribution, CopyDistribution)
+
+
+def test_pointer_is_checked():
+    with pytest.raises(ValueError, match="Received: pointer='both'"):
+        PointerSoftmaxHead(V, pointer="both")

@@ -1,0 +1,42 @@
+"""A server of one model, for the tests of who asks it."""
+
+import pytest
+
+from tests.serving.servables.echo_model import load, serve
+from tfcopy.serving.client_library import connection
+from tfcopy.serving.client_library.remote_model import RemoteModel
+
+
+@pytest.fixture(autouse=True)
+def fixed_seed():
+    """A seed would clear what TensorFlow has compiled; there is no chance."""
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    return load(tmp_path_factory.mktemp("echo"))
+
+
+@pytest.fixture(scope="module")
+def running(local):
+    server = serve(local)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def server(running, monkeypatch):
+    """No request waits long for its next try."""
+    monkeypatch.setattr(connection, "_FIRST_WAIT", 0.02)
+    running.reset()
+    yield running
+    running.reset()
+
+
+@pytest.fixture(scope="module")
+def models(running):
+    """The same model by both protocols."""
+    return {
+        "grpc": RemoteModel(running.grpc_address, "echo", batch_size=3),
+        "rest": RemoteModel(running.rest_address, "echo", batch_size=3),
+    }

@@ -1,0 +1,232 @@
+import json
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.serving.servables.echo_model import address_of, inputs_of
+from tfcopy.serving.client_library.connection import Connection, RequestError
+from tfcopy.serving.client_library.local_model import AskError
+from tfcopy.serving.client_library.remote_model import RemoteModel, joined
+
+TEXTS = ["a bb ccc", "", "x", "北京 Łukasz 😀", b"\xff\xfe \xc3", "\0 \x01"]
+BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
+
+
+def assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, x in expected.items():
+        assert found[name].dtype == x.dtype, name
+        np.testing.assert_array_equal(found[name], x, name)
+
+
+@BOTH
+def test_a_server_tells_what_a_folder_tells(models, local, protocol):
+    def in_order(signatures):
+        return {
+            name: (x.inputs, sorted(x.outputs))
+            for name, x in signatures.items()
+        }
+
+    found = models[protocol].signatures
+    assert in_order(found) == in_order(local.signatures)
+    assert all(list(x.outputs) == sorted(x.outputs) for x in found.values())
+
+
+@BOTH
+@pytest.mark.parametrize("signature", ["serving_default", "single", "analyse"])
+@pytest.mark.parametrize("texts", [TEXTS, TEXTS[:1], ["", ""], []])
+def test_answers_are_those_of_the_model(
+    models, local, protocol, signature, texts
+):
+    inputs = inputs_of(signature, texts)
+    expected = local.ask(signature, inputs)
+    assert_same(models[protocol].ask(signature, inputs), expected)
+
+
+@BOTH
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    texts=st.lists(st.binary(max_size=8) | st.text(max_size=5), max_size=8),
+    width=st.integers(0, 2),
+)
+def test_any_bytes_go_there_and_back(models, local, protocol, texts, width):
+    texts = [
+        x if type(x) is bytes else x.encode("utf-8", "replace") for x in texts
+    ]
+    for signature in ("serving_default", "analyse"):
+        inputs = inputs_of(signature, texts, width)
+        expected = local.ask(signature, inputs)
+        assert_same(models[protocol].ask(signature, inputs), expected)
+
+
+@BOTH
+def test_half_a_character_is_asked_as_a_question_mark(models, protocol):
+    answer = models[protocol].ask("single", {"text": ["a\ud800b"]})
+    assert answer["text"].tolist() == [b"a?b"]
+
+
+@BOTH
+def test_batches_are_answered_in_order_a_few_at_once(server, local, protocol):
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def delay(call):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(random.uniform(0, 0.03))
+        with lock:
+            now[0] -= 1
+        return 0
+
+    model = RemoteModel(
+        address_of(server, protocol), "echo", batch_size=2, at_once=3
+    )
+    server.calls.clear()
+    server.delay = delay
+    texts = [" ".join("ab"[: i % 3] * (i % 5)) for i in range(25)]
+    inputs = inputs_of("analyse", texts)
+    assert_same(model.ask("analyse", inputs), local.ask("analyse", inputs))
+    assert sorted(call.rows for call in server.calls) == [1] + [2] * 12
+    assert 2 <= most[0] <= 3
+
+
+def test_what_ends_early_is_filled_up():
+    arrays = [np.ones((1, 2, 1), "int32"), np.ones((2, 1, 3), "int32")]
+    found = joined(arrays)
+    assert found.dtype == "int32" and found.shape == (3, 2, 3)
+    assert found[0].tolist() == [[1, -1, -1], [1, -1, -1]]
+    assert found[1].tolist() == [[1, 1, 1], [-1, -1, -1]]
+    assert joined([x.astype("f") for x in arrays])[0, 0].tolist() == [1, 0, 0]
+    texts = [np.array([[b"a"]], object), np.array([[b"a", b"b"]], object)]
+    assert joined(texts).tolist() == [[b"a", b""], [b"a", b"b"]]
+
+
+@BOTH
+def test_large_answers_arrive(models, local, protocol):
+    inputs = inputs_of("analyse", ["x " * 600] * 3)
+    found = models[protocol].ask("analyse", inputs)
+    assert found["attention"].nbytes > 4 * 2**20
+    assert_same(found, local.ask("analyse", inputs))
+
+
+@BOTH
+def test_versions_are_asked_by_number_and_by_label(server, protocol):
+    address = address_of(server, protocol)
+    for options in ({"version": 3}, {"label": "stable"}):
+        model = RemoteModel(address, "echo", **options)
+        answer = model.ask("single", {"text": ["a"]})
+        assert answer["text"].tolist() == [b"a"]
+    status = Connection(address, "echo").status()
+    assert [x[:2] for x in status] == [(1, "AVAILABLE"), (3, "AVAILABLE")]
+    status = Connection(address, "echo", version=3).status()
+    assert [x.version for x in status] == [3]
+
+
+@BOTH
+def test_the_first_failure_of_a_batch_ends_the_question(
+    server, models, protocol
+):
+    before = {*threading.enumerate()}
+    server.fail(1, "INTERNAL")
+    server.delay = lambda call: 0.02
+    with pytest.raises(RequestError, match="INTERNAL"):
+        models[protocol].ask("single", {"text": ["a"] * 300})
+    for thread in {*threading.enumerate()} - before:
+        if thread.daemon:
+            thread.join(5)
+    assert len(server.calls) < 90
+
+
+@BOTH
+def test_errors_say_what_is_missing(server, models, protocol):
+    address = address_of(server, protocol)
+
+    def error(model="echo", **options):
+        with pytest.raises(RequestError) as error:
+            RemoteModel(address, model, **options)
+        assert "\n" not in str(error.value)
+        return str(error.value)
+
+    message = error("wrong")
+    assert message.startswith(f"{address}: the server has no model 'wrong'")
+    assert "--model_name" in message
+    message = error(version=2)
+    assert "no version 2. There is: 1 AVAILABLE, 3 AVAILABLE." in message
+    assert "Unrecognized servable version label: x" in error(label="x")
+    server.loading = "NOT_FOUND"
+    assert "still loading it (versions: 1 LOADING, 3 LOADING)" in error()
+    server.loading = "UNAVAILABLE"
+    assert "It may still be loading its models" in error(retries=0)
+    server.loading = None
+    model = models[protocol]
+    for signature, inputs, expected in (
+        ("other", {"text": ["a"]}, "There is: analyse, serving_default"),
+        ("single", {"texts": ["a"]}, "takes as many rows of text. Received"),
+        ("analyse", {"text": ["a"]}, "of dictionary and text. Received: text"),
+        ("analyse", {"text": ["a"], "dictionary": []}, "dictionary (0 rows)"),
+        ("analyse", {"text": ["a"] * 2, "dictionary": [[], ["a"]]}, "Expected"),
+        ("single", {"text": "a"}, "Expected a list of texts"),
+    ):
+        with pytest.raises(AskError, match=re.escape(expected)):
+            model.ask(signature, inputs)
+
+
+def test_rows_and_columns_are_the_same(server):
+    def post(request, path=":predict"):
+        body = json.dumps(request).encode()
+        url = f"{server.rest_address}/v1/models/echo{path}"
+        with urllib.request.urlopen(url, body) as response:
+            return json.load(response)
+
+    text, lines = ["a b", "c"], [["x"], ["y"]]
+    rows = [{"text": x, "dictionary": y} for x, y in zip(text, lines)]
+    columns = {"text": text, "dictionary": lines}
+    request = {"signature_name": "analyse"}
+    outputs = post({**request, "inputs": columns})["outputs"]
+    predictions = post({**request, "instances": rows})["predictions"]
+    assert predictions == [
+        {name: x[i] for name, x in outputs.items()} for i in range(2)
+    ]
+    plain = post({"instances": text}, "/versions/1:predict")["predictions"]
+    assert plain[0]["text_bytes"] == {"b64": "YSBi"}
+    single = {"signature_name": "single", "inputs": text}
+    assert post(single, "/labels/stable:predict") == {"outputs": text}
+
+
+def test_rest_needs_neither_tensorflow_nor_grpc(server):
+    program = """if True:
+        import sys
+        for name in ("tensorflow", "grpc", "tensorflow_serving"):
+            sys.modules[name] = None
+        from tfcopy.serving.local_model import AskError
+        from tfcopy.serving.remote_model import RemoteModel
+        model = RemoteModel(sys.argv[1], "echo")
+        print(model.ask("single", {"text": ["a"]})["text"])
+        loaded = {name.split(".")[0] for name in sys.modules}
+        assert not {"keras", "google", "h5py"} & loaded, loaded
+        try:
+            RemoteModel("localhost:1", "echo")
+        except AskError as error:
+            print(error)
+    """
+    output = subprocess.run(
+        [sys.executable, "-c", program, server.rest_address],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert output[0] == "[b'a']"
+    assert "pip install 'tfcopy[client]'" in output[1]

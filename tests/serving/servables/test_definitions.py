@@ -1,0 +1,167 @@
+"""Models that read definitions: as they answer, and as they are served."""
+
+import os
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tests.serving.servables.translators import (
+    SOURCE,
+    TARGET,
+    Copier,
+    copier,
+    sentences,
+)
+from tfcopy.data import Vocabulary, encode, evaluation_batches
+from tfcopy.data.definitions import (
+    DefinitionFeatures,
+    DefinitionLookup,
+    DefinitionPacker,
+    Definitions,
+)
+from tfcopy.decoding import SearchOptions
+from tfcopy.layers import DefinitionEmbedding
+from tfcopy.models import gru_translator
+from tfcopy.serving.export import export, operations
+from tfcopy.serving.servables.translator import Translator
+from tfcopy.tokens import PAD
+
+CITIES = ["a city of rivers", "a river"]
+READ = Vocabulary.build(dict.fromkeys("a of city river man".split(), 1))
+CHARACTERS = Vocabulary.build(dict.fromkeys("</s>Kowalski", 1))
+TEXTS = [*sentences(30), "", "Kowalski 北京 of the session"]
+
+
+def features_of(definitions):
+    return DefinitionFeatures(
+        SOURCE,
+        lookup=DefinitionLookup(definitions),
+        packer=DefinitionPacker(definitions, READ, layout="flat"),
+        characters=CHARACTERS,
+    )
+
+
+def dictionary(**texts):
+    texts = {"北京": CITIES, "Łukasz": ["a man"], **texts}
+    return Definitions(
+        tuple(texts), tuple(tuple(map(str.split, x)) for x in texts.values())
+    )
+
+
+@pytest.fixture(scope="module")
+def translator():
+    keras.utils.set_random_seed(4)
+    embedding = DefinitionEmbedding(
+        SOURCE.size,
+        6,
+        definition_vocabulary_size=READ.size,
+        spelling={"characters": CHARACTERS.size, "units": 6},
+    )
+    model = gru_translator(
+        SOURCE.size,
+        TARGET.size,
+        embedding_dim=6,
+        units=7,
+        source_embedding=embedding,
+    )
+    rng = np.random.default_rng(5)
+    for weight in model.trainable_variables:
+        weight.assign(rng.normal(size=weight.shape) * 0.9)
+    return Translator(
+        model,
+        SOURCE,
+        TARGET,
+        options=SearchOptions(num_beams=2, max_length=6, min_length=2),
+        definitions=features_of(dictionary()),
+    )
+
+
+@pytest.mark.slow
+def test_what_is_served_answers_as_python_does(translator, tmp_path):
+    expected = translator.analyse(tf.constant(TEXTS))
+    path = export(translator, tmp_path / "a")
+    analyse = tf.saved_model.load(path).signatures["analyse"]
+    found = analyse(text=tf.constant(TEXTS))
+    for name, x in expected.items():
+        if x.dtype == tf.float32:
+            np.testing.assert_allclose(found[name], x, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(found[name], x)
+    with open(os.path.join(path, "saved_model.pb"), "rb") as file:
+        message = saved_model_pb2.SavedModel.FromString(file.read())
+    names = operations(message.meta_graphs[0].graph_def)
+    assert not any("PyFunc" in name or ">" in name for name in names)
+
+
+@pytest.mark.slow
+def test_another_dictionary_gives_other_answers(translator):
+    other = dictionary(北京=["man man"], Kowalski=["a man"])
+    other = translator.copy(definitions=features_of(other))
+    texts = tf.constant(["北京 is open", "Kowalski", "Łukasz of session"])
+    before, after = translator.translate(texts), other.translate(texts)
+    changed = np.abs(before["score"] - after["score"]) > 1e-3
+    assert changed.tolist() == [True, True, False]
+    assert before["text"][0] != after["text"][0]
+
+
+def test_no_answer_depends_on_the_others(translator):
+    alone = [translator.translate(tf.constant([text])) for text in TEXTS[-9:]]
+    together = translator.translate(tf.constant(TEXTS))
+    for name, x in together.items():
+        found = np.concatenate([answer[name] for answer in alone])
+        if name == "score":
+            np.testing.assert_allclose(found, x[-9:], atol=1e-4)
+        else:
+            np.testing.assert_array_equal(found, x[-9:])
+
+
+@pytest.mark.parametrize("append_eos", [True, False])
+def test_reads_all_words_and_nothing_else(append_eos):
+    class Words(tf.Module):
+        def source_inputs(self, words, ids):
+            return {"words": words, "ids": ids}
+
+    class Reader(Copier):
+        def encode(self, source_ids, source_copy_ids, words, ids):
+            # Points at nothing behind the first place without a word.
+            is_read = tf.cast((words != "") & (ids == source_ids), tf.int32)
+            ids = tf.where(tf.math.cumprod(is_read, axis=1) > 0, ids, PAD)
+            return super().encode(ids, source_copy_ids)
+
+    reader = copier(
+        definitions=Words(), max_source_length=3, append_eos=append_eos
+    )
+    reader = reader.copy(model=Reader())
+    found = reader.translate(tf.constant(["of 北京 is x", "Łukasz", " "]))
+    texts = [text.decode() for text in found["text"].numpy()]
+    assert texts == ["of 北京 is", "Łukasz", ""]
+
+
+def test_searches_sentences_that_are_encoded(translator):
+    texts = [text for text in TEXTS if text]
+    words = translator.source_tokenizer.tokenize(tf.constant(texts))
+    data = encode(zip(texts, texts), SOURCE, TARGET)
+
+    def with_definitions(batch):
+        ids = batch["source_ids"]
+        rows = tf.gather(words, batch["indices"])
+        rows = rows.to_tensor("", shape=ids.shape)
+        return batch | translator.definitions.source_inputs(rows, ids)
+
+    batches = evaluation_batches(data, batch_size=8)
+    _, _, scores = translator.search_all(
+        map(with_definitions, batches), len(texts), progress=False
+    )
+    expected = translator.translate(tf.constant(texts))["score"]
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+
+
+def test_definitions_that_cannot_be_exported_are_refused(translator):
+    with pytest.raises(ValueError, match="`definitions` must be a tf.Module"):
+        translator.copy(definitions=dictionary())
+    without = translator.copy(definitions=None)
+    with pytest.raises(ValueError, match="source_spelling_slots"):
+        without.translate(tf.constant(["x"]))

@@ -1,0 +1,164 @@
+"""Answers with placeholders: in Python, and as they are served."""
+
+import os
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tests.serving.servables.translators import Copier
+from tfcopy import tokens
+from tfcopy.data import Tokenizer, Vocabulary
+from tfcopy.data.text.entities import Entities
+from tfcopy.decoding import SearchOptions
+from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.models import gru_translator
+from tfcopy.serving.export import export, operations
+from tfcopy.serving.servables.translator import Translator
+
+PLACEHOLDERS = ["@1", "@2", "@3"]
+SOURCE = Vocabulary([*tokens.SPECIAL_TOKENS, *PLACEHOLDERS, "of", "met", "."])
+TARGET = Vocabulary([*tokens.SPECIAL_TOKENS, *PLACEHOLDERS, "hires", "."])
+MARKED = Entities(pattern=None)
+TEXT = "Acme of Łukasz met ACME and 北京"  # @1 of @2 met @3 and 北京
+
+
+class Pointer(Copier):
+    vocabulary_size = TARGET.size
+
+
+class Speaker(Copier):
+    """Generates some words, attending to one source position after another."""
+
+    vocabulary_size = TARGET.size
+
+    def __init__(self, words):
+        super().__init__()
+        ids = [TARGET.id(word) for word in words.split()]
+        self.ids = ops.convert_to_tensor([*ids, tokens.EOS], dtype="int32")
+
+    def decode_step(self, ids, state, memory):
+        here = memory["places"] == ops.expand_dims(state, 1)
+        last = ops.shape(self.ids)[0] - 1
+        word = ops.take(self.ids, ops.minimum(state, last))[:, None]
+        said = ops.arange(self.vocabulary_size) == word
+        distribution = CopyDistribution(
+            ops.expand_dims(ops.where(said, 0.0, MASKED), 1),
+            ops.zeros_like(word, dtype="float32"),
+            ops.full_like(here, MASKED, dtype="float32")[:, None],
+        )
+        return distribution, ops.cast(here, "float32"), state + 1
+
+
+def translator(model, **options):
+    options = {
+        "source_tokenizer": Tokenizer("space"),
+        "target_tokenizer": Tokenizer("space"),
+        "options": SearchOptions(num_beams=2, max_length=12, merge="max"),
+        "entities": Entities(),
+        **options,
+    }
+    return Translator(model, SOURCE, TARGET, **options)
+
+
+def answer(translator, text=TEXT):
+    return translator.translate_all([text], progress=False)[0]
+
+
+def test_a_generated_placeholder_is_the_word_it_stands_for():
+    found = answer(translator(Speaker("@2 hires @1 @3 .")))
+    assert found.tokens == ["Łukasz", "hires", "Acme", "ACME", "."]
+    assert found.copied_from == [-1] * 5
+    assert found.source_tokens == [*TEXT.split(), "</s>"]
+
+
+def test_one_that_stands_for_nothing_is_unknown():
+    # What is cut off does not count.
+    speaker = translator(Speaker("@1 @2 hires"), max_source_length=2)
+    assert answer(speaker, "acme").text == "<unk> <unk> hires"
+    assert answer(speaker, "Acme").text == "Acme <unk> hires"
+    assert answer(speaker, "Acme of Łukasz").text == "Acme <unk> hires"
+    found = answer(speaker.copy(replace_unk=True), "acme met")
+    assert found.text == "acme met hires"
+    assert found.copied_from == [0, 1, -1]
+
+
+def test_the_first_of_several_spellings_comes_back():
+    lower = Tokenizer("space", lowercase=True)
+    options = {"source_tokenizer": lower, "target_tokenizer": lower}
+    entities = Entities(lowercase=True)
+    found = translator(Speaker("@1 @2 @1"), entities=entities, **options)
+    assert answer(found).tokens == ["Acme", "Łukasz", "Acme"]
+
+
+def test_what_is_pointed_at_comes_back_as_typed():
+    options = SearchOptions(num_beams=2, max_length=12, merge="sum")
+    found = answer(translator(Pointer(), options=options))
+    assert found.tokens == TEXT.split()
+    assert found.copied_from == list(range(7))
+
+
+def test_marked_text_is_answered_without_marks():
+    text = "acme￨ORG of jones￨B-PER met￨O acme￨ORG"
+    found = answer(translator(Pointer(), entities=MARKED), text)
+    assert found.text == "acme of jones met acme"
+    assert found.copied_from == list(range(5))
+    assert found.source_tokens == [*found.tokens, "</s>"]
+    speaker = translator(Speaker("@2 @1 @3"), entities=MARKED)
+    assert answer(speaker, text).text == "jones acme <unk>"
+    assert answer(speaker, "acme of jones").text == "<unk> <unk> <unk>"
+
+
+def test_sources_may_lack_eos():
+    found = translator(Speaker("@1 @2"), append_eos=False)
+    outputs = found.analyse(tf.constant(["Acme", "", "x A B"]))
+    assert [text.decode() for text in outputs["text"].numpy()] == [
+        "Acme <unk>",
+        "",
+        "B <unk>",  # "A" is an article
+    ]
+
+
+def test_copy_keeps_the_entities():
+    first = translator(Speaker("@1"))
+    assert first.copy().entities == first.entities == Entities()
+    assert first.copy(entities=None).entities is None
+
+
+@pytest.fixture(scope="module")
+def random():
+    keras.utils.set_random_seed(4)
+    model = gru_translator(SOURCE.size, TARGET.size, embedding_dim=6, units=7)
+    rng = np.random.default_rng(5)
+    for weight in model.trainable_variables:
+        weight.assign(rng.normal(size=weight.shape))
+    options = SearchOptions(num_beams=3, max_length=8, min_length=2)
+    entities = Entities(lowercase=True)
+    return translator(model, options=options, entities=entities)
+
+
+@pytest.mark.slow
+def test_what_is_served_answers_as_python_does(random, tmp_path):
+    words = "Acme ACME Łukasz x of met . 7 @1 北京 <unk>".split()
+    rng = np.random.default_rng(6)
+    texts = [" ".join(rng.choice(words, rng.integers(0, 9))) for _ in range(60)]
+    path = export(random, tmp_path / "entities", warmup_texts=texts[:2])
+    served = tf.saved_model.load(path).signatures
+    expected = random.analyse(tf.constant(texts))
+    found = served["analyse"](text=tf.constant(texts))
+    assert len(set(expected["text"].numpy())) > 10
+    # `@1` is a word of the texts; the others could only be ours.
+    found_words = set(b" ".join(expected["text"].numpy()).split())
+    assert not found_words & {b"@2", b"@3"}
+    for name, x in expected.items():
+        if x.dtype == tf.float32:
+            np.testing.assert_allclose(found[name], x, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(found[name], x)
+    with open(os.path.join(path, "saved_model.pb"), "rb") as file:
+        message = saved_model_pb2.SavedModel.FromString(file.read())
+    names = operations(message.meta_graphs[0].graph_def)
+    assert not any("PyFunc" in name or ">" in name for name in names)

@@ -1,0 +1,112 @@
+"""From pieces to a served model and back to text."""
+
+import io
+import os
+import sys
+
+import pytest
+import tensorflow as tf
+
+from tests.data.text.test_sentencepiece_tokenizer import SENTENCES
+from tests.serving.servables.translators import NAMES, Copier
+from tfcopy.data import (
+    SentencepieceTokenizer,
+    Vocabulary,
+    count_words,
+    encode,
+    train_sentencepiece,
+)
+from tfcopy.decoding import SearchOptions
+from tfcopy.models import gru_translator
+from tfcopy.serving import ask
+from tfcopy.serving.export import _check_operations, export, operations
+from tfcopy.serving.servables.translator import Translator
+
+pytest.importorskip("sentencepiece")
+
+PAIRS = [(text, text) for text in SENTENCES]
+TEXTS = [f"The session of {name} opens." for name in NAMES]
+
+
+@pytest.fixture
+def tokenizer(tmp_path):
+    path = tmp_path / "pieces.model"
+    train_sentencepiece.train(SENTENCES, 45, path, model_type="bpe")
+    return SentencepieceTokenizer(str(path))
+
+
+def translator(tokenizer, make_model):
+    counts, _ = count_words(PAIRS, [tokenizer] * 2, progress=False)
+    vocabulary = Vocabulary.build(counts, 30)
+    return Translator(
+        make_model(vocabulary),
+        vocabulary,
+        vocabulary,
+        source_tokenizer=tokenizer,
+        target_tokenizer=tokenizer,
+        options=SearchOptions(num_beams=2, max_length=40),
+    )
+
+
+class _Copier(Copier):
+    def __init__(self, vocabulary):
+        super().__init__()
+        self.vocabulary_size = vocabulary.size
+
+
+def answers(folder, texts, monkeypatch, capfdbinary):
+    stdin = io.TextIOWrapper(io.BytesIO("\n".join(texts).encode()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert ask.main([str(folder)]) == 0
+    sys.stdout.flush()
+    return capfdbinary.readouterr().out.decode().splitlines()
+
+
+def test_the_served_model_holds_the_pieces(
+    tokenizer, tmp_path, monkeypatch, capfdbinary
+):
+    path = export(translator(tokenizer, _Copier), tmp_path / "served")
+    os.remove(tokenizer.model_file)
+    tf.random.set_seed(1)
+    found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
+    assert found == TEXTS
+    loaded = tf.saved_model.load(path).signatures["serving_default"]
+    used = operations(loaded.graph.as_graph_def())
+    assert "SentencepieceTokenizeOp" in used
+    assert not any(">" in name for name in used)
+
+
+@pytest.mark.slow
+def test_a_small_model_from_text_to_answers(
+    tokenizer, tmp_path, monkeypatch, capfdbinary
+):
+    small = translator(
+        tokenizer,
+        lambda words: gru_translator(
+            words.size, words.size, embedding_dim=4, units=5
+        ),
+    )
+    encoded = encode(
+        PAIRS,
+        small.source_vocabulary,
+        small.target_vocabulary,
+        source_tokenizer=tokenizer,
+        target_tokenizer=tokenizer,
+        progress=False,
+    )
+    assert len(encoded) == len(PAIRS)
+    expected = [x.text for x in small.translate_all(TEXTS, progress=False)]
+    export(small, tmp_path / "served")
+    found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
+    assert found == expected
+
+
+def test_other_operations_of_tensorflow_text_are_refused():
+    import tensorflow_text
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def normalize(text):
+        return tensorflow_text.case_fold_utf8(text)
+
+    with pytest.raises(ValueError, match="Received operations: CaseFold"):
+        _check_operations(normalize.get_concrete_function())

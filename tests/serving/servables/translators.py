@@ -1,0 +1,125 @@
+"""Models and translators that the tests of serving share."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.data import Tokenizer, Vocabulary
+from tfcopy.decoding import SearchOptions
+from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.models import gru_translator
+from tfcopy.serving.servables.translator import Translator
+
+SOURCE = Vocabulary.build(
+    dict.fromkeys("the session of is open . ,".split(), 1)
+)
+TARGET = Vocabulary.build(dict.fromkeys("la session de est . ,".split(), 1))
+
+# Words that no vocabulary holds.
+NAMES = [
+    "Łukasz",
+    "北京",
+    "O'Brien-Şahin",
+    "😀",
+    "👩‍👩‍👧",
+    "ǅ",
+    "İstanbul",
+    "ﬁ",
+]
+
+
+class Copier:
+    """Points at one source position after the other; then EOS.
+
+    Args:
+        generate_unk: Whether to generate UNK, attending to the position,
+            instead of pointing at it.
+    """
+
+    vocabulary_size = TARGET.size
+
+    def __init__(self, generate_unk=False):
+        self.generate_unk = generate_unk
+
+    def encode(self, source_ids, source_copy_ids):
+        is_word = ops.logical_and(
+            source_ids != tokens.PAD, source_ids != tokens.EOS
+        )
+        lengths = ops.sum(ops.cast(is_word, "int32"), axis=1)
+        places = ops.zeros_like(source_ids) + ops.arange(
+            ops.shape(source_ids)[1], dtype="int32"
+        )
+        return {"lengths": lengths, "places": places}, ops.zeros_like(lengths)
+
+    def repeat(self, memory, state, times):
+        memory = {k: ops.repeat(x, times, axis=0) for k, x in memory.items()}
+        return memory, ops.repeat(state, times, axis=0)
+
+    def decode_step(self, ids, state, memory):
+        here = memory["places"] == ops.expand_dims(state, 1)  # (B, S)
+        is_end = ops.expand_dims(state >= memory["lengths"], 1)
+        pointed = ops.logical_and(here, ops.logical_not(is_end))
+        word = ops.where(is_end, tokens.EOS, tokens.UNK)
+        says = ops.logical_or(is_end, self.generate_unk)
+        said = ops.logical_and(ops.arange(self.vocabulary_size) == word, says)
+        if self.generate_unk:
+            copied = ops.full_like(here, MASKED, dtype="float32")
+        else:
+            copied = ops.where(pointed, 0.0, MASKED)
+        distribution = CopyDistribution(
+            ops.expand_dims(ops.where(said, 0.0, MASKED), 1),
+            ops.where(says, 0.0, MASKED),
+            ops.expand_dims(copied, 1),
+        )
+        return distribution, ops.cast(here, "float32"), state + 1
+
+
+def copier(generate_unk=False, **options):
+    """A translator whose answer is its source's words between spaces."""
+    options = {
+        "target_tokenizer": Tokenizer("space"),
+        "options": SearchOptions(num_beams=2, max_length=24),
+        "max_source_length": 20,
+        **options,
+    }
+    return Translator(Copier(generate_unk), SOURCE, TARGET, **options)
+
+
+def random_translator(dtype="float32", dims=(6, 7), **options):
+    """A small model whose weights are large and random.
+
+    Args:
+        dtype: Name of the dtype policy.
+        dims: Sizes of the embeddings and of the states.
+        options: Of `Translator`.
+    """
+    keras.utils.set_random_seed(4)
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(dtype)
+    try:
+        model = gru_translator(
+            SOURCE.size, TARGET.size, embedding_dim=dims[0], units=dims[1]
+        )
+    finally:
+        keras.config.set_dtype_policy(policy)
+    rng = np.random.default_rng(5)
+    for weight in model.trainable_variables:
+        weight.assign(
+            rng.normal(size=weight.shape) * 0.9 * (7 / dims[1]) ** 0.5
+        )
+    options = {
+        "options": SearchOptions(num_beams=3, max_length=10, min_length=2),
+        **options,
+    }
+    return Translator(model, SOURCE, TARGET, **options)
+
+
+def sentences(count, seed=0):
+    """Random sentences of known and unknown words."""
+    rng = np.random.default_rng(seed)
+    words = [*SOURCE.words[4:], *NAMES, "Kowalski", "1,000", "(x)"]
+    return [
+        " ".join(rng.choice(words, size=rng.integers(0, 13)))
+        for _ in range(count)
+    ]

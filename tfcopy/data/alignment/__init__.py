@@ -1,0 +1,1 @@
+"""Word alignments: links between the words of sentence pairs."""

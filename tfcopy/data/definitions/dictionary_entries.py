@@ -1,0 +1,249 @@
+"""Dictionaries of definitions, as values and as files.
+
+A file is UTF-8 text, plain or gzipped, with one definition a line:
+
+    # This is a comment.
+    run<TAB>move fast by using one's feet<TAB>v
+    run<TAB>a score in baseball<TAB>n
+    #lemma<TAB>ran<TAB>run
+
+The third field may be left out. It is the part of speech: `n`oun, `v`erb,
+`a`djective or adve`r`b; anything else there, such as the name of a source, is
+ignored. `#lemma` names a lemma of a form that follows no rule, or none at all:
+`#lemma<TAB>his` says that `his` is not the plural of `hi`. A line `#tokenized`
+says that the definitions are tokens between blanks, as `save` writes them.
+
+Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
+"""
+
+import dataclasses
+import functools
+import gzip
+import itertools
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from tfcopy.data import chunks
+from tfcopy.data.corpora.corpus import fingerprint
+from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.text.tokenization import Tokenizer
+
+PARTS_OF_SPEECH = "nvar"
+UNKNOWN = "-"
+
+_COMMENT = "# "
+_LEMMA = "#lemma"
+_TOKENIZED = "#tokenized"
+
+
+@dataclasses.dataclass(frozen=True)
+class Definitions:
+    """Headwords, each with all of its definitions; one is an entry.
+
+    Args:
+        headwords: Distinct words, or words between single blanks.
+        definitions: For each headword its definitions, at least one, the most
+            important first; each is a tuple of at least one token.
+        lemmas: Forms that follow no rule, in lower case: the lemmas of each,
+            which may be none.
+        parts_of_speech: For each headword a letter for each definition: `n`,
+            `v`, `a`, `r`, or `-` where it is not known, as by default.
+
+    Raises:
+        ValueError: naming the headword whose entry is none.
+    """
+
+    headwords: tuple[str, ...]
+    definitions: tuple[tuple[tuple[str, ...], ...], ...]
+    lemmas: Mapping[str, tuple[str, ...]] = dataclasses.field(
+        default_factory=dict
+    )
+    parts_of_speech: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        if not self.parts_of_speech:
+            unknown = (UNKNOWN * len(senses) for senses in self.definitions)
+            object.__setattr__(self, "parts_of_speech", tuple(unknown))
+        _check(self.headwords, self.definitions, self.parts_of_speech)
+
+    @classmethod
+    def from_texts(
+        cls,
+        entries: Iterable[tuple[str, str, str]],
+        lemmas: Mapping[str, tuple[str, ...]] | None = None,
+        *,
+        tokenizer: Tokenizer | None = None,
+        progress: bool = True,
+    ) -> "Definitions":
+        """Gathers the definitions of each headword, each once, in order.
+
+        Args:
+            entries: `(headword, definition, part of speech)` triples. A
+                definition without any token is left out.
+            lemmas: As above.
+            tokenizer: Cuts definitions into tokens; by default Moses' for
+                English.
+            progress: Whether to show a bar.
+        """
+        entries = list(entries)
+        texts = list(dict.fromkeys(text for _, text, _ in entries))
+        tokens = _tokenize(texts, tokenizer or Tokenizer(), progress)
+        return _gather(
+            ((word, tokens[text], part) for word, text, part in entries), lemmas
+        )
+
+    @classmethod
+    def load(
+        cls, path, *, tokenizer: Tokenizer | None = None, progress: bool = True
+    ) -> "Definitions":
+        """Reads a file; definitions that are not tokens yet are cut into them.
+
+        Args:
+            path: A file of the form above.
+            tokenizer: As for `from_texts`.
+            progress: Whether to show a bar.
+
+        Raises:
+            ValueError: naming file and line.
+        """
+        entries, lemmas, is_tokenized = [], {}, False
+        for number, line in enumerate(read_lines(path), start=1):
+            fields = [" ".join(field.split()) for field in line.split("\t")]
+            if line.startswith(_COMMENT) or not any(fields):
+                continue
+            if fields == [_TOKENIZED]:
+                is_tokenized = True
+            elif fields[0] == _LEMMA and len(fields) in (2, 3) and fields[1]:
+                found = lemmas.get(fields[1], ())
+                lemmas[fields[1]] = found + tuple(filter(None, fields[2:]))
+            elif len(fields) in (2, 3) and all(fields[:2]):
+                entries.append((fields[0], fields[1], _part(fields[2:])))
+            else:
+                raise ValueError(
+                    f"{os.fspath(path)}, line {number}: expected a headword, "
+                    "its definition and no more than one further field, "
+                    f"between tabulators. Received: {line!r}."
+                )
+        if is_tokenized:
+            rows = (
+                (word, tuple(text.split()), part)
+                for word, text, part in entries
+            )
+            return _gather(rows, lemmas)
+        return cls.from_texts(
+            entries, lemmas, tokenizer=tokenizer, progress=progress
+        )
+
+    def save(self, path, notice: str = "") -> None:
+        """Writes a file that `load` reads back, atomically.
+
+        Args:
+            path: The file; gzipped if its name ends in `.gz`.
+            notice: Lines to write as comments, such as a licence.
+
+        Raises:
+            ValueError: naming a headword or definition that is no such line.
+        """
+        comments = (f"{_COMMENT}{line}" for line in notice.splitlines())
+        lines = itertools.chain(comments, self._lines())
+        data = "".join(f"{line}\n" for line in lines).encode()
+        if os.fspath(path).endswith(".gz"):
+            data = gzip.compress(data, mtime=0)
+        chunks.write_atomically(path, lambda file: file.write(data))
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Changes with anything that the file would hold."""
+        return fingerprint(*self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield _TOKENIZED
+        for form, lemmas in self.lemmas.items():
+            for lemma in lemmas or [""]:
+                yield "\t".join([_LEMMA, form, lemma])
+        for word, senses, parts in zip(
+            self.headwords, self.definitions, self.parts_of_speech
+        ):
+            _check_writable(word)
+            for tokens, part in zip(senses, parts):
+                text = " ".join(tokens)
+                if tuple(text.split()) != tokens:
+                    raise ValueError(
+                        f"The definitions of {word!r} must be tuples of tokens "
+                        f"without blanks. Received: {tokens!r}."
+                    )
+                yield "\t".join([word, text] + [part] * (part != UNKNOWN))
+
+
+def _check(headwords, definitions, parts_of_speech):
+    if not len(headwords) == len(definitions) == len(parts_of_speech):
+        raise ValueError(
+            "`headwords`, `definitions` and `parts_of_speech` must be of the "
+            f"same length. Received: {len(headwords)}, {len(definitions)} and "
+            f"{len(parts_of_speech)}."
+        )
+    known = set()
+    for word, senses, parts in zip(headwords, definitions, parts_of_speech):
+        if not word or word in known:
+            raise ValueError(
+                f"`headwords` must be distinct words. Received: {word!r}"
+                f"{' twice' if word else ''}."
+            )
+        known.add(word)
+        if not senses or not all(senses):
+            raise ValueError(
+                f"{word!r} must have definitions, of at least one token each. "
+                f"Received: {senses!r}."
+            )
+        if len(parts) != len(senses) or parts.strip(PARTS_OF_SPEECH + UNKNOWN):
+            raise ValueError(
+                f"{word!r} must have a letter of {PARTS_OF_SPEECH!r} or "
+                f"{UNKNOWN!r} for each definition. Received: {parts!r} for "
+                f"{len(senses)}."
+            )
+
+
+def _check_writable(word):
+    is_comment = word.startswith(_COMMENT) or word in (_LEMMA, _TOKENIZED)
+    if is_comment or " ".join(word.split()) != word:
+        raise ValueError(
+            "`headwords` must be words between single blanks, and no comments. "
+            f"Received: {word!r}."
+        )
+
+
+def _part(fields):
+    """The part of speech that a third field gives, if there is one."""
+    if fields and fields[0] and fields[0] in PARTS_OF_SPEECH:
+        return fields[0]
+    return UNKNOWN
+
+
+def _tokenize(texts, tokenizer, progress):
+    """Each text's tokens; equal ones are one object."""
+    tokens = {}
+    rows = chunks.map_chunks(
+        lambda lines: tokenizer.tokenize(chunks.to_tensor(lines)).to_list(),
+        texts,
+        total=len(texts),
+        description="Cutting definitions into tokens",
+        progress=progress,
+    )
+    for text, row in zip(texts, itertools.chain.from_iterable(rows)):
+        tokens[text] = tuple(sys.intern(token.decode()) for token in row)
+    return tokens
+
+
+def _gather(entries, lemmas):
+    """`Definitions` of `(headword, tokens, part of speech)` triples."""
+    senses = {}
+    for word, tokens, part in entries:
+        if tokens:
+            senses.setdefault(word, {}).setdefault(tokens, part)
+    return Definitions(
+        tuple(senses),
+        tuple(tuple(parts) for parts in senses.values()),
+        dict(lemmas or {}),
+        tuple("".join(parts.values()) for parts in senses.values()),
+    )

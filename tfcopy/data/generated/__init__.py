@@ -1,0 +1,1 @@
+"""Generators of the demo corpora and of synthetic tasks."""

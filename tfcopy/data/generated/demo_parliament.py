@@ -1,0 +1,121 @@
+"""The demo corpus: a small parliament that speaks English and French.
+
+Its sentences come from a grammar (`demo_grammar.py`) and are full of names of
+people, places, companies, reports and sums of money, most of which are too
+rare for any vocabulary. The names of the validation and test sentences are
+never seen in training, so only a model that copies can translate them.
+"""
+
+import functools
+import os
+from collections.abc import Iterator
+
+import tensorflow_datasets as tfds
+
+from tfcopy.data.corpora import tfds_translation
+from tfcopy.data.corpora.corpus import TranslationCorpus
+from tfcopy.data.generated import (
+    demo_lexicon,
+    demo_names,
+    demo_patterns,
+    generated_corpus,
+)
+from tfcopy.data.generated.demo_grammar import Grammar
+
+
+def load(
+    data_dir: str | os.PathLike | None = None,
+    *,
+    num_train: int = 20_000,
+    num_validation: int = 500,
+    num_test: int = 500,
+    seed: int = 0,
+    source_language: str = "en",
+) -> TranslationCorpus:
+    """Generates the demo corpus, or reads it if it was generated before.
+
+    Args:
+        data_dir: Where TFDS keeps its datasets; by default where it always
+            does, `~/tensorflow_datasets`.
+        num_train: Number of training pairs.
+        num_validation: Number of validation pairs.
+        num_test: Number of test pairs.
+        seed: The same seed gives the same sentences on every machine.
+        source_language: `"en"` or `"fr"`.
+    """
+    sizes = generated_corpus.Sizes(
+        seed=seed,
+        num_train=num_train,
+        num_validation=num_validation,
+        num_test=num_test,
+        grammar=_grammar_fingerprint(),
+    )
+    builder = generated_corpus.prepare(TfcopyDemo, sizes, data_dir)
+    return tfds_translation.from_builder(builder, source_language)
+
+
+def examples() -> list[tuple[str, str]]:
+    """Sentences with names of all shapes and scripts, and their translations.
+
+    None of these names can stand in the training pairs.
+    """
+    return list(_EXAMPLES)
+
+
+_EXAMPLES = (
+    (
+        "Łukasz Özgür-Nowak asked the Commission to approve the new directive.",
+        "Łukasz Özgür-Nowak a demandé à la Commission d'approuver la nouvelle "
+        "directive.",
+    ),
+    (
+        "The next meeting will be held in 北京 on Tuesday, 3 March 1999.",
+        "La prochaine réunion se tiendra à 北京 le mardi 3 mars 1999.",
+    ),
+    (
+        "I fully agree with Mrs O'Brien-Şahin.",
+        "Je suis tout à fait d'accord avec Mme O'Brien-Şahin.",
+    ),
+    (
+        "Mr Παπαδόπουλος has launched the 🦄 petition in Zürich-Oerlikon.",
+        "M. Παπαδόπουλος a lancé la pétition 🦄 à Zürich-Oerlikon.",
+    ),
+    (
+        "TransRheinTech is going to invest EUR 27 million in Łódź and in "
+        "Bålsta.",
+        "TransRheinTech va investir 27 millions d'euros à Łódź et à Bålsta.",
+    ),
+)
+
+
+class TfcopyDemo(generated_corpus.Generated):
+    """Builds the demo corpus; TFDS stores, checks and reads it."""
+
+    TITLE = "Demo corpus"
+
+    def _info(self) -> tfds.core.DatasetInfo:
+        return tfds.core.DatasetInfo(
+            builder=self,
+            description=__doc__,
+            features=tfds.features.Translation(languages=("en", "fr")),
+            supervised_keys=("en", "fr"),
+            disable_shuffling=True,
+        )
+
+    def _pairs(self, split, number, seed):
+        return generate(split, number, seed)
+
+
+def generate(split: str, num_pairs: int, seed: int = 0) -> Iterator:
+    """Yields English-French pairs without storing them anywhere."""
+    grammar = Grammar(seed, split)
+    for _ in range(num_pairs):
+        yield grammar.sentence()
+
+
+@functools.cache
+def _grammar_fingerprint() -> str:
+    """Changes with the grammar, so that no stale corpus is ever read."""
+    return generated_corpus.grammar_fingerprint(
+        (demo_lexicon, demo_names, demo_patterns), list(generate("train", 200))
+    )

@@ -1,0 +1,277 @@
+"""Single-turn dialogues, made of patterns whose slots are filled with names.
+
+After the corpus of [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section
+5.3, which was not published: here are 173 pairs of patterns of our own, in
+English (`dialogue_patterns.py`), for 121 inputs, 52 of which have two
+responses. In DS-I training and test share their fillers; in DS-II no filler of
+the test set, nor any word of one but function words, stands in a training
+sentence, so that only a model that copies can respond.
+"""
+
+import collections
+import dataclasses
+import functools
+import itertools
+import os
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+from tfcopy.data import chunks
+from tfcopy.data.corpora import tables
+from tfcopy.data.corpora.corpus import (
+    SPLITS,
+    CorpusError,
+    TranslationCorpus,
+    fingerprint,
+)
+from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.generated import (
+    dialogue_lexicon,
+    dialogue_patterns,
+    generated_corpus,
+)
+from tfcopy.data.generated.dialogue_patterns import PATTERNS
+
+DATASETS = ("DS-I", "DS-II")
+# How often each pattern is used at least, if there are pairs enough.
+_MIN_USES = {"train": 20, "validation": 0, "test": 4}
+_MIN_LENGTH = 4  # of a filler that is looked for in the training sentences
+_MAX_DRAWS = 1000  # for a pair that is new
+
+Row = tuple[str, str, int]  # input, response, number of the pattern
+
+
+@dataclasses.dataclass(frozen=True)
+class DialogueCorpus:
+    """Dialogues, and how many of them a model can respond to correctly.
+
+    Args:
+        corpus: Inputs as sources, responses as targets.
+        ceiling_top1: The best possible accuracy on this test set, in percent:
+            the share of pairs whose response is of that pattern which the test
+            set has most often for their pattern of input. Top-1 accuracy stays
+            below 100 as no model can know which of two responses is wanted.
+            With equally many pairs of each pattern it would be 121/173, 69.9.
+        test_patterns: Index in `PATTERNS` of each test pair.
+    """
+
+    corpus: TranslationCorpus
+    ceiling_top1: float
+    test_patterns: tuple[int, ...]
+
+
+def load(
+    folder: str | os.PathLike,
+    dataset: str,
+    *,
+    num_train: int = 6500,
+    num_validation: int = 325,
+    num_test: int = 1500,
+    seed: int = 0,
+) -> DialogueCorpus:
+    """Generates the dialogues, or reads them if they were generated before.
+
+    They are kept in `train.tsv`, `validation.tsv` and `test.tsv` below `folder`
+    and the name of the dataset: input, response and number of the pattern,
+    from 1. Patterns are drawn uniformly, but each at least 20 times for
+    training and 4 times for testing; then their fillers. No pair is there
+    twice. The validation pairs have the fillers of the training pairs.
+
+    Args:
+        folder: Where the files are, or shall be.
+        dataset: `"DS-I"` or `"DS-II"`.
+        num_train: Number of training pairs. With fewer than 20 for each
+            pattern, all patterns still get an equal share at least.
+        num_validation: Number of validation pairs.
+        num_test: Number of test pairs; the same holds for fewer than 4.
+        seed: The same seed gives the same pairs on every machine.
+
+    Returns:
+        The dialogues, with the best accuracy that is possible on them.
+
+    Raises:
+        CorpusError: naming the file and the line that is damaged, or the
+            argument that is wrong.
+        OSError: naming the file that cannot be written.
+    """
+    if dataset not in DATASETS:
+        raise CorpusError(
+            f"`dataset` must be one of {', '.join(DATASETS)}. Received: "
+            f"{dataset!r}."
+        )
+    sizes = dict(zip(SPLITS, (num_train, num_validation, num_test)))
+    if min(sizes.values()) < 1:
+        raise CorpusError(
+            "The dialogues need at least one pair in each split. Received: "
+            + ", ".join(f"num_{name}={size}" for name, size in sizes.items())
+            + "."
+        )
+    paths = {name: Path(folder, dataset, f"{name}.tsv") for name in SPLITS}
+    _write_once(paths, dataset, sizes, seed)
+    rows = {name: _read(paths[name], sizes[name]) for name in SPLITS}
+    test_patterns = tuple(number - 1 for *_, number in rows["test"])
+    corpus = tables.load(
+        *paths.values(),
+        source_column=1,
+        target_column=2,
+        has_header=False,
+        source_language="en",
+        target_language="en",
+        name=f"dialogues {dataset}",
+    )
+    return DialogueCorpus(corpus, _ceiling_top1(test_patterns), test_patterns)
+
+
+def generate(
+    dataset: str, sizes: dict[str, int], seed: int = 0
+) -> dict[str, list[Row]]:
+    """Draws the rows of each split without storing them anywhere.
+
+    Args:
+        dataset: `"DS-I"` or `"DS-II"`.
+        sizes: The number of pairs of each split.
+        seed: Any integer.
+    """
+    seen = set()
+    rows = {}
+    for name in SPLITS:
+        rng = random.Random(f"{dataset}/{seed}/{name}")
+        pools = _pools(dataset, "test" if name == "test" else "train")
+        rows[name] = [
+            (*_new_pair(PATTERNS[index], pools, seen, rng), index + 1)
+            for index in _draw_patterns(sizes[name], _MIN_USES[name], rng)
+        ]
+    if dataset == "DS-II":
+        _check_unseen(rows)
+    return rows
+
+
+# === Drawing ===
+
+
+def _pools(dataset, half) -> dict[str, tuple[str, ...]]:
+    """The fillers of each type: of both halves in DS-I, of one in DS-II."""
+    if dataset == "DS-II":
+        return dialogue_lexicon.pools(half)
+    halves = [dialogue_lexicon.pools(half) for half in dialogue_lexicon.HALVES]
+    return {type: halves[0][type] + halves[1][type] for type in halves[0]}
+
+
+def _draw_patterns(size, min_uses, rng) -> list[int]:
+    """Indices of patterns: each `min_uses` times, the others at random."""
+    everyone = range(len(PATTERNS))
+    drawn = [*everyone] * min(min_uses, size // len(PATTERNS))
+    drawn += rng.choices(everyone, k=size - len(drawn))
+    rng.shuffle(drawn)
+    return drawn
+
+
+def _new_pair(pattern, pools, seen, rng) -> tuple[str, str]:
+    for _ in range(_MAX_DRAWS):
+        fillers = {
+            slot: rng.choice(pools[type])
+            for slot, type in pattern.slots.items()
+        }
+        pair = pattern.fill(fillers)
+        if pair not in seen and not _share_a_word(fillers.values()):
+            seen.add(pair)
+            return pair
+    raise CorpusError(
+        f"There are no more new dialogues of the pattern {pattern.input!r}. "
+        "Generate fewer pairs."
+    )
+
+
+def _share_a_word(fillers) -> bool:
+    words = [set(dialogue_lexicon.content_words(text)) for text in fillers]
+    return sum(map(len, words)) > len(set().union(*words))
+
+
+def _check_unseen(rows):
+    """Looks for fillers of the test set, short figures excepted."""
+    known = [row[:2] for name in ("train", "validation") for row in rows[name]]
+    text = "\n".join(itertools.chain(*known)).lower()
+    for filler in itertools.chain(*dialogue_lexicon.pools("test").values()):
+        if len(filler) >= _MIN_LENGTH and filler.lower() in text:
+            raise CorpusError(
+                f"The test filler {filler!r} stands in a training sentence of "
+                "DS-II. Change the tables of dialogue_lexicon.py."
+            )
+
+
+# === Files ===
+
+
+def _write_once(paths, dataset, sizes, seed):
+    """Writes the files, unless they are there for the same arguments."""
+    key = fingerprint(dataset, sizes, seed, _tables_fingerprint())
+    key_path = paths["train"].with_name("corpus.key")
+    try:
+        is_there = key_path.read_text() == key
+    except (OSError, ValueError):
+        is_there = False
+    if is_there and all(path.exists() for path in paths.values()):
+        return
+    rows = generate(dataset, sizes, seed)
+    key_path.unlink(missing_ok=True)
+    for name, path in paths.items():
+        lines = ["\t".join(map(str, row)) for row in rows[name]]
+        text = "\n".join([*lines, ""]).encode()
+        chunks.write_atomically(path, lambda file: file.write(text))
+    chunks.write_atomically(key_path, lambda file: file.write(key.encode()))
+
+
+@functools.cache
+def _tables_fingerprint() -> str:
+    """Changes with patterns and words, so that no stale file is read."""
+    sizes = dict.fromkeys(SPLITS, 2 * len(PATTERNS))
+    return generated_corpus.grammar_fingerprint(
+        (dialogue_patterns, dialogue_lexicon), generate("DS-II", sizes)
+    )
+
+
+def _read(path, size) -> list[Row]:
+    """The rows of a file, each checked against its pattern."""
+    rows = []
+    for number, line in enumerate(read_lines(path), start=1):
+        cells = line.split("\t")
+        if len(cells) != 3:
+            raise _damaged(
+                path, number, f"expected 3 columns. Received: {len(cells)}"
+            )
+        *pair, pattern = cells
+        if not pattern.isdecimal() or not 1 <= int(pattern) <= len(PATTERNS):
+            raise _damaged(
+                path,
+                number,
+                "expected the number of a pattern, from 1 to "
+                f"{len(PATTERNS)}. Received: {pattern!r}",
+            )
+        if PATTERNS[int(pattern) - 1].parse(*pair) is None:
+            raise _damaged(
+                path, number, f"this is no dialogue of pattern {pattern}"
+            )
+        rows.append((*pair, int(pattern)))
+    if len(rows) != size:
+        raise _damaged(
+            path, len(rows), f"this is the last. Expected {size:,} lines"
+        )
+    return rows
+
+
+def _damaged(path, number, message):
+    return CorpusError(
+        f"{path}, line {number}: {message}. Delete the file, and it will be "
+        "written again."
+    )
+
+
+def _ceiling_top1(indices: Iterable[int]) -> float:
+    """Percent of pairs with the most frequent response to their input."""
+    uses = collections.Counter(indices)
+    most = collections.Counter()
+    for index, count in uses.items():
+        input = PATTERNS[index].input
+        most[input] = max(most[input], count)
+    return 100 * most.total() / uses.total()

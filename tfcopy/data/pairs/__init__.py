@@ -1,0 +1,1 @@
+"""From pairs of sentences to batches of ids and copy ids."""

@@ -1,0 +1,1 @@
+"""What turns text into tokens and is saved with a model."""

@@ -1,0 +1,322 @@
+"""Named entities as numbered placeholders, as TensorFlow ops.
+
+Each token of an entity becomes `@1`, `@2`, ..., which are words of the
+vocabulary like any others: the model learns where `@2` goes and need not know
+what it is called. Tokens are numbered as they come, from left to right through
+the source and on through the target; equal tokens share a number. So a word of
+the target's that the source has, even as part of a longer name, has the number
+that it has there.
+
+Whether a token is an entity is decided by the token alone, not by where it
+stands: a name that opens the source is then the same entity in the middle of
+the target. The price is that a common word with a capital, as at the start of
+a sentence, is taken for one; function words are excepted, and so can be words
+that other texts have in lower case, which helps with headlines that have
+capitals throughout. Where that is not good enough (text in lower case), the
+tokens that a tagger found are marked in the text: `acme￨ORG of`, see
+`corpora.tagged_pairs`.
+
+The same functions run in the training pipeline and in the served graph.
+
+Shapes: B pairs, S source and T target positions; words are ragged, (B, None).
+
+Reference: Gulcehre et al., 2016, section 5.2.
+"""
+
+import collections
+import dataclasses
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+
+import tensorflow as tf
+
+from tfcopy import tokens as special
+from tfcopy.data import chunks
+from tfcopy.data.text.tokenization import Tokenizer, lower
+from tfcopy.data.text.vocabulary import count_words
+
+# Part of the fingerprint: raise it when the same text gets other keys.
+_VERSION = 1
+
+MARK = "￨"  # U+FFE8, between a token and its tag
+NO_TAG = "O"
+
+# A capital at the front, or a figure anywhere.
+PATTERN = r"[\p{Lu}\p{Lt}].*|.*\p{Nd}.*"
+_FUNCTION_WORDS = """
+a an the this that these those there here i you he she it we they his her its
+their our my your who what when where which while why how and or but nor so yet
+if as because although though since until after before at by for from in into
+of on over to under with without about against among between during not no all
+both each every few many more most some such is are was were be has have had do
+does did would can could must shall should
+""".split()
+# In lower case or with a capital: `WHO` and `IT` are names.
+EXCEPTIONS = "UNK|" + "|".join(
+    f"[{word[0].upper()}{word[0]}]{word[1:]}" for word in _FUNCTION_WORDS
+)
+
+# A word that is in lower case but for its first letter.
+_ONE_CAPITAL = r"[\p{Lu}\p{Lt}][^\p{Lu}\p{Lt}\p{Nd}]*"
+_UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
+# Nine figures at most: they are read as int32.
+_PLACEHOLDER = "@[1-9][0-9]{0,8}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Entities:
+    """Which tokens are entities, and the placeholders that stand for them.
+
+    A literal `<unk>` never is one. A token that is spelt like a placeholder
+    always is, so that nobody takes it for one of ours.
+
+    Args:
+        pattern: Regular expression (RE2) that matches entities from their
+            first character to the last; `None` for text in which they are
+            marked.
+        exceptions: The same, of tokens that are no entities nevertheless. It
+            has no say about marked text.
+        lowercase: Whether tokens that differ in case alone are one entity; as
+            in the `Tokenizer`s.
+        common: Words in lower case that are no entities with a capital in
+            front either; `common_words` finds them.
+    """
+
+    pattern: str | None = PATTERN
+    exceptions: str = EXCEPTIONS
+    lowercase: bool = False
+    common: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        for name in ("pattern", "exceptions"):
+            expression = getattr(self, name)
+            try:
+                tf.strings.regex_full_match("", expression or "")
+            except tf.errors.InvalidArgumentError as error:
+                reason = error.message.split("error: ")[-1].split(" [Op")[0]
+                raise ValueError(
+                    f"`{name}` must be a regular expression of RE2 ({reason})."
+                    f" Received: {expression!r}."
+                ) from error
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever a text may get other keys."""
+        parts = dataclasses.astuple(dataclasses.replace(self, common=()))
+        if not self.common:
+            return repr((_VERSION, parts))
+        digest = hashlib.sha256("\n".join(self.common).encode()).hexdigest()
+        return repr((_VERSION, parts, digest[:16]))
+
+    def surfaces(self, words):
+        """Tokens as they are shown: without their marks.
+
+        Args:
+            words: String tensor or ragged tensor of any shape.
+        """
+        if self.pattern is not None:
+            return words
+        if isinstance(words, tf.RaggedTensor):
+            return words.with_flat_values(self.surfaces(words.flat_values))
+        return tf.strings.regex_replace(words, f"(.){MARK}[^{MARK}]*$", r"\1")
+
+    def is_entity(self, words):
+        """Which tokens are entities.
+
+        Args:
+            words: String tensor of any shape.
+
+        Returns:
+            Boolean tensor of the same shape.
+        """
+        match = tf.strings.regex_full_match
+        surfaces = self.surfaces(words)
+        if self.pattern is None:
+            found = match(words, f".+{MARK}[^{MARK}]+")
+            found &= ~match(words, f".+{MARK}{NO_TAG}")
+        else:
+            found = match(words, self.pattern) & ~match(words, self.exceptions)
+            if self.common:
+                found &= ~self._is_common(words)
+        found |= match(surfaces, _PLACEHOLDER)
+        return found & (surfaces != _UNK_WORD)
+
+    def _is_common(self, words):
+        """Which tokens are `common`, but for a capital in front."""
+        # Constants need no table, which each graph would have to keep.
+        known = tf.sort(_hash(tf.constant(self.common)))
+        hashes = _hash(lower(words))
+        flat = tf.reshape(hashes, [-1])
+        place = tf.searchsorted(known, flat)
+        found = tf.gather(known, tf.minimum(place, len(self.common) - 1))
+        found = tf.reshape(found == flat, tf.shape(words))
+        return found & tf.strings.regex_full_match(words, _ONE_CAPITAL)
+
+    def source(self, words):
+        """What source words are looked up as.
+
+        Args:
+            words: Ragged string tensor of shape `(B, None)`, after any cut.
+
+        Returns:
+            The same shape: `"@1"`, `"@2"`, ... for entities; other tokens as
+            they are, without marks.
+        """
+        surfaces = self.surfaces(words.values)
+        places = tf.where(self.is_entity(words.values))[:, 0]
+        rows = tf.gather(words.value_rowids(), places)
+        named = tf.gather(surfaces, places)
+        _, distinct = tf.unique(
+            lower(named) if self.lowercase else named, tf.int64
+        )
+        # `tf.unique` numbers in the order of the text; each row goes on where
+        # the one before it ended.
+        _, numbers = tf.unique(
+            rows * tf.size(surfaces, tf.int64) + distinct, tf.int64
+        )
+        starts = tf.math.unsorted_segment_min(numbers, rows, words.nrows())
+        numbers = numbers - tf.gather(starts, rows) + 1
+        keys = tf.strings.join(["@", tf.strings.as_string(numbers)])
+        keys = tf.tensor_scatter_nd_update(surfaces, places[:, None], keys)
+        return words.with_values(keys)
+
+    def pair(self, source_words, target_words):
+        """The same of both sides, the target's numbers after the source's.
+
+        Args:
+            source_words: Ragged string tensor of shape `(B, None)`.
+            target_words: Ragged string tensor of shape `(B, None)`.
+
+        Returns:
+            `(source_keys, target_keys)`, of these shapes.
+        """
+        both = self.source(tf.concat([source_words, target_words], axis=1))
+        places = tf.ragged.range(both.row_lengths()).values
+        lengths = tf.gather(source_words.row_lengths(), both.value_rowids())
+        is_source = places < lengths
+        return (
+            source_words.with_values(tf.boolean_mask(both.values, is_source)),
+            target_words.with_values(tf.boolean_mask(both.values, ~is_source)),
+        )
+
+
+def _hash(words):
+    return tf.strings.to_hash_bucket_fast(words, 2**62)
+
+
+def common_words(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Words that stand in lower case at least as often as with a capital.
+
+    Of running text: sentences begin with a capital, but no headline does
+    throughout.
+
+    Args:
+        texts: Strings.
+        tokenizer: `Tokenizer`, whatever its `lowercase`.
+
+    Returns:
+        In lower case, sorted.
+    """
+    tokenizer = dataclasses.replace(tokenizer, lowercase=False)
+    (counts,) = count_words(
+        ((text,) for text in texts), (tokenizer,), progress=False
+    )
+    capitals = collections.Counter()
+    for word, count in counts.items():
+        if word != word.lower():
+            capitals[word.lower()] += count
+    return tuple(
+        sorted(
+            word
+            for word, count in counts.items()
+            if word == word.lower()
+            and word != word.upper()
+            and count >= capitals[word]
+        )
+    )
+
+
+def numbers_of(keys):
+    """The numbers of placeholders.
+
+    Args:
+        keys: String tensor of any shape.
+
+    Returns:
+        int32 of the same shape; 0 for whatever is no placeholder.
+    """
+    figures = tf.strings.regex_replace(keys, "^@", "")
+    found = tf.strings.regex_full_match(keys, _PLACEHOLDER)
+    return tf.strings.to_number(tf.where(found, figures, "0"), tf.int32)
+
+
+def placeholder_ids(vocabulary) -> tuple[int, ...]:
+    """The words of a `Vocabulary` that stand for entities."""
+    return tuple(
+        i
+        for i, word in enumerate(vocabulary.words)
+        if re.fullmatch(_PLACEHOLDER, word)
+    )
+
+
+def restore(keys, source_keys, source_words):
+    """Words for keys: a placeholder becomes the source word it stands for.
+
+    Args:
+        keys: Strings, `(B, T)`.
+        source_keys: Strings, `(B, S)`.
+        source_words: Strings, `(B, S)`, the tokens as they are shown.
+
+    Returns:
+        Strings, `(B, T)`: for a placeholder the first source word of that
+        number, `<unk>` if there is none; other keys as they are.
+    """
+    numbers = numbers_of(keys)
+    held = numbers[:, :, None] == numbers_of(source_keys)[:, None]  # (B, T, S)
+    # One column more: no source needs to have a word.
+    held = tf.pad(held, [[0, 0], [0, 0], [0, 1]], constant_values=True)
+    choices = tf.pad(source_words, [[0, 0], [0, 1]], constant_values=_UNK_WORD)
+    first = tf.argmax(tf.cast(held, tf.int8), axis=-1)
+    words = tf.gather(choices, first, batch_dims=1)
+    return tf.where(numbers > 0, words, keys)
+
+
+def anonymise(
+    pairs: Iterable[tuple],
+    entities: Entities,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    truncate: tuple[int | None, int | None] = (None, None),
+) -> Iterator[tuple[str, str]]:
+    """Yields pairs of texts with placeholders, their tokens between blanks.
+
+    What is counted to make a vocabulary, and what the paper scored.
+
+    Args:
+        pairs: (source, target) strings, or bytes.
+        entities: `Entities`.
+        tokenizers: Of source and target; words come in the form that `fold`
+            gives.
+        truncate: Most words of a source and of a target, `None` for all.
+    """
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)] * 2)
+    def anonymised(*texts):
+        words = [
+            tokenizer.tokenize(text)[:, :limit]
+            for tokenizer, text, limit in zip(tokenizers, texts, truncate)
+        ]
+        return [
+            tf.strings.reduce_join(tokenizer.fold(keys), axis=-1, separator=" ")
+            for tokenizer, keys in zip(tokenizers, entities.pair(*words))
+        ]
+
+    graph = anonymised.get_concrete_function()
+
+    def anonymise_chunk(chunk):
+        texts = graph(*(chunks.to_tensor(side) for side in zip(*chunk)))
+        sides = ([x.decode() for x in side.numpy().tolist()] for side in texts)
+        return list(zip(*sides))
+
+    for chunk in chunks.map_chunks(anonymise_chunk, pairs, progress=False):
+        yield from chunk

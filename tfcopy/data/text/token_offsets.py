@@ -1,0 +1,128 @@
+"""Where tokens stand in the text they were cut from.
+
+All is core TensorFlow, as the tokeniser is, so that an answer is cut out of
+the text in training and in a served graph alike, just as it was typed.
+
+Shapes: B batch; tokens are ragged, (B, None).
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from tfcopy.data.text.tokenization import Tokenizer, normalize_blanks
+
+
+def tokenize_with_offsets(text, tokenizer: Tokenizer):
+    """Cuts text into tokens that know their place.
+
+    Args:
+        text: String tensor of shape `(B,)`.
+        tokenizer: Cuts it into tokens; pieces of SentencePiece will not do,
+            as they may differ from the text.
+
+    Returns:
+        `(tokens, starts, ends)`, ragged tensors of shape `(B, None)`: the
+        tokens of `tokenizer.tokenize`, and int32 offsets into the text in code
+        points, such that the token is `text[start:end]`. Among characters, the
+        token of a blank stands for the first one of several.
+    """
+    if not isinstance(tokenizer, Tokenizer):
+        raise ValueError(
+            "`tokenizer` must be a `Tokenizer`, whose tokens stand in the "
+            f"text. Received: {tokenizer!r}."
+        )
+    tokens = tokenizer.tokenize(text)
+    places = _places(text, tokenizer)
+    if tokenizer.mode == "characters":
+        lengths = tf.ones_like(tokens.flat_values, tf.int32)
+    else:
+        lengths = tf.strings.length(tokens.flat_values, unit="UTF8_CHAR")
+    last = tf.cumsum(lengths) - 1
+    starts = tf.gather(places.flat_values, last - lengths + 1)
+    ends = tf.gather(places.flat_values, last) + 1
+    return (
+        tokens,
+        tokens.with_flat_values(starts),
+        tokens.with_flat_values(ends),
+    )
+
+
+def cut_out(text, starts, ends, first, last):
+    """The text from the first to the last token of a span.
+
+    Args:
+        text: String tensor of shape `(B,)`.
+        starts: Ragged, `(B, None)`, of `tokenize_with_offsets`.
+        ends: The same.
+        first: int32 `(B,)`, the span's first token.
+        last: int32 `(B,)`, the token after its last one; there may be fewer.
+
+    Returns:
+        String tensor of shape `(B,)`; `""` where the span has no token.
+    """
+    last = tf.minimum(last, tf.cast(starts.row_lengths(), tf.int32))
+    is_empty = last <= first
+    rows = tf.cast(starts.row_starts(), tf.int32)
+    begins, stops = (
+        # One more, so that there is a value even if nothing has a token.
+        tf.gather(
+            tf.concat([offsets.flat_values, [0]], 0),
+            tf.where(is_empty, 0, rows + place),
+        )
+        for offsets, place in ((starts, first), (ends, last - 1))
+    )
+    begins = tf.where(is_empty, 0, begins)
+    stops = tf.where(is_empty, 0, stops)
+    text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+    return tf.strings.substr(text, begins, stops - begins, unit="UTF8_CHAR")
+
+
+def covering_span(
+    starts: np.ndarray, ends: np.ndarray, start: int, end: int
+) -> tuple[int, int]:
+    """The fewest tokens that cover a part of their text.
+
+    Args:
+        starts: int array, the offsets of one text; see
+            `tokenize_with_offsets`.
+        ends: The same.
+        start: Where the part begins, in code points.
+        end: Where it ends, exclusive.
+
+    Returns:
+        `(first, last)`: the first of these tokens, and the one after the last;
+        the same number twice where there is none.
+    """
+    first = int(np.searchsorted(ends, start, side="right"))
+    last = int(np.searchsorted(starts, end, side="left"))
+    return first, max(first, last)
+
+
+def _places(text, tokenizer):
+    """Places of the code points that are in tokens: ragged `(B, None)`."""
+    text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+    characters = tf.strings.unicode_split(text, "UTF-8")
+    is_kept = characters.with_flat_values(
+        normalize_blanks(characters.flat_values) != ""
+    )
+    places = tf.ragged.range(tf.cast(characters.row_lengths(), tf.int32))
+    places = tf.RaggedTensor.from_row_splits(
+        places.flat_values, characters.row_splits, validate=False
+    )
+    if tokenizer.mode == "characters" and tokenizer.language != "zh":
+        is_kept = _with_first_blanks(is_kept, places)
+    return tf.ragged.boolean_mask(places, is_kept)
+
+
+def _with_first_blanks(is_kept, places):
+    """Marks the first blank between two characters that are kept, too."""
+    kept = is_kept.flat_values
+    after_kept = tf.concat([[False], kept[:-1]], 0) & (places.flat_values > 0)
+    # The last one of each text, or -1.
+    last = tf.reduce_max(
+        places.with_flat_values(tf.where(kept, places.flat_values, -1)), axis=1
+    )
+    last = tf.gather(last, places.value_rowids())
+    return is_kept.with_flat_values(
+        kept | (after_kept & (places.flat_values < last))
+    )

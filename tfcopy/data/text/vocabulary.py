@@ -1,0 +1,234 @@
+"""Vocabularies: counted from text, kept as files of one word per line."""
+
+import collections
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+import tensorflow as tf
+
+from tfcopy import tokens as special
+from tfcopy.data import chunks
+from tfcopy.data.text.tokenization import Tokenizer
+
+
+class Vocabulary:
+    """The words of one side; a word's id is its place in the list.
+
+    The first four words are the specials (`tfcopy.tokens`). Text that spells
+    a special, such as `</s>` in a tokenised corpus, is an unknown word: the id
+    of a special never comes from text.
+
+    Args:
+        words: All words, specials first.
+        path: File that holds them, which then is an asset of a SavedModel.
+    """
+
+    def __init__(self, words: Sequence[str], path: str | None = None):
+        _check(words, path)
+        self.words = tuple(words)
+        self.path = None if path is None else os.fspath(path)
+        self._table = None
+        self._ids = None
+
+    @classmethod
+    def build(
+        cls,
+        counts: Mapping[str, int],
+        max_size: int | None = None,
+        min_count: int = 1,
+    ) -> "Vocabulary":
+        """Takes the most frequent words; among equals, in order of spelling.
+
+        Args:
+            counts: Word to number of occurrences.
+            max_size: Largest size, the four specials included.
+            min_count: Rarer words are left out.
+        """
+        specials = special.SPECIAL_TOKENS
+        if max_size is not None and max_size < len(specials):
+            raise ValueError(
+                f"`max_size` must be at least {len(specials)}, the number of "
+                f"special words. Received: max_size={max_size}."
+            )
+        words = [
+            word
+            for word, count in counts.items()
+            if count >= min_count and word not in specials
+        ]
+        words.sort(key=lambda word: (-counts[word], word))
+        return cls((*specials, *words)[:max_size])
+
+    @classmethod
+    def load(cls, path) -> "Vocabulary":
+        """Reads a file that `save` wrote, or any of the same form."""
+        with open(path, "rb") as file:
+            lines = file.read().split(b"\n")
+        if lines[-1] == b"":
+            lines.pop()
+        words = []
+        for number, line in enumerate(lines, start=1):
+            try:
+                words.append(line.removesuffix(b"\r").decode())
+            except UnicodeDecodeError:
+                raise ValueError(
+                    f"{path}, line {number}: not valid UTF-8. Expected a "
+                    "vocabulary with one word per line."
+                ) from None
+        return cls(words, path)
+
+    def save(self, path) -> "Vocabulary":
+        """Writes one word per line; returns this vocabulary as that file's."""
+        text = "".join(f"{word}\n" for word in self.words).encode()
+        chunks.write_atomically(path, lambda file: file.write(text))
+        return Vocabulary(self.words, path)
+
+    @property
+    def size(self) -> int:
+        """The number of words, with the four specials."""
+        return len(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._index()
+
+    def word(self, i: int) -> str:
+        """The word of an id."""
+        return self.words[i]
+
+    def id(self, word: str) -> int:
+        """The id of a word, `UNK` if it is none of the words."""
+        return self._index().get(word, special.UNK)
+
+    def _index(self):
+        if self._ids is None:
+            first = len(special.SPECIAL_TOKENS)
+            self._ids = {w: i for i, w in enumerate(self.words) if i >= first}
+        return self._ids
+
+    def table(self) -> tf.lookup.StaticHashTable:
+        """The table of word to int64 id, the same one at each call.
+
+        To be tracked by what is exported. It reads the vocabulary's file, if
+        it has one.
+        """
+        if self._table is None:
+            with tf.init_scope():
+                self._table = tf.lookup.StaticHashTable(
+                    self._initializer(), default_value=special.UNK
+                )
+        return self._table
+
+    def _initializer(self):
+        if self.path is None:
+            return tf.lookup.KeyValueTensorInitializer(
+                tf.constant(self.words), tf.range(self.size, dtype=tf.int64)
+            )
+        return tf.lookup.TextFileInitializer(
+            self.path,
+            tf.string,
+            tf.lookup.TextFileIndex.WHOLE_LINE,
+            tf.int64,
+            tf.lookup.TextFileIndex.LINE_NUMBER,
+        )
+
+    def lookup(self, words):
+        """Ids of words.
+
+        Args:
+            words: String tensor or ragged tensor of any shape.
+
+        Returns:
+            int32 tensor of the same shape; unknown words are `UNK`.
+        """
+        if isinstance(words, tf.RaggedTensor):
+            return words.with_flat_values(self.lookup(words.flat_values))
+        ids = tf.cast(self.table().lookup(words), tf.int32)
+        # What is spelt like a special is still a word of the text.
+        return tf.where(ids < len(special.SPECIAL_TOKENS), special.UNK, ids)
+
+
+def count_words(
+    pairs: Iterable[tuple],
+    tokenizers: Sequence[Tokenizer],
+    *,
+    total: int | None = None,
+    progress: bool = True,
+) -> tuple[collections.Counter, ...]:
+    """Counts the words of both sides of a corpus in one pass.
+
+    The sentences are read in chunks and not kept; TensorFlow counts within a
+    chunk, Python adds the chunks up.
+
+    Args:
+        pairs: Tuples of strings (or bytes), one string for each side; any
+            number of sides.
+        tokenizers: One for each side, which says as what words count (`fold`).
+        total: Number of pairs, for the time left; `pairs.num_pairs` if not
+            given.
+        progress: Whether to show a bar (on a terminal only).
+
+    Returns:
+        One `Counter` of words (`str`) for each side.
+    """
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string)] * len(tokenizers)
+    )
+    def count(*sides):
+        counted = []
+        for tokenizer, text in zip(tokenizers, sides):
+            words = tokenizer.fold(tokenizer.tokenize(text).flat_values)
+            words, _, counts = tf.unique_with_counts(words)
+            counted.append((words, counts))
+        return counted
+
+    graph = count.get_concrete_function()
+
+    def count_chunk(chunk):
+        counted = graph(*(chunks.to_tensor(side) for side in zip(*chunk)))
+        return [(w.numpy().tolist(), c.numpy().tolist()) for w, c in counted]
+
+    counters = [collections.Counter() for _ in tokenizers]
+    for counted in chunks.map_chunks(
+        count_chunk,
+        pairs,
+        total=total or getattr(pairs, "num_pairs", None),
+        description="Counting words",
+        progress=progress,
+    ):
+        for counter, (words, counts) in zip(counters, counted):
+            get = counter.get
+            for word, count_here in zip(words, counts):
+                counter[word] = get(word, 0) + count_here
+    return tuple(
+        collections.Counter({w.decode(): n for w, n in counter.items()})
+        for counter in counters
+    )
+
+
+def _check(words, path):
+    """Raises a ValueError that says where `words` is not a vocabulary."""
+    place = "vocabulary" if path is None else os.fspath(path)
+    specials = special.SPECIAL_TOKENS
+    for i, expected in enumerate(specials):
+        received = words[i] if i < len(words) else "the end of the file"
+        if received != expected:
+            raise ValueError(
+                f"{place}, line {i + 1}: not a vocabulary of tfcopy. Expected "
+                f"the special words {' '.join(specials)} on lines 1 to "
+                f"{len(specials)}. Received: {received!r}."
+            )
+    lines = {}
+    for number, word in enumerate(words, start=1):
+        if not word or word.split() != [word]:
+            raise ValueError(
+                f"{place}, line {number}: expected one word without blanks. "
+                f"Received: {word!r}."
+            )
+        if lines.setdefault(word, number) != number:
+            raise ValueError(
+                f"{place}, line {number}: the word {word!r} is already on "
+                f"line {lines[word]}; each word may occur once."
+            )

@@ -1,0 +1,1 @@
+"""What recipes share: flags, training, reports and the folder of a run."""

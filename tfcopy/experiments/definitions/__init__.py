@@ -1,0 +1,1 @@
+"""The steps of experiments on models that read definitions."""

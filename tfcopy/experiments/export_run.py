@@ -1,0 +1,205 @@
+"""The command `python -m tfcopy.serving.export`: a run to a SavedModel."""
+
+import argparse
+import math
+import os
+import sys
+import time
+
+from tfcopy.serving.client_library.answer_lines import positive
+
+_DESCRIPTION = """\
+Exports a system of a run, finished or interrupted, from its checkpoint, as a
+SavedModel for TensorFlow Serving. Nothing is trained or tested.
+
+RUN is the folder of logs that a recipe writes, <log_dir>/<run>. Without
+--system it is the system that the run itself has exported; where that cannot
+be told the best one of results.json, or the last that has a checkpoint."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s tensorboard_logs/europarl_ps/demo --list
+  %(prog)s tensorboard_logs/europarl_ps/demo
+  %(prog)s tensorboard_logs/europarl_ps/demo --system nmt \\
+    --to savedmodels/europarl_nmt --set num_beams=10 length_penalty=0.8
+
+The best weights are those of the best dev score so far. --set takes flags of
+search, not of training; a wrong one is answered by all there are. Vocabularies
+and what else texts are read with come from RUN/data, so that RUN may have been
+moved. Recipes that read definitions read their corpus again.
+
+Ask what was exported: python -m tfcopy.serving.ask FOLDER"""
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parse(arguments)
+    try:
+        if options.list:
+            _list(options)
+        else:
+            _export(options)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get("TFCOPY_DEBUG"):
+            raise
+        print(f"export: {_in_one_line(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.serving.export",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", metavar="RUN", help="folder of a run's logs")
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="show the systems that have a checkpoint, and export none",
+    )
+    parser.add_argument("--system", help="which one, as --list names it")
+    parser.add_argument(
+        "--checkpoint",
+        choices=("best", "last"),
+        default="best",
+        help="the best weights (default), or those of the newest checkpoint",
+    )
+    parser.add_argument(
+        "--to",
+        metavar="FOLDER",
+        help="folder of the versions (default: the run's --savedmodel_dir)",
+    )
+    parser.add_argument(
+        "--version",
+        type=positive,
+        metavar="V",
+        help="number of the version (default: one more than the highest)",
+    )
+    parser.add_argument(
+        "--set",
+        type=_setting,
+        nargs="+",
+        default=[],
+        action="extend",
+        metavar="FLAG=VALUE",
+        help="search otherwise than the run did",
+    )
+    return parser.parse_args(arguments)
+
+
+def _setting(text):
+    flag, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not FLAG=VALUE")
+    return flag.removeprefix("--"), value
+
+
+def _export(options):
+    run = _open(options.run)
+    if options.system is None:
+        system, reason = run.choose()
+        print(f"System: {system}, {reason}.")
+    else:
+        system = run.find(options.system)
+    config, warning = run.config()
+    if warning:
+        print(f"Warning: {run.folder}: {warning}", file=sys.stderr)
+    config = _changed(config, dict(options.set), run)
+
+    # Here, so that errors in what was asked for need not wait.
+    from tfcopy import training
+    from tfcopy.experiments import reporting
+    from tfcopy.serving.export import export
+
+    training.set_precision(config.precision)
+    servable = run.module.restore(
+        config, system, run.folder, options.checkpoint
+    )
+    path = export(
+        servable.served,
+        options.to or config.savedmodel_dir,
+        version=options.version,
+        warmup_texts=servable.warmup_texts,
+        details={
+            "recipe": run.recipe,
+            "run": os.path.basename(os.path.abspath(run.folder)),
+            **servable.details,
+            "checkpoint": options.checkpoint,
+        },
+    )
+    path = reporting.shown(path)
+    print(f"{system} of {run.folder}, {options.checkpoint} weights: {path}")
+    print(f"Ask it: python -m tfcopy.serving.ask {os.path.dirname(path)}")
+
+
+def _open(folder):
+    from tfcopy.quiet import quiet
+
+    with quiet():
+        from tfcopy.experiments import run_folder
+
+    return run_folder.RunFolder(folder)
+
+
+def _changed(config, settings, run):
+    """The config with other flags of search."""
+    from tfcopy.experiments import command_line
+
+    known = run.module.SEARCH_FLAGS
+    for flag in settings:
+        if flag not in known:
+            is_flag = flag in run.module.Config.__dataclass_fields__
+            reason = "is fixed in training" if is_flag else "is no flag"
+            names = ", ".join(known) or "none"
+            raise ValueError(
+                f"--set {flag}: it {reason}. Those of {run.recipe} that can be "
+                f"set: {names}."
+            )
+    try:
+        return command_line.changed(config, settings)
+    except ValueError as error:
+        raise ValueError(f"--set {str(error).removeprefix('--')}") from error
+
+
+def _list(options):
+    run = _open(options.run)
+    system, reason = run.choose()
+    rows = [("system", "updates", "best dev score", "of update", "saved")]
+    rows += [(name, *_told(run.checkpoints(name))) for name in run.systems()]
+    widths = [max(map(len, cells)) for cells in zip(*rows)]
+    print(f"{run.recipe}, {run.folder}:\n")
+    for row in rows:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths))
+        print("  ".join(cells).rstrip())
+    print(f"\nWithout --system: {system}, {reason}.")
+
+
+def _told(checkpoints):
+    """Updates, best score, its update and the time of a system."""
+    paths = checkpoints.paths()
+    if os.path.exists(checkpoints.best_path):
+        paths.append(checkpoints.best_path)
+    saved = time.localtime(max(map(os.path.getmtime, paths)))
+    saved = time.strftime("%Y-%m-%d %H:%M", saved)
+    info = checkpoints.newest_info()
+    if info is None:
+        missing = "damaged" if checkpoints.paths() else "?"
+        return missing, "?", "?", saved
+    state = info["state"]
+    best = "none yet"
+    if state.get("best_score") is not None:
+        best = f"{info['identity']['score']} {state['best_score']:.4g}"
+    elif math.isfinite(state["best_nll"]):
+        best = f"loss {state['best_nll']:.4g}"
+    update = "-" if best == "none yet" else f"{state['best_update']:,}"
+    return f"{state['update']:,}", best, update, saved
+
+
+def _in_one_line(error):
+    text = str(error).strip() or type(error).__name__
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""The steps of experiments on pairs of texts."""

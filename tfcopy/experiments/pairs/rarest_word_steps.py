@@ -1,0 +1,424 @@
+"""The steps of the rarest-word recipe, for it and for its benchmark.
+
+Shapes: B sequences, S words of each.
+"""
+
+import dataclasses
+import json
+import os
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfcopy import losses, training
+from tfcopy.data.generated import rarest_word_task as corpus
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.decoding import SearchOptions
+from tfcopy.evaluation import translations
+from tfcopy.experiments import reporting
+from tfcopy.layers import copying
+from tfcopy.models.rarest_word_model import RarestWord, best_words
+from tfcopy.serving.servables.translator import Translator
+
+try:
+    from tfcopy.figures import curves
+except ImportError:  # matplotlib is an extra
+    curves = None
+
+_EVALUATED = 500  # sequences at once
+_ANSWERS = 5  # that `analyse` gives
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """The task made ready.
+
+    Attributes:
+        task: `corpus.RarestWord`, with the words that are pointed at.
+        train: `corpus.TrainingSequences`.
+        validation: Numbers of words, `(B, S)`.
+        test: The same.
+    """
+
+    task: corpus.RarestWord
+    train: corpus.TrainingSequences
+    validation: np.ndarray
+    test: np.ndarray
+
+    @property
+    def reads(self):
+        """What `expected` is of, in words."""
+        if self.train.size is None:
+            return "1,000 updates."
+        return f"the {self.train.size:,} sequences to train on."
+
+    @property
+    def expected(self):
+        """See `corpus.RarestWord.expected`."""
+        if self.train.size is None:
+            return self.task.expected(1_000, self.train.batch_size)
+        return self.task.expected(1, self.train.size)
+
+    @property
+    def examples(self):
+        """Texts of the test set and their rarest words, two of each kind."""
+        is_pointed = self.task.is_pointed(self.test)
+        kinds = [np.flatnonzero(is_pointed == kind) for kind in (True, False)]
+        words = self.test[np.concatenate([rows[:2] for rows in kinds])]
+        return [(text(row), text(row[[row.argmax()]])) for row in words]
+
+
+def text(words):
+    """A sequence as users write it."""
+    return " ".join(f"w{word}" for word in words)
+
+
+def prepare(config):
+    """`Data` as the flags ask for; a ValueError names the flag."""
+    try:
+        task = corpus.RarestWord(
+            config.num_words, config.num_pointed, config.length, config.q
+        )
+        train = corpus.TrainingSequences(
+            task,
+            config.batch_size,
+            config.seed,
+            config.train_size,
+            config.data_seed,
+        )
+    except ValueError as error:
+        message = str(error).replace("`size`", "`train_size`")
+        for flag in dataclasses.asdict(config):
+            message = message.replace(f"`{flag}`", f"--{flag}")
+        raise ValueError(message) from error
+    return Data(
+        task,
+        train,
+        task.draw(config.num_validation, "validation", config.data_seed),
+        task.draw(config.num_test, "test", config.data_seed),
+    )
+
+
+def train_and_test(config, system, data, log_dir, strategy):
+    """Trains a system, or goes on training it, and counts its errors.
+
+    Args:
+        config: The recipe's config.
+        system: `"softmax"` or `"pointer_softmax"`.
+        data: `Data`.
+        log_dir: Folder of the system, or `None` to keep nothing.
+        strategy: `tf.distribute.Strategy`.
+
+    Returns:
+        `(model, scores)`: the model with the weights of the best validation
+        loss, and its scores on the test set.
+    """
+    task = task_of(system, data.task)
+    model = build_model(config, task, strategy)
+    print(f"{reporting.num_parameters(model):,} parameters")
+    answer = make_answer(model)
+    history = History(log_dir, answer, data, config.fresh)
+    pictures = reporting.Pictures(
+        build_translator(model, data.task), data.examples
+    )
+
+    def on_eval(update, writer):
+        history(update, writer)
+        if log_dir:
+            pictures(update, writer)
+
+    result = _trainer(config, system, task, model, data, log_dir, on_eval).fit()
+    if log_dir:
+        _log_embeddings(model, task, log_dir)
+    words, copied_from = answer_all(answer, data.test)
+    return model, {
+        "parameters": reporting.num_parameters(model),
+        "updates": result.updates,
+        "best_update": result.best_update,
+        "perplexity": result.best_dev_perplexity,
+        **errors(words, data.test, data.task),
+        "copy_rate": round(100 * float(np.mean(copied_from >= 0)), 2),
+        "history": history.columns(result.updates),
+        "seconds_training": round(result.seconds, 1),
+        "target_tokens_per_second": round(result.target_tokens_per_second),
+    }
+
+
+def task_of(system, task):
+    """The task as a system sees it: softmax generates all words."""
+    if system == "softmax":
+        return dataclasses.replace(task, num_pointed=0)
+    return task
+
+
+def build_model(config, task, strategy):
+    """The model, the same at each start."""
+    keras.utils.set_random_seed(config.seed)
+    with strategy.scope():
+        return RarestWord(
+            task.num_words,
+            task.num_pointed,
+            task.length,
+            embedding_dim=config.embedding_dim,
+            units=config.units,
+            pointer=config.pointer,
+            activation=config.activation,
+            temperature=config.temperature,
+            switch_bias=config.switch_bias,
+        )
+
+
+# Flags that a run may not change half-way; the sizes show in the weights.
+_FIXED = ("num_words", "num_pointed", "length", "q", "train_size", "data_seed")
+_FIXED += ("pointer", "activation", "temperature", "switch_bias", "seed")
+_FIXED += ("optimizer", "learning_rate", "schedule", "batch_size")
+_FIXED += ("clip_norm", "precision")
+
+
+def _trainer(config, system, task, model, data, log_dir, on_eval):
+    fixed = _FIXED
+    if config.schedule != "constant":
+        fixed += ("updates",)
+    validation = tf.data.Dataset.from_tensor_slices(
+        task.encode(data.validation)
+    )
+    return training.Trainer(
+        model,
+        losses.OF_HEAD[system],
+        reporting.optimizer(config, config.updates),
+        _batches(data.train, task),
+        validation.batch(_EVALUATED),
+        log_dir,
+        metrics=_metrics,
+        on_eval=on_eval,
+        steps=config.updates,
+        normalize="sentences",
+        clip_norm=config.clip_norm,
+        eval_every=config.eval_every,
+        seed=config.seed,
+        fresh=config.fresh,
+        identity={
+            "system": system,
+            **{f"--{flag}": getattr(config, flag) for flag in fixed},
+        },
+    )
+
+
+def _batches(train, task):
+    """The training data as `Trainer` wants it."""
+    shapes = {
+        name: (None, ids.shape[1])
+        for name, ids in task.encode(train.batch(0, 0)).items()
+    }
+
+    def train_data(epoch, start_batch, context):
+        replicas = context.num_replicas_in_sync
+        if train.batch_size % replicas:
+            raise ValueError(
+                f"--batch_size must be a multiple of {replicas}, the number "
+                f"of devices. Received: {train.batch_size}."
+            )
+
+        def read(index):
+            batch, replica = divmod(int(index), replicas)
+            words = train.batch(epoch, batch)
+            words = words[replica::replicas]
+            return list(task.encode(words).values())
+
+        def read_tensors(index):
+            arrays = tf.numpy_function(read, [index], [tf.int32] * len(shapes))
+            return {
+                name: tf.ensure_shape(array, shape)
+                for array, (name, shape) in zip(arrays, shapes.items())
+            }
+
+        number = train.batches_per_epoch * replicas
+        return tf.data.Dataset.range(start_batch, number).map(read_tensors)
+
+    return train_data
+
+
+def _metrics(batch, distribution):
+    """The share of errors, and the mean probability that a word is copied."""
+    source_ids = batch["source_ids"]
+    ids, _ = best_words(distribution, source_ids)
+    wrong = ids != tf.reduce_max(source_ids, axis=1)
+    return {
+        "error_rate": 100 * tf.reduce_mean(tf.cast(wrong, tf.float32)),
+        "copy_probability": tf.reduce_mean(copying.copied_mass(distribution)),
+    }
+
+
+def make_answer(model):
+    """`best_words` of a model as a graph: ids `(B, S)` to two `(B,)`."""
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, None], tf.int32)],
+        autograph=False,
+    )
+    def answer(source_ids):
+        return best_words(model({"source_ids": source_ids}), source_ids)
+
+    return answer
+
+
+def answer_all(answer, words):
+    """What a model says to all sequences.
+
+    Args:
+        answer: From `make_answer`.
+        words: Numbers of words, `(B, S)`.
+
+    Returns:
+        `(words, copied_from)`, both `(B,)`.
+    """
+    parts = [
+        answer(tf.constant(corpus.FIRST_ID + words[i : i + _EVALUATED]))
+        for i in range(0, len(words), _EVALUATED)
+    ]
+    ids, copied_from = (np.concatenate(arrays) for arrays in zip(*parts))
+    return ids - corpus.FIRST_ID, copied_from
+
+
+def errors(answers, words, task):
+    """The share of wrong answers, in percent, of all and of both kinds.
+
+    An answer is right if it is the right word, wherever it was pointed at.
+
+    Args:
+        answers: Numbers of words, `(B,)`.
+        words: Those of the sequences, `(B, S)`.
+        task: `corpus.RarestWord`, which says what is pointed at.
+
+    Returns:
+        Dict of `error_rate`, its 95 % `interval`, the number of `sequences`;
+        and the same in `targets`, for those `pointed` at and `unpointed`.
+        Without sequences the first two are `None`.
+    """
+    wrong = answers != words.max(axis=1)
+    is_pointed = task.is_pointed(words)
+    kinds = {"pointed": wrong[is_pointed], "unpointed": wrong[~is_pointed]}
+    targets = {kind: _error(wrong) for kind, wrong in kinds.items()}
+    return {**_error(wrong), "targets": targets}
+
+
+def _error(wrong):
+    if not len(wrong):
+        return {"error_rate": None, "interval": None, "sequences": 0}
+    percent = 100 * float(np.mean(wrong))
+    low, high = translations.interval(percent, len(wrong))
+    return {
+        "error_rate": round(percent, 2),
+        "interval": [round(low, 2), round(high, 2)],
+        "sequences": len(wrong),
+    }
+
+
+class History:
+    """Errors on the validation set after each of its scores, kept in a file.
+
+    Args:
+        folder: Gets `history.json`; `None` to keep nothing.
+        answer: From `make_answer`.
+        data: `Data`.
+        fresh: Whether to forget what an earlier run left.
+    """
+
+    def __init__(self, folder, answer, data, fresh=False):
+        self._path = folder and os.path.join(folder, "history.json")
+        self._answer = answer
+        self._data = data
+        self._rows = [] if fresh else self._read()
+
+    def __call__(self, update, writer):
+        words = self._data.validation
+        answers, _ = answer_all(self._answer, words)
+        scores = errors(answers, words, self._data.task)
+        targets = scores["targets"]
+        row = {
+            "update": update,
+            "error_rate": scores["error_rate"],
+            "pointed": targets["pointed"]["error_rate"],
+            "unpointed": targets["unpointed"]["error_rate"],
+        }
+        # What came later was lost with the run that was interrupted.
+        kept = [old for old in self._rows if old["update"] < update]
+        self._rows = [*kept, row]
+        with writer.as_default(update):
+            for kind in ("pointed", "unpointed"):
+                if row[kind] is not None:
+                    tf.summary.scalar(f"dev/error_rate_{kind}", row[kind])
+        if self._path:
+            reporting.write_results(self._path, self._rows)
+
+    def columns(self, updates):
+        """Dict of lists of equal length, up to so many updates."""
+        names = {"updates": "update"}
+        names |= {x: x for x in ("error_rate", "pointed", "unpointed")}
+        rows = [row for row in self._rows if row["update"] <= updates]
+        return {name: [row[key] for row in rows] for name, key in names.items()}
+
+    def _read(self):
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                return json.load(file)
+        except (OSError, TypeError, ValueError):
+            return []  # Not there, or damaged: it is only looked at.
+
+
+def build_translator(model, task):
+    """Text in, text out; `analyse` gives the five likeliest events.
+
+    Of a text with more words than a sequence of the task, the rest is cut
+    off; one with fewer gets an answer, but the model was trained on none.
+    """
+    words = task.vocabulary
+    return Translator(
+        model,
+        Vocabulary(words),
+        Vocabulary(words[: model.vocabulary_size]),
+        source_tokenizer=Tokenizer("space", language="other"),
+        target_tokenizer=Tokenizer("space", language="other"),
+        options=SearchOptions(
+            num_beams=_ANSWERS, max_length=1, merge="max", forbid_unk=True
+        ),
+        max_source_length=model.length,
+        append_eos=False,
+    )
+
+
+def draw(results, paper, num_pointed, folder):
+    """Draws errors against updates: `error_rate.png`, and in TensorBoard."""
+    if curves is None:
+        return
+    panels = [
+        curves.Panel(
+            {
+                system: (scores["history"]["updates"], scores["history"][kind])
+                for system, scores in results.items()
+            },
+            title,
+            "updates",
+            "error on the validation set, %",
+            levels=levels,
+        )
+        for kind, title, levels in (
+            ("error_rate", "All targets (dashed: the paper's test)", paper),
+            ("pointed", f"The {num_pointed} rarest words", {}),
+        )
+    ]
+    picture = curves.panels_figure(panels)
+    path = os.path.join(folder, "error_rate.png")
+    reporting.keep_picture(picture, path)
+
+
+def _log_embeddings(model, task, log_dir):
+    """Writes the embeddings for TensorBoard's projector."""
+    table = keras.ops.convert_to_numpy(model.source_embedding.embeddings)
+    try:
+        training.log_embeddings(log_dir, {"words": (table, task.vocabulary)})
+    except (OSError, tf.errors.OpError) as error:  # only to be looked at
+        reason = str(error).splitlines()[0].rpartition("; ")[2]
+        print(f"Warning: {log_dir}: embeddings are not written ({reason}).")

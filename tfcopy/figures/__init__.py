@@ -1,0 +1,1 @@
+"""Every picture that is drawn with matplotlib, an extra."""

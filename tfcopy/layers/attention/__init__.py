@@ -1,0 +1,1 @@
+"""Attentions: which source positions a decoder step looks at."""

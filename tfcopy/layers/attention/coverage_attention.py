@@ -1,0 +1,147 @@
+"""Additive attention that knows where it has looked before.
+
+Shapes: B batch, T target steps, S source steps, U units.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
+from tfcopy.layers.loop import scan
+
+FEATURES = ("vector", "scalar")
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CoverageAttention(BahdanauAttention):
+    """Additive attention with the sum of all earlier weights as a feature.
+
+    The score of source step `j` is
+    `v^T tanh(W query + U value_j + b + w_c * coverage_j)`, and the coverage
+    of a step is what the steps BEFORE it gave to `j`. It is the state that
+    `step` carries, `(B, S)`, float32, zeros at first. With `feature="scalar"`
+    the score is `v^T tanh(W query + U value_j + b) + w_c * coverage_j`, and
+    `w_c` a single number, as in the authors' code of CopyNet.
+
+    `w_c` starts at zero, so that a model trained without coverage goes on
+    where it was. With `enabled=False` it stays there: its gradient is exactly
+    zero and all is as in `BahdanauAttention`, until `enable` is called.
+
+    Args:
+        units: As in `BahdanauAttention`, and so are the three below.
+        use_bias: As there.
+        kernel_initializer: As there, of all matrices but `w_c`.
+        use_score_bias: As there.
+        enabled: Whether coverage is on from the start. It is kept in a
+            weight, so a checkpoint brings back what it was.
+        feature: `"vector"` or `"scalar"`: whether coverage is added to the
+            hidden layer, or to the score.
+
+    Call arguments and results are those of `BahdanauAttention`, but the
+    queries are taken one after the other.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.3;
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393) for `"scalar"`.
+    """
+
+    def __init__(
+        self,
+        units,
+        use_bias=False,
+        kernel_initializer="glorot_uniform",
+        use_score_bias=None,
+        enabled=True,
+        feature="vector",
+        **kwargs,
+    ):
+        super().__init__(
+            units, use_bias, kernel_initializer, use_score_bias, **kwargs
+        )
+        if feature not in FEATURES:
+            raise ValueError(
+                f"`feature` must be one of {FEATURES}. "
+                f"Received: feature={feature!r}."
+            )
+        self.starts_enabled = enabled
+        self.feature = feature
+
+    def build(self, query_shape, value_shape, inputs_shape=None):
+        super().build(query_shape, value_shape, inputs_shape)
+        size = self.units if self.feature == "vector" else 1
+        self.coverage_kernel = self.add_weight(
+            name="coverage_kernel", shape=(size,), initializer="zeros"
+        )
+        self.enabled = self.add_weight(
+            name="enabled",
+            shape=(),
+            initializer="ones" if self.starts_enabled else "zeros",
+            trainable=False,
+        )
+
+    def enable(self):
+        """Switches coverage on, for the second phase of training."""
+        self.starts_enabled = True
+        if self.built:
+            self.enabled.assign(1.0)
+
+    def prepare(self, value, value_mask=None):
+        kernel = ops.cast(self.coverage_kernel, "float32")
+        return {
+            **super().prepare(value, value_mask),
+            "weight_coverage": ops.expand_dims(
+                kernel * ops.cast(self.enabled, "float32"), 0
+            ),
+        }
+
+    def initial_state(self, memory):
+        """The coverage before the first step: zeros, `(B, S)`."""
+        return ops.zeros_like(memory["mask_bias"])
+
+    def _add_state(self, hidden, state, memory):
+        if self.feature == "scalar":
+            return hidden
+        # A product of matrices, since its gradients need no `(B, S, U)` each.
+        term = ops.matmul(
+            ops.reshape(state, (-1, 1)), memory["weight_coverage"]
+        )
+        return hidden + ops.reshape(term, ops.shape(hidden))
+
+    def _add_to_scores(self, scores, state, memory):
+        if self.feature == "vector":
+            return scores
+        return scores + memory["weight_coverage"] * state
+
+    def _next_state(self, state, weights):
+        return state + weights
+
+    def call(self, query, value, value_mask=None, inputs=None, training=False):
+        memory = self.prepare(value, value_mask)
+        query = ops.cast(query, self.compute_dtype)
+        query = ops.cast(ops.matmul(query, self.query_kernel), "float32")
+        query = self.combine(query, self.project(inputs), memory)
+
+        def step(query, state, memory):
+            context, log_weights, state = self.step(query, state, memory)
+            return (context, ops.exp(log_weights)), state
+
+        outputs, _ = scan(
+            step,
+            ops.transpose(query, (1, 0, 2)),
+            self.initial_state(memory),
+            memory,
+            training,
+        )
+        return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
+
+    def compute_output_spec(
+        self, query, value, value_mask=None, inputs=None, training=False
+    ):
+        return super().compute_output_spec(query, value, value_mask)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "enabled": self.starts_enabled,
+            "feature": self.feature,
+        }

@@ -1,0 +1,1 @@
+"""Decoder cells: one step of a decoder, state in and state out."""

@@ -1,0 +1,127 @@
+"""The decoder step of the first attentional translation systems.
+
+Shapes: B batch, S source steps, E embedding size, D units, A attention units,
+C value size.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.cells.gru import gru_update_reset_before
+from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.loop import Product
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class AttentionalGRUCell(DecoderCell):
+    """Attention with the last state, then one GRU transition.
+
+    1. The last state attends to the source: `c, l = attention(s')`.
+    2. The GRU reads word and context: `s = GRU([e ; c], s')`, whose reset
+       gate acts before the product.
+
+    A cell is used in three calls, like `ConditionalGRUCell`.
+
+    Args:
+        units: Positive integer, the size of the state.
+        attention: An attention layer, such as `BahdanauAttention`.
+        kernel_initializer: Initializer of each gate's kernel that reads
+            words and context.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+
+    Reference:
+        [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), A.2.2.
+    """
+
+    reads = 1  # how many vectors of the source the GRU reads at a step
+
+    def build(self, inputs_shape, annotations_shape):
+        self._build_attention(inputs_shape, annotations_shape, self.units)
+        # One matrix, drawn as one, of all that the GRU reads.
+        self.embedding_dim = inputs_shape[-1]
+        size = self.embedding_dim + self.reads * annotations_shape[-1]
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(size, 3 * self.units),
+            initializer=Blockwise(self.kernel_initializer, 3),
+        )
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel",
+            shape=(self.units, 3 * self.units),
+            initializer=Blockwise(self.recurrent_initializer, 3),
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(3 * self.units,), initializer="zeros"
+        )
+
+    def _project(self, inputs, matches):
+        """The words' part of the GRU's input products.
+
+        Args:
+            inputs: Embedded words, `(..., E)`.
+            matches: Ignored; where the source holds the word.
+
+        Returns:
+            `(..., 3 * units)`, float32.
+        """
+        return self._multiply(inputs, self._kernels()[0], self.bias)
+
+    def prepare(self, annotations, mask=None):
+        """All that the steps of a sentence share: see `scan`'s memory."""
+        gates, candidate = ops.split(
+            self._cast(self.recurrent_kernel), [2 * self.units], axis=-1
+        )
+        state_kernel = ops.concatenate(
+            [self._cast(self.attention.query_matrix()), gates], axis=-1
+        )
+        return {
+            **self.attention.prepare(annotations, mask),
+            "state_product": Product(state_kernel),
+            "candidate_product": Product(candidate),
+            "context_product": Product(self._kernels()[1]),
+        }
+
+    def step(self, inputs, state, memory):
+        """One step.
+
+        Args:
+            inputs: From `project`, without the steps.
+            state: Dict of `hidden` `(B, units)` and the attention's state.
+            memory: From `prepare`.
+
+        Returns:
+            `(outputs, state)`; `outputs` is a dict of `hidden`
+            `(B, units)`, `context` `(B, C)` and `attention`, the logs of the
+            attention weights, `(B, S)`.
+        """
+        hidden = state["hidden"]
+        query, gates = ops.split(
+            memory["state_product"](hidden),
+            [self.attention.query_units],
+            axis=-1,
+        )
+        context, log_weights, attention_state = self._attend(
+            self._query(query, inputs, memory), state, memory
+        )
+        hidden = gru_update_reset_before(
+            inputs["words"] + memory["context_product"](context),
+            gates,
+            memory["candidate_product"],
+            hidden,
+        )
+        outputs = {
+            "hidden": hidden,
+            "context": context,
+            "attention": log_weights,
+        }
+        return outputs, {"hidden": hidden, "attention": attention_state}
+
+    def _attend(self, query, state, memory):
+        """`(context, log_weights, attention's state)`."""
+        return self.attention.step(query, state["attention"], memory)
+
+    def _kernels(self):
+        """The kernel's rows that read the word, and the others."""
+        kernel = self._cast(self.kernel)
+        return ops.split(kernel, [self.embedding_dim], axis=0)

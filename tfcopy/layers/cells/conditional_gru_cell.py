@@ -1,0 +1,129 @@
+"""The decoder step of the pointer softmax's base system.
+
+Shapes: B batch, S source steps, D units, A attention units, C value size.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.cells.gru import gru_update
+from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.loop import Product
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class ConditionalGRUCell(DecoderCell):
+    """Two GRU transitions with attention between them.
+
+    1. The first GRU reads the previous word: `q = GRU_1(e, s')`.
+    2. `q` attends to the source: `c, l = attention(q)`.
+    3. The second GRU reads the context: `s = GRU_2(c, q)`; here the bias of
+       the candidate sits inside the reset product.
+
+    A cell is used in three calls: `project` for the words of all steps at
+    once, `prepare` once a sentence, and `step` at each step.
+
+    Args:
+        units: Positive integer, the size of the state.
+        attention: An attention layer, such as `BahdanauAttention`.
+        kernel_initializer: Initializer of the input kernels.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 3,
+        whose base system is session 2 of the dl4mt tutorial.
+    """
+
+    def build(self, inputs_shape, annotations_shape):
+        units = self.units
+        self._build_attention(inputs_shape, annotations_shape, units)
+        shapes = {
+            "input": (inputs_shape[-1], self.kernel_initializer),
+            "state": (units, self.recurrent_initializer),
+            "query": (units, self.recurrent_initializer),
+            "context": (annotations_shape[-1], self.kernel_initializer),
+        }
+        for name, (size, initializer) in shapes.items():
+            kernel = self.add_weight(
+                name=f"{name}_kernel",
+                shape=(size, 3 * units),
+                initializer=Blockwise(initializer, 3),
+            )
+            setattr(self, f"{name}_kernel", kernel)
+        for name in ("input", "query"):
+            bias = self.add_weight(
+                name=f"{name}_bias", shape=(3 * units,), initializer="zeros"
+            )
+            setattr(self, f"{name}_bias", bias)
+
+    def _project(self, inputs, matches):
+        """The first GRU's input products.
+
+        Args:
+            inputs: Embedded words, `(..., input_dim)`.
+            matches: Ignored; where the source holds the word.
+
+        Returns:
+            `(..., 3 * units)`, float32.
+        """
+        return self._multiply(inputs, self.input_kernel, self.input_bias)
+
+    def prepare(self, annotations, mask=None):
+        """All that the steps of a sentence share: see `scan`'s memory."""
+        attention = self.attention
+        query_kernel = ops.concatenate(
+            [
+                self._cast(attention.query_matrix()),
+                self._cast(self.query_kernel),
+            ],
+            axis=-1,
+        )
+        query_bias = ops.concatenate(
+            [
+                ops.zeros((attention.query_units,), "float32"),
+                ops.cast(self.query_bias, "float32"),
+            ]
+        )
+        return {
+            **attention.prepare(annotations, mask),
+            "state_product": Product(self._cast(self.state_kernel)),
+            "query_product": Product(query_kernel, query_bias),
+            "context_product": Product(self._cast(self.context_kernel)),
+        }
+
+    def step(self, inputs, state, memory):
+        """One step.
+
+        Args:
+            inputs: From `project`, without the steps.
+            state: Dict of `hidden` `(B, units)` and the attention's state.
+            memory: From `prepare`.
+
+        Returns:
+            `(outputs, state)`; `outputs` is a dict of `hidden`
+            `(B, units)`, `context` `(B, C)` and `attention`, the logs of the
+            attention weights, `(B, S)`.
+        """
+        hidden = state["hidden"]
+        recurrent = memory["state_product"](hidden)
+        query = gru_update(inputs["words"], recurrent, hidden)
+        attention_query, recurrent = ops.split(
+            memory["query_product"](query),
+            [self.attention.query_units],
+            axis=-1,
+        )
+        context, log_weights, attention_state = self.attention.step(
+            self._query(attention_query, inputs, memory),
+            state["attention"],
+            memory,
+        )
+        hidden = gru_update(
+            memory["context_product"](context), recurrent, query
+        )
+        outputs = {
+            "hidden": hidden,
+            "context": context,
+            "attention": log_weights,
+        }
+        return outputs, {"hidden": hidden, "attention": attention_state}

@@ -1,0 +1,205 @@
+"""The decoder step of the pointer-generator network.
+
+Shapes: B batch, S source steps, E embedding size, X input size, D units,
+A attention units, C value size.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.cells.lstm import UnitForget, lstm_update
+from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.loop import Product
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class InputFeedingLSTMCell(DecoderCell):
+    """An LSTM that reads the last context beside the word, then attends.
+
+    1. Word and last context are merged, linearly:
+       `x = W_x [e ; context'] + b_x`.
+    2. The LSTM reads them: `c, s = LSTM(x, (c', s'))`.
+    3. Its whole state attends to the source:
+       `context, l = attention([c ; s])`.
+
+    The context before the first step is zero. A cell is used in three calls,
+    like `ConditionalGRUCell`.
+
+    Args:
+        units: Positive integer, the size of `c` and of `s`.
+        attention: An attention layer, such as `CoverageAttention`.
+        input_units: Size of the merged input; the embedding's if `None`.
+        kernel_initializer: Initializer of each gate's kernel that reads `x`.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+        input_initializer: Initializer of `W_x`.
+        decode_initial_attention: Whether a search attends once before the
+            first step, as the authors' does: the first context is then not
+            zero, and coverage always holds one vector of weights more than
+            in training.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2; the
+        merged input is from the authors' code (`attention_decoder`).
+    """
+
+    def __init__(
+        self,
+        units,
+        attention,
+        input_units=None,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        input_initializer="glorot_uniform",
+        decode_initial_attention=False,
+        **kwargs,
+    ):
+        super().__init__(
+            units,
+            attention,
+            kernel_initializer,
+            recurrent_initializer,
+            **kwargs,
+        )
+        self.input_units = input_units
+        self.input_initializer = keras.initializers.get(input_initializer)
+        self.decode_initial_attention = decode_initial_attention
+
+    @property
+    def state_size(self):
+        """Size of the part of the state that an encoder initialises."""
+        return 2 * self.units
+
+    def build(self, inputs_shape, annotations_shape):
+        units = self.units
+        self.embedding_dim = inputs_shape[-1]
+        self.context_size = annotations_shape[-1]
+        if self.input_units is None:
+            self.input_units = self.embedding_dim
+        self._build_attention(inputs_shape, annotations_shape, self.state_size)
+        self.input_kernel = self.add_weight(
+            name="input_kernel",
+            shape=(self.embedding_dim + self.context_size, self.input_units),
+            initializer=self.input_initializer,
+        )
+        self.input_bias = self.add_weight(
+            name="input_bias", shape=(self.input_units,), initializer="zeros"
+        )
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(self.input_units, 4 * units),
+            initializer=Blockwise(self.kernel_initializer, 4),
+        )
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel",
+            shape=(units, 4 * units),
+            initializer=Blockwise(self.recurrent_initializer, 4),
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(4 * units,), initializer=UnitForget()
+        )
+
+    def _project(self, inputs, matches):
+        """The words' part of the merged input.
+
+        Args:
+            inputs: Embedded words, `(..., E)`.
+            matches: Ignored; where the source holds the word.
+
+        Returns:
+            `(..., X)`, float32.
+        """
+        kernel, _ = self._input_kernels()
+        return self._multiply(inputs, kernel, self.input_bias)
+
+    def prepare(self, annotations, mask=None):
+        """All that the steps of a sentence share: see `scan`'s memory."""
+        _, context_kernel = self._input_kernels()
+        kernel = ops.concatenate(
+            [self._cast(self.kernel), self._cast(self.recurrent_kernel)]
+        )
+        return {
+            **self.attention.prepare(annotations, mask),
+            "context_product": Product(context_kernel),
+            "lstm_product": Product(kernel, ops.cast(self.bias, "float32")),
+            "query_product": Product(self._cast(self.attention.query_matrix())),
+        }
+
+    def initial_state(self, state, memory):
+        """The state before the first step of training.
+
+        Args:
+            state: `[c ; s]`, `(B, 2 * units)`.
+            memory: From `prepare`.
+        """
+        cell, hidden = ops.split(ops.cast(state, "float32"), 2, axis=-1)
+        batch = ops.shape(state)[0]
+        return {
+            "hidden": hidden,
+            "cell": cell,
+            "context": ops.zeros((batch, self.context_size), "float32"),
+            "attention": self.attention.initial_state(memory),
+        }
+
+    def search_state(self, state, memory):
+        """The state before the first step of a search.
+
+        Args:
+            state: From `initial_state`.
+            memory: From `prepare`.
+        """
+        if not self.decode_initial_attention:
+            return state
+        context, _, attention = self._attend(state, memory, {})
+        return {**state, "context": context, "attention": attention}
+
+    def step(self, inputs, state, memory):
+        """One step.
+
+        Args:
+            inputs: From `project`, without the steps.
+            state: Dict of `hidden` and `cell`, both `(B, units)`, `context`
+                `(B, C)` and the attention's state.
+            memory: From `prepare`.
+
+        Returns:
+            `(outputs, state)`; `outputs` is a dict of `hidden` and `cell`,
+            of `inputs`, the merged input `(B, X)`, of `context` `(B, C)` and
+            `attention`, the logs of the attention weights, `(B, S)`.
+        """
+        merged = inputs["words"] + memory["context_product"](state["context"])
+        both = ops.concatenate([merged, state["hidden"]], axis=-1)
+        hidden, cell = lstm_update(memory["lstm_product"](both), state["cell"])
+        state = {**state, "hidden": hidden, "cell": cell}
+        context, log_weights, attention_state = self._attend(
+            state, memory, inputs
+        )
+        state = {**state, "context": context, "attention": attention_state}
+        outputs = {
+            "hidden": hidden,
+            "cell": cell,
+            "inputs": merged,
+            "context": context,
+            "attention": log_weights,
+        }
+        return outputs, state
+
+    def _attend(self, state, memory, inputs):
+        both = ops.concatenate([state["cell"], state["hidden"]], axis=-1)
+        query = self._query(memory["query_product"](both), inputs, memory)
+        return self.attention.step(query, state["attention"], memory)
+
+    def _input_kernels(self):
+        """The rows that read the word, and those that read the context."""
+        kernel = self._cast(self.input_kernel)
+        return ops.split(kernel, [self.embedding_dim], axis=0)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "input_units": self.input_units,
+            "input_initializer": keras.initializers.serialize(
+                self.input_initializer
+            ),
+            "decode_initial_attention": self.decode_initial_attention,
+        }

@@ -1,0 +1,1 @@
+"""Layers that read definitions and spellings of words into embeddings."""

@@ -1,0 +1,513 @@
+"""Word embeddings that are computed from definitions and spellings.
+
+Shapes: B batch, T words, E embedding size, L entries of a word, U entries
+that are defined, W words that are spelt, K characters, D size of what a
+reader returns, R further definitions of a request.
+"""
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfcopy.layers.definitions.definition_levels import read_levels
+from tfcopy.layers.definitions.definition_readers import LSTMReader, MeanReader
+from tfcopy.layers.definitions.phrase_combination import PhraseCombination
+from tfcopy.layers.definitions.word_combination import WordCombination
+
+READERS = ("mean", "mean_linear", "lstm")
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class DefinitionEmbedding(keras.layers.Layer):
+    """A word's own embedding, and those of its definitions and its spelling.
+
+    The embedding of a word's definitions is the mean over all definitions of
+    all of its entries, `sum_l E[slot_l] / max(1, sum_l n[slot_l])`, where `E`
+    sums up what a reader says of the `n` definitions of an entry. That of its
+    spelling is what an LSTM says of its characters. Either is zero where
+    there is none. `WordCombination` puts them together with the word's own,
+    the row of a table.
+
+    All texts of a call share one reading of the definitions. Everything but
+    the products of the readers and the combination is in float32 whatever the
+    dtype policy. The outputs carry no Keras mask.
+
+    Args:
+        vocabulary_size: Positive integer, the rows of the words' table.
+        embedding_dim: Positive integer, E.
+        reader: What reads definitions: `"mean"`, `"mean_linear"` or `"lstm"`
+            (of E units), a layer such as `LSTMReader`, or `None`.
+        definition_vocabulary_size: Rows of a table of their own for the words
+            of definitions; `None` if they share that of the text.
+        depth: How many levels of definitions of the words of definitions may
+            be read, see `read_levels`. If any, one more row is trained: that
+            of a headword in its own definitions.
+        phrases: Whether what is read about phrases is added to their words;
+            see `PhraseCombination`.
+        spelling: Optional dict of `characters`, the size of their vocabulary,
+            and `units`, the size of their embeddings and of the `LSTMReader`
+            that reads them, and of its further arguments, if any. `None` if
+            words are not spelt.
+        combine: `"sum"`, `"transform"`, `"bands"` or `"replace"`; see
+            `WordCombination`.
+        stop_gradient: Whether nothing is learnt by way of definitions, but
+            for the matrix of `transform`. Weights made here that could learn
+            in no other way are then not trainable.
+        dropout: Share of the elements of each embedding that is dropped in
+            training before they are combined.
+        embeddings: Optional `(vocabulary_size, E)`: the words' table, which
+            is not trained. Or its shape, where a saved table is loaded later.
+        definition_embeddings: The same for the table of the words of
+            definitions, of vectors of any size.
+        embeddings_initializer: Of all tables that are trained.
+        kernel_initializer: Of the matrices of `transform`, and of the readers
+            made here.
+        recurrent_initializer: Of the LSTMs made here.
+        seed: Optional integer, of the dropout.
+
+    Call arguments:
+        ids: `(B, T)`, less than `vocabulary_size`; or a list, tuple or dict
+            of such, texts that are read together.
+        definitions: Dict of a `DefinitionPacker`: `slots`, `(B, T, L)`, of the
+            structure of `ids`, and the definitions, in the layout that the
+            reader asks for; with `phrases` there may also be `phrase_slots`
+            and `phrase_positions`, `(B, T)`, of the structure of `ids`. `None`
+            if nothing is defined.
+        spellings: Dict of `slots`, `(B, T)`, of the structure of `ids`, and
+            `ids`, `(W + 1, K)`, the spelling of each slot; that of slot 0
+            stands for none. `None` if nothing is spelt.
+        rows: Optional pair `(E, n)`, as from `table`: then nothing is read,
+            and of `definitions` only the slots are asked for, which are
+            numbers of entries. May be in float16.
+        request: Optional dict of further definitions, beside `definitions`:
+            `matches`, 1.0 or 0.0, `(B, T, R)`, of the structure of `ids`,
+            says which of them are of a word, and `vectors`, `(R, D)`, what
+            the reader says of them (see `read`). A word that has some has
+            their mean in the place of that of its entries.
+
+    Returns:
+        `(B, T, E)`, float32, of the structure of `ids`.
+
+    Raises:
+        ValueError: If sizes or structures do not fit, or if something is
+            given that nothing reads.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        embedding_dim,
+        *,
+        reader="mean",
+        definition_vocabulary_size=None,
+        depth=0,
+        phrases=False,
+        spelling=None,
+        combine="sum",
+        stop_gradient=False,
+        dropout=0.0,
+        embeddings=None,
+        definition_embeddings=None,
+        embeddings_initializer="uniform",
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+        self.vocabulary_size = vocabulary_size
+        self.embedding_dim = embedding_dim
+        self.definition_vocabulary_size = definition_vocabulary_size
+        self.depth = depth
+        self.phrases = phrases
+        self.spelling = spelling
+        self.combine = combine
+        self.stop_gradient = stop_gradient
+        self.dropout = dropout
+        self.embeddings_initializer = keras.initializers.get(
+            embeddings_initializer
+        )
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(
+            recurrent_initializer
+        )
+        self.seed = seed
+        # The values may be large, and are saved as weights.
+        self.fixed_shapes = {
+            "embeddings": _shape(embeddings),
+            "definition_embeddings": _shape(definition_embeddings),
+        }
+        self.word_table = self._make_table(
+            "words", (vocabulary_size, embedding_dim), embeddings
+        )
+        self._make_definitions(reader, definition_embeddings)
+        self._make_spelling()
+        self.combination = WordCombination(
+            combine,
+            dropout,
+            kernel_initializer=self.kernel_initializer.clone(),
+            seed=seed,
+            dtype=self.dtype_policy,
+            name="combination",
+        )
+        self.phrase_combination = None
+        if phrases:
+            self.phrase_combination = PhraseCombination(
+                dropout,
+                seed=seed,
+                dtype=self.dtype_policy,
+                name="phrase_combination",
+            )
+
+    def _make_definitions(self, reader, embeddings):
+        self.reader_name = reader if isinstance(reader, str) else None
+        self.reader = reader
+        if self.reader_name is not None:
+            self.reader = self._make_reader(reader)
+            self.reader.trainable = not self.stop_gradient
+        self.own_definition_table = None
+        rows, size = self.definition_vocabulary_size, self.embedding_dim
+        if embeddings is not None:
+            fixed_rows, size = _shape(embeddings)
+            rows = fixed_rows if rows is None else rows
+        if rows is not None:
+            self.own_definition_table = self._make_table(
+                "definition_words", (rows, size), embeddings
+            )
+            if self.stop_gradient:
+                self.own_definition_table.trainable = False
+        self.headword_table = None
+        if self.depth < 0:
+            raise ValueError(
+                f"`depth` must be at least 0. Received: {self.depth}."
+            )
+        if self.depth:
+            self.headword_table = self._make_table("headword", (1, size))
+            self.headword_table.trainable = not self.stop_gradient
+
+    def _make_reader(self, name):
+        if name not in READERS:
+            raise ValueError(
+                f"`reader` must be a layer, None or one of {READERS}. "
+                f"Received: {name!r}."
+            )
+        if name == "lstm":
+            options = {"units": self.embedding_dim}
+            return self._make_lstm("definition_reader", options)
+        return MeanReader(
+            self.embedding_dim if name == "mean_linear" else None,
+            kernel_initializer=self.kernel_initializer.clone(),
+            dtype=self.dtype_policy,
+            name="definition_reader",
+        )
+
+    def _make_spelling(self):
+        self.character_table = self.spelling_reader = None
+        if self.spelling is not None:
+            options = dict(self.spelling)
+            shape = (options.pop("characters"), options["units"])
+            self.character_table = self._make_table("characters", shape)
+            self.spelling_reader = self._make_lstm("spelling_reader", options)
+
+    def _make_lstm(self, name, options):
+        initializers = {
+            "kernel_initializer": self.kernel_initializer.clone(),
+            "recurrent_initializer": self.recurrent_initializer.clone(),
+        }
+        return LSTMReader(
+            **{**initializers, **options}, dtype=self.dtype_policy, name=name
+        )
+
+    def _make_table(self, name, shape, fixed=None):
+        if fixed is not None and _shape(fixed) != shape:
+            raise ValueError(
+                f"The table of the {name.replace('_', ' ')} must have the "
+                f"shape {shape}. Received: {_shape(fixed)}."
+            )
+        return keras.layers.Embedding(
+            *shape,
+            # Keras initializers repeat themselves.
+            embeddings_initializer=self.embeddings_initializer.clone(),
+            weights=[fixed] if np.ndim(fixed) == 2 else None,
+            trainable=fixed is None,
+            dtype="float32",
+            name=name,
+        )
+
+    @property
+    def definition_table(self):
+        """The `keras.layers.Embedding` of the words of definitions."""
+        return self.own_definition_table or self.word_table
+
+    def build(self, ids_shape=None):
+        """Makes all weights, those of sources that a call leaves out too."""
+        sizes = {}
+        readers = {
+            "definitions": (self.reader, self.definition_table),
+            "spellings": (self.spelling_reader, self.character_table),
+        }
+        self.word_table.build()
+        for name, (reader, table) in readers.items():
+            if reader is not None:
+                shape = (table.input_dim, table.output_dim)
+                for layer, shapes in ((table, ()), (reader, (shape,))):
+                    if not layer.built:
+                        layer.build(*shapes)
+                sizes[name] = (None, None, reader.output_dim(shape[-1]))
+        if self.depth:
+            self._build_headword(sizes.get("definitions"))
+        if self.phrases:
+            self._build_phrases(sizes.get("definitions"))
+        self.combination.build(
+            (None, None), (None, None, self.embedding_dim), sizes
+        )
+
+    def _build_headword(self, read):
+        embedding_dim = self.headword_table.output_dim
+        if read is None or read[-1] != embedding_dim:
+            raise ValueError(
+                "With a `depth`, what is read must be as large as the "
+                f"embeddings of the words of definitions, {embedding_dim}. "
+                f"Received: {'no reader' if read is None else read[-1]}, "
+                f"depth={self.depth}."
+            )
+        self.headword_table.build()
+
+    def _build_phrases(self, read):
+        if read is None:
+            raise ValueError(
+                "With `phrases` there must be a reader of their definitions. "
+                "Received: reader=None."
+            )
+        self.phrase_combination.build((None, None, self.embedding_dim), read)
+
+    def call(
+        self,
+        ids,
+        definitions=None,
+        spellings=None,
+        rows=None,
+        request=None,
+        training=False,
+    ):
+        texts = keras.tree.flatten(ids)
+        sources = {}
+        if definitions is not None:
+            if rows is None:
+                rows = self.read(definitions, training), definitions["counts"]
+            sources["definitions"] = self._defined(definitions, rows, request)
+        if spellings is not None:
+            sources["spellings"] = self._spelt(spellings, training)
+        for vectors in sources.values():
+            _check_structure(vectors, texts)
+        outputs = [
+            self.combination(
+                text,
+                self.word_table(text),
+                {name: vectors[i] for name, vectors in sources.items()},
+                training=training,
+            )
+            for i, text in enumerate(texts)
+        ]
+        if definitions is not None and "phrase_slots" in definitions:
+            outputs = self._with_phrases(outputs, definitions, rows, training)
+        return keras.tree.pack_sequence_as(ids, outputs)
+
+    def read(self, definitions, training=False):
+        """What the reader says of definitions.
+
+        Args:
+            definitions: Dict of a `DefinitionPacker`.
+            training: Whether gradients will be asked for.
+
+        Returns:
+            `(U + 1, D)`, float32, the sums of each slot; row 0 is zero.
+        """
+        if self.reader is None:
+            raise ValueError(
+                "`definitions` are given, but there is no `reader`."
+            )
+        if not self.built:
+            self.build()
+        headword = self.headword_table
+        sums = read_levels(
+            self.reader,
+            ops.convert_to_tensor(self.definition_table.embeddings),
+            definitions,
+            headword and ops.convert_to_tensor(headword.embeddings),
+            training=training,
+        )
+        return ops.stop_gradient(sums) if self.stop_gradient else sums
+
+    def table(self, packs):
+        """What the reader says of all entries, for `rows`.
+
+        Args:
+            packs: Iterable of dicts of a `DefinitionPacker`, whose `slots`,
+                one after another and of any shape, are those of the entries
+                1, 2 and so on.
+
+        Returns:
+            `(E, n)`, arrays of float32, `(entries + 1, D)` and
+            `(entries + 1,)`. Row 0, that of no entry, is zero.
+        """
+        sums, counts = [], []
+        for pack in packs:
+            slots = ops.convert_to_numpy(pack["slots"]).reshape(-1)
+            if not sums:
+                slots = np.concatenate([[0], slots])
+            sums.append(ops.convert_to_numpy(self.read(pack))[slots])
+            counts.append(ops.convert_to_numpy(pack["counts"])[slots])
+        return np.concatenate(sums), np.concatenate(counts)
+
+    def _defined(self, definitions, rows, request):
+        """The embedding of the definitions of each text, `(B, T, D)`."""
+        slots = keras.tree.flatten(definitions["slots"])
+        vectors = [_mean_of_entries(*rows, x) for x in slots]
+        if request is None:
+            return vectors
+        matches = keras.tree.flatten(request["matches"])
+        _check_structure(matches, vectors)
+        return [
+            _of_request(x, request["vectors"], y)
+            for x, y in zip(matches, vectors)
+        ]
+
+    def _with_phrases(self, outputs, definitions, rows, training):
+        """Words of each text with what is read about their phrases."""
+        if not self.phrases:
+            raise ValueError(
+                "`phrase_slots` are given, but the layer has no `phrases`."
+            )
+        slots, positions = (
+            keras.tree.flatten(definitions[name])
+            for name in ("phrase_slots", "phrase_positions")
+        )
+        _check_structure(slots, outputs)
+        _check_structure(positions, outputs)
+        return [
+            self.phrase_combination(
+                words,
+                _mean_of_entries(*rows, ops.expand_dims(x, -1)),
+                places,
+                training=training,
+            )
+            for words, x, places in zip(outputs, slots, positions)
+        ]
+
+    def _spelt(self, spellings, training):
+        """The embedding of the characters of each text, `(B, T, D)`."""
+        if self.spelling is None:
+            raise ValueError(
+                "`spellings` are given, but there is no `spelling` to read "
+                "them."
+            )
+        words = ops.arange(ops.shape(spellings["ids"])[0])
+        is_word = ops.cast(words > 0, "float32")
+        # Each word has one definition: its spelling.
+        rows = self.spelling_reader(
+            ops.convert_to_tensor(self.character_table.embeddings),
+            {
+                "ids": spellings["ids"],
+                "owners": words,
+                "weights": is_word,
+                "counts": is_word,
+            },
+            training=training,
+        )
+        slots = keras.tree.flatten(spellings["slots"])
+        return [ops.take(rows, x, axis=0) for x in slots]
+
+    def compute_output_spec(
+        self,
+        ids,
+        definitions=None,
+        spellings=None,
+        rows=None,
+        request=None,
+        training=False,
+    ):
+        return keras.tree.map_structure(
+            lambda x: keras.KerasTensor(
+                (*x.shape, self.embedding_dim), "float32"
+            ),
+            ids,
+        )
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+    def get_config(self):
+        reader = self.reader_name
+        if reader is None and self.reader is not None:
+            reader = keras.saving.serialize_keras_object(self.reader)
+        initializers = {
+            name: keras.initializers.serialize(getattr(self, name))
+            for name in (
+                "embeddings_initializer",
+                "kernel_initializer",
+                "recurrent_initializer",
+            )
+        }
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "embedding_dim": self.embedding_dim,
+            "reader": reader,
+            "definition_vocabulary_size": self.definition_vocabulary_size,
+            "depth": self.depth,
+            "phrases": self.phrases,
+            "spelling": self.spelling and dict(self.spelling),
+            "combine": self.combine,
+            "stop_gradient": self.stop_gradient,
+            "dropout": self.dropout,
+            **self.fixed_shapes,
+            **initializers,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        if isinstance(config["reader"], dict):
+            config["reader"] = keras.saving.deserialize_keras_object(
+                config["reader"]
+            )
+        return cls(**config)
+
+
+def _shape(fixed):
+    """The shape of a table that is given, or whose shape is."""
+    if fixed is None:
+        return None
+    return tuple(fixed if np.ndim(fixed) == 1 else np.shape(fixed))
+
+
+def _check_structure(given, texts):
+    if len(given) != len(texts):
+        raise ValueError(
+            "What is said of words must be given for each text of `ids`, "
+            f"{len(texts)}. Received: {len(given)}."
+        )
+
+
+def _mean_of_entries(sums, counts, slots):
+    """Sums, `(U + 1, D)`, and their numbers to means, `(B, T, D)`."""
+    sums, counts = (
+        ops.cast(ops.take(x, slots, axis=0), "float32") for x in (sums, counts)
+    )
+    number = ops.sum(counts, axis=-1, keepdims=True)  # (B, T, 1)
+    return ops.sum(sums, axis=2) / ops.maximum(number, 1.0)
+
+
+def _of_request(matches, vectors, others):
+    """The mean of the vectors that match a word; if none does, the other."""
+    matches = ops.cast(matches, "float32")
+    number = ops.sum(matches, axis=-1, keepdims=True)  # (B, T, 1)
+    mean = ops.matmul(matches, ops.cast(vectors, "float32"))
+    return ops.where(number > 0, mean / ops.maximum(number, 1.0), others)

@@ -1,0 +1,330 @@
+"""Readers of definitions: tokens to one vector for each defined word.
+
+Shapes: M tokens, N definitions, K tokens of the longest, U words that are
+defined, V words of a table, E embedding size, D size of what is read.
+
+Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.layers.cells.lstm import add_lstm_weights, lstm_update
+from tfcopy.layers.loop import Product, scan
+
+# Whether no shape may depend on the values of tensors.
+_SHAPES_ARE_STATIC = keras.backend.backend() == "jax"
+
+
+class DefinitionReader(keras.layers.Layer):
+    """Reads definitions, and adds up those of each word; the base of readers.
+
+    Call arguments:
+        table: Embeddings of the words of definitions, `(V, E)`.
+        definitions: Dict of a `DefinitionPacker`: `ids`, and `owners`, the
+            slot that each belongs to; `weights`, by which each counts; and
+            `counts`, `(U + 1,)`, of which only the shape is asked for.
+
+    Returns:
+        `(U + 1, D)`, float32: for each slot the sum over its definitions.
+        Row 0, that of words without any, is zero as long as all that slot 0
+        owns has weight 0.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+
+    def output_dim(self, embedding_dim):
+        """D, given E."""
+        raise NotImplementedError
+
+    def compute_output_spec(self, table, definitions, training=False):
+        size = definitions["counts"].shape[0]
+        shape = (size, self.output_dim(table.shape[-1]))
+        return keras.KerasTensor(shape, "float32")
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class MeanReader(DefinitionReader):
+    """The mean of the embeddings of a definition's tokens.
+
+    `h = 1/k sum_i e(x_i)`, or `1/k sum_i V e(x_i)`. Nothing is padded: `ids`,
+    `owners` and `weights` are all `(M,)`, one definition after another, and
+    a token's weight is one over the length of its definition. The map `V`
+    comes after the sums: both are linear.
+
+    Call arguments and what is returned are as in `DefinitionReader`.
+
+    Args:
+        linear_units: D, if there is a `V`; it has no bias.
+        kernel_initializer: Initializer of `V`.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3,
+        MP and MP-L.
+    """
+
+    def __init__(
+        self, linear_units=None, kernel_initializer="glorot_uniform", **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.linear_units = linear_units
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+    def output_dim(self, embedding_dim):
+        return self.linear_units or embedding_dim
+
+    def build(self, table_shape, definitions_shape=None):
+        if self.linear_units is not None:
+            self.kernel = self.add_weight(
+                name="kernel",
+                shape=(table_shape[-1], self.linear_units),
+                initializer=self.kernel_initializer,
+            )
+
+    def call(self, table, definitions, training=False):
+        vectors = ops.take(table, definitions["ids"], axis=0)  # (M, E)
+        sums = _sum_by_owner(vectors, definitions)
+        if self.linear_units is None:
+            return sums
+        sums, kernel = (
+            ops.cast(x, self.compute_dtype) for x in (sums, self.kernel)
+        )
+        return ops.cast(ops.matmul(sums, kernel), "float32")
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "linear_units": self.linear_units,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+        }
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class LSTMReader(DefinitionReader):
+    """The last state of an LSTM over a definition's tokens.
+
+    No peepholes, and the first state is zero. `ids` are `(N, K)`, `PAD` after
+    the end of a definition, where the state is carried on; `owners` and
+    `weights` are `(N,)`.
+
+    Most definitions are much shorter than the longest. They are read in
+    `num_buckets` parts of equal size by their length, each only as far as its
+    longest. The shapes then depend on the ids, which XLA does not compile: on
+    JAX there is one bucket, whatever is asked for, and on TensorFlow
+    `supports_jit` is `False` for more than one.
+
+    What a word adds to the gates is the same wherever it stands. Where there
+    are more places than words, the table itself is multiplied by the input
+    kernel, once, and the product's rows are looked up.
+
+    Call arguments and what is returned are as in `DefinitionReader`.
+
+    Args:
+        units: Positive integer, D.
+        kernel_initializer: Initializer of each block of the input kernel.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+        unit_forget_bias: Whether the bias of the forget gate starts at 1, not
+            at 0 as in the authors' code.
+        num_buckets: Positive integer; 1 for static shapes.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3;
+        the authors' code has peepholes, and learns the first state.
+    """
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        unit_forget_bias=False,
+        num_buckets=4,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        for name, x in {"units": units, "num_buckets": num_buckets}.items():
+            if x < 1:
+                raise ValueError(
+                    f"`{name}` must be a positive integer. Received: {x}."
+                )
+        self.units = units
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(
+            recurrent_initializer
+        )
+        self.unit_forget_bias = unit_forget_bias
+        self.num_buckets = num_buckets
+        self.supports_jit = num_buckets == 1 or _SHAPES_ARE_STATIC
+
+    def output_dim(self, embedding_dim):
+        return self.units
+
+    def build(self, table_shape, definitions_shape=None):
+        add_lstm_weights(self, table_shape[-1])
+
+    def call(self, table, definitions, training=False):
+        ids = definitions["ids"]
+        project = self._projection(table, ids)
+        lengths = ops.sum(ops.cast(ids != tokens.PAD, "int32"), axis=1)
+        order, buckets = self._buckets(lengths)
+        states = []
+        for bucket in buckets:
+            read = ops.take(ids, bucket, axis=0)
+            if len(buckets) > 1:
+                longest = ops.max(ops.take(lengths, bucket), initial=1)
+                read = read[:, :longest]
+            states.append(self._last_state(read, project, training))
+        sorted_definitions = {
+            **definitions,
+            "owners": ops.take(definitions["owners"], order),
+            "weights": ops.take(definitions["weights"], order),
+        }
+        return _sum_by_owner(
+            ops.concatenate(states, axis=0), sorted_definitions
+        )
+
+    def _buckets(self, lengths):
+        """Definitions by length, and the same cut into buckets."""
+        size = ops.shape(lengths)[0]
+        if self.num_buckets == 1 or _SHAPES_ARE_STATIC:
+            order = ops.arange(size)
+            return order, [order]
+        order = ops.argsort(lengths)
+        number = self.num_buckets
+        bounds = [i * size // number for i in range(number + 1)]
+        return order, [order[i:j] for i, j in zip(bounds, bounds[1:])]
+
+    def _projection(self, table, ids):
+        """What gives ids, `(N, K)`, their part of the gates, `(N, K, 4D)`."""
+        kernel = ops.cast(self.kernel, self.compute_dtype)
+        bias = ops.cast(self.bias, "float32")
+
+        def multiply(rows):
+            product = ops.matmul(ops.cast(rows, self.compute_dtype), kernel)
+            return ops.cast(product, "float32") + bias
+
+        num_definitions, length = ops.shape(ids)
+        are_many = num_definitions * length > ops.shape(table)[0]
+
+        def choose(by_word, by_place):
+            if isinstance(are_many, bool):  # The sizes are known.
+                return by_word() if are_many else by_place()
+            return ops.cond(are_many, by_word, by_place)
+
+        words = choose(
+            lambda: multiply(table), lambda: ops.zeros((0, 4 * self.units))
+        )
+        return lambda ids: choose(
+            lambda: ops.take(words, ids, axis=0),
+            lambda: multiply(ops.take(table, ids, axis=0)),
+        )
+
+    def _last_state(self, ids, project, training):
+        """The state after each definition, `(N, D)`."""
+        ids = ops.transpose(ids)
+        keep = ops.expand_dims(ops.cast(ids != tokens.PAD, "float32"), -1)
+        projected = project(ids)  # (K, N, 4D)
+        kernel = ops.cast(self.recurrent_kernel, self.compute_dtype)
+        # Keeps the number of `ids` even where it is not known.
+        zeros = ops.zeros_like(projected[0, :, : self.units])
+        _, (_, hidden) = scan(
+            self._step,
+            (projected, keep),
+            (zeros, zeros),
+            {"recurrent": Product(kernel)},
+            training,
+        )
+        return hidden
+
+    @staticmethod
+    def _step(inputs, state, memory):
+        projected, keep = inputs
+        cell, hidden = state
+        new_hidden, cell = lstm_update(
+            projected + memory["recurrent"](hidden), cell
+        )
+        # After the end of a definition nothing reads the cell any more.
+        hidden = hidden + keep * (new_hidden - hidden)
+        return (), (cell, hidden)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "recurrent_initializer": keras.initializers.serialize(
+                self.recurrent_initializer
+            ),
+            "unit_forget_bias": self.unit_forget_bias,
+            "num_buckets": self.num_buckets,
+        }
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class RecurrentReader(DefinitionReader):
+    """The last output of a given recurrent layer over a definition's tokens.
+
+    So that a language model's own LSTM may read its definitions. `ids` are
+    `(N, K)`, `PAD` after the end of a definition and never first; `owners`
+    and `weights` are `(N,)`.
+
+    Call arguments and what is returned are as in `DefinitionReader`.
+
+    Args:
+        layer: A layer that reads from left to right, such as
+            `keras.layers.LSTM`: called with `(N, K, E)` and a `mask`,
+            `(N, K)`, it returns `(N, K, D)`, or the last of these, `(N, D)`.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.3, "dict1".
+    """
+
+    def __init__(self, layer, **kwargs):
+        super().__init__(**kwargs)
+        self.layer = layer
+
+    def output_dim(self, embedding_dim):
+        return self.layer.compute_output_shape((None, None, embedding_dim))[-1]
+
+    def build(self, table_shape, definitions_shape=None):
+        if not self.layer.built:
+            self.layer.build((None, None, table_shape[-1]))
+
+    def call(self, table, definitions, training=False):
+        ids = definitions["ids"]
+        mask = ids != tokens.PAD
+        outputs = self.layer(
+            ops.take(table, ids, axis=0), mask=mask, training=training
+        )
+        if len(outputs.shape) == 3:
+            last = ops.sum(ops.cast(mask, "int32"), axis=1) - 1
+            last = ops.reshape(last, (-1, 1, 1))
+            outputs = ops.take_along_axis(outputs, last, axis=1)[:, 0]
+        return _sum_by_owner(outputs, definitions)
+
+    def get_config(self):
+        layer = keras.saving.serialize_keras_object(self.layer)
+        # Keras sets it too late for what is nested: a model that calls the
+        # layer elsewhere as well would be loaded with two of them.
+        layer["shared_object_id"] = id(self.layer)
+        return {**super().get_config(), "layer": layer}
+
+    @classmethod
+    def from_config(cls, config):
+        layer = keras.saving.deserialize_keras_object(config["layer"])
+        return cls(**{**config, "layer": layer})
+
+
+def _sum_by_owner(vectors, definitions):
+    """Adds up weighted vectors, `(M, D)` or `(N, D)`, to `(U + 1, D)`."""
+    weights = ops.cast(definitions["weights"], "float32")
+    vectors = ops.cast(vectors, "float32") * ops.expand_dims(weights, -1)
+    size = ops.shape(definitions["counts"])[0]
+    return ops.segment_sum(vectors, definitions["owners"], size)

@@ -1,0 +1,1 @@
+"""Layers that turn a source, or a pair of texts, into annotations."""

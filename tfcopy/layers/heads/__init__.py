@@ -1,0 +1,1 @@
+"""Output heads: the split of the next word into generating and pointing."""

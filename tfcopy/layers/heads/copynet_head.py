@@ -1,0 +1,96 @@
+"""Generate-mode and copy-mode under one softmax.
+
+Shapes: B batch, T target steps, S source steps, V target vocabulary, C value
+size, D decoder units.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.copying import (
+    MASKED,
+    CopyDistribution,
+    log_add,
+    log_normalizer,
+)
+from tfcopy.layers.heads.copy_scores import copy_keys
+from tfcopy.layers.heads.softmax_head import SoftmaxHead
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CopyNetHead(SoftmaxHead):
+    """One softmax over the words of the vocabulary and the source positions.
+
+        psi_g(v) = features . w_v + b_v          a score for each word
+        psi_c(j) = tanh(h_j W_c) . hidden        a score for each position
+        log Z = logsumexp([psi_g ; psi_c])
+
+    No switch: the two modes compete for the same mass. A word's probability
+    adds up all its ways, see `copying.marginal_log_likelihood`.
+
+    A decoder cell with selective read, `SelectiveReadGRUCell`, needs the
+    scores `psi_c` itself and hands them over as `copy_scores`; behind any
+    other cell the head has a `W_c` of its own.
+
+    Args:
+        vocabulary_size: Positive integer.
+        kernel_initializer: Initializer of the output matrix and of `W_c`.
+
+    Call arguments: As `SoftmaxHead`.
+
+    Returns:
+        `CopyDistribution`.
+
+    Reference:
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 4-8.
+    """
+
+    def build(self, features_shape, decoded_shape, annotations_shape=None):
+        super().build(features_shape, decoded_shape)
+        self.copy_kernel = None
+        if "copy_scores" not in decoded_shape:
+            self.copy_kernel = self.add_weight(
+                name="copy_kernel",
+                shape=(annotations_shape[-1], decoded_shape["hidden"][-1]),
+                initializer=self.kernel_initializer,
+            )
+
+    def copy_scores(self, decoded, annotations, source_mask):
+        """`psi_c`, about `MASKED` on padding, `(B, T, S)`, float32."""
+        if self.copy_kernel is None:
+            scores = decoded["copy_scores"]
+        else:
+            keys = copy_keys(
+                *(
+                    ops.cast(x, self.compute_dtype)
+                    for x in (annotations, self.copy_kernel)
+                )
+            )
+            hidden = ops.cast(decoded["hidden"], self.compute_dtype)
+            scores = ops.matmul(hidden, ops.transpose(keys, (0, 2, 1)))
+        scores = ops.cast(scores, "float32")
+        return ops.where(ops.expand_dims(source_mask, 1), scores, MASKED)
+
+    def call(
+        self,
+        features,
+        decoded,
+        annotations,
+        source_mask,
+        candidate_ids=None,
+        candidate_log_weights=None,
+    ):
+        logits = self.logits(features, candidate_ids, candidate_log_weights)
+        scores = self.copy_scores(decoded, annotations, source_mask)
+        generate = log_normalizer(logits)
+        total = log_add(generate, ops.logsumexp(scores, axis=-1))
+        return CopyDistribution(
+            generate_logits=logits,
+            log_generate=generate - total,
+            copy_log_probs=ops.where(
+                ops.expand_dims(source_mask, 1),
+                scores - ops.expand_dims(total, -1),
+                MASKED,
+            ),
+            attention=decoded["attention"],
+        )

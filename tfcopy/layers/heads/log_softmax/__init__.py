@@ -1,0 +1,16 @@
+"""The log-softmax of one word, fused with its gradient.
+
+The largest tensors of a training step are the logits and their gradient.
+Each backend has its own file for how to touch them least.
+"""
+
+import keras
+
+if keras.backend.backend() == "tensorflow":
+    from tfcopy.layers.heads.log_softmax.tensorflow_log_softmax import (
+        log_softmax_at,
+    )
+else:
+    from tfcopy.layers.heads.log_softmax.keras_log_softmax import log_softmax_at
+
+__all__ = ["log_softmax_at"]

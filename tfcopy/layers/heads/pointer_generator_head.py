@@ -1,0 +1,102 @@
+"""The mixture of the pointer-generator network.
+
+Shapes: B batch, T target steps, S source steps, V target vocabulary.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.copying import CopyDistribution
+from tfcopy.layers.heads.softmax_head import SoftmaxHead
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class PointerGeneratorHead(SoftmaxHead):
+    """Vocabulary softmax and attention, mixed by a probability to generate.
+
+        p_gen = sigmoid(w . [context ; state ; inputs] + b)
+        p(generate word) = p_gen softmax(logits)
+        p(point at j) = (1 - p_gen) attention_j
+
+    `state` is the whole state of the decoder and `inputs` what its recurrence
+    read, as in the authors' code: of an LSTM with input feeding, cell and
+    hidden state, and the word merged with the last context.
+
+    Args:
+        vocabulary_size: Size of the vocabulary.
+        switch_bias: Initial `b`.
+        kernel_initializer: Initializer of the output matrix.
+        switch_initializer: Initializer of `w`.
+
+    Call arguments: As `SoftmaxHead`.
+
+    Returns:
+        `CopyDistribution`.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 8 and 9.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        switch_bias=0.0,
+        kernel_initializer="glorot_uniform",
+        switch_initializer="glorot_uniform",
+        **kwargs,
+    ):
+        super().__init__(vocabulary_size, kernel_initializer, **kwargs)
+        self.switch_bias = switch_bias
+        self.switch_initializer = keras.initializers.get(switch_initializer)
+
+    def build(self, features_shape, decoded_shape, annotations_shape=None):
+        super().build(features_shape, decoded_shape)
+        # In float32, since it is its log that we need.
+        self.switch = keras.layers.Dense(
+            1,
+            kernel_initializer=self.switch_initializer,
+            bias_initializer=keras.initializers.Constant(self.switch_bias),
+            dtype="float32",
+            name="switch",
+        )
+        size = sum(shape[-1] for shape in _read(decoded_shape))
+        self.switch.build((*features_shape[:-1], size))
+
+    def switch_logit(self, decoded):
+        """The input of the switch's sigmoid, `(B, T)`, float32."""
+        inputs = [ops.cast(x, "float32") for x in _read(decoded)]
+        logit = self.switch(ops.concatenate(inputs, axis=-1))
+        return ops.squeeze(logit, -1)
+
+    def call(
+        self,
+        features,
+        decoded,
+        annotations,
+        source_mask,
+        candidate_ids=None,
+        candidate_log_weights=None,
+    ):
+        logits = self.logits(features, candidate_ids, candidate_log_weights)
+        switch = self.switch_logit(decoded)
+        point = ops.expand_dims(ops.log_sigmoid(-switch), -1)
+        return CopyDistribution(
+            generate_logits=logits,
+            log_generate=ops.log_sigmoid(switch),
+            copy_log_probs=point + decoded["attention"],
+            attention=decoded["attention"],
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "switch_bias": self.switch_bias,
+            "switch_initializer": keras.initializers.serialize(
+                self.switch_initializer
+            ),
+        }
+
+
+def _read(decoded):
+    """What of the dict of `decoder_outputs` the switch reads."""
+    return decoded["context"], decoded["state"], decoded["inputs"]

@@ -1,0 +1,194 @@
+"""The pointer softmax.
+
+Shapes: B batch, T target steps, S source steps, H switch units.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.attention.bahdanau_attention import masked_log_softmax
+from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.layers.heads.noisy_tanh import NoisyTanh
+from tfcopy.layers.heads.softmax_head import SoftmaxHead
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class PointerSoftmaxHead(SoftmaxHead):
+    """Shortlist softmax, location softmax, and a switch between them.
+
+        u0 = [state ; context]
+        h1 = phi(W1 u0 + b1);  h2 = h1 + phi(W2 h1 + b2)
+        p(generate) = sigmoid(temperature * (v . h2 + b))
+        p(generate word) = p(generate) softmax(logits)
+        p(point at j) = (1 - p(generate)) attention_j
+
+    The paper gives `b` as -1 "to lean to the shortlist", which contradicts
+    its own definition of the switch; we keep the definition and the lean:
+    `switch_bias=1`.
+
+    Args:
+        vocabulary_size: Size of the shortlist.
+        switch_units: H; the width of the features if `None`.
+        switch_activation: `"noisy_tanh"` (the paper's translation system),
+            or the name of a Keras activation.
+        switch_bias: Initial `b`.
+        temperature: Inverse temperature of the switch; 2 in the paper's toy
+            task.
+        pointer: `"attention"` points with the attention weights;
+            `"separate"` has a pointer network of its own.
+        kernel_initializer: Initializer of all matrices.
+        seed: Optional integer, of the switch's noise.
+
+    Call arguments: As `SoftmaxHead`.
+
+    Returns:
+        `CopyDistribution`.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 4.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        switch_units=None,
+        switch_activation="noisy_tanh",
+        switch_bias=1.0,
+        temperature=1.0,
+        pointer="attention",
+        kernel_initializer="glorot_uniform",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(vocabulary_size, kernel_initializer, **kwargs)
+        if pointer not in ("attention", "separate"):
+            raise ValueError(
+                "`pointer` must be 'attention' or 'separate'. "
+                f"Received: pointer={pointer!r}."
+            )
+        self.switch_units = switch_units
+        self.switch_activation = switch_activation
+        self.switch_bias = switch_bias
+        self.temperature = temperature
+        self.pointer = pointer
+        self.seed = seed
+
+    def build(self, features_shape, decoded_shape, annotations_shape=None):
+        super().build(features_shape, decoded_shape)
+        units = self.switch_units or features_shape[-1]
+        leading = tuple(features_shape[:-1])
+        self.hidden1 = self._dense(units, "switch_hidden1")
+        size = decoded_shape["state"][-1] + decoded_shape["context"][-1]
+        self.hidden1.build((*leading, size))
+        self.hidden2 = self._dense(units, "switch_hidden2")
+        self.hidden2.build((*leading, units))
+        self.activations = [self._activation(i) for i in (1, 2)]
+        for activation in self.activations:
+            activation.build((*leading, units))
+        # The switch itself stays in float32: its log is what we need.
+        self.switch = keras.layers.Dense(
+            1,
+            kernel_initializer=self.kernel_initializer,
+            bias_initializer=keras.initializers.Constant(self.switch_bias),
+            dtype="float32",
+            name="switch",
+        )
+        self.switch.build((*leading, units))
+        if self.pointer == "separate":
+            self.pointer_query = self._dense(units, "pointer_query")
+            self.pointer_query.build(decoded_shape["state"])
+            self.pointer_value = keras.layers.Dense(
+                units,
+                use_bias=False,
+                kernel_initializer=self.kernel_initializer,
+                dtype=self.dtype_policy,
+                name="pointer_value",
+            )
+            self.pointer_value.build(annotations_shape)
+            self.pointer_score = self.add_weight(
+                name="pointer_score",
+                shape=(units, 1),
+                initializer=self.kernel_initializer,
+            )
+
+    def switch_logit(self, decoded, training=False):
+        """The scaled input of the switch's sigmoid, `(B, T)`, float32."""
+        hidden = ops.concatenate(
+            [decoded["state"], decoded["context"]], axis=-1
+        )
+        hidden = self.activations[0](self.hidden1(hidden), training=training)
+        hidden = hidden + self.activations[1](
+            self.hidden2(hidden), training=training
+        )
+        logit = self.switch(ops.cast(hidden, "float32"))
+        return self.temperature * ops.squeeze(logit, -1)
+
+    def location_log_probs(self, decoded, annotations, source_mask):
+        """The log of the location softmax, `(B, T, S)`, float32."""
+        if self.pointer == "attention":
+            return ops.cast(decoded["attention"], "float32")
+        query = ops.expand_dims(self.pointer_query(decoded["state"]), 2)
+        value = ops.expand_dims(self.pointer_value(annotations), 1)
+        hidden = ops.tanh(ops.cast(query + value, "float32"))  # (B, T, S, H)
+        scores = ops.matmul(hidden, ops.cast(self.pointer_score, "float32"))
+        mask_bias = ops.where(source_mask, 0.0, MASKED)
+        return masked_log_softmax(
+            ops.squeeze(scores, -1), ops.expand_dims(mask_bias, 1)
+        )
+
+    def call(
+        self,
+        features,
+        decoded,
+        annotations,
+        source_mask,
+        candidate_ids=None,
+        candidate_log_weights=None,
+        training=False,
+    ):
+        logits = self.logits(features, candidate_ids, candidate_log_weights)
+        switch = self.switch_logit(decoded, training)
+        location = self.location_log_probs(decoded, annotations, source_mask)
+        point = ops.expand_dims(ops.log_sigmoid(-switch), -1)
+        return CopyDistribution(
+            generate_logits=logits,
+            log_generate=ops.log_sigmoid(switch),
+            copy_log_probs=point + location,
+            attention=decoded["attention"],
+        )
+
+    def compute_output_spec(self, *args, training=False, **kwargs):
+        return super().compute_output_spec(*args, **kwargs)
+
+    def _dense(self, units, name):
+        return keras.layers.Dense(
+            units,
+            kernel_initializer=self.kernel_initializer,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def _activation(self, index):
+        if self.switch_activation == "noisy_tanh":
+            seed = None if self.seed is None else self.seed + index
+            return NoisyTanh(
+                seed=seed,
+                dtype=self.dtype_policy,
+                name=f"switch_noisy_tanh{index}",
+            )
+        return keras.layers.Activation(
+            self.switch_activation,
+            dtype=self.dtype_policy,
+            name=f"switch_activation{index}",
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "switch_units": self.switch_units,
+            "switch_activation": self.switch_activation,
+            "switch_bias": self.switch_bias,
+            "temperature": self.temperature,
+            "pointer": self.pointer,
+            "seed": self.seed,
+        }

@@ -1,0 +1,315 @@
+"""The model of the rarest-word task of the pointer softmax paper.
+
+Shapes: B batch, S source positions, L words of a sequence of the task, D
+units, V target vocabulary.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
+from tfcopy.layers.attention.bahdanau_attention import masked_log_softmax
+from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.layers.encoders.word_gru import WordGRU
+from tfcopy.layers.padding_mask import PaddingMask
+
+FIRST_ID = len(tokens.SPECIAL_TOKENS)
+POINTERS = ("dense", "attention")
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class RarestWord(keras.Model):
+    """One GRU, whose last state `c` says which word to name.
+
+        hw = act(W_hw c + b);  w = softmax(W_w hw + b)
+        hl = act(W_hl c + b);  l = softmax(W_l hl + b), of positions
+        d = sigmoid(temperature * MLP([hl ; hw]))
+        p(generate word) = d w;  p(point at j) = (1 - d) l_j
+
+    It takes a dict of `source_ids` `(B, S)`, the ids of all words, and
+    returns a `CopyDistribution` with `T = 1`. The special words, which are
+    never an answer, have a probability of zero.
+
+    It reads and points at the first `length` words. A shorter sequence is
+    padded, and nothing points at the padding; but it was not trained on any.
+
+    Args:
+        num_words: Size of the source vocabulary, without the specials.
+        num_pointed: So many of the last words are pointed at, the others
+            generated. With 0 the model is the paper's baseline: `w` over all
+            words, without `l` and `d`.
+        length: L.
+        embedding_dim: Size of the embeddings.
+        units: D, of the GRU and of all hidden layers.
+        pointer: `"dense"`, the paper's: one output for each position; or
+            `"attention"`: the score of j is `v . tanh(W h_j + U hl + b)`,
+            where `h_j` is the GRU's state there.
+        activation: Name of the activation of all hidden layers.
+        temperature: Inverse temperature of the switch.
+        switch_bias: Initial bias of the switch, which the temperature
+            multiplies; above 0 it leans to the shortlist.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section
+        5.1. The switch's MLP is that of section 4 (two layers, residual).
+    """
+
+    def __init__(
+        self,
+        num_words=600,
+        num_pointed=60,
+        length=7,
+        *,
+        embedding_dim=1000,
+        units=1000,
+        pointer="dense",
+        activation="relu",
+        temperature=2.0,
+        switch_bias=1.0,
+        **kwargs,
+    ):
+        if not 0 <= num_pointed < num_words:
+            raise ValueError(
+                f"`num_pointed` must be from 0 to below {num_words}. "
+                f"Received: num_pointed={num_pointed}."
+            )
+        if pointer not in POINTERS:
+            raise ValueError(
+                f"`pointer` must be one of {POINTERS}. "
+                f"Received: pointer={pointer!r}."
+            )
+
+        # === Layers ===
+        gru = WordGRU(
+            FIRST_ID + num_words,
+            embedding_dim,
+            units,
+            keras.initializers.RandomNormal(stddev=1.0),
+            name="gru",
+        )
+        num_generated = num_words - num_pointed
+        if num_pointed:
+            head = PointerSoftmaxHead(
+                num_generated,
+                switch_activation=activation,
+                switch_bias=switch_bias,
+                temperature=temperature,
+                pointer="attention" if pointer == "dense" else "separate",
+                name="head",
+            )
+        else:
+            head = SoftmaxHead(num_generated, name="head")
+
+        def hidden(name):
+            return keras.layers.Dense(units, activation, name=name)(final)
+
+        # === Functional Model ===
+        source_ids = keras.Input((None,), dtype="int32", name="source_ids")
+        ids = FixedLength(length, name="fixed_length")(source_ids)
+        mask = PaddingMask(name="mask")(ids)
+        states, final = gru(ids, mask)
+        final = ops.expand_dims(final, 1)  # (B, 1, D): one target step
+        generate_hidden = hidden("generate_hidden")
+        decoded = {"attention": UniformPointer(name="uniform")(mask)}
+        if num_pointed:
+            decoded["state"] = hidden("point_hidden")
+            decoded["context"] = generate_hidden
+            if pointer == "dense":
+                location = DensePointer(length, name="pointer")
+                decoded["attention"] = location(decoded["state"], mask)
+        distribution = head(
+            generate_hidden,
+            decoded=decoded,
+            annotations=states,
+            source_mask=mask,
+        )
+        outputs = OfSource(name="of_source")(tuple(distribution), source_ids)
+        super().__init__({"source_ids": source_ids}, outputs, **kwargs)
+
+        # === Config ===
+        self.source_embedding = gru
+        self.num_words = num_words
+        self.num_pointed = num_pointed
+        self.length = length
+        self.embedding_dim = embedding_dim
+        self.units = units
+        self.pointer = pointer
+        self.activation = activation
+        self.temperature = temperature
+        self.switch_bias = switch_bias
+
+    @property
+    def vocabulary_size(self):
+        """V: the specials, and the words that are generated."""
+        return FIRST_ID + self.num_words - self.num_pointed
+
+    def encode(self, source_ids, source_copy_ids):
+        """All that a search of length 1 needs; see `Seq2Seq.encode`."""
+        distribution = self({"source_ids": source_ids})
+        memory = dict(zip(CopyDistribution._fields, distribution))
+        return memory, ops.zeros_like(source_ids[:, 0])
+
+    @staticmethod
+    def repeat(memory, state, times):
+        """Memory and state with each sentence `times` times in a row."""
+        memory = {k: ops.repeat(x, times, axis=0) for k, x in memory.items()}
+        return memory, ops.repeat(state, times, axis=0)
+
+    def decode_step(self, ids, state, memory):
+        """The distribution of the only word; see `Seq2Seq.decode_step`."""
+        distribution = CopyDistribution(**memory)
+        return distribution, ops.exp(distribution.attention[:, 0]), state
+
+    def get_config(self):
+        return {
+            "num_words": self.num_words,
+            "num_pointed": self.num_pointed,
+            "length": self.length,
+            "embedding_dim": self.embedding_dim,
+            "units": self.units,
+            "pointer": self.pointer,
+            "activation": self.activation,
+            "temperature": self.temperature,
+            "switch_bias": self.switch_bias,
+            "name": self.name,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        return cls(**config)
+
+
+def best_words(distribution, source_ids):
+    """The word of the likeliest single event: generating it, or one place.
+
+    Nothing is added up, neither places nor generating and pointing.
+
+    Args:
+        distribution: `CopyDistribution` of a `RarestWord`.
+        source_ids: `(B, S)`.
+
+    Returns:
+        `(ids, copied_from)`, both `(B,)`: ids of the source vocabulary; and
+        the place that is pointed at, -1 if the word is generated.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 3.
+    """
+    logits = ops.cast(distribution.generate_logits[:, 0], "float32")
+    generated = logits + distribution.generate_offset  # (B, V)
+    events = [generated, distribution.copy_log_probs[:, 0]]
+    best = ops.argmax(ops.concatenate(events, axis=-1), axis=-1)
+    best = ops.cast(best, "int32")
+    places = best - distribution.vocabulary_size
+    pointed = ops.take_along_axis(
+        source_ids, ops.expand_dims(ops.maximum(places, 0), 1), axis=1
+    )
+    ids = ops.where(places < 0, best, ops.squeeze(pointed, 1))
+    return ids, ops.maximum(places, tokens.GENERATE)
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class FixedLength(keras.layers.Layer):
+    """Ids `(B, S)` to `(B, length)`: cut, or padded on the right."""
+
+    def __init__(self, length, **kwargs):
+        super().__init__(**kwargs)
+        self.length = length
+
+    def call(self, ids):
+        padding = ((0, 0), (0, self.length))
+        ids = ops.pad(ids, padding, constant_values=tokens.PAD)
+        # `reshape`, since a slice forgets that its size is known.
+        return ops.reshape(ids[:, : self.length], (-1, self.length))
+
+    def compute_output_spec(self, ids):
+        return keras.KerasTensor((ids.shape[0], self.length), ids.dtype)
+
+    def get_config(self):
+        return {**super().get_config(), "length": self.length}
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class UniformPointer(keras.layers.Layer):
+    """Points at all words alike: mask `(B, L)` to logs, `(B, 1, L)`."""
+
+    def call(self, mask):
+        bias = ops.expand_dims(ops.where(mask, 0.0, MASKED), 1)
+        return masked_log_softmax(ops.zeros_like(bias), bias)
+
+    def compute_output_spec(self, mask):
+        return keras.KerasTensor((mask.shape[0], 1, mask.shape[1]), "float32")
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class DensePointer(keras.layers.Layer):
+    """A softmax with one output for each position of a fixed length.
+
+    Args:
+        length: L.
+
+    Call arguments:
+        hidden: `(B, 1, D)`.
+        mask: Boolean, `(B, L)`.
+
+    Returns:
+        The logs of the probabilities, `(B, 1, L)`, float32.
+    """
+
+    def __init__(self, length, **kwargs):
+        super().__init__(**kwargs)
+        self.length = length
+        self.scores = keras.layers.Dense(
+            length, dtype=self.dtype_policy, name="scores"
+        )
+
+    def build(self, hidden_shape, mask_shape=None):
+        self.scores.build(hidden_shape)
+
+    def call(self, hidden, mask):
+        scores = ops.cast(self.scores(hidden), "float32")
+        bias = ops.where(mask, 0.0, MASKED)
+        return masked_log_softmax(scores, ops.expand_dims(bias, 1))
+
+    def compute_output_spec(self, hidden, mask):
+        return keras.KerasTensor((hidden.shape[0], 1, self.length), "float32")
+
+    def get_config(self):
+        return {**super().get_config(), "length": self.length}
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class OfSource(keras.layers.Layer):
+    """Of L positions, and words alone, to S positions and V words.
+
+    Positions beyond the L first, and the special words, have a probability
+    of zero. Attention is where is pointed, if anywhere.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+
+    def call(self, distribution, source_ids):
+        logits, log_generate, copied, _ = distribution
+        specials = ((0, 0), (0, 0), (FIRST_ID, 0))
+        logits = ops.pad(logits, specials, constant_values=MASKED)
+        length = copied.shape[-1]
+        copied = ops.pad(
+            copied, ((0, 0), (0, 0), (0, 1)), constant_values=MASKED
+        )
+        places = ops.arange(ops.shape(source_ids)[1], dtype="int32")
+        copied = ops.take(copied, ops.minimum(places, length), axis=-1)
+        attention = ops.log_softmax(copied, axis=-1)
+        return CopyDistribution(logits, log_generate, copied, attention)
+
+    def compute_output_spec(self, distribution, source_ids):
+        logits, log_generate, copied, _ = distribution
+        words = FIRST_ID + logits.shape[-1]
+        placed = (*copied.shape[:2], source_ids.shape[1])
+        return CopyDistribution(
+            keras.KerasTensor((*logits.shape[:2], words), logits.dtype),
+            keras.KerasTensor(log_generate.shape, "float32"),
+            keras.KerasTensor(placed, "float32"),
+            keras.KerasTensor(placed, "float32"),
+        )

@@ -1,0 +1,215 @@
+"""Lines of text in, answers out: what the commands that ask a model share."""
+
+import argparse
+import itertools
+import json
+import os
+import queue
+import sys
+import threading
+
+from tfcopy.serving.client_library import ask_texts, hypotheses
+from tfcopy.serving.client_library.local_model import AskError
+
+# For the end of a command's help.
+FORMS = """\
+--dictionary FILE sends definitions with each line, for models that read them:
+FILE has one a line, `headword<TAB>definition`, and a headword may have several.
+They take the place of what the model's own dictionary says of these words. An
+object on a line may have a "dictionary" of its own, a list of such lines.
+
+--n_best K gives lines `number ||| text ||| score`, the best first, where the
+first line of the input has the number 0. --json gives one object a line:
+  text, score    the best answer and its log-probability
+  tokens         its words
+  source_tokens  the words that were read (long texts are cut); </s> is the end
+  copied_from    for each word its place in source_tokens, -1 if not copied
+  n_best         with --n_best: a list of {text, score, tokens, copied_from}
+or, of models that do not translate, all that they answer, such as
+  text, score, start, end     an answer, its log-probability and its place
+  label, probabilities        of contradiction, neutral and entailment
+  next_words, next_probabilities, log_probability, perplexity"""
+
+
+def parser(program, description, epilog) -> argparse.ArgumentParser:
+    """A parser of the flags that the commands share."""
+    parser = argparse.ArgumentParser(
+        program,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--n_best",
+        type=positive,
+        metavar="K",
+        help="give the K best answers (no more than the model's beams)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object a line"
+    )
+    parser.add_argument(
+        "--dictionary",
+        metavar="FILE",
+        help="definitions to read with each line (see below)",
+    )
+    parser.add_argument(
+        "--batch_size",
+        type=positive,
+        default=32,
+        metavar="B",
+        help="most lines answered at once (default: %(default)s)",
+    )
+    return parser
+
+
+def positive(text):
+    """The number that a flag is given."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def run(program, work) -> int:
+    """Does the work of a command; returns its exit status."""
+    try:
+        work()
+    except AskError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever reads has seen enough; keep Python from flushing again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def answer(model, options, size=None):
+    """Answers the lines of standard input, in order.
+
+    Args:
+        model: A `LocalModel`, or its like.
+        options: Those of the command.
+        size: The most lines that the model is asked at once; `batch_size` of
+            the options if not given.
+
+    Raises:
+        AskError: If the model has not what the options ask for, or a line is
+            of another form.
+    """
+    answering = _answering(model, options)
+    for lines in _batches(_stdin(), size or options.batch_size):
+        for text in answering(lines):
+            sys.stdout.buffer.write(text + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _answering(model, options):
+    """Returns the function of a list of lines (bytes) to answers (bytes)."""
+    signatures = model.signatures
+    texts, analysed = (
+        sorted(signatures[name].inputs.keys() - {"dictionary"})
+        if name in signatures
+        else None
+        for name in ("serving_default", "analyse")
+    )
+    if not texts or texts != analysed:
+        raise AskError(
+            f"{model.name}: not a model exported by tfcopy (it has no "
+            "signatures 'serving_default' and 'analyse' of the same texts)."
+        )
+    if "copied_from" in signatures["analyse"].outputs:
+        return _translating(model, options)
+    return ask_texts.answering(model, texts, options)
+
+
+def _translating(model, options):
+    """Returns the function of lines to answers of a model that translates."""
+    if options.dictionary is not None:
+        raise AskError(f"{model.name}: the model reads no --dictionary.")
+    name, form = "serving_default", _to_text
+    if options.json or options.n_best:
+        name, form = "analyse", _to_json if options.json else _to_lines
+    number = itertools.count()
+
+    def answer(lines):
+        outputs = model.ask(name, {"text": lines})
+        for i in range(len(lines)):
+            row = {key: x[i] for key, x in outputs.items()}
+            yield form(row, next(number), options.n_best)
+
+    return answer
+
+
+def _to_text(row, number, n_best):
+    return row["text"]
+
+
+def _to_lines(row, number, n_best):
+    return b"\n".join(
+        b"%d ||| %s ||| %.4f" % (number, text, score)
+        for text, score, _, _ in _hypotheses(row, n_best)
+    )
+
+
+def _to_json(row, number, n_best):
+    found = [
+        {
+            "text": text.decode(),
+            "score": round(float(score), 6),
+            "tokens": [word.decode() for word in words],
+            "copied_from": copied_from.tolist(),
+        }
+        for text, score, words, copied_from in _hypotheses(row, n_best or 1)
+    ]
+    source = [word.decode() for word in row["source_tokens"] if word]
+    answer = {**found[0], "source_tokens": source}
+    if n_best:
+        answer["n_best"] = found
+    return json.dumps(answer, ensure_ascii=False).encode()
+
+
+def _hypotheses(row, count):
+    """`(text, score, words, copied_from)` of those there are."""
+    for i in hypotheses.found(row):
+        if i < count:
+            words = [word for word in row["tokens"][i] if word]
+            copied_from = row["copied_from"][i, : len(words)]
+            yield row["texts"][i], row["scores"][i], words, copied_from
+
+
+def _stdin():
+    """Standard input, as a file that nobody else reads or closes."""
+    try:
+        # Python wants the lock of its own as it ends, and a thread has it.
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except OSError:  # of a test, which is no file
+        return sys.stdin.buffer
+
+
+def _batches(stream, batch_size):
+    """Lists of the lines that have arrived, at least one, without newlines.
+
+    So a line that is typed is answered at once, and a file in batches.
+    """
+    lines = queue.Queue(maxsize=4 * batch_size)
+
+    def read():
+        for line in stream:
+            lines.put(line.rstrip(b"\r\n"))
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        batch = [lines.get()]
+        while batch[-1] is not None and len(batch) < batch_size:
+            try:
+                batch.append(lines.get_nowait())
+            except queue.Empty:
+                break
+        if batch[-1] is None:
+            if batch[:-1]:
+                yield batch[:-1]
+            return
+        yield batch

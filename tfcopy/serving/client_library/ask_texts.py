@@ -1,0 +1,137 @@
+"""How the commands ask a `TextModel`."""
+
+import itertools
+import json
+
+from tfcopy.serving.client_library.local_model import AskError
+
+# What answers as plain text, the first that a model gives.
+ANSWERS = ("text", "label", "next_words")
+# Lines of a file of `Definitions` that define nothing.
+_NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
+
+
+def answering(model, texts, options):
+    """Returns the function of a list of lines (bytes) to answers (bytes).
+
+    Args:
+        model: A `LocalModel`, or its like.
+        texts: Names of the texts that it reads.
+        options: Those of the command.
+
+    Raises:
+        AskError: If the model has not what the options ask for, or the
+            dictionary has lines of another form.
+    """
+    if options.n_best:
+        raise AskError(f"{model.name}: --n_best is for models that translate.")
+    has_dictionary = "with_dictionary" in model.signatures
+    dictionary = []
+    if options.dictionary is not None:
+        if not has_dictionary:
+            raise AskError(f"{model.name}: the model reads no --dictionary.")
+        dictionary = read_dictionary(options.dictionary)
+    signature = "with_dictionary" if has_dictionary else "serving_default"
+    numbers = itertools.count(1)
+
+    def answer(lines):
+        examples = [_parse(line, next(numbers), texts) for line in lines]
+        inputs = {name: [x[name] for x in examples] for name in texts}
+        if has_dictionary:
+            rows = [[*dictionary, *x["dictionary"]] for x in examples]
+            inputs["dictionary"] = padded(rows)
+        outputs = model.ask(signature, inputs)
+        for i in range(len(lines)):
+            row = {name: _plain(x[i]) for name, x in outputs.items()}
+            yield (_to_json if options.json else _to_text)(row)
+
+    return answer
+
+
+def padded(rows) -> list[list[bytes]]:
+    """Rows of texts, all as long as the longest."""
+    width = max(map(len, rows), default=0)
+    return [row + [b""] * (width - len(row)) for row in rows]
+
+
+def read_dictionary(path) -> list[bytes]:
+    """The lines of a dictionary's file that define something."""
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().removeprefix(b"\xef\xbb\xbf").splitlines()
+    except OSError as error:
+        raise AskError(
+            f"--dictionary: cannot read {path} ({error.strerror})."
+        ) from None
+    definitions = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith(
+            tuple(x.encode() for x in _NO_DEFINITIONS)
+        ):
+            continue
+        if not all(field.strip() for field in (line + b"\t").split(b"\t")[:2]):
+            raise AskError(
+                f"--dictionary: {path}, line {number}: expected "
+                f"headword<TAB>definition. Received: {line[:80]!r}."
+            )
+        definitions.append(line)
+    return definitions
+
+
+def _parse(line, number, texts):
+    """The texts and the dictionary of one line."""
+    if len(texts) == 1:
+        return {texts[0]: line, "dictionary": []}
+    try:
+        example = json.loads(line)
+    except ValueError:
+        example = None
+    if not isinstance(example, dict) or not all(
+        isinstance(example.get(name), str) for name in texts
+    ):
+        names = " and ".join(f'"{name}"' for name in texts)
+        raise AskError(
+            f"standard input, line {number}: expected a JSON object with "
+            f"texts for {names}. Received: {line[:80].decode(errors='replace')}"
+        )
+    dictionary = example.get("dictionary", [])
+    if not isinstance(dictionary, list) or not all(
+        isinstance(x, str) for x in dictionary
+    ):
+        raise AskError(
+            f'standard input, line {number}: "dictionary" must be a list of '
+            "texts."
+        )
+    return {
+        "dictionary": [_encoded(x) for x in dictionary],
+        **{name: _encoded(example[name]) for name in texts},
+    }
+
+
+def _encoded(text):
+    return text.encode("utf-8", "replace")  # JSON may have half a character.
+
+
+def _plain(x):
+    """An array or a number of NumPy's as Python's own."""
+    if hasattr(x, "tolist"):
+        x = x.tolist()
+    if isinstance(x, bytes):
+        return x.decode(errors="replace")
+    if isinstance(x, float):
+        return round(x, 6)
+    return [_plain(y) for y in x] if isinstance(x, list) else x
+
+
+def _to_text(row):
+    answer = next(row[name] for name in ANSWERS if name in row)
+    if isinstance(answer, list):
+        answer = " ".join(answer)
+    # One line, whatever was cut out of the context.
+    return " ".join(answer.splitlines()).encode()
+
+
+def _to_json(row):
+    first = [name for name in ANSWERS if name in row]
+    row = {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
+    return json.dumps(row, ensure_ascii=False).encode()

@@ -1,0 +1,253 @@
+"""REST requests to TensorFlow Serving, with Python's standard library alone.
+
+Reference: [RESTful API](https://www.tensorflow.org/tfx/serving/api_rest).
+"""
+
+import base64
+import contextlib
+import http.client
+import json
+import ssl
+import time
+from urllib.parse import quote
+
+import numpy as np
+
+from tfcopy.serving.client_library.transport import (
+    UNAVAILABLE,
+    Address,
+    Failure,
+    ModelSpec,
+    TensorInfo,
+    VersionStatus,
+    signature_infos,
+)
+
+# As TensorFlow Serving turns gRPC's into HTTP's.
+_CODES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ABORTED",
+    429: "RESOURCE_EXHAUSTED",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    503: UNAVAILABLE,
+    504: "DEADLINE_EXCEEDED",
+}
+# Where the name of NumPy is not that of TensorFlow in lower case.
+_DTYPES = {
+    "DT_STRING": "object",
+    "DT_FLOAT": "float32",
+    "DT_DOUBLE": "float64",
+    "DT_HALF": "float16",
+}
+_CHUNK = 1 << 20
+
+
+class RestTransport:
+    """Asks by REST; see `tfcopy.serving.client_library.transport`.
+
+    Args:
+        address: `Address` of the server.
+        root_certificate: Optional path of the certificates, PEM, that vouch
+            for the server; by default those of the system do.
+
+    Raises:
+        OSError: If the certificates cannot be read.
+    """
+
+    protocol = "REST"
+
+    def __init__(self, address: Address, root_certificate=None):
+        self.address = address
+        self._context = None
+        if address.tls:
+            self._context = ssl.create_default_context(cafile=root_certificate)
+
+    def signatures(self, model: ModelSpec, timeout) -> dict:
+        answer = self._ask(_path(model) + "/metadata", None, timeout)
+        with _expecting("signatures"):
+            found = answer["metadata"]["signature_def"]["signature_def"]
+            return signature_infos(
+                {
+                    name: (_infos(x.get("inputs")), _infos(x.get("outputs")))
+                    for name, x in found.items()
+                }
+            )
+
+    def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
+        answer = self._ask(_path(model), None, timeout)
+        with _expecting("a status"):
+            return [
+                VersionStatus(
+                    int(x["version"]),
+                    x["state"],
+                    x.get("status", {}).get("error_message", ""),
+                )
+                for x in answer["model_version_status"]
+            ]
+
+    def predict(
+        self, model: ModelSpec, signature: str, inputs, outputs, timeout
+    ) -> dict[str, np.ndarray]:
+        rows = len(next(iter(inputs.values())))
+        if not rows:
+            # JSON cannot tell the shape of nothing: ask for a row, drop it.
+            inputs = {
+                name: np.full((1, *x.shape[1:]), b"", object)
+                for name, x in inputs.items()
+            }
+        request = {
+            "signature_name": signature,
+            "inputs": {k: _encoded(x.tolist()) for k, x in inputs.items()},
+        }
+        body = json.dumps(request, ensure_ascii=False).encode()
+        answer = self._ask(_path(model) + ":predict", body, timeout)
+        with _expecting("outputs"):
+            found = answer["outputs"]
+            if len(outputs) == 1:
+                found = dict.fromkeys(outputs, found)
+            arrays = {k: _array(found[k], info) for k, info in outputs.items()}
+        return arrays if rows else {k: x[:0] for k, x in arrays.items()}
+
+    def close(self):
+        """Nothing is open: each request has a connection of its own."""
+
+    def _ask(self, path, body, timeout):
+        """The object that a GET answers, or a POST if there is a body."""
+        end = time.monotonic() + timeout
+        connection = self._connection(timeout)
+        method = "GET" if body is None else "POST"
+        headers = {"Connection": "close", "Content-Type": "application/json"}
+        try:
+            connection.request(method, self.address.path + path, body, headers)
+            # Once the answer begins, the connection forgets its socket.
+            socket = connection.sock
+            _limit(socket, end)
+            response = connection.getresponse()
+            content = b"".join(_chunks(response, socket, end))
+        except TimeoutError:
+            raise Failure("DEADLINE_EXCEEDED", "", False) from None
+        except (ConnectionError, http.client.IncompleteRead) as error:
+            raise Failure(UNAVAILABLE, _reason(error), False) from None
+        except http.client.HTTPException:
+            raise Failure("UNKNOWN", "it does not speak HTTP", False) from None
+        except (OSError, UnicodeError) as error:
+            raise Failure("UNKNOWN", _reason(error), False) from None
+        finally:
+            connection.close()
+        # Texts that are not UTF-8 come as they are.
+        content = content.decode("utf-8", "surrogateescape")
+        if response.status != 200:
+            code = _CODES.get(response.status, "UNKNOWN")
+            raise Failure(code, _error(response, content))
+        with _expecting("JSON"):
+            return json.loads(content)
+
+    def _connection(self, timeout):
+        host, port = self.address.host, self.address.port
+        if self._context is None:
+            return http.client.HTTPConnection(host, port, timeout=timeout)
+        return http.client.HTTPSConnection(
+            host, port, timeout=timeout, context=self._context
+        )
+
+
+def _chunks(response, socket, end):
+    """The parts of an answer, as they come."""
+    while chunk := response.read1(_CHUNK):
+        yield chunk
+        _limit(socket, end)
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+
+
+def _limit(socket, end):
+    """Waits for a socket until `end`, and no longer."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    socket.settimeout(left)
+
+
+def _path(model):
+    path = "/v1/models/" + quote(model.name, safe="")
+    if model.version is not None:
+        path += f"/versions/{model.version}"
+    elif model.label is not None:
+        path += "/labels/" + quote(model.label, safe="")
+    return path
+
+
+def _reason(error):
+    """What an error of the system says, without its number."""
+    return getattr(error, "strerror", None) or str(error) or repr(error)
+
+
+def _error(response, content):
+    """What the server says of an error."""
+    try:
+        return str(json.loads(content)["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {response.status} {response.reason}: {content[:200]}"
+
+
+@contextlib.contextmanager
+def _expecting(what):
+    """For reading what a server answers."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Failure(
+            "UNKNOWN", f"its answer has not {what} as TensorFlow Serving's has"
+        ) from None
+
+
+def _infos(tensors):
+    return {
+        name: TensorInfo(x["dtype"], _rank(x.get("tensor_shape", {})))
+        for name, x in (tensors or {}).items()
+    }
+
+
+def _rank(shape):
+    return None if shape.get("unknown_rank") else len(shape.get("dim", ()))
+
+
+def _encoded(texts):
+    """Nested lists of `bytes` as JSON has them."""
+    if isinstance(texts, list):
+        return [_encoded(x) for x in texts]
+    try:
+        return texts.decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(texts).decode()}
+
+
+def _decoded(texts):
+    """The inverse of `_encoded`."""
+    if isinstance(texts, list):
+        return [_decoded(x) for x in texts]
+    if isinstance(texts, dict):
+        return base64.b64decode(texts["b64"])
+    try:
+        return texts.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # JSON may have half a character.
+        return texts.encode("utf-8", "replace")
+
+
+def _array(values, info):
+    """Nested lists as an array; NaN and Infinity are numbers."""
+    dtype = info.dtype
+    if dtype == "DT_STRING":
+        values = _decoded(values)
+    array = np.array(values, _DTYPES.get(dtype, dtype[3:].lower()))
+    if info.rank is None or array.ndim == info.rank:
+        return array
+    if array.size:
+        raise ValueError(f"expected {info.rank} axes, received {array.ndim}")
+    # Lists end where an axis has no size.
+    return array.reshape(array.shape + (0,) * (info.rank - array.ndim))

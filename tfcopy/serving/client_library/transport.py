@@ -1,0 +1,143 @@
+"""What the two protocols of TensorFlow Serving have in common.
+
+A transport, `GrpcTransport` or `RestTransport`, has the methods
+
+    signatures(model, timeout) -> dict of `SignatureInfo` by name
+    status(model, timeout) -> list of `VersionStatus`
+    predict(model, signature, inputs, outputs, timeout) -> dict of arrays
+    close()
+
+whose model is a `ModelSpec`; timeouts are seconds. Inputs are arrays of
+`bytes`, of dtype object, by name; `outputs` is what `signatures` said of them.
+Each sends one request and raises a `Failure` if it has no answer.
+"""
+
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+from tfcopy.serving.client_library.local_model import AskError
+
+# The name of gRPC's status that is worth another try.
+UNAVAILABLE = "UNAVAILABLE"
+
+
+class Failure(Exception):
+    """A request without an answer.
+
+    Args:
+        code: Name of a status of gRPC, such as "NOT_FOUND".
+        details: What is known about it.
+        is_reached: Whether it is the server that says so.
+    """
+
+    def __init__(self, code: str, details: str, is_reached: bool = True):
+        super().__init__(code, details)
+        self.code = code
+        details = " ".join(details.split()).rstrip(".")[:300]
+        self.details = details or "no reason given"
+        self.is_reached = is_reached
+
+
+class ModelSpec(NamedTuple):
+    """Which model of a server; the highest version if neither is given."""
+
+    name: str
+    version: int | None = None
+    label: str | None = None
+
+
+class TensorInfo(NamedTuple):
+    """What a signature says of a tensor.
+
+    Attributes:
+        dtype: Name in TensorFlow's protocol buffers, such as "DT_STRING".
+        rank: Number of its axes, `None` if unknown.
+    """
+
+    dtype: str
+    rank: int | None
+
+
+class SignatureInfo(NamedTuple):
+    """Inputs and outputs of a signature, by name, in order of the names."""
+
+    inputs: dict[str, TensorInfo]
+    outputs: dict[str, TensorInfo]
+
+
+class VersionStatus(NamedTuple):
+    """State of a version of a model.
+
+    Attributes:
+        version: Its number.
+        state: START, LOADING, AVAILABLE, UNLOADING or END.
+        message: What went wrong, if anything did.
+    """
+
+    version: int
+    state: str
+    message: str = ""
+
+
+class Address(NamedTuple):
+    """Where a server is.
+
+    Attributes:
+        is_rest: Whether it is asked by REST, not by gRPC.
+        host: Its name or number.
+        port: Of the protocol; `None` if not given.
+        path: What comes before `/v1` in URLs.
+        tls: Whether it is asked through TLS.
+    """
+
+    is_rest: bool
+    host: str
+    port: int | None
+    path: str
+    tls: bool
+
+
+def parse_address(text: str) -> Address:
+    """Reads `host:port` or `grpc://host:port` (gRPC), or a URL (REST).
+
+    Raises:
+        AskError: If it is neither.
+    """
+    try:
+        parts = urlsplit(text if "://" in text else f"grpc://{text}")
+        address = Address(
+            parts.scheme in ("http", "https"),
+            parts.hostname,
+            parts.port,
+            quote(parts.path.rstrip("/"), safe="/%"),
+            parts.scheme == "https",
+        )
+    except ValueError:
+        address = None
+    if address is None or not _is_complete(address, parts):
+        raise AskError(
+            f"{text}: not the address of a server. Expected host:port or "
+            "grpc://host:port for gRPC, http://host:port or https://host:port "
+            "for REST."
+        )
+    return address
+
+
+def _is_complete(address, parts):
+    if not address.host or parts.query or parts.fragment or parts.username:
+        return False
+    is_grpc = parts.scheme == "grpc" and address.port and not address.path
+    return bool(address.is_rest or is_grpc)
+
+
+def signature_infos(signatures: dict) -> dict[str, SignatureInfo]:
+    """Without what initialises a SavedModel, in order of the names.
+
+    Args:
+        signatures: Dict of `(inputs, outputs)`, dicts of `TensorInfo`.
+    """
+    return {
+        name: SignatureInfo(*(dict(sorted(x.items())) for x in both))
+        for name, both in sorted(signatures.items())
+        if not name.startswith("__saved_model_")
+    }

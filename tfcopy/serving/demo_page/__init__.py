@@ -1,0 +1,1 @@
+"""The demo page, made of HTML without scripts from elsewhere."""

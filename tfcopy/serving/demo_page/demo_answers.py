@@ -1,0 +1,248 @@
+"""How the answers of a model that copies are shown.
+
+Shapes: N hypotheses, T words of the longest, S source positions.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tfcopy.serving.client_library import hypotheses
+from tfcopy.serving.demo_page import demo_html
+from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
+
+# A word with less was not copied, but replaced afterwards.
+_LEAST_COPYING = 1e-6
+# There is nothing to see in switches with less.
+_LEAST_SWITCH = 0.005
+# Of sources with more characters, answers stand below.
+_LONG = 280
+# More words are not shown one by one.
+_MOST_SWITCHES = 120
+
+
+class Hypothesis(NamedTuple):
+    """One of the answers.
+
+    Attributes:
+        text: The answer.
+        score: Its log-probability, after the penalties of the search.
+        words: Its T words.
+        copied_from: For each the position in the source, -1 if generated.
+        generate: `(T,)`, the probabilities to generate, not copy.
+        attention: `(T, S)`.
+    """
+
+    text: str
+    score: float
+    words: list[str]
+    copied_from: list[int]
+    generate: np.ndarray
+    attention: np.ndarray
+
+
+class Translation(NamedTuple):
+    """What `analyse` of a `Translator` says about one text.
+
+    Attributes:
+        text: The source.
+        source: Its words, as far as they were read.
+        hypotheses: The answers, the best first.
+        hues: Dict from the positions that any of them copies to colours.
+    """
+
+    text: str
+    source: list[str]
+    hypotheses: list[Hypothesis]
+    hues: dict[int, int]
+
+
+def read(text, outputs) -> Translation:
+    """Of the arrays that `analyse` gives, without the axis of the batch."""
+    source = [x.decode("utf-8", "replace") for x in outputs["source_tokens"]]
+    while source and not source[-1]:
+        source.pop()
+    read = []
+    for i in hypotheses.found(outputs):
+        words = [x.decode("utf-8", "replace") for x in outputs["tokens"][i]]
+        words = [word for word in words if word]
+        read.append(
+            Hypothesis(
+                outputs["texts"][i].decode("utf-8", "replace"),
+                float(outputs["scores"][i]),
+                words,
+                outputs["copied_from"][i, : len(words)].tolist(),
+                outputs["generate_probability"][i, : len(words)],
+                outputs["attention"][i, : len(words), : len(source)],
+            )
+        )
+    copied = {j for x in read for j in x.copied_from if j >= 0}
+    return Translation(text, source, read, demo_html.hues(copied))
+
+
+def show(translation: Translation, chosen: int = 0) -> str:
+    """All about a text, and about one of its answers."""
+    hypothesis = translation.hypotheses[chosen]
+    is_short = len(translation.text) < _LONG
+    parts = [
+        f'<div class="{"tfc-pair" if is_short else ""}">',
+        demo_html.section("Source", _source(translation, hypothesis)),
+        demo_html.section(
+            "Answer",
+            paragraph(_answer(translation, hypothesis), hypothesis.text),
+            _summary(hypothesis),
+        ),
+        "</div>",
+    ]
+    if not hypothesis.words:
+        return "".join([*parts, _n_best(translation, chosen)])
+    parts += [
+        _legend(hypothesis),
+        _n_best(translation, chosen),
+        _switches(translation, hypothesis),
+        demo_html.section(
+            "Attention",
+            _map(translation, hypothesis),
+            "rows: the answer, columns: the source; copied words are framed",
+        ),
+    ]
+    return "".join(parts)
+
+
+def copied_attributes(translation, position, copying=None) -> str:
+    """Attributes of a word that was copied, or is copied elsewhere."""
+    title = "copied into the answer"
+    if copying is not None:
+        word = escape(demo_html.shortened(translation.source[position]))
+        title = (
+            f"copied from word {position + 1}, {word}, "
+            f"with probability {copying:.2f}"
+        )
+        if copying < _LEAST_COPYING:
+            title = f"in the place of an unknown word: word {position + 1}"
+    return (
+        f'class="tfc-copied" style="--h:{translation.hues[position]}" '
+        f'data-from="{position + 1}" title="{title}"'
+    )
+
+
+def _source(translation, hypothesis):
+    used = set(hypothesis.copied_from)
+    words = translation.source
+    if demo_html.find_words(translation.text, words) is None:
+        words = words[:-1]  # without the end of the sentence
+
+    def decorate(j, word):
+        if j not in used:
+            return word
+        return f"<mark {copied_attributes(translation, j)}>{word}</mark>"
+
+    shown = demo_html.running_text(translation.text, words, decorate)
+    return paragraph(shown, translation.text)
+
+
+def _answer(translation, hypothesis):
+    """The answer in one line, copied words in their colours."""
+
+    def decorate(i, word):
+        position = hypothesis.copied_from[i]
+        if position < 0:
+            return word
+        attributes = copied_attributes(
+            translation, position, 1 - hypothesis.generate[i]
+        )
+        return f"<mark {attributes}>{word}</mark>"
+
+    return demo_html.running_text(hypothesis.text, hypothesis.words, decorate)
+
+
+def _summary(hypothesis):
+    copied = sum(j >= 0 for j in hypothesis.copied_from)
+    words = len(hypothesis.words)
+    return (
+        f"{copied} of {words} {'word' if words == 1 else 'words'} copied, "
+        f"log-probability {hypothesis.score:z.2f}"
+    )
+
+
+def _legend(hypothesis):
+    if not any(j >= 0 for j in hypothesis.copied_from):
+        return (
+            '<p class="tfc-legend">No word of this answer was copied: all '
+            "were generated, from the model's vocabulary.</p>"
+        )
+    return (
+        '<p class="tfc-legend"><mark class="tfc-copied" style="--h:30" '
+        'data-from="3">word</mark> copied from word 3 of the source, in the '
+        "same colour there. Plain words were generated, from the model's "
+        "vocabulary.</p>"
+    )
+
+
+def _n_best(translation, chosen):
+    if len(translation.hypotheses) < 2:
+        return ""
+    rows = []
+    for i, hypothesis in enumerate(translation.hypotheses):
+        answer = _answer(translation, hypothesis)
+        if not hypothesis.text.strip():
+            answer = '<span class="tfc-faint">(empty)</span>'
+        rows.append(
+            f'<li><button type="button" class="tfc-choice" data-index="{i}" '
+            f'aria-pressed="{str(i == chosen).lower()}">'
+            f'<span class="tfc-score">{hypothesis.score:z.2f}</span>'
+            f'<span dir="auto">{answer}</span></button></li>'
+        )
+    return demo_html.section(
+        "Best answers",
+        f'<ol class="tfc-choices">{"".join(rows)}</ol>',
+        "with log-probability; choose one to see its colours and attention",
+    )
+
+
+def _switches(translation, hypothesis):
+    if hypothesis.generate.min() > 1 - _LEAST_SWITCH:
+        return ""  # Some models cannot copy.
+    shown = []
+    for i, word in enumerate(hypothesis.words[:_MOST_SWITCHES]):
+        position = hypothesis.copied_from[i]
+        copying = 1 - float(hypothesis.generate[i])
+        attributes = ""
+        if position >= 0:
+            attributes = copied_attributes(translation, position, copying)
+        shown.append(
+            f"<li><span {attributes}>{demo_html.label(word)}</span>"
+            f'<i class="tfc-switch" style="--p:{copying:.3f}" '
+            f'title="copy {percent(copying)}, '
+            f'generate {percent(1 - copying)}"></i>'
+            f"<small>{copying:.0%}</small></li>"
+        )
+    left_out = len(hypothesis.words) - len(shown)
+    note = f'<p class="tfc-note">And {left_out} more.</p>' * (left_out > 0)
+    return demo_html.section(
+        "Generate or copy?",
+        f'<ul class="tfc-switches">{"".join(shown)}</ul>{note}',
+        "probability of each word to be copied, not generated",
+    )
+
+
+def _map(translation, hypothesis):
+    copied = {i: j for i, j in enumerate(hypothesis.copied_from) if j >= 0}
+    importance = hypothesis.attention.max(axis=0, initial=0.0)
+    importance[list(copied.values())] += 1  # They are never left out.
+    hue = translation.hues
+    return demo_html.attention_map(
+        hypothesis.words,
+        translation.source,
+        hypothesis.attention,
+        importance,
+        framed={(i, j): f"--h:{hue[j]}" for i, j in copied.items()},
+        row_class={
+            i: copied_attributes(translation, j, 1 - hypothesis.generate[i])
+            for i, j in copied.items()
+        },
+        column_class={
+            j: copied_attributes(translation, j) for j in copied.values()
+        },
+        names=("words of the answer", "words of the source"),
+    )

@@ -1,0 +1,152 @@
+"""The exported models that a page offers."""
+
+import collections
+import os
+import threading
+from collections.abc import Mapping
+
+import numpy as np
+
+from tfcopy.serving.client_library.local_model import (
+    AskError,
+    LocalModel,
+    find_models,
+    find_version,
+    find_versions,
+)
+
+_KEPT = 3
+
+
+class Models:
+    """The models below a folder, loaded when they are asked for.
+
+    Args:
+        folder: Of models, of one model's versions, or of one version.
+        kept: How many stay loaded: those that were used last.
+
+    Raises:
+        AskError: If there is no model.
+    """
+
+    def __init__(self, folder, kept: int = _KEPT):
+        self.folder = os.fspath(folder)
+        self._kept = kept
+        self._loaded = collections.OrderedDict()
+        self._lock = threading.Lock()
+        if not os.path.isdir(self.folder):
+            raise AskError(f"{self.folder}: no such folder.")
+        if not self.choices():
+            raise AskError(
+                f"{self.folder}: no exported models in it. Expected folders "
+                "of folders named 1, 2, ... with a saved_model.pb each; "
+                "recipes write them there."
+            )
+
+    def choices(self) -> dict[str, str]:
+        """What there is now: names for people, and the folders.
+
+        The highest version of a model comes first.
+        """
+        found = {}
+        own_name = os.path.basename(os.path.abspath(self.folder))
+        if os.path.isfile(os.path.join(self.folder, "saved_model.pb")):
+            return {own_name: self.folder}
+        if not os.path.isdir(self.folder):
+            return {}
+        models = {own_name: find_versions(self.folder)}
+        folders = {own_name: self.folder}
+        for name, versions in find_models(self.folder).items():
+            models[name] = versions
+            folders[name] = os.path.join(self.folder, name)
+        for name, versions in models.items():
+            for number in reversed(versions):
+                path = os.path.join(folders[name], str(number))
+                found[f"{name}, version {number}"] = path
+        return found
+
+    def load(self, choice: str) -> LocalModel:
+        """The model of one of the choices.
+
+        Raises:
+            AskError: If it is not there any more, or cannot be loaded.
+        """
+        folder = self.choices().get(choice)
+        if folder is None:
+            raise AskError(f"{choice!r}: no such model in {self.folder}.")
+        with self._lock:
+            if folder not in self._loaded:
+                self._loaded[folder] = LocalModel(find_version(folder))
+                while len(self._loaded) > self._kept:
+                    self._loaded.popitem(last=False)
+            self._loaded.move_to_end(folder)
+            return self._loaded[folder]
+
+
+def text_names(model) -> list[str]:
+    """Names of the texts that `analyse` takes, the dictionary not counted.
+
+    Raises:
+        AskError: If it has no such signature.
+    """
+    signature = model.signatures.get("analyse")
+    names = [x for x in getattr(signature, "inputs", ()) if x != "dictionary"]
+    # In the order of the model, if it tells.
+    names.sort(key=[*model.config.get("texts", ()), *names].index)
+    if not names:
+        raise AskError(
+            f"{model.name}: not a model exported by tfcopy (it has no "
+            "signature 'analyse' of texts)."
+        )
+    return names
+
+
+def takes_dictionary(model) -> bool:
+    """Whether questions may bring a dictionary."""
+    return "dictionary" in model.signatures["analyse"].inputs
+
+
+def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
+    """What a model says about one example.
+
+    Args:
+        model: A `LocalModel`, or its like.
+        texts: The texts by name.
+        rows: Pairs of headword and definition, for models that take a
+            dictionary; blank ones do not count.
+
+    Returns:
+        Dict of the outputs of `analyse`, without the axis of the batch.
+
+    Raises:
+        AskError: If the dictionary is not complete, or the model fails.
+    """
+    inputs = {
+        name: [text.encode("utf-8", "replace")] for name, text in texts.items()
+    }
+    if takes_dictionary(model):
+        inputs["dictionary"] = [dictionary_lines(rows)]
+    try:
+        outputs = model.ask("analyse", inputs)
+    except AskError:
+        raise
+    except Exception as error:  # whatever TensorFlow has to say
+        reason = str(error).strip().split("\n")[0]
+        raise AskError(f"{model.name}: cannot answer ({reason}).") from None
+    return {name: x[0] for name, x in outputs.items()}
+
+
+def dictionary_lines(rows) -> list[str]:
+    """Lines `headword<TAB>definition` of a table's rows."""
+    lines = []
+    for number, row in enumerate(rows, start=1):
+        headword, definition = (" ".join(str(x or "").split()) for x in row)
+        if bool(headword) != bool(definition):
+            missing = "definition" if headword else "headword"
+            raise AskError(
+                f"Dictionary, row {number}: there is no {missing} with "
+                f"{headword or definition!r}."
+            )
+        if headword:
+            lines.append(f"{headword}\t{definition}")
+    return lines

@@ -1,0 +1,302 @@
+"""The layout of the page, and what happens on it, in Gradio."""
+
+import os
+
+# Before Gradio is imported: it asks other hosts for nothing.
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+import gradio as gr  # noqa: E402
+
+from tfcopy.serving.client_library.local_model import AskError  # noqa: E402
+from tfcopy.serving.demo_page import (
+    demo_answers,
+    demo_html,
+    demo_models,
+    demo_style,
+    demo_texts,
+)
+
+_TITLE = "tfcopy"
+_MOST_TEXTS = 2
+_COLUMNS = ["headword", "definition"]
+_EMPTY_ROWS = [["", ""]] * 3
+# A click on whatever has a `data-index` is an event with its number.
+_CLICKS = """
+element.addEventListener('click', event => {
+  const found = event.target.closest('[data-index]');
+  if (found) trigger('select', {index: Number(found.dataset.index)});
+});
+"""
+_SCORES = {
+    "bleu": "BLEU",
+    "rouge1": "ROUGE-1",
+    "exact_match": "exact match",
+    "accuracy": "accuracy",
+    "perplexity": "perplexity",
+}
+
+
+def mount(app, models):
+    """Adds the page to a FastAPI app, at its root.
+
+    Args:
+        app: `FastAPI`.
+        models: `Models`.
+
+    Returns:
+        The app.
+    """
+    return gr.mount_gradio_app(
+        app,
+        build(models),
+        path="/",
+        theme=_theme(),
+        css=demo_style.CSS,
+        footer_links=[],
+        run_history=False,
+        show_error=True,
+        ssr_mode=False,
+        pwa=False,
+        mcp_server=False,
+        enable_monitoring=False,
+    )
+
+
+def _theme():
+    """Gradio's own parts, in the fonts and colours of `demo_style`."""
+    theme = gr.themes.Base(
+        neutral_hue="gray",
+        radius_size="md",
+        font=demo_style.FONTS,
+        font_mono=demo_style.MONO_FONTS,
+    )
+    colours = {
+        "body_background_fill": "page",
+        "body_text_color": "ink",
+        "block_background_fill": "card",
+        "block_label_text_color": "quiet",
+        "block_title_text_color": "quiet",
+        "border_color_primary": "line",
+        "border_color_accent": "accent",
+        "input_background_fill": "page",
+        "input_border_color": "line",
+        "input_border_color_focus": "accent",
+        "table_even_background_fill": "card",
+        "table_odd_background_fill": "page",
+        "table_border_color": "line",
+        "button_primary_background_fill": "button",
+        "button_primary_background_fill_hover": "accent",
+        "loader_color": "accent",
+    }
+    values = {}
+    for name, colour in colours.items():
+        values[name] = values[f"{name}_dark"] = f"var(--tfc-{colour})"
+    # There is one loader for both.
+    del values["loader_color_dark"]
+    return theme.set(
+        **values, button_primary_text_color="white", input_border_width="1px"
+    )
+
+
+def build(models) -> gr.Blocks:
+    """The page.
+
+    Args:
+        models: `Models`.
+    """
+    names = list(models.choices())
+    with gr.Blocks(title=_TITLE, analytics_enabled=False) as page:
+        found = gr.State(None)  # what the last answer came from
+        gr.HTML(
+            f"<h1>{_TITLE}</h1><p>Type a text, or click an example, and see "
+            "where the answer comes from.</p>",
+            elem_classes="tfc-head",
+            apply_default_css=False,
+        )
+        choice = gr.Dropdown(names, value=names[0], label="Model")
+        facts = gr.HTML(elem_classes="tfc-facts", apply_default_css=False)
+        texts = [
+            gr.Textbox(
+                label="Text",
+                lines=1,
+                max_lines=12,
+                visible=i == 0,
+                elem_id=f"tfc-text-{i}",
+                autofocus=i == 0,
+            )
+            for i in range(_MOST_TEXTS)
+        ]
+        with gr.Accordion(
+            "Your dictionary", open=True, visible=False
+        ) as dictionary:
+            rows = gr.Dataframe(
+                _EMPTY_ROWS,
+                headers=_COLUMNS,
+                datatype="str",
+                type="array",
+                column_count=2,
+                column_widths=["25%", "75%"],
+                interactive=True,
+                wrap=True,
+                buttons=[],
+                show_label=False,
+                elem_id="tfc-dictionary",
+            )
+        with gr.Row():
+            button = gr.Button("Answer", variant="primary", scale=0)
+            examples = gr.HTML(
+                elem_classes="tfc-examples",
+                apply_default_css=False,
+                js_on_load=_CLICKS,
+                scale=1,
+            )
+        result = gr.HTML(
+            elem_classes="tfc-result",
+            apply_default_css=False,
+            js_on_load=_CLICKS,
+        )
+
+        handlers = _Handlers(models)
+        fields = [facts, *texts, dictionary, examples, result, found]
+        ask = {
+            "fn": handlers.ask,
+            "inputs": [choice, rows, *texts],
+            "outputs": [result, found],
+            "api_visibility": "private",
+        }
+        page.load(handlers.refresh, choice, choice, api_visibility="private")
+        gr.on(
+            [page.load, choice.change],
+            handlers.choose,
+            choice,
+            fields,
+            api_visibility="private",
+            trigger_mode="always_last",
+        )
+        gr.on([button.click, *(text.submit for text in texts)], **ask)
+        examples.select(
+            handlers.example, choice, texts, api_visibility="private"
+        ).then(**ask)
+        result.select(handlers.show, found, result, api_visibility="private")
+    return page
+
+
+class _Handlers:
+    """What happens on the page; errors become one line of it."""
+
+    def __init__(self, models):
+        self.models = models
+
+    def refresh(self, choice):
+        """The models that are there now."""
+        names = list(self.models.choices())
+        if choice not in names:
+            choice = names[0] if names else None
+        return gr.Dropdown(names, value=choice)
+
+    def choose(self, choice):
+        """The fields of a model."""
+        try:
+            model = self.models.load(choice)
+            names = demo_models.text_names(model)
+            if len(names) > _MOST_TEXTS:
+                raise AskError(
+                    f"{model.name}: the page has {_MOST_TEXTS} fields, but the "
+                    f"model reads {len(names)} texts: {', '.join(names)}."
+                )
+        except AskError as error:
+            hidden = [gr.Textbox(visible=False)] * _MOST_TEXTS
+            failed = demo_html.error(error)
+            return ["", *hidden, gr.Accordion(visible=False), "", failed, None]
+        texts = [
+            gr.Textbox(label=name.capitalize(), value="", visible=True)
+            for name in names
+        ]
+        texts += [
+            gr.Textbox(value="", visible=False)
+            for _ in range(_MOST_TEXTS - len(names))
+        ]
+        takes = demo_models.takes_dictionary(model)
+        number = model.config.get("num_headwords", 0)
+        title = f"Your dictionary, beside the model's of {number:,} headwords"
+        return [
+            _facts(choice, model.config),
+            *texts,
+            gr.Accordion(label=title, visible=takes),
+            _example_buttons(self._examples(model)),
+            "",
+            None,
+        ]
+
+    def example(self, choice, event: gr.EventData):
+        """The texts of an example."""
+        try:
+            examples = self._examples(self.models.load(choice))
+            texts = list(examples[event.index].values())
+        except (AskError, IndexError):
+            texts = []
+        return texts + [""] * (_MOST_TEXTS - len(texts))
+
+    def ask(self, choice, rows, *texts):
+        """The answer, and what it came from."""
+        try:
+            model = self.models.load(choice)
+            names = demo_models.text_names(model)
+            texts = {name: x or "" for name, x in zip(names, texts)}
+            outputs = demo_models.analyse(model, texts, rows)
+            if "copied_from" in outputs:
+                (text,) = texts.values()
+                found = demo_answers.read(text, outputs)
+                return demo_answers.show(found), found
+            headwords = [row[0] for row in rows if row[0]]
+            shown = demo_texts.show(texts, outputs, model.config, headwords)
+            return shown, None
+        except AskError as error:
+            return demo_html.error(error), None
+
+    def show(self, found, event: gr.EventData):
+        """Another of the answers."""
+        if found is None:
+            return gr.skip()
+        return demo_answers.show(found, event.index)
+
+    def _examples(self, model):
+        from tfcopy.serving.demo_page.demo_examples import read_examples
+
+        return read_examples(model.name, demo_models.text_names(model))
+
+
+def _facts(choice, config):
+    parts = [config.get("system")]
+    parts += [
+        f"{title} {config[name]:.1f}"
+        for name, title in _SCORES.items()
+        if isinstance(config.get(name), (int, float))
+    ]
+    for name in ("source_vocabulary_size", "text_vocabulary_size"):
+        if name in config:
+            parts.append(f"vocabulary of {config[name]:,} words")
+    if "search" in config:
+        parts.append(f"{config['search'].get('num_beams')} beams")
+    if "created" in config:
+        parts.append(f"exported {config['created'][:10]}")
+    facts = demo_html.escape(" · ".join(filter(None, parts)))
+    return f'<span data-model="{demo_html.escape(choice)}">{facts}</span>'
+
+
+def _example_buttons(examples):
+    if not examples:
+        return ""
+    buttons = []
+    for i, example in enumerate(examples):
+        longest = 60 if len(example) == 1 else 34
+        title = " / ".join(example.values())
+        text = " / ".join(
+            demo_html.shortened(x, longest) for x in example.values()
+        )
+        buttons.append(
+            f'<li><button type="button" data-index="{i}" dir="auto" '
+            f'title="{demo_html.escape(title)}">{demo_html.escape(text)}'
+            "</button></li>"
+        )
+    return f"<ul>{''.join(buttons)}</ul>"

@@ -1,0 +1,1 @@
+"""What is exported: models with all that makes text of them and for them."""

@@ -1,0 +1,203 @@
+"""Definitions that come with a request, as TensorFlow ops.
+
+Shapes: B examples, R lines of each; N definitions of all of them, H headwords
+(those of different examples are different); W words of texts, L entries and C
+possible headwords of a word.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfcopy import tokens as special
+from tfcopy.data.definitions.lemma_rules import RULES
+from tfcopy.data.definitions.lemmas import table
+from tfcopy.data.definitions.packing import DefinitionPacker
+from tfcopy.data.text import tokenization
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.vocabulary import Vocabulary
+
+_LINES = [tf.TensorSpec([None, None], tf.string)]
+
+
+class Requested(NamedTuple):
+    """The definitions of one batch of requests.
+
+    Attributes:
+        headwords: Strings, `(H,)`.
+        examples: int32 `(H,)`, the example that each belongs to.
+        pack: Dict of a `DefinitionPacker` without `slots`: headword h is slot
+            `h + 1`.
+    """
+
+    headwords: Any
+    examples: Any
+    pack: Any
+
+
+class RequestedDefinitions(tf.Module):
+    """Reads lines `headword<TAB>definition`, and finds the words they define.
+
+    A line of any other form says nothing, nor does one without a word in its
+    headword or in its definition: whoever serves many must not refuse all of a
+    batch for one line. A third field is ignored. All definitions of a headword
+    count, cut as those of the dictionary are; their words that are not in the
+    vocabulary are unknown, whatever the packer's depth.
+
+    Args:
+        packer: The `DefinitionPacker` of the model.
+        vocabulary: Of the words of definitions, the packer's; it may read
+            another file.
+        tokenizer: Cuts definitions into tokens, as those of the dictionary
+            were.
+        lemmas: Whether words are looked up by their lemmas too, those that
+            the rules for English give.
+        irregular: Forms in lower case, to which the rules do not apply.
+    """
+
+    def __init__(
+        self,
+        packer: DefinitionPacker,
+        vocabulary: Vocabulary,
+        tokenizer: Tokenizer = Tokenizer(),
+        lemmas: bool = True,
+        irregular: Iterable[str] = (),
+    ):
+        super().__init__(name="requested_definitions")
+        self.layout = packer.layout
+        self.max_length = packer.max_length
+        self.too_long = packer.too_long
+        self.boundaries = packer.boundaries
+        self.vocabulary = vocabulary
+        self.tokenizer = tokenizer
+        self.lemmas = lemmas
+        # What an export has to track.
+        self._vocabulary_table = vocabulary.table()
+        with tf.init_scope():
+            self._irregular = table(dict.fromkeys(irregular, 1))
+
+    @tf.function(input_signature=_LINES, autograph=False)
+    def read(self, lines) -> Requested:
+        """The definitions of lines, strings of shape `(B, R)`."""
+        examples = tf.range(tf.shape(lines)[0])[:, None]
+        examples = tf.reshape(tf.broadcast_to(examples, tf.shape(lines)), [-1])
+        fields = tf.strings.split(tf.reshape(lines, [-1]), "\t")
+        fields = fields.to_tensor("", shape=[None, 2])
+        headwords, texts = tf.unstack(
+            tokenization.normalize_blanks(fields), axis=1
+        )
+        is_line = (headwords != "") & (texts != "")
+        headwords, texts, examples = (
+            tf.boolean_mask(x, is_line) for x in (headwords, texts, examples)
+        )
+        words = self.tokenizer.tokenize(texts)
+        lengths = words.row_lengths()
+        is_read = lengths > 0
+        if self.too_long == "drop" and self.max_length is not None:
+            is_read &= lengths <= self.max_length
+        headwords, examples, words = (
+            tf.ragged.boolean_mask(x, is_read)
+            for x in (headwords, examples, words)
+        )
+        # A headword of one example is none of the others'.
+        _, numbers = tf.unique(headwords)
+        keys = _keys(examples, numbers, tf.size(headwords))
+        keys, owners = tf.unique(keys)
+        first = tf.math.unsorted_segment_min(
+            tf.range(tf.size(owners)), owners, tf.size(keys)
+        )
+        return Requested(
+            tf.gather(headwords, first),
+            tf.gather(examples, first),
+            self._pack(words[:, : self.max_length], owners, tf.size(keys)),
+        )
+
+    def _pack(self, words, owners, size):
+        """Ragged tokens of definitions, `(N, None)`, and their headwords."""
+        mark = tf.ones([words.nrows(), 1], tf.int32)
+        begin, end = [special.BOS * mark], [special.EOS * mark]
+        ids = self.vocabulary.lookup(words)
+        if self.boundaries:
+            ids = tf.concat([*begin, ids, *end], axis=1)
+        # Something must be read even if nothing is defined.
+        filler = tf.ragged.constant([[special.EOS]], tf.int32)
+        ids = tf.concat([ids, filler], axis=0)
+        owners = tf.concat([owners + 1, [0]], axis=0)
+        counts = tf.math.bincount(owners, minlength=size + 1)
+        pack = {"counts": tf.cast(counts, tf.float32) * _from_one(size)}
+        weights = tf.cast(owners > 0, tf.float32)
+        if self.layout == "padded":
+            ids = ids.to_tensor(special.PAD)
+            return {**pack, "ids": ids, "owners": owners, "weights": weights}
+        rows = ids.value_rowids()
+        weights /= tf.cast(ids.row_lengths(), tf.float32)
+        return {
+            **pack,
+            "ids": ids.flat_values,
+            "owners": tf.gather(owners, rows),
+            "weights": tf.gather(weights, rows),
+        }
+
+    @tf.function(autograph=False)
+    def find(self, requested: Requested, words, examples, headwords):
+        """Which headword of its own example defines a word.
+
+        That is the first one there is: the word as it is written; in lower
+        case; the headwords of the entries that it has in the dictionary; and
+        what the rules say may be its lemma.
+
+        Args:
+            requested: What `read` gave.
+            words: Strings, `(W,)`.
+            examples: int32 `(W,)`, the example of each word.
+            headwords: Strings, `(W, L)`, those of its entries, `""` for none.
+
+        Returns:
+            int32 `(W,)`, the slot of the headword, 0 for none.
+        """
+        distinct, places = tf.unique(words)
+        forms = tf.gather(self._forms(distinct), places)
+        candidates = tf.concat(
+            [forms[:, :2], headwords, forms[:, 2:]], axis=1
+        )  # (W, C)
+        size = tf.size(requested.headwords)
+        _, numbers = tf.unique(
+            tf.concat([requested.headwords, tf.reshape(candidates, [-1])], 0)
+        )
+        keys = _keys(requested.examples, numbers[:size], size)
+        rows = tf.repeat(examples, tf.shape(candidates)[1])
+        others = _keys(rows, numbers[size:], size)
+        _, slots = tf.unique(tf.concat([keys, others], 0))
+        # The keys of headwords are distinct, so that they have the numbers
+        # below their own.
+        slots = tf.reshape(slots[size:], tf.shape(candidates))
+        found = slots < size
+        first = tf.argmax(found, axis=1, output_type=tf.int32)
+        slots = tf.gather(slots, first, batch_dims=1) + 1
+        return tf.where(tf.reduce_any(found, axis=1), slots, 0)
+
+    def _forms(self, words):
+        """A word, in lower case, and its stems: `(W,)` to `(W, C - L)`."""
+        lower = tokenization.lower(words)
+        forms = [words, lower]
+        if self.lemmas:
+            rules = dict.fromkeys(
+                rule for rules in RULES.values() for rule in rules
+            )
+            lower = tf.where(self._irregular.lookup(lower) > 0, "", lower)
+            forms += [tf.strings.regex_replace(lower, *rule) for rule in rules]
+        return tf.stack(forms, axis=1)
+
+
+def _keys(examples, numbers, size):
+    """Pairs as one number each, -1 if the second is no headword's."""
+    size = tf.cast(size, tf.int64)
+    numbers = tf.cast(numbers, tf.int64)
+    keys = tf.cast(examples, tf.int64) * size + numbers
+    return tf.where(numbers < size, keys, -1)
+
+
+def _from_one(size):
+    """Zero, and then ones: `(size + 1,)`."""
+    return tf.cast(tf.range(size + 1) > 0, tf.float32)
