@@ -26,6 +26,7 @@ setup(
     long_description_content_type="text/markdown",
     python_requires=">=3.11",
     packages=find_packages(include=["tfcopy", "tfcopy.*"]),
+    package_data={"tfcopy.data.generated": ["tables/*.txt"]},
     install_requires=[
         "tensorflow>=2.21,<2.22",
         "keras>=3.15,<4",

@@ -17,14 +17,15 @@ import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from benchmarks import timing
 from tfcopy import losses
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import reporting
-from tfcopy.experiments.pairs import copynet_steps
+from tfcopy.experiments import optimizer_choice
+from tfcopy.experiments.pairs import copynet_steps, pair_training
 from tfcopy.recipes import copy_rules_copynet
 
 SYSTEMS = {"rnnsearch": "softmax", "copynet": "copynet"}
@@ -59,7 +60,9 @@ def measure(config, num_steps):
     with tempfile.TemporaryDirectory() as folder:
         rules = copy_rules_copynet.load_rules(config, folder)
         tokenizer = Tokenizer(mode="space", language="other")
-        data = copynet_steps.prepare(config, rules.corpus, tokenizer, folder)
+        data = copynet_steps.prepare(
+            config, rules.corpus, tokenizer, folder, end_mark=config.end_mark
+        )
     stream = batches(config, data)
     steps = {
         system: make_step(config, data, system, stream.element_spec)
@@ -74,19 +77,19 @@ def measure(config, num_steps):
 def batches(config, data):
     """Training batches, one epoch over and over."""
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    epoch = reporting.batches(config, data.train, config.seed)(0, 0, context)
+    epoch = pair_training.train_batches(config, data.train)(0, 0, context)
     return epoch.repeat().prefetch(2)
 
 
 def make_step(config, data, system, element_spec):
     """One update of a system: a batch to its loss."""
-    strategy = tf.distribute.get_strategy()
-    model = copynet_steps.build_model(config, data, system, strategy)
-    print(f"{system}: {reporting.num_parameters(model):,} parameters")
+    keras.utils.set_random_seed(config.seed)
+    model = copynet_steps.make_model(config, data, system)
+    print(f"{system}: {model.count_params():,} parameters")
     return timing.make_step(
         model,
         losses.OF_HEAD[SYSTEMS[system]],
-        reporting.optimizer(config, config.updates),
+        optimizer_choice.make_optimizer(config, model, config.updates),
         element_spec,
         normalize="sentences",
         clip_norm=config.clip_norm,

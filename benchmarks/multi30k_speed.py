@@ -13,6 +13,7 @@ are of this run alone. `--run_dir` is what the recipe left (docs/results.md,
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -106,24 +107,24 @@ def train_job(options):
     import tensorflow as tf
 
     from tfcopy import losses, training
-    from tfcopy.experiments import reporting
+    from tfcopy.experiments import optimizer_choice
+    from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
     from tfcopy.recipes import europarl_ps
 
     config = recipe_config(options.data_dir, options.precision)
-    config = europarl_ps.dataclasses.replace(config, log_dir=options.folder)
+    config = dataclasses.replace(config, log_dir=options.folder)
     training.set_precision(config.precision)
     data = europarl_ps.prepare(config, os.path.join(options.folder, "data"))
     keras.utils.set_random_seed(0)
-    model = europarl_ps.build_model(
-        config, data.vocabularies, "pointer_softmax"
-    )
+    model = pointer_softmax_steps.make_model(config, data, "pointer_softmax")
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    batches = reporting.batches(config, data.train, 0)(0, 0, context)
+    train_batches = pair_training.train_batches(config, data.train)
+    batches = train_batches(0, 0, context)
     trainer = training.Trainer(
         model,
         losses.observed,
-        reporting.optimizer(config),
-        reporting.batches(config, data.train, 0),
+        optimizer_choice.make_optimizer(config, model),
+        train_batches,
         steps=1,
         clip_norm=1.0,
         verbose=False,
@@ -172,26 +173,21 @@ def train_job(options):
 def translate_job(options):
     """Times the translation of the test set; the model's loading is apart."""
     from tfcopy import training
-    from tfcopy.experiments.pairs import translation_steps
+    from tfcopy.experiments.pairs import translation_scores
     from tfcopy.recipes import europarl_ps
+    from tfcopy.serving.servables import storage
 
     config = recipe_config(options.data_dir, options.precision, options.run_dir)
     training.set_precision(config.precision)
     data = europarl_ps.prepare(config, os.path.join(options.run_dir, "data"))
-    model = europarl_ps.build_model(
-        config, data.vocabularies, "pointer_softmax"
-    )
-    checkpoints = os.path.join(options.run_dir, "pointer_softmax/checkpoints")
-    model.load_weights(training.Checkpoints(checkpoints).best_path)
-    translator = europarl_ps.build_translator(
-        config, model, data, "pointer_softmax"
-    )
+    folder = os.path.join(options.run_dir, "pointer_softmax")
+    translator = storage.load(folder).served
     texts = [pair[0] for pair in data.test]
     translator.translate_all(texts[:2], 1, progress=False)  # builds the graph
     start = time.perf_counter()
     answers = translator.translate_all(texts, options.batch, progress=False)
     seconds = time.perf_counter() - start
-    scores = translation_steps.score(config, answers, data)
+    scores = translation_scores.score(answers, data, config.bleu_tokenize)
     return {
         "seconds": seconds,
         "bleu": scores["bleu"],

@@ -26,11 +26,13 @@ import typing
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import keras
 import numpy as np
 
 from tfcopy import training
-from tfcopy.experiments import command_line, reporting
+from tfcopy.experiments import command_line
 from tfcopy.experiments.pairs import rarest_word_steps
+from tfcopy.experiments.run import System, check_writable, write_json
 from tfcopy.recipes import rarest_word_ps
 
 # Flags in which the runs of one map may differ, or that change no score.
@@ -65,7 +67,7 @@ def main(arguments=None):
         rarest_word_ps.Config, rarest_word_ps.PRESETS, __doc__, others
     )
     try:
-        reporting.check_writable(options.folder, "--folder")
+        check_writable(options.folder, "--folder")
         found = read(os.path.join(options.folder, "results.json"), config)
         return make_map(places(options, config), found, config, options.folder)
     except training.TrainingInterrupted as error:
@@ -176,14 +178,23 @@ def train(place, config, folder, strategy):
         seed=place.seed,
         pointer=place.pointer or config.pointer,
     )
+    data = rarest_word_steps.prepare(config)
+    task = rarest_word_steps.task_of(place.system, data.task)
+    keras.utils.set_random_seed(config.seed)
+    with strategy.scope():
+        model = rarest_word_steps.make_model(config, task)
     log_dir = os.path.join(folder, place.name)
-    _, scores = rarest_word_steps.train_and_test(
-        config,
-        place.system,
-        rarest_word_steps.prepare(config),
-        log_dir,
-        strategy,
+    system = System(
+        name=place.system,
+        folder=log_dir,
+        config=config,
+        model=model,
+        trained=model,
+        served=rarest_word_steps.make_translator(model, data.task),
+        warmup_texts=[],
+        details={},
     )
+    scores = rarest_word_steps.train_and_test(system, data)
     shutil.rmtree(log_dir)  # Checkpoints of a whole map would fill the disk.
     return scores
 
@@ -193,12 +204,12 @@ def write(path, config, found):
     runs = [
         {**place._asdict(), "scores": scores} for place, scores in found.items()
     ]
-    reporting.write_results(path, {"config": settings(config), "runs": runs})
+    write_json(path, {"config": settings(config), "runs": runs})
 
 
 def draw(found, config, path):
     """Draws the three panels."""
-    if rarest_word_steps.curves is None:
+    if rarest_word_steps.figures is None:
         print("No picture: it needs matplotlib (pip install tfcopy[figures]).")
         return
     title = f"Error on the {config.num_pointed} rarest words"
@@ -213,7 +224,7 @@ def draw(found, config, path):
     )
     # `--q 0` has no place on a logarithmic axis.
     log_q = all(min(x) > 0 for x, *_ in by_q.values() if x)
-    panel = rarest_word_steps.curves.Panel
+    panel = rarest_word_steps.figures.Panel
     panels = [
         panel(
             learning_curves(found, *base),
@@ -231,8 +242,8 @@ def draw(found, config, path):
             levels={label: y[0] for label, (_, y, *_) in endless.items() if y},
         ),
     ]
-    picture = rarest_word_steps.curves.panels_figure(panels)
-    reporting.figures.save_png(path, picture)
+    picture = rarest_word_steps.figures.panels_figure(panels)
+    rarest_word_steps.figures.save_png(path, picture)
     print(f"Drawn: {path}")
 
 

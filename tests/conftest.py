@@ -1,12 +1,34 @@
+import gc
 import os
+import random
 
 # JAX compiles the tests' tiny functions for longer than it runs them.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import keras  # noqa: E402
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def fixed_seed():
+@pytest.fixture(autouse=True, scope="module")
+def seeded_libraries():
+    # Once a file: it throws away all that TensorFlow has compiled.
     keras.utils.set_random_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def fixed_seed(seeded_libraries):
+    # Layers without a seed of their own draw one from Python's generator.
+    random.seed(0)
+    np.random.seed(0)
+
+
+def pytest_collection_finish():
+    # TensorFlow's graphs are many small objects: to look through all modules
+    # again and again as they are made takes a quarter of the time.
+    # Hypothesis, as it is imported, asks the collector for what it would hide.
+    import hypothesis  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 1_000)

@@ -87,9 +87,9 @@ def arguments(inputs):
         return flat
     names = ("hidden", "state", "inputs", "context", "attention")
     decoded = {k: inputs.get(prefix + k) for k in names}
-    given = next(x for x in decoded.values() if x is not None)
+    present = next(x for x in decoded.values() if x is not None)
     decoded = {
-        k: given[..., :0] if x is None else x for k, x in decoded.items()
+        k: present[..., :0] if x is None else x for k, x in decoded.items()
     }
     if prefix + "copy_scores" in inputs:
         decoded["copy_scores"] = inputs[prefix + "copy_scores"]
@@ -341,9 +341,9 @@ def _check_mixed_precision(layer, inputs, outputs, dtypes):
     for spec, dtype, x, y in zip(
         specs, dtypes, mixed_outputs, outputs, strict=True
     ):
-        found = keras.backend.standardize_dtype(x.dtype)
-        assert spec.dtype == found
-        assert found == dtype or "float" not in found
+        mixed_dtype = keras.backend.standardize_dtype(x.dtype)
+        assert spec.dtype == mixed_dtype
+        assert mixed_dtype == dtype or "float" not in mixed_dtype
         assert_close(x, y, BFLOAT16_TOLERANCE, BFLOAT16_TOLERANCE)
 
 

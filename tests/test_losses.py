@@ -147,12 +147,12 @@ class TestGradientsOfALabel:
             "switch": head.switch.bias,
             "attention": attention.score_kernel,
         }
-        _, _, found = helpers.gradients(cost, inputs, [*variables.values()])
+        _, _, actual = helpers.gradients(cost, inputs, [*variables.values()])
         sizes = [
             0.0 if g is None else float(np.abs(helpers.to_numpy(g)).max())
-            for g in found
+            for g in actual
         ]
-        return dict(zip(variables, sizes)), found
+        return dict(zip(variables, sizes)), actual
 
     def test_pointing_leaves_the_shortlist_alone(self):
         size, _ = self.gradients(pointer=1)
@@ -168,8 +168,8 @@ class TestGradientsOfALabel:
         _, unmatched = self.gradients(UNMATCHED)
         each = [self.gradients(position)[1] for position in range(3)]
         distances = sorted(
-            float(np.abs(helpers.to_numpy(found[3] - unmatched[3])).max())
-            for found in each
+            float(np.abs(helpers.to_numpy(actual[3] - unmatched[3])).max())
+            for actual in each
         )
         assert distances[0] < 1e-6 < 1e-3 < distances[1]
 
@@ -251,22 +251,22 @@ def test_a_span_costs_its_start_and_its_end():
         -log_probs[0, i, batch["start"][i]] - log_probs[1, i, batch["end"][i]]
         for i in range(2)
     ]
-    found = losses.span(batch, {"start": logits[0], "end": logits[1]})
-    helpers.assert_close(found, np.array(expected)[:, None])
+    actual = losses.span(batch, {"start": logits[0], "end": logits[1]})
+    helpers.assert_close(actual, np.array(expected)[:, None])
 
 
 def test_a_label_costs_what_its_class_does():
     logits = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
     labels = np.array([2, 0, 1, 0], "int32")
     expected = -numpy_log_softmax(logits)[np.arange(4), labels]
-    found = losses.label({"label": labels}, logits)
-    helpers.assert_close(found, expected[:, None])
+    actual = losses.label({"label": labels}, logits)
+    helpers.assert_close(actual, expected[:, None])
 
 
 def test_unknown_words_of_a_text_cost_as_others():
     logits = np.random.default_rng(0).normal(size=(1, 3, V)).astype("float32")
     batch = {"target_ids": np.array([[5, UNK, PAD]], "int32")}
     expected = -numpy_log_softmax(logits)[:, [0, 1], [5, UNK]]
-    found = losses.next_word(batch, logits)
-    assert found.shape == (1, 3)
-    helpers.assert_close(found[:, :2], expected)
+    actual = losses.next_word(batch, logits)
+    assert actual.shape == (1, 3)
+    helpers.assert_close(actual[:, :2], expected)

@@ -1,12 +1,12 @@
-"""What a word costs: negative log-likelihoods of a `CopyDistribution`.
+"""The losses: negative log-likelihoods of a `CopyDistribution`.
 
 A loss takes the batch (see `data.pipeline`) and the model's distribution, and
-gives the cost of each target word, `(B, T)`, in nats. Padding is masked by
-whoever adds up.
+gives the cost of each target word, `(B, T)`, in nats. The caller masks the
+padding.
 
-Models that read definitions give scores instead. `next_word` costs as the
-others; of `span` and `label` an example has one cost, `(B, 1)`, and a trainer
-is told that with `targets="start"` or `targets="label"`.
+Models that read definitions give scores instead. `next_word` has the shape of
+the others; `span` and `label` have one cost per example, `(B, 1)`, and need the
+trainer's `targets="start"` or `targets="label"`.
 """
 
 from keras import ops
@@ -40,7 +40,7 @@ def observed(batch, distribution):
 
 
 def marginal(batch, distribution):
-    """A word may be generated or copied from wherever it stands.
+    """A word may be generated, or copied from any position that holds it.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 4-6.
@@ -79,7 +79,7 @@ def restricted(loss, vocabulary_size):
 def next_word(batch, logits):
     """The words of a text are `target_ids`, `(B, T)`; scores `(B, T, V)`.
 
-    Unknown words are of the class UNK, and cost as all others.
+    Unknown words have the class UNK, and count like all others.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
@@ -103,7 +103,7 @@ def span(batch, scores):
 
 
 def label(batch, logits):
-    """The class is `label`, `(B,)`; scores `(B, C)`, as of `esim`.
+    """The class is `label`, `(B,)`; scores `(B, C)`, as in `esim`.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
@@ -131,7 +131,7 @@ OF_HEAD = {
 
 
 def coverage(attention):
-    """What looking again at the same place costs: `sum_j min(a_tj, c_tj)`.
+    """The cost of attending to the same place again: `sum_j min(a_tj, c_tj)`.
 
     `c_t` is the sum of the attention of the steps before; the first step
     costs nothing. It works with the attention of any cell and any head.
@@ -154,11 +154,12 @@ class CommitmentPenalty:
     """Keeps a planner's commitment plans from being certain, for `Trainer`.
 
     `weight / (T_b + 1e-4) sum_i (1/k - p_i)^2` of each target word, where T_b
-    is the length of its target and `p` the law that the commitment plan in
-    force was drawn from. A mean over the words; the loss is their sum.
+    is the length of its target and `p` the distribution that the commitment
+    plan in force was drawn from. It is a mean over the words, while the loss is
+    a sum.
 
     Args:
-        weight: How much it counts beside the loss; 3e-5 in the authors' code.
+        weight: Its weight relative to the loss; 3e-5 in the authors' code.
 
     Reference:
         [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087), section
@@ -179,9 +180,9 @@ class CoveragePenalty:
     """`coverage` of a batch, as a penalty for `Trainer`.
 
     Args:
-        weight: How much it counts beside the loss.
-        enabled: Optional scalar variable it is multiplied by, as that of a
-            `CoverageAttention` which is switched on half-way.
+        weight: Its weight relative to the loss.
+        enabled: Optional scalar variable that multiplies it, such as that of a
+            `CoverageAttention` that is enabled during training.
     """
 
     def __init__(self, weight=1.0, enabled=None):

@@ -1,4 +1,4 @@
-"""Silence while libraries start."""
+"""Suppression of messages while libraries start."""
 
 import contextlib
 import os

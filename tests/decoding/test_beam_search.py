@@ -30,21 +30,21 @@ def words_of(row):
 
 def brute_force(model, row, max_length):
     """Every finished sentence of at most `max_length` tokens, best first."""
-    found = []
+    actual = []
     for length in range(max_length):
         words = itertools.product(words_of(row), repeat=length)
         targets = [[*ids, tokens.EOS] for ids in words]
         scores = teacher_forced(model, row, targets).sum(axis=1)
-        found += zip(scores.tolist(), targets)
-    return sorted(found, reverse=True)
+        actual += zip(scores.tolist(), targets)
+    return sorted(actual, reverse=True)
 
 
 def test_a_wide_beam_finds_what_brute_force_finds(model):
     result = search(model, num_beams=300, num_hypotheses=5, max_length=3)
     for row in range(2):
         expected = brute_force(model, row, 3)[:5]
-        found = [unpadded(ids) for ids in result.ids[row]]
-        assert found == [ids for _, ids in expected]
+        actual = [unpadded(ids) for ids in result.ids[row]]
+        assert actual == [ids for _, ids in expected]
         np.testing.assert_allclose(
             result.scores[row], [s for s, _ in expected], atol=1e-4
         )
@@ -61,8 +61,8 @@ def test_length_penalty_ranks_by_the_divided_score(model):
     for row in range(2):
         scored = [(s / len(i), i) for s, i in brute_force(model, row, 3)]
         expected = sorted(scored, reverse=True)[:4]
-        found = [unpadded(ids) for ids in result.ids[row]]
-        assert found == [ids for _, ids in expected]
+        actual = [unpadded(ids) for ids in result.ids[row]]
+        assert actual == [ids for _, ids in expected]
 
 
 def test_the_length_may_count_what_stands_before(model):
@@ -75,8 +75,8 @@ def test_the_length_may_count_what_stands_before(model):
         length_offset=2,
     )
     for row in range(2):
-        found = brute_force(model, row, 3)
-        scored = [(s / (len(i) + 2), i) for s, i in found]
+        actual = brute_force(model, row, 3)
+        scored = [(s / (len(i) + 2), i) for s, i in actual]
         expected = sorted(scored, reverse=True)[:4]
         assert [unpadded(i) for i in result.ids[row]] == [
             ids for _, ids in expected
@@ -107,8 +107,8 @@ def test_words_that_are_forbidden_agree_with_brute_force(model):
             and len(set(ids)) == len(ids)
             and missing.isdisjoint(ids)
         ]
-        found = [unpadded(ids) for ids in result.ids[row]]
-        assert found == allowed[:2]
+        actual = [unpadded(ids) for ids in result.ids[row]]
+        assert actual == allowed[:2]
 
 
 def test_one_beam_is_greedy(model):

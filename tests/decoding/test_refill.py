@@ -97,8 +97,8 @@ def test_finds_what_the_authors_search_finds(
     for row in range(2):
         expected = authors_search(model, row, options)
         expected = expected[: options.num_hypotheses]
-        found = [unpadded(i) for i in result.ids[row]][: len(expected)]
-        assert found == [ids for _, ids in expected]
+        actual = [unpadded(i) for i in result.ids[row]][: len(expected)]
+        assert actual == [ids for _, ids in expected]
         np.testing.assert_allclose(
             result.scores[row, : len(expected)],
             [score for score, _ in expected],

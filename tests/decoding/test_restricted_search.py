@@ -54,12 +54,12 @@ def brute_force(model, row, max_length):
     """Every finished sentence of at most `max_length` tokens, best first."""
     copies = {int(i) for i in COPY_IDS[row] if i >= 0}
     words = sorted({tokens.UNK, *CANDIDATES[4:].tolist()} | copies)
-    found = []
+    actual = []
     for length in range(max_length):
         choices = itertools.product(words, repeat=length)
         targets = [[*ids, tokens.EOS] for ids in choices]
-        found += zip(log_probs(model, row, targets).tolist(), targets)
-    return sorted(found, reverse=True)
+        actual += zip(log_probs(model, row, targets).tolist(), targets)
+    return sorted(actual, reverse=True)
 
 
 def test_a_wide_beam_finds_what_brute_force_finds(model):
@@ -68,8 +68,8 @@ def test_a_wide_beam_finds_what_brute_force_finds(model):
     )
     for row in range(2):
         expected = brute_force(model, row, 3)[:5]
-        found = [unpadded(ids) for ids in result.ids[row]]
-        assert found == [ids for _, ids in expected]
+        actual = [unpadded(ids) for ids in result.ids[row]]
+        assert actual == [ids for _, ids in expected]
         np.testing.assert_allclose(
             result.scores[row], [s for s, _ in expected], atol=1e-4
         )

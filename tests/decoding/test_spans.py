@@ -24,22 +24,22 @@ def scores(seed, lengths, values=4):
 
 def brute_force(start, end, max_length):
     """The first best pair of one row."""
-    best, found = -np.inf, None
+    best, actual = -np.inf, None
     for i, j in np.ndindex(len(start), len(end)):
         if i < j <= i + max_length and start[i] + end[j] > best:
-            best, found = start[i] + end[j], (i, j)
-    return found
+            best, actual = start[i] + end[j], (i, j)
+    return actual
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), LENGTHS, st.sampled_from([1, 3, 8, 10]))
 def test_joint_spans_are_those_of_brute_force(seed, lengths, max_length):
     start, end = scores(seed, lengths)
-    found = helpers.to_numpy(joint_spans(start, end, max_length))
-    assert all(x.dtype == "int32" for x in found)
+    actual = helpers.to_numpy(joint_spans(start, end, max_length))
+    assert all(x.dtype == "int32" for x in actual)
     expected = [brute_force(*row, max_length) for row in zip(start, end)]
-    assert list(zip(*map(np.ndarray.tolist, found))) == expected
-    for first, last, length in zip(*found, lengths):
+    assert list(zip(*map(np.ndarray.tolist, actual))) == expected
+    for first, last, length in zip(*actual, lengths):
         # Neither empty, nor with the `EOS` that ends the text, nor padding.
         assert 0 <= first < last < length
 
@@ -48,19 +48,19 @@ def test_joint_spans_are_those_of_brute_force(seed, lengths, max_length):
 @given(st.integers(0, 2**32), LENGTHS)
 def test_independent_spans_are_two_maxima(seed, lengths):
     start, end = scores(seed, lengths)
-    found = helpers.to_numpy(independent_spans(start, end))
-    assert all(x.dtype == "int32" for x in found)
+    actual = helpers.to_numpy(independent_spans(start, end))
+    assert all(x.dtype == "int32" for x in actual)
     expected = start.argmax(-1), end.argmax(-1)
-    assert [x.tolist() for x in found] == [x.tolist() for x in expected]
+    assert [x.tolist() for x in actual] == [x.tolist() for x in expected]
 
 
 def test_independent_spans_may_be_empty_and_joint_ones_not():
     start = np.array([[0.0, 1.0, 5.0, 0.0]], "float32")
     end = np.array([[0.0, 4.0, 0.0, 3.0]], "float32")
-    found = helpers.to_numpy(independent_spans(start, end))
-    assert [x.tolist() for x in found] == [[2], [1]]
-    found = helpers.to_numpy(joint_spans(start, end))
-    assert [x.tolist() for x in found] == [[2], [3]]
+    actual = helpers.to_numpy(independent_spans(start, end))
+    assert [x.tolist() for x in actual] == [[2], [1]]
+    actual = helpers.to_numpy(joint_spans(start, end))
+    assert [x.tolist() for x in actual] == [[2], [3]]
 
 
 def test_spans_of_thirty_words_and_no_more():

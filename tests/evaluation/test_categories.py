@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from tfcopy.evaluation import category_scores, project
+from tfcopy.evaluation.categories import category_scores, project
 
 METRICS = ("cosine", "euclidean")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tfcopy.evaluation import choose_examples
+from tfcopy.evaluation.example_choice import choose_examples
 
 LOG_P = {
     "SD": [-1.0, -2.0, -0.1, -3.0, -1.0],

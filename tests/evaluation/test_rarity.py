@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.evaluation import accuracy_by_quantile, mean_log_rank, translations
+from tfcopy.evaluation import translations
+from tfcopy.evaluation.rarity import accuracy_by_quantile, mean_log_rank
 from tfcopy.tokens import BOS, EOS, PAD, UNK
 
 

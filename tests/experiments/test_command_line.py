@@ -2,43 +2,31 @@ import dataclasses
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from typing import Literal
 
 import pytest
 from jsonargparse.typing import PositiveFloat, PositiveInt
 
-from tfcopy.experiments import command_line
+from tfcopy.experiments import command_line, config
 from tfcopy.recipes import europarl_ps
 
 
-@dataclasses.dataclass(frozen=True)
+@config.group
 class Config:
-    """Sizes.
+    """Sizes."""
 
-    Attributes:
-        preset: Not a flag of its own.
-        units: Size of the state.
-        width: Width of the output.
-        dropout: Share dropped.
-        rate: Learning rate.
-        merge: How to add up.
-        systems: What to train.
-        files: Two files.
-        fresh: Start anew.
-    """
-
-    preset: str = "demo"
-    units: PositiveInt = 8
-    width: PositiveInt | None = None
-    dropout: command_line.Share = 0.1
-    rate: PositiveFloat = 1.0
-    merge: Literal["max", "sum"] = "max"
-    systems: list[Literal["a", "b"]] = dataclasses.field(
-        default_factory=lambda: ["a"]
-    )
-    files: list[str] | None = None
-    fresh: bool = False
+    preset: str = config.results("demo", "Sizes to start from.")
+    units: PositiveInt = config.model(8, "Size of the state.")
+    width: PositiveInt | None = config.model(None, "Width of the output.")
+    dropout: config.Share = config.model(0.1, "Share dropped, 10 % or so.")
+    rate: PositiveFloat = config.training(1.0, "Learning rate.")
+    merge: Literal["max", "sum"] = config.search("max", "How to add up.")
+    systems: list[Literal["a", "b"]] = config.training(["a"], "To train.")
+    files: list[str] | None = config.data(None, "Two files.")
+    fresh: bool = config.results(False, "Start anew.")
 
 
 PRESETS = {"paper": {"units": 1024, "rate": 0.5}}
@@ -64,14 +52,14 @@ def test_flags_win_over_config_and_config_over_preset(tmp_path):
     assert parse("--preset=paper", "--rate=2") == dataclasses.replace(
         preset, rate=2.0
     )
-    config = parse("--preset", "paper", "--config", path, "--rate", "2")
-    assert config == Config("paper", units=3, rate=2.0, systems=["b"])
+    parsed = parse("--preset", "paper", "--config", path, "--rate", "2")
+    assert parsed == Config("paper", units=3, rate=2.0, systems=["b"])
 
 
 def test_numbers_are_pythons_own():
     """Keras would derive a dtype from the name of jsonargparse's types."""
-    config = parse("--units", "3", "--width", "4", "--dropout", "0.2")
-    numbers = (config.units, config.width, config.dropout, config.rate)
+    parsed = parse("--units", "3", "--width", "4", "--dropout", "0.2")
+    numbers = (parsed.units, parsed.width, parsed.dropout, parsed.rate)
     assert [type(x) for x in numbers] == [int, int, float, float]
     assert parse("--fresh").fresh is True
 
@@ -147,18 +135,35 @@ def assert_wrong(capsys, arguments, message):
     assert second.endswith("--help.")
 
 
-def test_help_has_text_and_default_of_every_flag(capsys):
+def test_help_groups_the_flags_and_has_text_and_default_of_each(capsys):
     with pytest.raises(SystemExit) as error:
         command_line.parse(
             europarl_ps.Config, europarl_ps.PRESETS, "What.", ["--help"]
         )
     assert error.value.code == 0
-    options = capsys.readouterr().out.split("\n  --")
+    out = capsys.readouterr().out
+    headings = re.findall(r"^(\w+):$", out, re.MULTILINE)
+    assert headings == ["options", *config.TOPICS]
+    options = out.split("\n  --")
     helps = {text.split()[0]: " ".join(text.split()) for text in options[1:]}
-    for field in europarl_ps.Config.__dataclass_fields__:
-        assert "default: " in helps[field], field
-        words = helps[field].split("(type")[0].split()
-        assert len(words) > 3, f"--{field} has no help"
+    for field in dataclasses.fields(europarl_ps.Config):
+        assert "default: " in helps[field.name], field.name
+        words = helps[field.name].split("(type")[0].split()
+        assert len(words) > 3, f"--{field.name} has no help"
+
+
+def test_help_comes_before_tensorflow():
+    """A process of its own: only there is it not imported yet."""
+    code = (
+        "import runpy, sys; sys.argv = ['x', '--help']\n"
+        "name = 'tfcopy.recipes.europarl_ps'\n"
+        "try: runpy.run_module(name, run_name='__main__')\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "assert not {'tensorflow', 'keras'} & set(sys.modules)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,7 +175,7 @@ def test_help_has_text_and_default_of_every_flag(capsys):
     ],
 )
 def test_errors_are_messages(capsys, monkeypatch, error, message):
-    def run(config):
+    def run(_):
         raise error
 
     monkeypatch.delenv("TFCOPY_DEBUG", raising=False)
@@ -181,22 +186,11 @@ def test_errors_are_messages(capsys, monkeypatch, error, message):
         command_line.main(Config, PRESETS, run, "", [])
 
 
-def test_some_flags_of_a_config_are_changed():
-    config = Config(units=3, dropout=0.5)
-    settings = {"dropout": "0", "width": "null", "systems": "[b]"}
-    expected = Config(units=3, dropout=0, width=None, systems=["b"])
-    assert command_line.changed(config, settings) == expected
-    assert command_line.changed(config, {}) == config
-    message = "--units must be a whole number from 1 on. Received: 0."
-    with pytest.raises(ValueError, match=message):
-        command_line.changed(config, {"units": "0"})
-
-
 def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
     class Stopped(Exception):
         exit_code = 143
 
-    def run(config):
+    def run(_):
         raise Stopped("Saved.")
 
     assert command_line.main(Config, PRESETS, run, "", []) == 143
@@ -207,7 +201,7 @@ def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
 def test_signals_end_with_a_message(capsys, number, code):
-    def run(config):
+    def run(_):
         os.kill(os.getpid(), number)
         time.sleep(10)
 

@@ -75,7 +75,7 @@ def test_picture_is_on_disk_and_in_tensorboard(tmp_path):
 
 
 def test_without_matplotlib_nothing_is_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr(learning_curves, "curves", None)
+    monkeypatch.setattr(learning_curves, "figures", None)
     learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
     assert not list(tmp_path.iterdir())
 

@@ -4,7 +4,8 @@ import tensorflow as tf
 
 pytest.importorskip("matplotlib")
 
-from tfcopy.figures import attention_figures, fonts  # noqa: E402
+from tfcopy import figures
+from tfcopy.figures import fonts  # noqa: E402
 
 SOURCE = [
     "le",
@@ -43,22 +44,20 @@ def weights():
 
 def test_draws_any_script_without_warnings(weights):
     copied = [1, 4, -1, -1, 2]
-    image = attention_figures.attention_figure(SOURCE, TARGET, weights, copied)
+    image = figures.attention_figure(SOURCE, TARGET, weights, copied)
     assert image.dtype == tf.uint8 and image.shape[0] == 1
     assert image.shape[3] == 4 and len(np.unique(image)) > 10
 
 
 def test_marks_copied_words(weights):
-    plain = attention_figures.attention_figure(SOURCE, TARGET, weights)
-    marked = attention_figures.attention_figure(
-        SOURCE, TARGET, weights, [1] * 5
-    )
+    plain = figures.attention_figure(SOURCE, TARGET, weights)
+    marked = figures.attention_figure(SOURCE, TARGET, weights, [1] * 5)
     assert count(plain, RED) == 0 and count(marked, RED) > 100
 
 
 def test_probability_to_generate_is_a_column(weights):
-    plain = attention_figures.attention_figure(SOURCE, TARGET, weights)
-    switch = attention_figures.attention_figure(
+    plain = figures.attention_figure(SOURCE, TARGET, weights)
+    switch = figures.attention_figure(
         SOURCE, TARGET, weights, generate_probability=[0, 1, 0, 1, 1, 9]
     )
     assert 10 < switch.shape[2] - plain.shape[2] < 50
@@ -82,7 +81,7 @@ def test_probability_to_generate_is_a_column(weights):
 )
 def test_all_words_are_within_the_picture(source, target):
     weights = np.full((len(target), len(source)), 1 / len(source))
-    image = attention_figures.attention_figure(
+    image = figures.attention_figure(
         source,
         target,
         weights,
@@ -106,39 +105,37 @@ def test_what_no_font_draws_is_as_long_as_a_word():
 
 def test_padding_is_cut_off(weights):
     padded = np.pad(weights, [(0, 3), (0, 4)], constant_values=0.5)
-    one = attention_figures.attention_figure(SOURCE, TARGET, weights)
-    other = attention_figures.attention_figure(SOURCE, TARGET, padded)
+    one = figures.attention_figure(SOURCE, TARGET, weights)
+    other = figures.attention_figure(SOURCE, TARGET, padded)
     np.testing.assert_array_equal(one, other)
 
 
 def test_image_goes_to_a_file(tmp_path, weights):
     path = str(tmp_path / "attention.png")
-    image = attention_figures.attention_figure(SOURCE, TARGET, weights)
-    attention_figures.save_png(path, image)
+    image = figures.attention_figure(SOURCE, TARGET, weights)
+    figures.save_png(path, image)
     read = tf.io.decode_png(tf.io.read_file(path))
     np.testing.assert_array_equal(read, image[0])
 
 
 def test_too_few_weights_raise(weights):
     with pytest.raises(ValueError, match=r"weights.shape=\(2, 9\)"):
-        attention_figures.attention_figure(SOURCE, TARGET, weights[:2])
+        figures.attention_figure(SOURCE, TARGET, weights[:2])
 
 
 def test_of_a_long_source_only_what_was_seen_is_drawn():
     words = [f"w{i}" for i in range(400)]
     weights = np.full((2, 400), 1e-4)
     weights[0, 7] = weights[1, 300] = 0.9
-    image = attention_figures.attention_figure(
-        words, ["a", "b"], weights, [-1, 399]
-    )
+    image = figures.attention_figure(words, ["a", "b"], weights, [-1, 399])
     assert image.shape[2] < 3000
-    some = attention_figures.attention_figure(
+    some = figures.attention_figure(
         ["w7", "w300", "w399"],
         ["a", "b"],
         weights[:, [7, 300, 399]],
         [-1, 2],
     )
-    few = attention_figures.attention_figure(
+    few = figures.attention_figure(
         words, ["a", "b"], weights, [-1, 399], max_columns=3
     )
     # The same words, and lines where others were left out.
@@ -149,16 +146,16 @@ def test_of_a_long_source_only_what_was_seen_is_drawn():
 @pytest.mark.parametrize("word", ["W" * 24, "新" * 24])
 def test_one_word_has_room_beside_long_labels(word):
     """Matplotlib warns, which fails here, where labels leave no room."""
-    image = attention_figures.attention_figure([word], [word], np.ones((1, 1)))
+    image = figures.attention_figure([word], [word], np.ones((1, 1)))
     assert image.shape[1] > 100
 
 
 def test_plans_of_several_systems_stand_side_by_side():
     weights = np.eye(3, 4, dtype=np.float32)
     words = ["a", "b", "c", "d"], ["x", "y", "z"]
-    plain = attention_figures.plans_figure({"one": (*words, weights, None)})
+    plain = figures.plans_figure({"one": (*words, weights, None)})
     planned = np.array([True, False, True])
-    both = attention_figures.plans_figure(
+    both = figures.plans_figure(
         {
             "one": (*words, weights, None),
             "two": (*words, weights, planned),
@@ -175,7 +172,7 @@ def test_wide_plans_stand_one_below_the_other():
     words = list(map(str, range(30))), ["x", "y"]
     panel = (*words, weights, np.array([True, True]))
     one, three = (
-        attention_figures.plans_figure({name: panel for name in names})
+        figures.plans_figure({name: panel for name in names})
         for names in ("a", "abc")
     )
     assert three.shape[2] == one.shape[2] and three.shape[1] > one.shape[1]

@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers.loop import Product, memory, scan
+from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.loop.unrolled_loop import scan as unrolled_scan
 
 T, B, D, G = 4, 2, 3, 2
@@ -220,30 +220,40 @@ def test_products_in_bfloat16_leave_the_state_in_float32():
     outputs, state = value(scan, as_tensors(tensors))
     for x in (outputs, state):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
-    found, expected = (
+    actual, expected = (
         helpers.gradients(lambda t: helpers.weighted_sum(value(f, t)), tensors)[
             :2
         ]
         for f in (scan, unrolled_scan)
     )
-    helpers.assert_close(found, expected, rtol=0.03, atol=0.03)
+    helpers.assert_close(actual, expected, rtol=0.03, atol=0.03)
 
 
-def test_rows_of_the_memory_are_repeated_but_weights_are_not():
-    found = memory.map_rows(
-        {
-            "keys": np.zeros((B, 5)),
-            "weight_score": np.zeros((B, 1)),
-            "shared": Product(np.zeros((B, D))),
-            "row": Product(np.zeros((B, D, D)), "bias"),
-        },
-        lambda x: np.repeat(x, 3, axis=0),
+def test_the_memory_may_be_nested():
+    def step(x, state, memory):
+        keys, inner = memory
+        new = ops.tanh(inner["products"][0](state) + x + keys)
+        return new, inner["products"][1](new) + inner["shift"]
+
+    def value(scan, tensors):
+        products = [Product(tensors["first"]), Product(tensors["second"])]
+        inner = {"products": products, "shift": tensors["shift"], "empty": {}}
+        memory = (tensors["keys"], inner)
+        return scan(step, tensors["x"], tensors["state"], memory)
+
+    tensors = {
+        "x": normal(T, B, D),
+        "state": normal(B, D, seed=1),
+        "keys": normal(B, D, seed=2),
+        "shift": normal(D, seed=3),
+        "first": normal(D, D, seed=4),
+        "second": normal(D, D, seed=5),
+    }
+    actual, expected = (
+        helpers.gradients(lambda t: helpers.weighted_sum(value(f, t)), tensors)
+        for f in (scan, unrolled_scan)
     )
-    assert found["keys"].shape == (3 * B, 5)
-    assert found["weight_score"].shape == (B, 1)
-    assert found["shared"].kernel.shape == (B, D)
-    assert found["row"].kernel.shape == (3 * B, D, D)
-    assert found["row"].bias == "bias"
+    helpers.assert_close(actual[:2], expected[:2])
 
 
 def test_the_result_of_a_product_has_the_dtype_of_its_operand():
@@ -283,6 +293,28 @@ def test_a_graph_is_traced_once():
             first = len(traces)
     assert graph.experimental_get_tracing_count() == 1
     assert len(traces) == first
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="about tf.function"
+)
+def test_an_eager_call_traces_no_graph():
+    import tensorflow as tf
+
+    is_eager = []
+
+    def step(x, state, memory):
+        is_eager.append(tf.executing_eagerly())
+        new = ops.tanh(memory["product"](state) + x)
+        return new, new
+
+    scan(
+        step,
+        normal(T, B, D),
+        ops.ones((B, D)),
+        {"product": Product(ops.ones((D, D)))},
+    )
+    assert is_eager == [True] * (T + 1)  # The first step gives the shapes.
 
 
 @pytest.mark.skipif(

@@ -51,8 +51,8 @@ def test_loss_before_training():
     context = np.random.default_rng(0).integers(4, 100, (2, 150))
     batch = batch_for(embedding, {"context": context, "question": [[4], [5]]})
     labels = {"start": np.array([3, 140]), "end": np.array([5, 149])}
-    found = helpers.to_numpy(losses.span(labels, model(batch)))
-    np.testing.assert_allclose(found, np.full((2, 1), 2 * np.log(150)), 0.05)
+    actual = helpers.to_numpy(losses.span(labels, model(batch)))
+    np.testing.assert_allclose(actual, np.full((2, 1), 2 * np.log(150)), 0.05)
 
 
 def test_follows_the_equations():
@@ -65,7 +65,7 @@ def test_follows_the_equations():
         "context": np.array([[5, 6, 7, EOS], [8, EOS, 0, 0]]),
         "question": np.array([[9, 5, EOS], [6, EOS, 0]]),
     }
-    found = predict(model, batch_for(embedding, texts))
+    actual = predict(model, batch_for(embedding, texts))
     table = helpers.to_numpy(embedding.word_table.embeddings)
     encoder, projection, fusion, *heads = map(
         model.get_layer,
@@ -92,8 +92,8 @@ def test_follows_the_equations():
         for name, head in zip(("start", "end"), heads):
             w1, b1, w2, b2 = map(helpers.to_numpy, head.weights)
             expected = np.maximum(u @ w1 + b1, 0) @ w2 + b2
-            helpers.assert_close(found[name][i, :n], expected[:, 0])
-            assert (found[name][i, n:] == -1e9).all()
+            helpers.assert_close(actual[name][i, :n], expected[:, 0])
+            assert (actual[name][i, n:] == -1e9).all()
 
 
 def test_attention_can_be_looked_at():
@@ -118,9 +118,11 @@ def test_vectors_may_come_from_elsewhere():
     names = ("slots", "ids", "owners", "weights", "counts")
     definitions = {name: batch.get(f"definition_{name}") for name in names}
     slots = {name: batch[f"{name}_slots"] for name in texts}
-    given = embedding(texts, {**definitions, "slots": slots})
-    found = rest([[given["context"], given["question"]], [*texts.values()]])
-    helpers.assert_close(found, predict(model, batch))
+    arguments = embedding(texts, {**definitions, "slots": slots})
+    actual = rest(
+        [[arguments["context"], arguments["question"]], [*texts.values()]]
+    )
+    helpers.assert_close(actual, predict(model, batch))
 
 
 @LEARNS
@@ -142,5 +144,5 @@ def test_learns_examples_by_heart(size):  # check 18
     assert train(model, losses.span, batches, 0.02, enough=0.02) < 0.1
     scores = predict(model, batch)
     for decode in (joint_spans, independent_spans):
-        found = map(np.asarray, decode(scores["start"], scores["end"]))
-        helpers.assert_close(tuple(found), (start, end))
+        actual = map(np.asarray, decode(scores["start"], scores["end"]))
+        helpers.assert_close(tuple(actual), (start, end))

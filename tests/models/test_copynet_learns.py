@@ -75,8 +75,8 @@ def exact_matches(model, batch):
     length = LENGTHS["target_ids"]
     options = SearchOptions(num_beams=2, max_length=length, forbid_unk=True)
     result = beam_search(model, *source, options)
-    found = ops.convert_to_numpy(result.ids)[:, 0]
-    return np.mean(np.all(found == batch["target_ids"], axis=1))
+    actual = ops.convert_to_numpy(result.ids)[:, 0]
+    return np.mean(np.all(actual == batch["target_ids"], axis=1))
 
 
 def test_a_rule_with_one_variable():

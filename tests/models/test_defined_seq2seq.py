@@ -49,7 +49,7 @@ def make(name):
     return model, {**INPUTS, **batch_for(embedding, texts)}
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(scope="module", params=CASES)
 def made(request):
     return make(request.param)
 
@@ -88,8 +88,8 @@ def test_every_weight_has_a_gradient(made):
     def cost(_):
         return ops.mean(losses.marginal(BATCH, model(inputs)))
 
-    _, _, found = helpers.gradients(cost, {}, model.source_embedding.weights)
-    for weight, gradient in zip(model.source_embedding.weights, found):
+    _, _, actual = helpers.gradients(cost, {}, model.source_embedding.weights)
+    for weight, gradient in zip(model.source_embedding.weights, actual):
         gradient = helpers.to_numpy(gradient)
         assert np.isfinite(gradient).all() and gradient.any(), weight.path
 
@@ -116,8 +116,8 @@ def test_a_model_with_candidates_reads_them_too():
     restricted = model.with_candidates()
     assert restricted.source_inputs == model.source_inputs
     everything = among(np.arange(V, dtype="int32"))
-    found = helpers.evaluate(restricted, {**inputs, **everything})
-    helpers.assert_close(found, whole)
+    actual = helpers.evaluate(restricted, {**inputs, **everything})
+    helpers.assert_close(actual, whole)
 
 
 def test_encode_says_what_is_missing():
@@ -165,14 +165,14 @@ def batches(number, seed):
 def accuracy(model, batch):
     """The share of right answers of greedy search."""
     tensors = keras.tree.map_structure(ops.convert_to_tensor, batch)
-    found = beam_search(
+    actual = beam_search(
         model,
         tensors["source_ids"],
         tensors["source_copy_ids"],
         SearchOptions(num_beams=1, max_length=2),
         source_inputs={name: tensors[name] for name in model.source_inputs},
     )
-    ids = ops.convert_to_numpy(found.ids)[:, 0]
+    ids = ops.convert_to_numpy(actual.ids)[:, 0]
     return np.mean((ids == batch["target_ids"]).all(axis=1))
 
 

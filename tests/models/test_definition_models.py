@@ -69,7 +69,7 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(scope="module", params=CASES)
 def made(request):
     name, embedding_options, options = CASES[request.param]
     if "lstm" in options:
@@ -84,9 +84,9 @@ def test_saving_gives_the_same_model(made, tmp_path):
     path = tmp_path / "model.keras"
     model.save(path)
     loaded = keras.saving.load_model(path)
-    found = helpers.evaluate(loaded, batch)
-    keras.tree.assert_same_structure(found, expected)
-    helpers.assert_close(found, expected)
+    actual = helpers.evaluate(loaded, batch)
+    keras.tree.assert_same_structure(actual, expected)
+    helpers.assert_close(actual, expected)
     assert set(loaded.input) == set(batch)
     shapes = [[w.shape for w in x.trainable_weights] for x in (loaded, model)]
     assert shapes[0] == shapes[1]
@@ -136,8 +136,8 @@ def test_the_loss_teaches_every_weight(made):
     def value(_):
         return ops.mean(loss(labels, model(batch)))
 
-    _, _, found = helpers.gradients(value, {}, model.trainable_weights)
-    for weight, gradient in zip(model.trainable_weights, found):
+    _, _, actual = helpers.gradients(value, {}, model.trainable_weights)
+    for weight, gradient in zip(model.trainable_weights, actual):
         assert gradient is not None, weight.path
         gradient = helpers.to_numpy(gradient)
         assert np.isfinite(gradient).all(), weight.path
@@ -186,9 +186,11 @@ def test_any_embedding_will_do():
         (esim(embedding, units=4), {"premise": 5, "hypothesis": 3}),
         (lstm_language_model(embedding, V, units=4), {"text": 5}),
     ):
-        given = {f"{k}_ids": np.ones((2, n), "int32") for k, n in texts.items()}
-        assert set(model.input) == set(given)
-        for x in keras.tree.flatten(helpers.evaluate(model, given)):
+        arguments = {
+            f"{k}_ids": np.ones((2, n), "int32") for k, n in texts.items()
+        }
+        assert set(model.input) == set(arguments)
+        for x in keras.tree.flatten(helpers.evaluate(model, arguments)):
             assert np.isfinite(helpers.to_numpy(x)).all()
 
 

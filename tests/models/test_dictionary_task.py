@@ -97,8 +97,8 @@ def batches(make, number, seed):
 def accuracy(model, batch):
     outputs = predict(model, batch)
     if "start" in batch:
-        found = joint_spans(outputs["start"], outputs["end"])
-        right = [x == batch[k] for x, k in zip(found, ("start", "end"))]
+        actual = joint_spans(outputs["start"], outputs["end"])
+        right = [x == batch[k] for x, k in zip(actual, ("start", "end"))]
         return np.mean(np.logical_and(*map(np.asarray, right)))
     if "label" in batch:
         return np.mean(outputs.argmax(-1) == batch["label"])

@@ -45,9 +45,9 @@ def test_loss_before_training():
     texts = np.random.default_rng(0).integers(4, 100, (2, 8, 20))
     batch = batch_for(embedding, dict(zip(("premise", "hypothesis"), texts)))
     labels = {"label": np.array([0, 1, 2, 0, 1, 2, 0, 1])}
-    found = helpers.to_numpy(losses.label(labels, model(batch)))
-    assert found.shape == (8, 1)
-    np.testing.assert_allclose(found.mean(), np.log(3), rtol=0.05)
+    actual = helpers.to_numpy(losses.label(labels, model(batch)))
+    assert actual.shape == (8, 1)
+    np.testing.assert_allclose(actual.mean(), np.log(3), rtol=0.05)
 
 
 def test_follows_the_equations():
@@ -60,7 +60,7 @@ def test_follows_the_equations():
         "premise": np.array([[5, 6, 7, 9], [8, 4, 0, 0]]),
         "hypothesis": np.array([[9, 5, 5], [6, 0, 0]]),
     }
-    found = predict(model, batch_for(embedding, texts))
+    actual = predict(model, batch_for(embedding, texts))
     table = helpers.to_numpy(embedding.word_table.embeddings)
 
     def read(name, words):
@@ -86,7 +86,7 @@ def test_follows_the_equations():
             composed = read(f"{name}_composition", compared)
             pooled += [composed.mean(0), composed.max(0)]
         hidden = np.tanh(np.concatenate(pooled) @ w1 + b1)
-        helpers.assert_close(found[i], hidden @ w2 + b2)
+        helpers.assert_close(actual[i], hidden @ w2 + b2)
 
 
 @LEARNS

@@ -66,8 +66,8 @@ def test_loss_before_training():
     model, embedding = make(units=20)
     text = np.random.default_rng(0).integers(4, 10_000, (2, 8))
     logits = model(batch_for(embedding, {"text": text}))
-    found = helpers.to_numpy(losses.next_word({"target_ids": text}, logits))
-    np.testing.assert_allclose(found, np.full((2, 8), 9.2103), rtol=0.05)
+    actual = helpers.to_numpy(losses.next_word({"target_ids": text}, logits))
+    np.testing.assert_allclose(actual, np.full((2, 8), 9.2103), rtol=0.05)
 
 
 def test_uniform_scores_have_the_perplexity_of_the_vocabulary():  # check 15
@@ -105,8 +105,8 @@ def test_follows_the_equations():
     lstm, output = model.get_layer("lstm"), model.get_layer("output")
     states = numpy_states(lstm, table[text], np.ones((2, 3)))
     kernel, bias = map(helpers.to_numpy, output.weights)
-    found = predict(model, batch_for(embedding, {"text": text}))
-    helpers.assert_close(found, states @ kernel + bias)
+    actual = predict(model, batch_for(embedding, {"text": text}))
+    helpers.assert_close(actual, states @ kernel + bias)
 
 
 @LEARNS

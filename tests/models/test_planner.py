@@ -53,7 +53,9 @@ def make_model(**options):
     return model
 
 
-@pytest.fixture(params=SYSTEMS, ids=lambda x: "-".join(map(str, x.values())))
+@pytest.fixture(
+    scope="module", params=SYSTEMS, ids=lambda x: "-".join(map(str, x.values()))
+)
 def model(request):
     return make_model(**request.param)
 
@@ -96,16 +98,16 @@ def test_layer_normalisation_of_the_gru_decoder():
 
 
 def test_gives_a_distribution(model):
-    found = model(BATCH)
-    total = merge(found, BATCH["source_copy_ids"])
+    actual = model(BATCH)
+    total = merge(actual, BATCH["source_copy_ids"])
     total = ops.sum(ops.exp(total), axis=-1)
-    lost = ops.exp(found.copy_log_probs)
+    lost = ops.exp(actual.copy_log_probs)
     lost = ops.where(BATCH["source_copy_ids"][:, None] < 0, lost, 0.0)
     helpers.assert_close(total + ops.sum(lost, -1), np.ones((2, 6)))
-    plans = isinstance(found, PlannedDistribution)
+    plans = isinstance(actual, PlannedDistribution)
     assert plans == ("PlanAttention" in str(type(model.cell.attention)))
     if plans:
-        replan = ops.convert_to_numpy(found.replan)
+        replan = ops.convert_to_numpy(actual.replan)
         assert replan.shape == (2, 6) and set(replan.flatten()) <= {0.0, 1.0}
 
 
@@ -152,7 +154,7 @@ def test_a_sentence_alone_gives_the_same(model):
 def test_a_beam_of_one_is_greedy(model):
     options = SearchOptions(num_beams=1, max_length=5, merge="sum")
     sources = BATCH["source_ids"], BATCH["source_copy_ids"]
-    found = ops.convert_to_numpy(beam_search(model, *sources, options).ids)
+    actual = ops.convert_to_numpy(beam_search(model, *sources, options).ids)
     memory, state = model.encode(*sources)
     ids, ended = np.full(2, BOS, "int32"), np.zeros(2, bool)
     for t in range(5):
@@ -162,7 +164,7 @@ def test_a_beam_of_one_is_greedy(model):
         merged[:, [0, BOS]] = -np.inf
         ids = merged.argmax(-1).astype("int32")
         for row in np.flatnonzero(~ended):
-            assert found[row, 0, t] == ids[row]
+            assert actual[row, 0, t] == ids[row]
         ended |= ids == EOS
 
 
@@ -178,17 +180,19 @@ def test_a_planner_that_always_plans_is_the_baseline(system, decoder):
     if system == "pag":
         attention.read_kernel.assign(0 * attention.read_kernel)
         attention.read_bias.assign(0 * attention.read_bias)
-    given = {w.path.replace("cell/", ""): w for w in planning.trainable_weights}
+    arguments = {
+        w.path.replace("cell/", ""): w for w in planning.trainable_weights
+    }
     for weight in baseline.trainable_weights:
-        value = given[weight.path.replace("cell/", "")]
+        value = arguments[weight.path.replace("cell/", "")]
         if value.shape != weight.shape:  # The score of the first step.
             value = value[..., :1]
         weight.assign(value)
     plain.value_projection.bias.assign(
         attention.value_projection.bias + attention.query_bias
     )
-    found, expected = planning(BATCH), baseline(BATCH)
-    helpers.assert_close(found.generate_logits, expected.generate_logits)
+    actual, expected = planning(BATCH), baseline(BATCH)
+    helpers.assert_close(actual.generate_logits, expected.generate_logits)
 
 
 def test_the_penalty():
@@ -208,8 +212,8 @@ def test_the_penalty():
         k: np.pad(x, ((0, 0), (0, 2))) if k == "target_ids" else x
         for k, x in BATCH.items()
     }
-    found = ops.sum(penalty(longer, model(longer)), axis=1)
-    helpers.assert_close(found, ops.sum(penalty(BATCH, distribution), axis=1))
+    actual = ops.sum(penalty(longer, model(longer)), axis=1)
+    helpers.assert_close(actual, ops.sum(penalty(BATCH, distribution), axis=1))
 
 
 def test_what_the_penalty_teaches():
@@ -223,10 +227,10 @@ def test_what_the_penalty_teaches():
         attention.temperature_kernel,
         attention.score_kernel,
     ]
-    _, _, found = helpers.gradients(
+    _, _, actual = helpers.gradients(
         lambda _: ops.sum(penalty(batch, model(batch))), {}, weights
     )
-    taught = [g is not None and bool(helpers.to_numpy(g).any()) for g in found]
+    taught = [g is not None and bool(helpers.to_numpy(g).any()) for g in actual]
     assert taught == [True, True, False]
 
 
@@ -238,8 +242,8 @@ def test_the_loss_teaches_every_weight(model):
     def value(_):
         return ops.sum(loss(training, model(BATCH)))
 
-    _, _, found = helpers.gradients(value, {}, model.trainable_weights)
-    for weight, gradient in zip(model.trainable_weights, found):
+    _, _, actual = helpers.gradients(value, {}, model.trainable_weights)
+    for weight, gradient in zip(model.trainable_weights, actual):
         assert gradient is not None, weight.path
         assert np.isfinite(helpers.to_numpy(gradient)).all(), weight.path
 

@@ -138,9 +138,9 @@ def test_padding_and_words_beyond_the_length_change_nothing(options):
         other = np.pad(ids, ((0, 0), (0, 2)), constant_values=7)
         if kept == 2:
             other[:, 2:] = 0
-        found = events(run(model, other))
+        actual = events(run(model, other))
         size = model.vocabulary_size + kept
-        helpers.assert_close(found[:, :size], events(run(model, expected)))
+        helpers.assert_close(actual[:, :size], events(run(model, expected)))
 
 
 def test_one_graph_for_all_sizes():
@@ -197,13 +197,13 @@ def test_answers_are_those_of_a_search_of_one_word(options):
             ops.convert_to_tensor(copy_ids),
             search,
         )
-        found, copied_from, scores = helpers.to_numpy(
+        actual, copied_from, scores = helpers.to_numpy(
             (result.ids, result.copied_from, result.scores)
         )
         np.testing.assert_array_equal(copied_from[:, 0, 0], places)
         rows = np.arange(len(words))
         names = np.where(places < 0, ids, copy_ids[rows, places])
-        np.testing.assert_array_equal(found[:, 0, 0], names)
+        np.testing.assert_array_equal(actual[:, 0, 0], names)
         helpers.assert_close(np.exp(scores[:, 0]), events(distribution).max(-1))
         said |= set(ids.tolist())
         pointed |= set((places >= 0).tolist())

@@ -39,7 +39,10 @@ def encode(model):
     return model.encode(INPUTS["source_ids"], INPUTS["source_copy_ids"])
 
 
-@pytest.fixture(params=["softmax", "pointer_softmax", "copynet", "transformer"])
+@pytest.fixture(
+    scope="module",
+    params=["softmax", "pointer_softmax", "copynet", "transformer"],
+)
 def model(request):
     if request.param == "transformer":
         return make_model(encoder="transformer", encoder_heads=2)

@@ -7,13 +7,13 @@ import numpy as np
 import tensorflow as tf
 
 from tests.recipes import starting
-from tfcopy.experiments import export_run
+from tfcopy.serving import export as export_command
 
 
 def export(run, *arguments):
     """The command; returns its exit status, that of a wrong flag as well."""
     try:
-        return export_run.main([str(run), *map(str, arguments)])
+        return export_command.main([str(run), *map(str, arguments)])
     except SystemExit as error:
         return error.code
 

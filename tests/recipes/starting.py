@@ -41,3 +41,13 @@ def _without_times(value):
     if not isinstance(value, dict):
         return value
     return {k: _without_times(v) for k, v in value.items() if "second" not in k}
+
+
+class TranslatorsOnly:
+    """Stands for a `Run`: builds systems, but gives only what they serve."""
+
+    def __init__(self, config):
+        self.config = config
+
+    def build(self, name, make_model, make_served, *_, **__):
+        return make_served(make_model())

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.text import vocabulary
-from tfcopy.experiments import reporting
+from tfcopy.experiments.pairs import pair_data
 from tfcopy.recipes import cnn_dailymail_pg
 
 TINY = """--units 8 --embedding_dim 8 --updates 4 --coverage_updates 4
@@ -115,14 +115,14 @@ def test_words_are_counted_once_for_each_question(tmp_path):
         return [vocabulary.Vocabulary.build({"a": 3, "b": len(counted)})]
 
     paths = [str(tmp_path / "words.txt")]
-    first = reporting.make_once(paths, ["x", 5], make)
-    again = reporting.make_once(paths, ["x", 5], make)
+    first = pair_data.make_once(paths, ["x", 5], make)
+    again = pair_data.make_once(paths, ["x", 5], make)
     assert len(counted) == 1 and first[0].words == again[0].words
     assert again[0].path == paths[0]
-    reporting.make_once(paths, ["x", 6], make)
+    pair_data.make_once(paths, ["x", 6], make)
     assert len(counted) == 2
     (tmp_path / "words.txt").write_text("damaged")
-    assert "a" in reporting.make_once(paths, ["x", 6], make)[0]
+    assert "a" in pair_data.make_once(paths, ["x", 6], make)[0]
     assert len(counted) == 3
 
 
@@ -143,7 +143,7 @@ def test_the_command_exports_the_same_model(finished, capsys):
     exporting.check_export(finished)
     run = finished / "logs" / "demo"
     assert exporting.export(run, "--system", "lead_3") == 2
-    assert "lead_3: it has no model" in capsys.readouterr().err
+    assert "lead_3: it has no checkpoint" in capsys.readouterr().err
 
 
 @pytest.mark.slow

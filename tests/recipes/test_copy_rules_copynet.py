@@ -15,7 +15,7 @@ from tests.recipes.starting import figures, results
 from tfcopy import tokens
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import restoring
+from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import copynet_steps
 from tfcopy.recipes import copy_rules_copynet as recipe
 
@@ -38,7 +38,7 @@ def finished(tmp_path_factory):
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(found) == keys
+    assert list(found) == [*keys, "exported"]
     assert found["recipe"] == "copy_rules_copynet"
     assert found["preset"] == "demo" and found["config"]["units"] == 6
     systems = found["systems"]
@@ -67,7 +67,7 @@ def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
     before, path = figures(finished), results(finished)["savedmodel"]
     # Nor are its symbols counted again.
     monkeypatch.delattr(vocabulary, "count_words")
-    monkeypatch.setattr(restoring, "export", lambda *_, **__: path)  # slow
+    monkeypatch.setattr(run_module, "export", lambda *_, **__: path)  # slow
     assert start(finished) == 0
     assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
     assert figures(finished) == before
@@ -108,14 +108,16 @@ def test_the_mark_at_the_end_is_seen_but_not_copied(tmp_path, end_mark):
     config = dataclasses.replace(config, end_mark=end_mark)
     rules = recipe.load_rules(config, tmp_path)
     tokenizer = Tokenizer(mode="space", language="other")
-    data = copynet_steps.prepare(config, rules.corpus, tokenizer, tmp_path)
+    data = copynet_steps.prepare(
+        config, rules.corpus, tokenizer, tmp_path, end_mark=end_mark
+    )
     last = data.train.source_splits[1:] - 1
     assert (data.train.source_ids[last] == tokens.EOS).all() == end_mark
     marked = data.train.source_copy_ids[last] == tokens.NO_COPY
     assert marked.all() == marked.any() == end_mark
-    strategy = tf.distribute.get_strategy()
-    model = copynet_steps.build_model(config, data, "copynet", strategy)
-    translator = copynet_steps.build_translator(config, model, data)
+    translator = copynet_steps.build(
+        starting.TranslatorsOnly(config), "copynet", data
+    )
     read = translator.analyse(tf.constant(["a b"]))["source_tokens"].numpy()
     assert read.tolist() == [[b"a", b"b", b"</s>"][: 2 + end_mark]]
 

@@ -28,9 +28,8 @@ def finished(tmp_path_factory):
 
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
-    assert list(found) == (
-        "recipe preset seed seconds config systems paper savedmodel".split()
-    )
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(found) == [*keys, "exported"]
     assert found["paper"] == {
         "baseline": {"exact_match": 90.4},
         "pag": {"exact_match": 100.0},

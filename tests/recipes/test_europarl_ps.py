@@ -19,8 +19,12 @@ from tfcopy.data.generated import demo_parliament
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import command_line, reporting
-from tfcopy.experiments.pairs import translation_steps
+from tfcopy.experiments import command_line
+from tfcopy.experiments.pairs import (
+    translation_data,
+    translation_scores,
+)
+from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.recipes import europarl_ps
 from tfcopy.tokens import SPECIAL_TOKENS
 from tfcopy.training.checkpoints import Checkpoints
@@ -69,9 +73,8 @@ def finished(tmp_path_factory, corpus):
 
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
-    assert list(found) == (
-        "recipe preset seed seconds config systems paper savedmodel".split()
-    )
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(found) == [*keys, "exported"]
     assert found["recipe"] == "europarl_ps" and found["preset"] == "demo"
     assert found["config"]["units"] == 8
     assert found["paper"]["pointer_softmax"] == {"bleu": 23.76}
@@ -102,7 +105,7 @@ def test_finished_run_is_not_trained_again(finished, corpus, capsys):
 def test_the_command_exports_the_same_model_without_the_corpus(
     finished, monkeypatch, capsys
 ):
-    monkeypatch.delattr(translation_steps, "load_corpus")
+    monkeypatch.delattr(translation_data, "load_corpus")
     path = exporting.check_export(finished)
     out = capsys.readouterr().out
     assert "System: pointer_softmax, which the run has exported." in out
@@ -127,9 +130,9 @@ def test_interrupted_run_ends_as_an_undisturbed_one(
     run, to = tmp_path / "logs" / "demo", tmp_path / "exported"
     statuses = []
     moments = [
-        (translation_steps.vocabulary, "count_words", signal.SIGINT),
-        (reporting.Pictures, "__call__", signal.SIGTERM),
-        (translation_steps, "score", signal.SIGINT),
+        (vocabulary, "count_words", signal.SIGINT),
+        (SamplePictures, "__call__", signal.SIGTERM),
+        (translation_scores, "answer", signal.SIGINT),
     ]
     for place, name, number in moments:
         function = getattr(place, name)
@@ -350,8 +353,10 @@ def test_search_is_as_the_flags_say(tmp_path):
     data = types.SimpleNamespace(
         vocabularies=(words, words), tokenizers=(Tokenizer(language="en"),) * 2
     )
-    model = europarl_ps.build_model(config, data.vocabularies, "softmax")
-    translator = europarl_ps.build_translator(config, model, data, "softmax")
+    data.examples = []
+    translator = europarl_ps.build(
+        starting.TranslatorsOnly(config), "nmt", "softmax", data
+    )
     assert translator.dictionary.senses("Flanders") == ["Flandre"]
     candidates = [words.words[i] for i in translator.candidate_ids]
     assert candidates == [*SPECIAL_TOKENS, "the"]

@@ -4,6 +4,7 @@ import csv
 import functools
 import os
 import re
+import types
 
 import numpy as np
 import pytest
@@ -13,7 +14,11 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.text import vocabulary
-from tfcopy.experiments.pairs import headlines
+from tfcopy.experiments.pairs import (
+    headlines,
+    pointer_softmax_steps,
+    translators,
+)
 from tfcopy.recipes import gigaword_ps
 from tfcopy.serving.servables import translator
 
@@ -139,12 +144,11 @@ def test_export_answers_as_python_does(
     """The run is over: repeated, it gives the translator that was exported."""
     made = []
 
-    class Spy(translator.Translator):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            made.append(self)
+    def make(*arguments, **options):
+        made.append(translator.Translator(*arguments, **options))
+        return made[-1]
 
-    monkeypatch.setattr(translator, "Translator", Spy)
+    monkeypatch.setattr(translators, "Translator", make)
     flags = ["--pointers", "entity", "--run", "demo", "--train", corpus]
     flags += ["--entity_truecase", "true", "--forbid_unk", "true"]
     flags += ["--source_vectors", vectors, "--target_vectors", vectors]
@@ -175,14 +179,15 @@ def test_embeddings_start_from_the_vectors(
 ):
     tables = []
 
-    def train(config, system, model, translator, data, test, folder):
+    def train(system, data, test):
+        model = system.model
         for layer, words in zip(
             (model.source_embedding, model.target_embedding), data.vocabularies
         ):
             tables.append((np.array(layer.embeddings), words))
         raise ValueError("seen")
 
-    monkeypatch.setattr(headlines, "train_and_score", train)
+    monkeypatch.setattr(gigaword_ps, "train_and_score", train)
     flags = ["--train", corpus, "--source_vectors", vectors]
     assert start(tmp_path, *flags) == 1
     (source, words), (target, _) = tables
@@ -231,11 +236,11 @@ def test_tags_tell_the_entities(tmp_path, corpus, monkeypatch):
 def test_a_table_without_header(tmp_path, monkeypatch):
     seen = []
 
-    def stop(config, system, model, translator, data, test, folder):
-        seen.append((system, list(data.corpus.train)))
+    def stop(system, data, test):
+        seen.append((system.name, list(data.corpus.train)))
         raise ValueError("seen")
 
-    monkeypatch.setattr(headlines, "train_and_score", stop)
+    monkeypatch.setattr(gigaword_ps, "train_and_score", stop)
     path = tmp_path / "news.csv"
     with open(path, "w", newline="") as file:
         rows = ([i, *reversed(story(i))] for i in range(NUM_PAIRS))
@@ -275,7 +280,7 @@ def test_a_few_lost_words_are_reported(tmp_path, corpus, capsys, monkeypatch):
     def stop(*arguments, **options):
         raise ValueError("seen")
 
-    monkeypatch.setattr(headlines, "train_and_score", stop)
+    monkeypatch.setattr(gigaword_ps, "train_and_score", stop)
     pairs = [story(i) for i in range(NUM_PAIRS)] + LOST[:12]
     files = write_pair(tmp_path, pairs)
     assert start(tmp_path, "--train", files) == 1
@@ -373,8 +378,8 @@ def test_parameters_of_the_paper():
             self.size = size
 
     sizes = (config.source_vocabulary_size, config.target_vocabulary_size)
-    words = [Words(size) for size in sizes]
+    data = types.SimpleNamespace(vocabularies=[Words(size) for size in sizes])
     assert sizes == (125_000, 75_000)
-    model = gigaword_ps.build_model(config, words, "nmt_lvt")
+    model = pointer_softmax_steps.make_model(config, data, "softmax")
     total = sum(np.prod(w.shape) for w in model.trainable_weights)
     assert total == 28_868_701

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.generated.rarest_word_task import RarestWord
-from tfcopy.experiments import restoring
+from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import rarest_word_steps
 from tfcopy.recipes import rarest_word_ps as recipe
 
@@ -36,7 +36,7 @@ def finished(tmp_path_factory):
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(found) == [*keys, "expected"]
+    assert list(found) == [*keys, "exported", "expected"]
     assert found["recipe"] == "rarest_word_ps"
     assert found["preset"] == "demo" and found["config"]["units"] == 24
     assert found["paper"]["softmax"] == {"error_rate": 48.2}
@@ -80,7 +80,7 @@ def test_both_systems_learn_the_task(finished):
 
 def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
     before, path = figures(finished), results(finished)["savedmodel"]
-    monkeypatch.setattr(restoring, "export", lambda *_, **__: path)  # slow
+    monkeypatch.setattr(run_module, "export", lambda *_, **__: path)  # slow
     assert start(finished) == 0
     assert not re.search("^update", capsys.readouterr().err, re.MULTILINE)
     assert figures(finished) == before
@@ -90,14 +90,14 @@ def test_picture_shows_both_curves(finished, tmp_path, monkeypatch):
     path = finished / "logs" / "demo" / "error_rate.png"
     image = tf.io.decode_png(tf.io.read_file(str(path)))
     assert image.shape[1] > 900 and len(np.unique(image)) > 10
-    monkeypatch.setattr(rarest_word_steps, "curves", None)  # no matplotlib
+    monkeypatch.setattr(rarest_word_steps, "figures", None)  # no matplotlib
     rarest_word_steps.draw(results(finished)["systems"], {}, 3, tmp_path)
     assert not os.listdir(tmp_path)
 
 
 @pytest.mark.slow
 def test_limited_set_and_pointing_by_attention(tmp_path, monkeypatch):
-    monkeypatch.setattr(restoring, "export", lambda *_, **__: "nowhere/1")
+    monkeypatch.setattr(run_module, "export", lambda *_, **__: "nowhere/1")
     few = """--systems [pointer_softmax] --train_size 120 --pointer attention
         --updates 5 --eval_every 2 --num_test 50""".split()
     assert start(tmp_path, *few) == 0
@@ -183,9 +183,7 @@ def test_answers_of_the_translator_are_those_of_the_evaluation():
         num_words=12, num_pointed=3, length=4, embedding_dim=5, units=6
     )
     data = rarest_word_steps.prepare(config)
-    model = rarest_word_steps.build_model(
-        config, data.task, tf.distribute.get_strategy()
-    )
+    model = rarest_word_steps.make_model(config, data.task)
     rng = np.random.default_rng(0)
     for weight in model.trainable_weights:
         weight.assign(rng.normal(size=weight.shape))
@@ -193,7 +191,7 @@ def test_answers_of_the_translator_are_those_of_the_evaluation():
     answers, places = rarest_word_steps.answer_all(
         rarest_word_steps.make_answer(model), words
     )
-    translations = rarest_word_steps.build_translator(
+    translations = rarest_word_steps.make_translator(
         model, data.task
     ).translate_all(map(rarest_word_steps.text, words))
     assert [x.text for x in translations] == [f"w{word}" for word in answers]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.experiments.pairs import planning, translation_steps
+from tfcopy.experiments.pairs import pair_data, planning, translation_data
 from tfcopy.recipes import wmt15_pag
 
 pytest.importorskip("sentencepiece")
@@ -41,9 +41,8 @@ def finished(tmp_path_factory):
 
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
-    assert list(found) == (
-        "recipe preset seed seconds config systems paper savedmodel".split()
-    )
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(found) == [*keys, "exported"]
     assert found["paper"]["pag_ln"] == {"bleu": 22.83}
     scores = found["systems"]["pag_ln"]
     expected = """parameters updates perplexity bleu chrf error_rate
@@ -108,9 +107,17 @@ def test_the_baseline_has_sizes_of_its_own(system, sizes):
 @pytest.mark.parametrize("language", ["de", "cs", "fi"])
 def test_the_papers_corpora_are_those_of_tfds(monkeypatch, language):
     asked = []
-    monkeypatch.setattr(translation_steps, "load_corpus", asked.append)
-    monkeypatch.setattr(wmt15_pag, "source_tokenizer", lambda *_: None)
-    monkeypatch.setattr(translation_steps, "prepare", lambda *_, **__: None)
+
+    def load_corpus(config, **options):
+        asked.append(config)
+
+    def nothing(*_, **__):
+        return None
+
+    monkeypatch.setattr(translation_data, "load_corpus", load_corpus)
+    monkeypatch.setattr(wmt15_pag, "source_tokenizer", nothing)
+    monkeypatch.setattr(pair_data, "count_vocabularies", nothing)
+    monkeypatch.setattr(pair_data, "prepare", nothing)
     options = {**wmt15_pag.PRESETS["paper"], "target_language": language}
     wmt15_pag.prepare(wmt15_pag.Config(preset="paper", **options), "folder")
     assert asked[0].tfds == f"wmt15_translate/{language}-en"

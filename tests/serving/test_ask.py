@@ -1,35 +1,48 @@
+import functools
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 import tensorflow as tf
 
-from tests.serving.servables.translators import copier, random_translator
 from tfcopy.serving import ask
-from tfcopy.serving.export import export
+from tfcopy.serving.client_library.local_model import LocalModel
 
 LINES = "the session of Łukasz .\n\n北京 😀\r\n \t\nO'Brien-Şahin".encode()
 ANSWERS = ["the session of Łukasz .", "", "北京 😀", "", "O'Brien-Şahin"]
 
 
+@pytest.fixture(autouse=True)
+def fixed_seed():
+    """A seed would clear what TensorFlow has compiled; there is no chance."""
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, random_export, copier_export):
     folder = tmp_path_factory.mktemp("savedmodels") / "copier"
-    export(random_translator(), folder, version=2)
-    export(copier(), folder, version=10)
+    shutil.copytree(random_export, folder / "2")
+    shutil.copytree(copier_export, folder / "10")
     return str(folder)
 
 
+@pytest.fixture(scope="module")
+def load():
+    """Loading takes seconds: each model is loaded once."""
+    return functools.cache(LocalModel)
+
+
 @pytest.fixture
-def asked(monkeypatch, capfdbinary):
+def asked(monkeypatch, capfdbinary, load):
     """Returns the function of arguments and input to status, output, error."""
 
     def asked(*arguments, lines=LINES):
         stdin = io.TextIOWrapper(io.BytesIO(lines))
         monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(ask, "LocalModel", load)
         status = ask.main(list(arguments))
         sys.stdout.flush()
         output, error = capfdbinary.readouterr()

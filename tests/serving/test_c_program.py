@@ -19,12 +19,11 @@ from tests.serving.servables.text_models import (
 )
 from tests.serving.servables.translators import (
     NAMES,
-    copier,
     random_translator,
     sentences,
 )
 from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.export import export
+from tfcopy.serving.saved_model import export
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("make") and shutil.which("cc")),
@@ -38,15 +37,10 @@ def program(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def copying(tmp_path_factory):
-    return export(copier(), tmp_path_factory.mktemp("models") / "copier")
-
-
-@pytest.fixture(scope="module")
-def both(program, copying):
+def both(program, copier_export, copier_model):
     """The program, and Python."""
-    with c_program.CProgram(program, copying, "--threads=1") as asking:
-        yield asking, LocalModel(copying)
+    with c_program.CProgram(program, copier_export, "--threads=1") as asking:
+        yield asking, copier_model
 
 
 def run(program, *arguments, lines=b""):
@@ -57,11 +51,11 @@ def run(program, *arguments, lines=b""):
     return done.returncode, done.stdout, done.stderr.decode()
 
 
-def test_a_line_in_is_a_line_out(program, copying):
+def test_a_line_in_is_a_line_out(program, copier_export):
     lines = f"of {' '.join(NAMES)} .\n\n北京\r\n \t\n\xff".encode()
     for size in ("1", "3", "32"):
         status, output, error = run(
-            program, f"--batch_size={size}", copying, lines=lines
+            program, f"--batch_size={size}", copier_export, lines=lines
         )
         assert (status, error) == (0, "")
         answers = output.decode().split("\n")
@@ -150,8 +144,8 @@ def test_any_bytes_are_answered_as_in_python(both, texts):
     assert program.ask([(text,) for text in texts]) == expected.tolist()
 
 
-def test_a_timing_is_written_for_each_request(program, copying):
-    with c_program.CProgram(program, copying) as asking:
+def test_a_timing_is_written_for_each_request(program, copier_export):
+    with c_program.CProgram(program, copier_export) as asking:
         for size in (2, 1, 0):
             asking.ask([(b"the session",)] * size)
         timings = asking.end()
@@ -182,17 +176,17 @@ def test_a_request_that_fails_is_told_and_the_next_is_answered(
     assert "no such text" in error and error.count("\n") == 1
 
 
-def test_errors_say_what_is_wrong(program, copying, tmp_path):
+def test_errors_say_what_is_wrong(program, copier_export, tmp_path):
     for arguments, message in [
         ([str(tmp_path)], f"{tmp_path}: Could not find SavedModel"),
         ([], "expected one folder of a model"),
-        (["--signature=x", copying], "has no such signature"),
-        (["--output=x", copying], "has no such output"),
-        (["--library=x.so", copying], "x.so: "),
-        (["--batch_size=0", copying], "--batch_size: must be a positive"),
-        (["--threads=many", copying], "--threads: must be a positive"),
-        (["--timing=/none/x", copying], "/none/x: No such file"),
-        (["--nonsense", copying], "--nonsense: no such option"),
+        (["--signature=x", copier_export], "has no such signature"),
+        (["--output=x", copier_export], "has no such output"),
+        (["--library=x.so", copier_export], "x.so: "),
+        (["--batch_size=0", copier_export], "--batch_size: must be a positive"),
+        (["--threads=many", copier_export], "--threads: must be a positive"),
+        (["--timing=/none/x", copier_export], "/none/x: No such file"),
+        (["--nonsense", copier_export], "--nonsense: no such option"),
     ]:
         status, output, error = run(program, *arguments)
         assert (status, output) == (2, b"")
@@ -202,16 +196,16 @@ def test_errors_say_what_is_wrong(program, copying, tmp_path):
     assert status == 0 and b"--frames" in output
     # A request is cut off.
     status, output, error = run(
-        program, "--frames", copying, lines=b"\2\0\0\0\1\0\0\0a"
+        program, "--frames", copier_export, lines=b"\2\0\0\0\1\0\0\0a"
     )
     assert (status, output) == (2, b"")
     assert "ends within a frame" in error
 
 
-def test_a_damaged_model_is_refused(program, copying, tmp_path):
+def test_a_damaged_model_is_refused(program, copier_export, tmp_path):
     for size in (0, 100, 5_000):
         folder = tmp_path / str(size)
-        shutil.copytree(copying, folder)
+        shutil.copytree(copier_export, folder)
         with open(folder / "saved_model.pb", "r+b") as file:
             file.truncate(size)
         status, output, error = run(program, str(folder))

@@ -12,15 +12,11 @@ import tensorflow as tf
 
 from tests.serving.client_library.serving_server import ServingServer
 from tests.serving.servables.text_models import OTHERS, TEXTS, make
-from tests.serving.servables.translators import (
-    copier,
-    random_translator,
-    sentences,
-)
+from tests.serving.servables.translators import random_translator, sentences
 from tfcopy.serving import ask, client
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
-from tfcopy.serving.export import export
+from tfcopy.serving.saved_model import export
 
 SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]
 PAIRS = [
@@ -73,13 +69,11 @@ def fixed_seed():
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("savedmodels")
-    export(copier(), folder / "translator", version=2)
+def models(tmp_path_factory, copier_model):
     judge = Judge()
-    path = str(folder / "entailment" / "2")
+    path = str(tmp_path_factory.mktemp("savedmodels") / "2")
     tf.saved_model.save(judge, path, judge.signatures)
-    return {x: LocalModel(folder / x) for x in ("translator", "entailment")}
+    return {"translator": copier_model, "entailment": LocalModel(path)}
 
 
 @pytest.fixture(scope="module")

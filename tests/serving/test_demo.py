@@ -1,5 +1,6 @@
 """The command, and the models that it finds."""
 
+import json
 import os
 import signal
 import socket
@@ -14,15 +15,14 @@ from hypothesis import strategies as st
 
 from tfcopy.serving import demo
 from tfcopy.serving.client_library.local_model import AskError, Signature
-from tfcopy.serving.demo_page.demo_examples import read_examples
 from tfcopy.serving.demo_page.demo_models import (
     Models,
     analyse,
     dictionary_lines,
+    examples_of,
     takes_dictionary,
     text_names,
 )
-from tfcopy.serving.servables import warmup
 
 TEXTS = ["the session .", "Łukasz 北京", "", "the session .", "x" * 400]
 
@@ -38,8 +38,9 @@ def folder(tmp_path_factory):
     path = folder / "copier" / "3"
     tf.saved_model.save(model, path, {"analyse": model.echo})
     (path / "assets.extra").mkdir()
-    requests = [("serving_default", TEXTS[:1]), ("analyse", TEXTS)]
-    warmup.write(path / "assets.extra" / warmup.FILE_NAME, requests, "copier")
+    examples = [{"text": text} for text in TEXTS]
+    config = json.dumps({"examples": examples})
+    (path / "assets.extra" / "tfcopy.json").write_text(config)
     (folder / "empty").mkdir()
     for path in ("copier/20", "other/1"):
         (folder / path).mkdir(parents=True)
@@ -133,35 +134,34 @@ def test_the_last_models_stay_loaded(folder):
         models.load("copier, version 4")
 
 
-def test_examples_are_those_of_the_warm_up(folder, tmp_path):
-    path = folder / "copier" / "3"
-    assert read_examples(path, ["text"]) == [
-        {"text": "the session ."},
-        {"text": "Łukasz 北京"},
-    ]
-    assert read_examples(path, ["text"], most=1) == [{"text": "the session ."}]
-    assert read_examples(path, ["other"]) == []
-    assert read_examples(tmp_path, ["text"]) == []
+def test_examples_are_those_that_the_export_remembers(folder):
+    model = Models(folder).load("copier, version 3")
+    first = {"text": "the session ."}
+    assert examples_of(model) == [first, {"text": "Łukasz 北京"}]
+    assert examples_of(model, most=1) == [first]
 
 
-@pytest.mark.parametrize("damage", [b"oops", b"\x00" * 64])
-def test_a_damaged_file_of_examples_has_none(folder, tmp_path, damage):
-    path = tmp_path / "assets.extra" / warmup.FILE_NAME
-    path.parent.mkdir()
-    path.write_bytes(damage)
-    assert read_examples(tmp_path, ["text"]) == []
+def test_exports_of_before_have_no_examples():
+    assert examples_of(_Asked(["text"], {})) == []
 
 
-def test_examples_of_several_texts_stay_together(tmp_path):
-    path = tmp_path / "assets.extra" / warmup.FILE_NAME
-    path.parent.mkdir()
-    inputs = {"context": ["a", "b"], "question": ["c", "d"]}
-    both = {**inputs, "dictionary": [["x\ty"], [""]]}
-    warmup.write(path, [("serving_default", inputs), ("analyse", both)], "m")
-    assert read_examples(tmp_path, ["context", "question"]) == [
-        {"context": "a", "question": "c"},
-        {"context": "b", "question": "d"},
-    ]
+def test_examples_of_several_texts_stay_together():
+    names = ["context", "question"]
+    first = {"context": "a", "question": "c"}
+    second = {"question": "d", "context": "b"}
+    more = {**first, "dictionary": ["x\ty"]}
+    half = {"context": "a"}
+    config = {"texts": names, "examples": [first, second, more, half]}
+    assert examples_of(_Asked(names, config)) == [first, second]
+
+
+class _Asked:
+    """A model of some texts, and what its export remembers."""
+
+    def __init__(self, names, config):
+        inputs = dict.fromkeys(names, 1)
+        self.signatures = {"analyse": Signature(inputs, ())}
+        self.config = config
 
 
 class _Model:

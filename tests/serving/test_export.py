@@ -18,7 +18,7 @@ from tests.serving.servables.translators import (
     sentences,
 )
 from tfcopy.data import Dictionary
-from tfcopy.serving.export import export, operations
+from tfcopy.serving.saved_model import export, operations
 from tfcopy.serving.servables import warmup
 from tfcopy.serving.servables.translator import Translator
 
@@ -53,15 +53,30 @@ json.dump(answers, sys.stdout)
 """
 
 
-@pytest.fixture(scope="module")
-def random():
-    return random_translator()
+class Echo:
+    """Says what it is asked; made at once, unlike models."""
+
+    resources = []
+    config = {}
+
+    @property
+    def signatures(self):
+        text = [tf.TensorSpec([None], tf.string, name="text")]
+        echo = tf.function(lambda text: {"text": text}, text)
+        return {"serving_default": echo.get_concrete_function()}
+
+    def with_files(self, folder):
+        return self
 
 
 @pytest.fixture(scope="module")
-def exported(random, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("savedmodels") / "demo"
-    return export(random, folder, warmup_texts=["the session", "x"])
+def random(random_served):
+    return random_served
+
+
+@pytest.fixture(scope="module")
+def exported(random_export):
+    return random_export
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +174,7 @@ def test_the_folder_holds_all_there_is_to_know(exported):
     }
     assert config["search"]["num_beams"] == 3
     assert config["source_vocabulary_size"] == SOURCE.size
+    assert config["examples"] == [{"text": "the session"}, {"text": "x"}]
     assert os.listdir(os.path.dirname(exported)) == ["1"]
 
 
@@ -181,12 +197,12 @@ def test_warm_up_records_are_those_of_tensorflow_serving(exported):
 
 
 def test_versions_count_up(tmp_path):
-    translator = copier()
-    assert export(translator, tmp_path / "a") == str(tmp_path / "a" / "1")
+    served = Echo()
+    assert export(served, tmp_path / "a") == str(tmp_path / "a" / "1")
     with pytest.raises(ValueError, match="exists already"):
-        export(translator, tmp_path / "a", version=1)
+        export(served, tmp_path / "a", version=1)
     (tmp_path / "a" / "7").mkdir()
-    path = export(translator, tmp_path / "a", details={"bleu": 54.4})
+    path = export(served, tmp_path / "a", details={"bleu": 54.4})
     assert path == str(tmp_path / "a" / "8")
     with open(os.path.join(path, "assets.extra", "tfcopy.json")) as file:
         assert json.load(file)["bleu"] == 54.4
@@ -198,11 +214,11 @@ def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(tf.saved_model, "save", full)
     with pytest.raises(OSError, match="a: the SavedModel cannot be written"):
-        export(copier(), tmp_path / "a")
+        export(Echo(), tmp_path / "a")
     assert os.listdir(tmp_path / "a") == []
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file/b: the SavedModel cannot"):
-        export(copier(), tmp_path / "file" / "b")
+        export(Echo(), tmp_path / "file" / "b")
 
 
 def test_python_in_the_graph_is_refused(tmp_path):

@@ -1,35 +1,23 @@
-"""What the command `python -m tfcopy.serving.export` refuses, and says.
+"""What the command `python -m tfcopy.serving.export` does and refuses.
 
 That it exports what the recipes do is tested with each of them, in
 `tests/recipes`.
 """
 
-import dataclasses
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
-import tensorflow as tf
 
 from tests.recipes.exporting import config_of, export
-from tfcopy.experiments import run_folder
-from tfcopy.experiments.pairs import rarest_word_steps
-from tfcopy.recipes import cnn_dailymail_pg, lm1b_definitions, rarest_word_ps
+from tests.serving.servables.translators import random_translator
+from tfcopy.serving import run_folder
+from tfcopy.serving.servables import storage
 from tfcopy.training.checkpoints import Checkpoints
-
-SMALL = rarest_word_ps.Config(
-    num_words=12,
-    num_pointed=3,
-    length=4,
-    q=0.1,
-    num_validation=20,
-    num_test=20,
-    embedding_dim=4,
-    units=4,
-)
 
 
 def write(path, text):
@@ -37,26 +25,39 @@ def write(path, text):
     path.write_text(text)
 
 
-def make_run(folder, recipe, config, systems=()):
+def make_run(folder, *systems):
     """The folder of a run; its systems have weights that cannot be read."""
-    config = {"recipe": recipe, "config": dataclasses.asdict(config)}
-    write(folder / "config.json", json.dumps(config))
+    config = {
+        "systems": ["softmax", "pointer_softmax"],
+        "savedmodel_dir": str(folder.parent / "saved"),
+    }
+    content = {"recipe": "europarl_ps", "config": config}
+    write(folder / "config.json", json.dumps(content))
     for system in systems:
+        write(folder / system / "servable.json", "{}")
         write(folder / system / "checkpoints" / "best.weights.h5", "damaged")
     return folder
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder of a system that was stored and has best weights."""
+    folder = tmp_path_factory.mktemp("trained") / "pointer_softmax"
+    translator = random_translator()
+    storage.save(
+        translator,
+        folder,
+        warmup_texts=["the session"],
+        details={"system": "pointer_softmax"},
+    )
+    Checkpoints(folder / "checkpoints").save_best(translator.model)
+    return folder
+
+
 @pytest.fixture
-def run(tmp_path):
-    """That of a recipe whose models are small, with weights never trained."""
-    folder = tmp_path / "logs" / "own"
-    config = dataclasses.replace(SMALL, savedmodel_dir=str(tmp_path / "saved"))
-    make_run(folder, "rarest_word_ps", config)
-    task = rarest_word_steps.prepare(config).task
-    strategy = tf.distribute.get_strategy()
-    model = rarest_word_steps.build_model(config, task, strategy)
-    system = folder / "pointer_softmax"
-    Checkpoints(system / "checkpoints").save_best(model)
+def run(trained, tmp_path):
+    folder = make_run(tmp_path / "logs" / "own")
+    shutil.copytree(trained.parent, folder, dirs_exist_ok=True)
     return folder
 
 
@@ -82,41 +83,40 @@ def test_help_does_not_wait_for_tensorflow():
 
 
 def test_a_run_that_is_under_way(run, tmp_path, capsys):
-    """It has best weights, but no checkpoint yet.
-
-    Its folder was moved, and it is of another release.
-    """
-    text = (run / "config.json").read_text()
-    other = text.replace('"temperature"', '"former"')
-    write(run / "config.json", other)
+    """It has best weights but no checkpoint yet, and its folder was moved."""
     moved = run.rename(tmp_path / "moved")
     assert export(moved, "--list") == 0
     out = capsys.readouterr().out
     assert re.search(r"^pointer_softmax +\? ", out, re.MULTILINE)
-    assert export(moved, "--version", 3) == 0
+    settings = ["--set", "num_beams=2", "max_target_length=6"]
+    assert export(moved, "--version", 3, *settings) == 0
     out, err = capsys.readouterr()
-    (line,) = err.strip().splitlines()
-    assert "has no longer --former; has newly, and takes the default " in line
-    assert line.endswith("of --temperature.")
+    assert not err.strip()
     assert "pointer_softmax, the last that has a checkpoint" in out
-    path = tmp_path / "saved" / "3"
+    path = tmp_path / "logs" / "saved" / "3"
     assert f"python -m tfcopy.serving.ask {os.path.dirname(path)}" in out
     told = config_of(path)
-    assert told["recipe"] == "rarest_word_ps" and told["run"] == "moved"
+    assert told["recipe"] == "europarl_ps" and told["run"] == "moved"
     assert told["system"] == "pointer_softmax"
-    write(moved / "config.json", text)
-    assert_error(capsys, f"{path} exists already", moved, "--version", 3)
+    assert told["checkpoint"] == "best"
+    assert told["examples"] == [{"text": "the session"}]
+    assert told["search"]["num_beams"] == 2
+    assert told["search"]["max_length"] == 6
     message = "moved/pointer_softmax/checkpoints: no checkpoint yet"
     assert_error(capsys, message, moved, "--checkpoint", "last")
+    os.mkdir(tmp_path / "logs" / "saved" / "4")
+    message = f"{path.parent / '4'} exists already"
+    assert_error(capsys, message, moved, "--version", 4)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("--system soft", "own: --system soft: there is no such system. "),
-        ("--system softmax", "softmax: it has no checkpoint yet. Those with"),
-        ("--set num_beams=2", "--set num_beams: it is no flag"),
-        ("--set units=2", "--set units: it is fixed in training"),
+        ("--system softmax", "softmax: it has no checkpoint. Those with"),
+        ("--set units=2", "--set units: it is fixed in training or .*num_beam"),
+        ("--set num_beams=0", "--set `num_beams` must be at least 1"),
+        ("--set max_length=x", "--set max_length must be a whole number"),
     ],
 )
 def test_what_does_not_fit_the_run(run, capsys, arguments, message):
@@ -131,55 +131,18 @@ def test_what_never_fits(tmp_path, capsys, arguments):
     assert arguments.split()[-1] in capsys.readouterr().err
 
 
-def test_damaged_weights(run, capsys):
-    path = run / "pointer_softmax" / "checkpoints" / "best.weights.h5"
+def test_what_is_damaged(run, capsys):
+    system = run / "pointer_softmax"
+    path = system / "checkpoints" / "best.weights.h5"
     path.write_bytes(path.read_bytes()[:-100])
+    assert_error(capsys, f"{path} is damaged", run)
+    path = system / "servable.json"
+    path.write_text(path.read_text()[:-100])
     assert_error(capsys, f"{path} is damaged", run)
 
 
-def test_weights_of_other_sizes(run, capsys):
-    with open(run / "config.json") as file:
-        content = json.load(file)
-    content["config"]["units"] = 5
-    write(run / "config.json", json.dumps(content))
-    assert_error(capsys, "best.weights.h5 is .*of another model", run)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ("num_beams=0", "--set num_beams must be a whole number from 1 on"),
-        ("min_summary_length=99", "--min_summary_length must be below"),
-        ("bleu_tokenize=zh", "bleu_tokenize: .*set: num_beams, min_summary"),
-    ],
-)
-def test_wrong_flags_of_search(tmp_path, capsys, settings, message):
-    config = cnn_dailymail_pg.Config()
-    run = make_run(tmp_path, "cnn_dailymail_pg", config, ["pointer_generator"])
-    assert_error(capsys, message, run, "--set", settings)
-
-
-def test_a_corpus_that_is_gone(tmp_path, capsys):
-    config = lm1b_definitions.Config(corpus="files", data="gone.txt")
-    run = make_run(tmp_path / "a", "lm1b_definitions", config, ["baseline"])
-    assert_error(capsys, "gone.txt", run)
-    files = ["gone.src", "gone.tgt"]
-    config = cnn_dailymail_pg.Config(train=files)
-    system = "pointer_generator"
-    run = make_run(tmp_path / "b", "cnn_dailymail_pg", config, [system])
-    message = "b/data has no words.json, so that the corpus is needed: gone.src"
-    assert_error(capsys, message, run)
-
-
-@pytest.mark.parametrize("recipe", ["common", "planning", "../x", "os", None])
-def test_a_recipe_that_is_none(tmp_path, capsys, recipe):
-    run = make_run(tmp_path, recipe, SMALL, ["pointer_softmax"])
-    message = f"tfcopy has no recipe named {recipe!r}"
-    assert_error(capsys, re.escape(message), run, "--system", "x")
-
-
 def test_what_is_no_run(tmp_path, capsys):
-    run = make_run(tmp_path / "logs" / "demo", "rarest_word_ps", SMALL)
+    run = make_run(tmp_path / "logs" / "demo")
     assert_error(capsys, f"{run}: no checkpoint yet", run)
     assert_error(capsys, f"There are runs in it: {run}", run.parent)
     assert_error(capsys, "not the folder of a run, .*config.json", tmp_path)
@@ -189,26 +152,41 @@ def test_what_is_no_run(tmp_path, capsys):
         assert_error(capsys, "config.json: cannot be read", run)
 
 
-def test_finished_runs_of_earlier_releases(run, tmp_path, capsys):
-    with open(run / "config.json") as file:
-        content = json.load(file)
-    os.remove(run / "config.json")
-    content["systems"] = {
-        "softmax": {"error_rate": 9.0},
-        "pointer_softmax": {"error_rate": 2.0},
-    }
-    write(run / "softmax" / "checkpoints" / "checkpoint-000000001.npz", "x")
-    write(run / "results.json", json.dumps(content))
-    found = run_folder.RunFolder(run)
-    assert found.systems() == ["softmax", "pointer_softmax"]
-    assert found.choose() == ("pointer_softmax", "of the best error_rate")
-    # What the run exported lies below its working directory.
-    content["savedmodel"] = "saved/1"
-    write(run / "results.json", json.dumps(content))
-    told = tmp_path / "saved" / "1" / "assets.extra" / "tfcopy.json"
-    write(told, json.dumps({"system": "softmax"}))
-    found = run_folder.RunFolder(run)
-    assert found.choose() == ("softmax", "which the run has exported")
-    assert export(run, "--list") == 0
-    out = capsys.readouterr().out
-    assert re.search(r"^softmax +damaged", out, re.MULTILINE)
+def test_runs_of_earlier_releases_are_to_be_repeated(run, capsys):
+    os.remove(run / "pointer_softmax" / "servable.json")
+    message = (
+        f"{run}/pointer_softmax: no servable.json, for an earlier release has "
+        "trained it. Repeat the command of europarl_ps"
+    )
+    assert_error(capsys, message, run)
+    assert_error(capsys, message, run, "--system", "pointer_softmax")
+    assert_error(capsys, message, run, "--list")
+
+
+def test_the_system_that_is_chosen(tmp_path):
+    folder = make_run(tmp_path / "run", "softmax", "pointer_softmax")
+
+    def choose(**results):
+        content = {"recipe": "europarl_ps", "config": {}, **results}
+        write(folder / "results.json", json.dumps(content))
+        return run_folder.RunFolder(folder).choose()
+
+    systems = {"softmax": {"bleu": 9.0}, "pointer_softmax": {"bleu": 2.0}}
+    last = "pointer_softmax"
+    assert choose() == (last, "the last that has a checkpoint")
+    assert choose(systems=systems) == ("softmax", "of the best bleu")
+    errors = {"softmax": {"error_rate": 9}, last: {"error_rate": 2}}
+    assert choose(systems=errors) == (last, "of the best error_rate")
+    found = choose(systems=systems, exported=last)
+    assert found == (last, "which the run has exported")
+    assert choose(systems=systems, exported="gone")[0] == "softmax"
+
+
+def test_systems_of_several_parts_are_found_by_their_last_name(tmp_path):
+    names = ["words/copynet", "words/rnn", "characters/rnn"]
+    folder = run_folder.RunFolder(make_run(tmp_path / "run", *names))
+    assert sorted(folder.systems()) == sorted(names)
+    assert folder.find("copynet") == "words/copynet"
+    assert folder.find("words/rnn") == "words/rnn"
+    with pytest.raises(run_folder.RunError, match="several end so.*words/rnn"):
+        folder.find("rnn")

@@ -1,13 +1,10 @@
-"""A tiny model, its loss and its data, to train the trainer on.
-
-Run as a module, it trains once and leaves the weights in a file:
-`python -m tests.training.standin '{"log_dir": ..., "steps": ...}'`.
-"""
+"""A tiny model, its loss and its data, to train the trainer on."""
 
 import collections
-import json
 import os
+import signal
 import sys
+import time
 
 import keras
 import numpy as np
@@ -238,9 +235,18 @@ def make_trainer(
 
 
 def main(options):
+    """Trains once, in a process of its own.
+
+    Args:
+        options: Dict of the options of `make_trainer`, and `num_cpus`, the
+            number of devices; `output`, a path for the weights in the end;
+            `delay`, seconds that a batch takes; `kill_at_sync`, the number of
+            the file, or folder, at whose writing the process kills itself.
+    """
     num_cpus = options.pop("num_cpus", 1)
     output = options.pop("output", None)
     delay = options.pop("delay", 0)
+    kill_at_sync(options.pop("kill_at_sync", 0))
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0],
         [tf.config.LogicalDeviceConfiguration()] * num_cpus,
@@ -267,15 +273,24 @@ def main(options):
         os.replace(output + ".npz", output)
 
 
+def kill_at_sync(number):
+    """Has this process killed at its so-many-eth `os.fsync`."""
+    fsync, calls = os.fsync, []
+
+    def fsync_or_die(descriptor):
+        calls.append(descriptor)
+        if len(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        fsync(descriptor)
+
+    os.fsync = fsync_or_die
+
+
 def wait(seconds):
     def map_(batch):
         with tf.control_dependencies(
-            [tf.py_function(lambda: __import__("time").sleep(seconds), [], [])]
+            [tf.py_function(lambda: time.sleep(seconds), [], [])]
         ):
             return tf.nest.map_structure(tf.identity, batch)
 
     return map_ if seconds else lambda batch: batch
-
-
-if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))

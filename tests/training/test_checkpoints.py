@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -9,11 +10,22 @@ from tfcopy import training
 from tfcopy.training.checkpoints import Checkpoints
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run of 6 updates with two checkpoints and the best weights."""
+    folder = tmp_path_factory.mktemp("finished")
+    options = {"steps": 6, "save_every": 4, "eval_every": 2}
+    trainer = standin.make_trainer(
+        log_dir=folder, identity={"vocabulary": "abc", "old": 1}, **options
+    )
+    trainer.fit()
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path):
-    """A finished run with two checkpoints."""
-    standin.make_trainer(log_dir=tmp_path, steps=6, save_every=4).fit()
-    return tmp_path
+def folder(tmp_path, finished):
+    """A copy of `finished`, to be damaged or gone on with."""
+    return shutil.copytree(finished, tmp_path / "run")
 
 
 def newest(folder):
@@ -61,22 +73,32 @@ def test_checkpoint_of_another_vocabulary_raises(folder):
         resume(folder, model=model)
 
 
-def test_checkpoint_of_another_identity_raises(tmp_path):
-    resume(tmp_path, steps=2, identity={"vocabulary": "abc", "old": 1})
+def test_checkpoint_of_another_identity_raises(folder):
     message = "vocabulary is 'abc' there and 'def' here"
     with pytest.raises(training.CheckpointError, match=message):
-        resume(tmp_path, identity={"vocabulary": "def"})
-    result = resume(tmp_path, identity={"vocabulary": "abc", "new": 1})
+        resume(folder, identity={"vocabulary": "def"})
+
+
+def test_what_one_identity_does_not_know_is_not_compared(folder):
+    result = resume(folder, identity={"vocabulary": "abc", "new": 1})
     assert result.updates == 8
 
 
+def test_checkpoint_of_a_later_release_is_refused(folder):
+    checkpoints = Checkpoints(folder / "checkpoints")
+    _, info, arrays = checkpoints.load()
+    info["state"]["tempo"] = 1.0
+    checkpoints.save(7, info, arrays)
+    message = r"of another run: its state has \['tempo'\], unknown here"
+    with pytest.raises(training.CheckpointError, match=message):
+        resume(folder)
+
+
 @pytest.mark.parametrize("steps", [6, 8])
-def test_damaged_best_weights_are_sought_anew(tmp_path, capsys, steps):
-    options = {"log_dir": tmp_path, "eval_every": 2}
-    standin.make_trainer(steps=6, **options).fit()
-    path = Checkpoints(tmp_path / "checkpoints").best_path
+def test_damaged_best_weights_are_sought_anew(folder, capsys, steps):
+    path = Checkpoints(folder / "checkpoints").best_path
     damage(path, "truncated")
-    result = resume(tmp_path, steps=steps, verbose=True, eval_every=2)
+    result = resume(folder, steps=steps, verbose=True, eval_every=2)
     assert result.updates == steps and result.best_update >= 6
     assert f"{path} cannot be read" in capsys.readouterr().err
     standin.make_trainer().model.load_weights(path)
@@ -99,15 +121,15 @@ def test_training_outlives_a_full_disk(tmp_path, monkeypatch, capsys):
     trainer = standin.make_trainer(
         log_dir=tmp_path, steps=8, save_every=3, dev_data=None, verbose=True
     )
-    save = trainer.save
+    save = trainer.checkpoints.save
 
-    def save_once_full():
+    def save_once_full(update, *contents):
         with monkeypatch.context() as patch:
-            if trainer.state.update < 6:
+            if update < 6:
                 fill_disk(patch)
-            return save()
+            return save(update, *contents)
 
-    trainer.save = save_once_full
+    trainer.checkpoints.save = save_once_full
     trainer.fit()
     assert "Warning: Could not write" in capsys.readouterr().err
     assert newest(tmp_path).endswith("checkpoint-000000008.npz")
@@ -152,9 +174,9 @@ def test_best_weights_are_written_once_there_is_room(tmp_path, monkeypatch):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 
 
-def test_weights_are_loaded_without_a_trainer(tmp_path):
-    trainer = standin.make_trainer(log_dir=tmp_path, steps=6, eval_every=4)
-    trainer.fit()
+def test_weights_are_loaded_without_a_trainer(folder):
+    trainer = standin.make_trainer(log_dir=folder, steps=6)
+    trainer.fit()  # of a finished run it only loads the best weights
     checkpoints = trainer.checkpoints
     assert checkpoints.newest_info()["state"]["update"] == 6
     _, _, arrays = checkpoints.load()
@@ -172,10 +194,10 @@ def test_weights_are_loaded_without_a_trainer(tmp_path):
             np.testing.assert_array_equal(found, value)
 
 
-def test_weights_that_cannot_be_loaded(tmp_path):
-    trainer = standin.make_trainer(log_dir=tmp_path, steps=2, eval_every=2)
-    trainer.fit()
-    checkpoints, model = trainer.checkpoints, trainer.model
+def test_weights_that_cannot_be_loaded(folder):
+    checkpoints = Checkpoints(folder / "checkpoints")
+    os.remove(checkpoints.paths()[1])
+    model = standin.build_model()
     other = standin.build_model(vocabulary_size=21)
     for newest, path in (
         (True, checkpoints.paths()[0]),

@@ -69,20 +69,21 @@ def test_before_its_start_a_phase_changes_nothing():
 def test_a_phase_begins_at_the_best_weights_with_a_new_optimizer():
     trainer, flag = make_trainer()
     seen = []
-    original = trainer.begin_phase
+    original = trainer.schedule.begin
 
-    def begin_phase(phase, best_weights):
+    def begin(phase, state):
         before = trainer.evaluate(standin.dev_data)
-        original(phase, best_weights)
-        seen.append((trainer.state.update, before, best_weights))
+        best_weights = trainer.saver.best_weights
+        original(phase, state)
+        seen.append((state.update, before))
         for array, weight in zip(best_weights[1:], weights_of(trainer)[1:]):
             np.testing.assert_array_equal(array, weight)
         sums = [v.numpy() for v in trainer.optimizer.variables][2:]
         assert all((x == np.float32(0.1)).all() for x in sums)
 
-    trainer.begin_phase = begin_phase
+    trainer.schedule.begin = begin
     result = trainer.fit()
-    ((update, before, _),) = seen
+    ((update, before),) = seen
     assert update == START and before.penalty == 0
     assert float(flag) == 1 and result.updates == STEPS
     # The objective of the second phase, not the lower one of the first.
@@ -133,7 +134,6 @@ def test_patience_begins_the_next_phase():
     assert result.stopped_early and result.updates == 10
 
 
-@pytest.mark.slow
 def test_resuming_at_any_place_changes_nothing(tmp_path):
     undisturbed, _ = make_trainer(log_dir=tmp_path / "undisturbed")
     undisturbed.fit()
@@ -151,14 +151,13 @@ def test_resuming_at_any_place_changes_nothing(tmp_path):
 def test_annealing_goes_on_from_the_best_weights_with_smaller_steps():
     trainer = make_annealed()
     seen = []
-    original = trainer.begin_phase
+    original = trainer.schedule.begin
 
-    def begin_phase(phase, best_weights):
-        state = trainer.state
+    def begin(phase, state):
         seen.append((state.update, state.best_update, state.best_nll))
         optimizer = [v.numpy() for v in trainer.optimizer.variables]
-        original(phase, best_weights)
-        assert_same_bits(weights_of(trainer), best_weights)
+        original(phase, state)
+        assert_same_bits(weights_of(trainer), trainer.saver.best_weights)
         after = [v.numpy() for v in trainer.optimizer.variables]
         # Iterations, learning rate, and what Adam knows of past gradients.
         assert after[0] == optimizer[0] == 14
@@ -166,7 +165,7 @@ def test_annealing_goes_on_from_the_best_weights_with_smaller_steps():
         assert_same_bits(after[2:], optimizer[2:])
         assert any(array.any() for array in after[2:])
 
-    trainer.begin_phase = begin_phase
+    trainer.schedule.begin = begin
     result = trainer.fit()
     ((update, best_update, best_nll),) = seen
     assert update == 2 * standin.BATCHES and 0 < best_update < update
@@ -177,7 +176,6 @@ def test_annealing_goes_on_from_the_best_weights_with_smaller_steps():
     assert result.best_dev_nll <= best_nll + 1e-6
 
 
-@pytest.mark.slow
 def test_resuming_an_annealed_run_changes_nothing(tmp_path):
     undisturbed = make_annealed(log_dir=tmp_path / "undisturbed")
     expected = undisturbed.fit()

@@ -1,51 +1,38 @@
 """A run that is killed again and again ends as if nothing had happened."""
 
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
 from tests.training import standin
+from tests.training.training_process import TrainingProcess
 
 STEPS = 40
 OPTIONS = {"steps": STEPS, "eval_every": 10, "save_every": 3}
 
 
-def start(folder):
+def start(folder, **options):
     options = OPTIONS | {
         "log_dir": str(folder / "logs"),
         "output": str(folder / "weights"),
-        "delay": 0.05,
         "progress_seconds": 0,
         "verbose": True,
+        **options,
     }
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.training.standin", json.dumps(options)],
-        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return TrainingProcess(folder / "log.txt", **options)
 
 
 def run_for(folder, updates, number):
     """Runs until some updates were made, then sends a signal."""
-    process, count, lines = start(folder), 0, []
-    for line in process.stdout:
-        lines.append(line)
-        count += line.startswith("update ") and "dev" not in line
-        if count == updates:
-            time.sleep(random.random() * 0.05)
-            process.send_signal(number)
-            break
-    rest, _ = process.communicate(timeout=100)
-    return process.returncode, "".join(lines) + rest
+    process = start(folder, delay=0.02)
+    process.wait_for_updates(updates)
+    time.sleep(random.random() * 0.05)
+    process.send(number)
+    return process.finish(), process.text
 
 
 def read_weights(folder):
@@ -66,24 +53,31 @@ def assert_same_bits(weights, expected):
         np.testing.assert_array_equal(one, other)
 
 
-def kill_and_resume(folder, kills):
+def assert_resumes(folder, undisturbed):
+    process = start(folder)
+    assert process.finish() == 0, process.text
+    assert "Resuming from" in process.text
+    assert_same_bits(read_weights(folder), undisturbed)
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_kills_at_any_time_change_nothing(tmp_path, undisturbed, kills):
     for _ in range(kills):
-        code, text = run_for(folder, random.randint(1, 4), signal.SIGKILL)
+        code, text = run_for(tmp_path, random.randint(3, 6), signal.SIGKILL)
         assert code == -signal.SIGKILL, text
-    code, text = run_for(folder, -1, None)
-    assert code == 0, text
-    assert "Resuming from" in text
-    return read_weights(folder)
+    assert_resumes(tmp_path, undisturbed)
 
 
-@pytest.mark.slow
-def test_two_kills_change_nothing(tmp_path, undisturbed):
-    assert_same_bits(kill_and_resume(tmp_path, 2), undisturbed)
-
-
-@pytest.mark.slow
-def test_ten_kills_change_nothing(tmp_path, undisturbed):
-    assert_same_bits(kill_and_resume(tmp_path, 10), undisturbed)
+def test_kills_while_files_are_written_change_nothing(tmp_path, undisturbed):
+    # A checkpoint, the folder it is in, and the best weights.
+    for number in (5, 4, 1):
+        process = start(tmp_path, kill_at_sync=number)
+        assert process.finish() == -signal.SIGKILL, process.text
+    names = os.listdir(tmp_path / "logs" / "checkpoints")
+    assert any(name.startswith(".writing-") for name in names)
+    assert_resumes(tmp_path, undisturbed)
+    names = os.listdir(tmp_path / "logs" / "checkpoints")
+    assert len(names) == 3 and "best.weights.h5" in names
 
 
 @pytest.mark.parametrize(

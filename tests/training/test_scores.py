@@ -81,7 +81,7 @@ def test_unknown_scores_raise():
 
 def test_predictions_are_those_for_all_dev_data_in_order():
     trainer = make_trainer()
-    scores = trainer.dev_scores()
+    scores = trainer.scorer.dev_scores()
     assert scores.metrics["exact"] == pytest.approx(scores.metrics["accuracy"])
     pairs = list(trainer.predict(standin.labelled_dev_data))
     batches = list(standin.labelled_dev_data())
@@ -98,7 +98,6 @@ def scored_by_weights(predictions):
     return {"exact": math.sin(20 * total)}
 
 
-@pytest.mark.slow
 def test_resuming_at_any_place_changes_nothing(tmp_path):
     options = {
         "score_predictions": scored_by_weights,
@@ -141,7 +140,7 @@ def test_predictions_end_when_training_is_to_stop():
 
     trainer = make_trainer(score_predictions=score_predictions)
     calls = iter([False] * 4 + [True])  # three batches, then one prediction
-    assert trainer.dev_scores(cancelled=lambda: next(calls)) is None
+    assert trainer.scorer.dev_scores(cancelled=lambda: next(calls)) is None
     assert not list(calls) and len(seen) == 1
 
 

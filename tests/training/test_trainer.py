@@ -102,7 +102,7 @@ def test_epochs_end_training_and_leftovers_are_dropped():
 def test_is_traced_once_for_all_lengths():
     trainer = standin.make_trainer(steps=10, accumulate=2)
     trainer.fit()
-    step = trainer._train_step
+    step = trainer.step_for(None)
     assert step.update.experimental_get_tracing_count() == 1
     assert step.accumulate.experimental_get_tracing_count() == 1
     assert step.evaluate.experimental_get_tracing_count() == 1

@@ -26,9 +26,9 @@ def coverage(
     """The share of words that have an entry.
 
     Args:
-        lookup: What finds the entries.
-        counts: Words to how often they occur. Those without a letter, such as
-            figures and punctuation, do not count.
+        lookup: The `DefinitionLookup` that finds the entries.
+        counts: Words and how often they occur. Those without a letter, such as
+            numbers and punctuation, do not count.
 
     Returns:
         The share among all words of the text, and that among distinct words;
@@ -52,7 +52,7 @@ def run(folder, path, texts: Iterable = ()) -> None:
     Raises:
         ValueError, OSError: naming the file.
     """
-    counts = {text: _count(text) for text in texts}  # fails early
+    counts = {text: _count(text) for text in texts}  # to fail early
     definitions = wordnet.read(folder)
     definitions.save(path, wordnet.licence(folder))
     lengths = [len(x) for senses in definitions.definitions for x in senses]

@@ -56,8 +56,8 @@ def build(
     """The words of `text` with their senses in `translation`, sorted.
 
     Of n(f) links of the word f, n(f, e) lead to e: p(e | f) = n(f, e) / n(f).
-    Links count that are one to one, as those of an intersection are; see
-    `links.one_to_one` for others.
+    Links must be one to one, as in an intersection; see
+    `alignment_links.one_to_one` for others.
 
     Args:
         text: P sentences.
@@ -65,10 +65,10 @@ def build(
         links: From `text` to `translation`.
         max_senses: Most senses of a word.
         min_probability: Rarer senses are left out.
-        function_words: So many of the most frequent words of `translation`,
-            punctuation aside, are taken for function words. A word whose
-            likeliest sense is among them has no entry, and no word has them
-            for its other senses.
+        function_words: Number of the most frequent words of `translation`,
+            without punctuation, that count as function words. A word whose
+            likeliest sense is among them has no entry, and no word has them for
+            its other senses.
         only_outside: Words that need no entry, such as those of a vocabulary.
     """
     links = one_to_one(links, text.folded, translation.folded)
@@ -82,16 +82,16 @@ def build(
     probability = count / num_words[words]
     is_kept = probability >= min_probability
     may_be_sense = _may_be_sense(translation, function_words)
-    found = {}
+    senses_of = {}
     for word, sense, p in zip(
         *(x[is_kept].tolist() for x in (words, senses, probability))
     ):
-        # Of equally likely senses the rarer one is more of this word's own.
+        # Of equally likely senses, the rarer one is more specific to this word.
         order = -p, num_senses[sense], translation.words[sense]
-        found.setdefault(text.words[word], []).append((order, sense, p))
+        senses_of.setdefault(text.words[word], []).append((order, sense, p))
     entries = []
-    for word in sorted(found):
-        choices = sorted(found[word])
+    for word in sorted(senses_of):
+        choices = sorted(senses_of[word])
         is_left_out = word in only_outside or word == _UNK_WORD
         if may_be_sense[choices[0][1]] and not is_left_out:
             choices = [

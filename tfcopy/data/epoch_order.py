@@ -1,4 +1,4 @@
-"""In which order the examples of an epoch come."""
+"""The order of the examples of an epoch: shuffled, and sorted by length."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,18 @@ def epoch_order(
     pool_batches: int = 20,
     drop_remainder: bool = True,
 ) -> np.ndarray:
-    """The examples of an epoch; each `batch_size` of them are a batch.
+    """The order of an epoch's examples; each `batch_size` of them are a batch.
 
     They are shuffled anew each epoch. Pools of `pool_batches` batches are
-    sorted by length, so that a batch holds examples of like length, and cut
-    into batches, which are shuffled within the pool. The order depends on the
-    arguments alone.
+    sorted by length, so that a batch holds examples of similar length, and cut
+    into batches, which are shuffled within the pool. The order depends only on
+    the arguments.
 
     Args:
         lengths: One or more int arrays `(num_examples,)`; examples are sorted
             by the first, then by the second, and so on.
         batch_size: Positive integer.
-        seed: Integer; `None` keeps the order as it is.
+        seed: Integer; `None` keeps the original order.
         epoch: Counted from 0.
         pool_batches: Batches in a pool; 1 does not sort by length.
         drop_remainder: Whether to leave out a last batch that is smaller.
@@ -43,7 +43,7 @@ def epoch_order(
         pools = np.arange(num_used) // (pool_batches * batch_size)
         keys = [x[order] for x in reversed(lengths)]
         order = order[np.lexsort((*keys, pools))]
-    # Whole batches change places within their pool; a smaller last one stays.
+    # Full batches are shuffled within their pool; a smaller last one stays.
     num_whole = num_used // batch_size
     pools = np.arange(num_whole) // pool_batches
     places = np.lexsort((rng.random(num_whole), pools))

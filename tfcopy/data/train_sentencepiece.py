@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-from tfcopy.data import chunks
+from tfcopy.atomic_files import write_atomically
 
 
 def train(
@@ -34,15 +34,15 @@ def train(
     Args:
         lines: Sentences.
         vocab_size: Number of pieces, with three that SentencePiece reserves.
-        path: The file to write, by custom `<name>.model`.
+        path: The file to write, usually `<name>.model`.
         model_type: `"unigram"` or `"bpe"`.
-        max_lines: If there are more lines, a random choice of so many is
-            kept in memory.
-        seed: Of that choice.
+        max_lines: If there are more lines, a random sample of this size is
+            used.
+        seed: Seed of that sample.
         options: More options of `sentencepiece.SentencePieceTrainer`.
 
     Raises:
-        ValueError: if the lines are too few for so many pieces.
+        ValueError: if the lines are too few for that many pieces.
     """
     import sentencepiece
 
@@ -67,19 +67,19 @@ def train(
             f"SentencePiece cannot make {vocab_size} pieces of this text: "
             f"{reason or 'there is none.'}"
         ) from None
-    chunks.write_atomically(path, lambda file: file.write(model.getvalue()))
+    write_atomically(path, lambda file: file.write(model.getvalue()))
 
 
 def train_bpe(lines: Iterable[str], merges: int, path, **options):
-    """Trains a byte-pair encoding with so many merges, and all characters.
+    """Trains byte-pair encoding with a number of merges, and all characters.
 
     Args:
         lines: Sentences; they are read twice.
         merges: Positive integer.
-        path: As of `train`, and so are `options`.
+        path: As in `train`, like `options`.
 
     Raises:
-        ValueError: if the lines are too few for so many merges.
+        ValueError: if the lines are too few for that many merges.
 
     Reference:
         [Sennrich et al., 2016](https://arxiv.org/abs/1508.07909), section 3.2.

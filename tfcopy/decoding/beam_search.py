@@ -28,7 +28,7 @@ from tfcopy.decoding.continuations import (
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.layers.copying import MASKED
 
-# The least attention a source position counts as having got.
+# The least attention that a source position counts as having received.
 _LEAST_COVERAGE = 1e-12
 
 
@@ -41,7 +41,7 @@ class SearchResult(NamedTuple):
         scores: `(B, N)`, after the penalties; about `MASKED` if there is no
             such hypothesis.
         copied_from: `(B, N, L)`; the source position a word was copied from,
-            -1 if it was generated.
+            `tokens.GENERATE` if it was generated.
         generate_probs: `(B, N, L)`; the probability, before each word (and
             EOS), that it would be generated: the switch, p_gen.
         attention: `(B, N, L, S)`, or `(B, N, 0, S)` if not asked for.
@@ -109,14 +109,14 @@ def beam_search(
         distribution, attention, state = model.decode_step(
             ops.reshape(previous, (-1,)), state, memory
         )
-        candidates = _candidates(
+        continuations = _continuations(
             distribution, source, alive, options, step, prefix
         )
 
         def grow(kept=None):
             return _grow(
                 alive,
-                candidates,
+                continuations,
                 kept,
                 attention,
                 ops.exp(distribution.log_generate),
@@ -127,7 +127,7 @@ def beam_search(
         def score(beams):
             return _score(beams, step + 1, source, options)
 
-        parents, alive, finished = finish(grow, score, candidates, finished)
+        parents, alive, finished = finish(grow, score, continuations, finished)
         previous = ops.take(alive.ids, step, axis=2)
         rows = flat_rows(parents)
         state = tree.map_structure(lambda x: ops.take(x, rows, axis=0), state)
@@ -140,24 +140,24 @@ def beam_search(
     return _best(alive, finished, step, source, options)
 
 
-def _candidates(distribution, source, alive, options, step, prefix):
+def _continuations(distribution, source, alive, options, step, prefix):
     """The next words, after all that is forbidden or forced."""
     extra = options.max_length if options.no_repeat_ngram else 0
-    candidates = next_words(distribution, source, options, step, extra)
-    log_probs = candidates.log_probs
+    continuations = next_words(distribution, source, options, step, extra)
+    log_probs = continuations.log_probs
     if options.no_repeat_ngram:
         repeats = _repeats_ngram(
-            alive.ids, candidates.ids, step, options.no_repeat_ngram
+            alive.ids, continuations.ids, step, options.no_repeat_ngram
         )
         log_probs = ops.where(repeats, MASKED, log_probs)
-    candidates = candidates._replace(log_probs=log_probs)
+    continuations = continuations._replace(log_probs=log_probs)
     if prefix is None:
-        return candidates
-    return _force(candidates, distribution, source, options, step, prefix)
+        return continuations
+    return _force(continuations, distribution, source, options, step, prefix)
 
 
-def _force(candidates, distribution, source, options, step, prefix):
-    """Leaves only the prefix's word, as the first candidate."""
+def _force(continuations, distribution, source, options, step, prefix):
+    """Leaves only the prefix's word, as the first continuation."""
     length = ops.shape(prefix)[1]
     column = ops.take(prefix, ops.minimum(step, length - 1), axis=1)
     forced = ops.logical_and(step < length, column != tokens.PAD)  # (B,)
@@ -165,44 +165,46 @@ def _force(candidates, distribution, source, options, step, prefix):
         distribution, source, column, options.num_beams
     )
     forced = ops.expand_dims(ops.expand_dims(forced, 1), 2)
-    count = ops.shape(candidates.ids)[2]
-    first = ops.expand_dims(ops.expand_dims(ops.arange(count) == 0, 0), 0)
+    number = ops.shape(continuations.ids)[2]
+    first = ops.expand_dims(ops.expand_dims(ops.arange(number) == 0, 0), 0)
 
     def replace(old, word, other):
         word = ops.where(first, ops.expand_dims(word, 2), other)
         return ops.where(forced, word, old)
 
     ids = ops.repeat(ops.expand_dims(column, 1), options.num_beams, axis=1)
-    return candidates._replace(
-        ids=replace(candidates.ids, ids, tokens.PAD),
-        log_probs=replace(candidates.log_probs, log_probs, MASKED),
-        copied_from=replace(candidates.copied_from, copied_from, -1),
+    return continuations._replace(
+        ids=replace(continuations.ids, ids, tokens.PAD),
+        log_probs=replace(continuations.log_probs, log_probs, MASKED),
+        copied_from=replace(
+            continuations.copied_from, copied_from, tokens.GENERATE
+        ),
     )
 
 
 def _repeats_ngram(history, ids, step, size):
-    """Which candidates would repeat an n-gram, `(B, K, candidates)`."""
+    """Which continuations would repeat an n-gram, `(B, K, continuations)`."""
     length = history.shape[2]
     places = ops.arange(length)
-    # Position i ends an n-gram whose beginning is what we have just said.
+    # Position i ends an n-gram whose beginning equals the latest words.
     same = ops.logical_and(places >= size - 1, places < step)
     for back in range(1, size):
         latest = ops.take(history, ops.maximum(step - back, 0), axis=2)
         shifted = ops.roll(history, back, axis=2)
         same = ops.logical_and(same, shifted == ops.expand_dims(latest, 2))
     same = ops.logical_and(same, step >= size - 1)
-    said = ops.where(same, history, -1)  # (B, K, L)
+    said = ops.where(same, history, -1)  # (B, K, L); no word has the id -1
     hits = ops.expand_dims(ids, 3) == ops.expand_dims(said, 2)
     return ops.any(hits, axis=-1)
 
 
-def _grow(alive, candidates, kept, attention, generate_probs, source, step):
+def _grow(alive, continuations, kept, attention, generate_probs, source, step):
     """The K best continuations of a sentence's beams.
 
     Args:
         alive: `Beams`.
-        candidates: `Candidates`.
-        kept: Boolean, as the candidates' ids, those to choose from; `None`
+        continuations: `Continuations`.
+        kept: Boolean, as the continuations' ids, those to choose from; `None`
             for all.
         attention: `(B * K, S)`.
         generate_probs: `(B * K, 1)`.
@@ -214,8 +216,8 @@ def _grow(alive, candidates, kept, attention, generate_probs, source, step):
         word it adds, `(B, K)`, and the hypotheses themselves, the best first.
     """
     beams, length = alive.ids.shape[1:]
-    number = ops.shape(candidates.ids)[2]
-    total = ops.expand_dims(alive.log_probs, 2) + candidates.log_probs
+    number = ops.shape(continuations.ids)[2]
+    total = ops.expand_dims(alive.log_probs, 2) + continuations.log_probs
     if kept is not None:
         total = ops.where(kept, total, MASKED)
     total = ops.reshape(total, (-1, beams * number))
@@ -236,10 +238,13 @@ def _grow(alive, candidates, kept, attention, generate_probs, source, step):
             (-1, beams, ops.shape(x)[-1]),
         )
 
-    words, copied_from = choose(candidates.ids), choose(candidates.copied_from)
-    if candidates.copied is not None:
+    words, copied_from = (
+        choose(continuations.ids),
+        choose(continuations.copied_from),
+    )
+    if continuations.copied is not None:
         copied_from = best_place(
-            of_parents(candidates.copied), source, words, copied_from
+            of_parents(continuations.copied), source, words, copied_from
         )
     here = ops.arange(length) == step  # (L,)
 
@@ -264,13 +269,14 @@ def _grow(alive, candidates, kept, attention, generate_probs, source, step):
     return parents, words, grown
 
 
-def _finish(grow, score, candidates, finished):
-    """Those that chose EOS are set aside, and leave a beam less.
+def _finish(grow, score, continuations, finished):
+    """Sets aside the hypotheses that chose EOS, which leave a beam less.
 
     Args:
-        grow: From a mask of candidates, or nothing, to what `_grow` returns.
-        score: From hypotheses to their scores.
-        candidates: `Candidates`.
+        grow: Function of a mask of continuations, or `None`, to what `_grow`
+            returns.
+        score: Function of hypotheses to their scores.
+        continuations: `Continuations`.
         finished: `Beams`.
 
     Returns:
@@ -285,15 +291,15 @@ def _finish(grow, score, candidates, finished):
     return parents, alive, _add(only(grown, ended), finished, score)
 
 
-def _finish_and_refill(grow, score, candidates, finished):
-    """K others go on, whoever ends; the sentence is done when K have ended.
+def _finish_and_refill(grow, score, continuations, finished):
+    """Refills finished beams; a sentence is done when K have finished.
 
     Down the list of all continuations, from the best: those with EOS are set
     aside and others go on, until there are K of either.
 
-    Args and returns as `_finish`.
+    Args and returns as in `_finish`.
     """
-    ends = candidates.ids == tokens.EOS
+    ends = continuations.ids == tokens.EOS
     parents, words, alive = grow(ops.logical_not(ends))
     _, _, ended = grow(ends)
     rank = ops.arange(words.shape[1], dtype="int32")
@@ -301,12 +307,12 @@ def _finish_and_refill(grow, score, candidates, finished):
     places = rank < words.shape[1] - count(finished)
     reached = ops.logical_and(reached, places)
     finished = _add(only(ended, reached), finished, score)
-    # So that nothing depends on how long other sentences go on.
+    # So that no result depends on the length of other sentences.
     return parents, only(alive, count(finished) < words.shape[1]), finished
 
 
 def _add(ended, finished, score):
-    """The best K of those finished before and now."""
+    """The best K of the hypotheses finished before and now."""
     scores = ops.where(exist(ended), score(ended), MASKED)
     priority = ops.concatenate([finished.scores, scores], axis=1)
     ended = ended._replace(scores=scores)
@@ -320,7 +326,7 @@ def _score(beams, length, source, options):
         length = ops.cast(length + options.length_offset, "float32")
         scores = scores / ops.power(length, options.length_penalty)
     if options.coverage_penalty:
-        # No attention at all must not cost infinitely much.
+        # A position without attention must not cost infinitely much.
         covered = ops.log(ops.clip(beams.coverage, _LEAST_COVERAGE, 1.0))
         covered = ops.where(ops.expand_dims(source.real, 1), covered, 0.0)
         penalty = options.coverage_penalty * ops.sum(covered, axis=-1)
@@ -359,7 +365,7 @@ def _best(alive, finished, step, source, options):
     return SearchResult(
         ids=ops.where(hidden, tokens.PAD, best.ids),
         scores=ops.where(missing, MASKED, best.scores),
-        copied_from=ops.where(hidden, -1, best.copied_from),
+        copied_from=ops.where(hidden, tokens.GENERATE, best.copied_from),
         generate_probs=ops.where(hidden, 0.0, best.generate_probs),
         attention=best.attention,
     )

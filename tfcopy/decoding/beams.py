@@ -37,7 +37,7 @@ class Beams(NamedTuple):
 
 
 def first_beams(source_ids, options):
-    """One empty hypothesis a sentence; the other beams hold none."""
+    """One empty hypothesis per sentence; the other beams hold none."""
     beams, length = options.num_beams, options.max_length
     batch, size = ops.shape(source_ids)
     only_first = ops.convert_to_tensor([0.0] + [MASKED] * (beams - 1))
@@ -49,7 +49,7 @@ def first_beams(source_ids, options):
         log_probs=log_probs,
         scores=log_probs,
         ids=ids,
-        copied_from=ops.full_like(ids, -1),
+        copied_from=ops.full_like(ids, tokens.GENERATE),
         generate_probs=ops.zeros((batch, beams, length)),
         attention=ops.zeros((batch, beams, kept, size)),
         coverage=ops.zeros((batch, beams, width)),
@@ -57,7 +57,7 @@ def first_beams(source_ids, options):
 
 
 def only(beams, kept):
-    """The same, but only those that `kept` `(B, K)` marks exist."""
+    """A copy in which only the hypotheses of `kept` `(B, K)` exist."""
     return beams._replace(
         log_probs=ops.where(kept, beams.log_probs, MASKED),
         scores=ops.where(kept, beams.scores, MASKED),
@@ -65,12 +65,12 @@ def only(beams, kept):
 
 
 def exist(beams):
-    """Which are hypotheses at all, `(B, K)`."""
+    """Which beams hold a hypothesis, `(B, K)`."""
     return beams.log_probs > EMPTY
 
 
 def count(beams):
-    """How many there are, `(B, 1)`."""
+    """The number of hypotheses, `(B, 1)`."""
     return ops.sum(ops.cast(exist(beams), "int32"), axis=1, keepdims=True)
 
 
@@ -94,7 +94,7 @@ def flat_rows(beams, width=None):
 
 
 def take_beams(beams, rows, number):
-    """Hypotheses by the flat rows of `flat_rows`, `number` a sentence."""
+    """Hypotheses by the rows of `flat_rows`, `number` per sentence."""
 
     def take(x):
         shape = [

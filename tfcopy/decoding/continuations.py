@@ -3,7 +3,7 @@
 A beam never looks at all V + S words: the K best words to generate and the S
 positions to point at hold its K best, exactly.
 
-Shapes: B batch, K beams, C generated candidates, S source steps, V target
+Shapes: B batch, K beams, C generated words, S source steps, V target
 vocabulary.
 """
 
@@ -18,7 +18,7 @@ _ALMOST_ALL = 1.0 - 1e-6
 
 
 class Source(NamedTuple):
-    """What candidates need of the source, made once a sentence.
+    """What a search needs to know of the source, made once per sentence.
 
     Attributes:
         ids: Copy ids, `(B, S)`.
@@ -38,13 +38,13 @@ class Source(NamedTuple):
     missing: Any = None
 
 
-class Candidates(NamedTuple):
+class Continuations(NamedTuple):
     """Next words of each beam: C generated ones, then the S positions.
 
     Attributes:
         ids: Extended ids, `(B, K, C + S)`.
         log_probs: `(B, K, C + S)`, about `MASKED` where not allowed.
-        copied_from: `(B, K, C + S)`; -1 if (mostly) generated.
+        copied_from: `(B, K, C + S)`; `tokens.GENERATE` if (mostly) generated.
         copied: `(B, K, S)`, the logs of pointing at each position, where
             `copied_from` is but the word's first position and `best_place`
             tells which one it is; else `None`.
@@ -71,10 +71,10 @@ def describe_source(
     missing = None
     if source_only:
         words = ops.convert_to_tensor(source_only, dtype="int32")
-        held = ops.expand_dims(source_copy_ids, 1) == ops.reshape(
+        is_at = ops.expand_dims(source_copy_ids, 1) == ops.reshape(
             words, (1, -1, 1)
         )
-        absent = ops.logical_not(ops.any(held, axis=-1))
+        absent = ops.logical_not(ops.any(is_at, axis=-1))
         onehot = ops.one_hot(words, vocabulary_size, dtype="float32")
         missing = ops.matmul(ops.cast(absent, "float32"), onehot) > 0
     return Source(
@@ -88,17 +88,17 @@ def describe_source(
 
 
 def next_words(distribution, source, options, step, extra=0):
-    """The candidates of one step.
+    """The continuations of one step.
 
     Args:
         distribution: A `CopyDistribution` of `(B * K, 1, ...)`.
         source: `Source`.
         options: `SearchOptions`.
         step: Number of words so far; scalar tensor.
-        extra: How many more words a later filter may take away from a beam.
+        extra: How many more words a later filter may remove from a beam.
 
     Returns:
-        `Candidates`.
+        `Continuations`.
     """
     beams = options.num_beams
     size = ops.shape(source.ids)[1]
@@ -130,9 +130,9 @@ def next_words(distribution, source, options, step, extra=0):
     if options.merge == "sum":
         pointing = copied
         copied, is_copied = _merge(logits, offset, copied, source)
-        copied_from = ops.where(is_copied, copied_from, -1)
+        copied_from = ops.where(is_copied, copied_from, tokens.GENERATE)
         allowed = ops.expand_dims(source.first, 1)
-        # A generated word that the source holds is there already.
+        # A generated word that the source holds is already among the copied.
         doubles = ops.any(
             ops.expand_dims(ids, 3)
             == ops.expand_dims(ops.expand_dims(source.ids, 1), 1),
@@ -147,8 +147,8 @@ def next_words(distribution, source, options, step, extra=0):
     banned = ops.logical_and(ids == tokens.EOS, step < options.min_length)
     for word in forbidden:
         banned = ops.logical_or(banned, ids == word)
-    generated = ops.full_like(ids[:, :, :count], -1)
-    return Candidates(
+    generated = ops.full_like(ids[:, :, :count], tokens.GENERATE)
+    return Continuations(
         ids,
         ops.where(banned, MASKED, log_probs),
         ops.concatenate([generated, copied_from], axis=-1),
@@ -170,7 +170,7 @@ def _log_rest(log_prob):
 
 
 def _merge(logits, offset, copied, source):
-    """All the ways to say the word at each position.
+    """Merges all ways to produce the word at each position.
 
     Returns:
         `(log_probs, is_copied)`, both `(B, K, S)`; whether pointing is the
@@ -194,22 +194,23 @@ def _merge(logits, offset, copied, source):
 
 
 def best_place(copied, source, ids, copied_from):
-    """Where chosen words, if copied, are pointed at most, `(B, K)`.
+    """The position at which each copied word is pointed at most, `(B, K)`.
 
     Args:
         copied: The logs of pointing at each position, `(B, K, S)`.
         source: `Source`.
         ids: Extended ids, `(B, K)`.
-        copied_from: -1 where the word is generated, `(B, K)`.
+        copied_from: `tokens.GENERATE` where the word is generated, `(B, K)`.
     """
     holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(ids, 2)
-    # Never where a place must not be copied: no word has its id.
+    # Never a position that must not be copied: no word has its id.
     best = ops.argmax(ops.where(holds, copied, 2 * MASKED), axis=-1)
-    return ops.where(copied_from >= 0, ops.cast(best, "int32"), -1)
+    best = ops.cast(best, "int32")
+    return ops.where(copied_from == tokens.GENERATE, tokens.GENERATE, best)
 
 
 def log_prob_of(distribution, source, ids, beams):
-    """`log p` and place of one given word a sentence: forced prefixes.
+    """`log p` and position of one given word per sentence, for prefixes.
 
     Args:
         distribution: A `CopyDistribution` of `(B * K, 1, ...)`.
@@ -235,10 +236,10 @@ def log_prob_of(distribution, source, ids, beams):
     copied = ops.where(ops.expand_dims(match, 1), copied, MASKED)
     total = ops.maximum(ops.logsumexp(copied, axis=-1), MASKED)
     best = ops.cast(ops.argmax(copied, axis=-1), "int32")
-    # What can be neither generated nor copied passes as UNK.
+    # A word that can be neither generated nor copied counts as UNK.
     possible = ops.logical_or(in_vocabulary, total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)
     return (
         ops.logaddexp(generated, total),
-        ops.where(total > generated, best, -1),
+        ops.where(total > generated, best, tokens.GENERATE),
     )

@@ -1,4 +1,4 @@
-"""What a search may be asked for."""
+"""The options of a search."""
 
 import dataclasses
 
@@ -15,21 +15,21 @@ class SearchOptions:
         length_penalty: Scores are divided by `length ** length_penalty`: 0
             ranks by log-probability, 1 by its mean.
         length_offset: Added to that length; 1 counts BOS, as See et al. do.
-        refill: Whether K others go on when hypotheses finish, until K have:
-            See et al.'s search. Otherwise each leaves one beam less.
+        refill: Whether K hypotheses continue when others finish, until K have
+            finished, as in See et al. Otherwise each leaves one beam less.
         coverage_penalty: Weight of `sum_j log min(1, attention on j)`, added
             to a finished hypothesis (Wu et al., 2016, eq. 14); j are the
             source positions without the padding.
-        no_repeat_ngram: No sequence of so many words stands twice in a
-            hypothesis, copied words included; 0 switches it off. EOS is
-            always allowed.
-        forbid_unk: Whether UNK is never said, neither generated nor copied.
+        no_repeat_ngram: Length of the n-grams that may not occur twice in a
+            hypothesis, copied words included; 0 switches it off. EOS is always
+            allowed.
+        forbid_unk: Whether UNK is forbidden, both generated and copied.
         rescale: Whether the other words then share the mass of UNK, so that
             they sum to one, as in Gu et al.'s code.
-        source_only: Ids of words that are said only where the source holds
+        source_only: Ids of words that are allowed only if the source holds
             them, such as the placeholders of its entities.
-        merge: `"sum"` adds up all ways to say a word; `"max"` keeps
-            generating it and pointing at each of its positions apart, as the
+        merge: `"sum"` adds up all ways to produce a word; `"max"` keeps
+            generating it and pointing at each of its positions separate, as the
             pointer softmax paper does.
         return_attention: Whether the result holds the attention.
     """

@@ -31,8 +31,8 @@ def search_among(
         source_ids: `(B, S)`.
         source_copy_ids: `(B, S)`.
         options: `SearchOptions`.
-        prefix: As for `beam_search`.
-        source_inputs: As for `beam_search`.
+        prefix: As in `beam_search`.
+        source_inputs: As in `beam_search`.
 
     Returns:
         `SearchResult`, in extended ids of the whole vocabulary.
@@ -64,7 +64,7 @@ def search_among(
 
 
 class _Restricted:
-    """The model, for whom the candidates are all words there are."""
+    """The model, restricted to a vocabulary of the candidates."""
 
     def __init__(self, model, candidate_ids, source_copy_ids):
         self.model = model
@@ -82,7 +82,7 @@ class _Restricted:
         ids = _whole(
             ops.expand_dims(ids, 1),
             self.candidate_ids,
-            memory["source_copy_ids"],
+            memory.sentences["source_copy_ids"],
         )
         return self.model.decode_step(
             ops.squeeze(ids, 1), state, memory, self.candidate_ids

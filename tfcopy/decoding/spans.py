@@ -8,15 +8,15 @@ from keras import ops
 
 
 def independent_spans(start, end):
-    """The best start and the best end, each for itself.
+    """The best start and the best end, chosen independently.
 
     Args:
         start: Scores of starts, `(B, N)`.
         end: Scores of ends, `(B, N)`.
 
     Returns:
-        `(start, end)`, int32, `(B,)`. The span is empty if the end is not
-        behind the start. Of equal scores the first place counts.
+        `(start, end)`, int32, `(B,)`. The span is empty if the end is not after
+        the start. Of equal scores the first position counts.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), the
@@ -28,7 +28,7 @@ def independent_spans(start, end):
 
 
 def joint_spans(start, end, max_length=30):
-    """The start and the end that are best together.
+    """The start and the end whose sum of scores is highest.
 
     `argmax start[i] + end[j]` of all `i < j <= i + max_length`. It is never
     empty, and has no padding if scores there are very low (-1e9) and the

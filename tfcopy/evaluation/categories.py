@@ -1,4 +1,4 @@
-"""Whether vectors of words lie with others of their category.
+"""Whether word vectors lie near others of their category.
 
 Shapes: N words, D numbers of a vector.
 """
@@ -13,7 +13,7 @@ _METRICS = ("cosine", "euclidean")
 def category_scores(
     vectors: np.ndarray, categories: Sequence[str], metric: str = "cosine"
 ) -> dict[str, float]:
-    """How well the categories are told apart, by the vectors themselves.
+    """How well the vectors separate the categories.
 
     Args:
         vectors: `(N, D)`, such as embeddings of words, all finite.
@@ -24,10 +24,10 @@ def category_scores(
     Returns:
         `silhouette`, the mean over the words of `(b - a) / max(a, b)`, where a
         is the mean distance to the others of its category and b to those of
-        the nearest other one: from -1 to 1, and 0 of a word that is alone in
+        the nearest other one: from -1 to 1, and 0 for a word that is alone in
         its category. `nearest_neighbour_accuracy`, in percent: the words whose
-        nearest other word is of their category; of several as near the first
-        counts.
+        nearest other word is of their category; of several equally near the
+        first counts.
 
     Reference:
         [Rousseeuw, 1987](https://doi.org/10.1016/0377-0427(87)90125-7).
@@ -52,15 +52,15 @@ def category_scores(
 def project(
     vectors: np.ndarray, seed: int = 0, metric: str = "cosine"
 ) -> np.ndarray:
-    """Points in the plane that are near where the vectors are: t-SNE.
+    """Projects the vectors to the plane by t-SNE, which keeps neighbours near.
 
     The perplexity, about the number of neighbours that a vector is kept near
     to, is 30, or of fewer than 91 vectors a third of the others.
 
     Args:
         vectors: `(N, D)`, at least four.
-        seed: The same gives the same points.
-        metric: As for `category_scores`.
+        seed: The same seed gives the same points.
+        metric: As in `category_scores`.
 
     Returns:
         float32 array of shape `(N, 2)`.
@@ -138,6 +138,6 @@ def _silhouettes(distances, numbers):
     others = sizes[numbers] - 1
     own = sums[rows, numbers] / np.maximum(others, 1)
     most = np.maximum(own, nearest)
-    # Words that all lie in one place are told apart by nothing.
+    # Words that all lie in one place cannot be separated.
     scores = (nearest - own) / np.where(most > 0, most, 1)
     return np.where(others > 0, scores, 0)

@@ -16,13 +16,13 @@ def choose_examples(
     Args:
         log_p: For each system, by name, the log probability that it gives the
             reference of each example, `(N,)`.
-        correct: The same of whether its answers are right.
+        correct: For each system, whether its answers are right, `(N,)`.
         better: Name of a system.
         worse: Name of another.
 
     Returns:
-        int64 array of the numbers of the examples, those first where the log
-        probability of `better` is the most above that of `worse`.
+        int64 array of the numbers of the examples, sorted by how much the log
+        probability of `better` exceeds that of `worse`, the most first.
 
     Raises:
         ValueError: If a system is missing, or their examples differ in number.

@@ -28,14 +28,14 @@ def exact_match(
 def f1(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """F1 score of words, normalised, averaged over the questions.
 
-    Of several references to a question the one that scores best counts.
-    Arguments as for `exact_match`.
+    If a question has several references, the best score counts. Arguments as in
+    `exact_match`.
     """
     return _mean_of_best(_word_f1, answers, references)
 
 
 def normalize(text: str) -> str:
-    """Text in lower case, without punctuation (ASCII), articles and blanks.
+    """Text in lower case, without ASCII punctuation, articles and extra blanks.
 
     A single blank is left between words.
     """

@@ -1,4 +1,4 @@
-"""How well texts are understood, against how rare their words are."""
+"""Accuracy against the rarity of the words."""
 
 from collections.abc import Iterable, Sequence, Sized
 
@@ -18,8 +18,8 @@ def mean_log_rank(texts: Iterable, vocabulary: Sized) -> np.ndarray:
 
     Args:
         texts: For each example the ids of its words, `(T,)`, or all in an
-            array, `(N, T)`. Of texts that belong together, such as the two
-            sentences of a pair, the ids are joined.
+            array, `(N, T)`. The ids of texts that belong together, such as the
+            two sentences of a pair, are joined.
         vocabulary: `Vocabulary` of the training data, by frequency.
 
     Returns:

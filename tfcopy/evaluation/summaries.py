@@ -29,9 +29,9 @@ def sentences(text: str) -> list[str]:
     A text of several lines has one sentence a line. Otherwise a sentence ends
     after each `.`, `!` or `?` that stands between blanks, which is how the
     paper splits what its models write, and after the quotes and brackets that
-    close there. Where no such mark stands alone, the text is taken for not
-    tokenised, and a word ends a sentence if it ends in one of them and does
-    not look like an abbreviation.
+    close there. Where no such mark stands alone, the text is assumed not to be
+    tokenised, and a word ends a sentence if it ends in one of them and does not
+    look like an abbreviation.
     """
     if "\n" in text:
         lines = (line.strip() for line in text.split("\n"))
@@ -73,7 +73,7 @@ def rouge(
         `rouge1`, `rouge2` and `rougeL`, the F1 scores, and the same with
         `_recall` appended.
     """
-    # Here: they take a second, and the other scores do without them.
+    # Imported here: they take a second, and the other scores do not need them.
     from rouge_score.rouge_scorer import RougeScorer
 
     _check_lengths(hypotheses, references)
@@ -119,7 +119,7 @@ def character_rouge(
         into characters; the limit is that of the code released with
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393).
     """
-    # Here, for the same reason as in `rouge`.
+    # Imported here, for the same reason as in `rouge`.
     from rouge_score.rouge_scorer import RougeScorer
 
     _check_lengths(texts, references)
@@ -148,15 +148,15 @@ class _CharacterTokenizer:
 class RougeTokenizer:
     """Words in lower case, of any script; each Chinese character is a word.
 
-    On plain English the same as the tokenizer of `rouge_score`, which knows
-    the letters a to z only.
+    On plain English it equals the tokenizer of `rouge_score`, which knows only
+    the letters a to z.
 
     Args:
         use_stemmer: Whether to cut the endings of English words off.
     """
 
     def __init__(self, use_stemmer: bool = False):
-        # Here, for the same reason as in `rouge`.
+        # Imported here, for the same reason as in `rouge`.
         from nltk.stem.porter import PorterStemmer
 
         self._stemmer = PorterStemmer() if use_stemmer else None
@@ -178,7 +178,7 @@ def novel_ngram_rate(
     sources: Sequence[Sequence[str]],
     n: int,
 ) -> float:
-    """Share of the n-grams of the hypotheses that the source has not.
+    """Share of the n-grams of the hypotheses that are not in the source.
 
     Args:
         hypotheses: The tokens of each summary.
@@ -197,7 +197,7 @@ def novel_ngram_rate(
 def novel_sentence_rate(
     hypotheses: Sequence[str], sources: Sequence[str]
 ) -> float:
-    """Share of the sentences of the hypotheses that the source has not.
+    """Share of the sentences of the hypotheses that are not in the source.
 
     Args:
         hypotheses: The text of each summary.
@@ -211,7 +211,7 @@ def novel_sentence_rate(
 
 
 def repeated_ngram_rate(hypotheses: Sequence[Sequence[str]], n: int) -> float:
-    """Share of n-grams that stand in the same summary before.
+    """Share of n-grams that occur earlier in the same summary.
 
     That is `1 - distinct / all`, with the distinct n-grams of each summary.
 
@@ -229,7 +229,7 @@ def repeated_ngram_rate(hypotheses: Sequence[Sequence[str]], n: int) -> float:
 
 
 def repeated_sentence_rate(hypotheses: Sequence[str]) -> float:
-    """Share of sentences that stand in the same summary before."""
+    """Share of sentences that occur earlier in the same summary."""
     return repeated_ngram_rate([_sentence_keys(t) for t in hypotheses], n=1)
 
 
@@ -246,7 +246,7 @@ def _ends(words):
 
 
 def _closes(words):
-    """Whether the last word still belongs to what stands before it."""
+    """Whether the last word only closes the sentence before it."""
     *before, word = words
     if word in _EITHER_WAY:
         return before.count(word) % 2 == 1
@@ -271,7 +271,7 @@ def _ngrams(tokens, n):
 
 
 def _sentence_keys(text):
-    """Sentences with single blanks."""
+    """Sentences whose words are separated by single blanks."""
     return [" ".join(sentence.split()) for sentence in sentences(text)]
 
 

@@ -38,7 +38,7 @@ def chrf(
     hypotheses: Sequence[str],
     references: Sequence[str] | Sequence[Sequence[str]],
 ) -> dict:
-    """Corpus chrF2; arguments and result as for `bleu`."""
+    """Corpus chrF2; arguments and result as in `bleu`."""
     references = _reference_lists(hypotheses, references)
     metric = sacrebleu.CHRF()
     score = metric.corpus_score(list(hypotheses), references).score
@@ -49,7 +49,7 @@ def exact_match(
     hypotheses: Sequence[str],
     references: Sequence[str] | Sequence[Sequence[str]],
 ) -> float:
-    """Share of hypotheses that equal a reference, blanks at the ends aside."""
+    """Share of hypotheses that equal a reference, up to blanks at the ends."""
     lists = _reference_lists(hypotheses, references)
     hits = sum(
         hypothesis.strip() in [text.strip() for text in texts]
@@ -92,8 +92,8 @@ def interval(percent: float, number: int) -> tuple[float, float]:
     a width even where nothing or everything is right.
 
     Args:
-        percent: The share that was found, such as that of `exact_match`.
-        number: Of how many sentences.
+        percent: The observed share, such as that of `exact_match`.
+        number: The number of sentences.
 
     Returns:
         `(low, high)`, in percent.
@@ -106,14 +106,15 @@ def interval(percent: float, number: int) -> tuple[float, float]:
             "`percent` must be 0 to 100, and `number` positive. "
             f"Received: percent={percent}, number={number}."
         )
-    share, z = percent / 100, 1.959964  # of the normal distribution's 97.5 %
+    # z is the 97.5 % quantile of the normal distribution.
+    share, z = percent / 100, 1.959964
     centre = share + z**2 / (2 * number)
     spread = z * math.sqrt(
         share * (1 - share) / number + (z / (2 * number)) ** 2
     )
     scale = 100 / (1 + z**2 / number)
     low, high = (centre - spread) * scale, (centre + spread) * scale
-    # Rounding may put the ends a trifle off where the share is 0 or 100.
+    # Rounding may put the ends slightly off where the share is 0 or 100.
     return max(0.0, min(low, percent)), min(100.0, max(high, percent))
 
 
@@ -124,7 +125,7 @@ def error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
         hypotheses: One text for each sentence; blanks separate words.
         references: One text for each sentence.
     """
-    # Here: they take seconds, and the other scores do without them.
+    # Imported here: they take seconds, and the other scores do not need them.
     import keras_hub
     import tensorflow as tf
 
@@ -139,7 +140,7 @@ def error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 
 
 def perplexity(nll: float, num_tokens: int) -> float:
-    """Perplexity of a word.
+    """Perplexity per word.
 
     Args:
         nll: Negative log-likelihood of all target tokens, summed, in nats.

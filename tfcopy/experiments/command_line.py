@@ -10,27 +10,43 @@ import sys
 import typing
 
 import jsonargparse
-from jsonargparse.typing import restricted_number_type
 
-# Types that a `Config` may use, beside `PositiveInt` and its like.
-Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
-Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
+from tfcopy.experiments.config import TOPICS
+from tfcopy.quiet import quiet
 
 _REPEAT = "Interrupted. Repeat the command to go on."
+
+
+@contextlib.contextmanager
+def late_imports(module_name, config_class, presets, description):
+    """Answers `--help` and wrong flags before what is imported inside.
+
+    A recipe needs TensorFlow to run, but not to refuse a flag, and it takes
+    seconds to import. What libraries say as they start is hidden.
+
+    Args:
+        module_name: `__name__` of the recipe; if it is not the program that
+            was started, there is no command line to look at.
+        config_class, presets, description: The arguments of `main`.
+    """
+    if module_name == "__main__":
+        parse(config_class, presets, description)
+    with quiet():
+        yield
 
 
 def main(config_class, presets, run, description, arguments=None):
     """Parses the flags, runs the recipe, and turns errors into messages.
 
     Args:
-        config_class: The recipe's dataclass; each field becomes a flag, and
-            its docstring the help.
+        config_class: The recipe's config; each field becomes a flag, as
+            `config.flag` tells.
         presets: Name to the fields that differ from the defaults; `demo` is
             the defaults themselves.
-        run: Function of the config. An exception of it that has an
-            `exit_code`, as `TrainingInterrupted` has, ends the process so.
+        run: Function of the config. If it raises an exception with an
+            `exit_code`, such as `TrainingInterrupted`, that is the exit status.
         description: First lines of `--help`.
-        arguments: The command line; that of the process if not given.
+        arguments: The command line; by default the process's own.
 
     Returns:
         The process's exit status.
@@ -68,20 +84,11 @@ def parse(config_class, presets, description, arguments=None):
         exit_on_error=False,
     )
     parser.add_argument(
-        "--preset",
-        choices=["demo", *presets],
-        default="demo",
-        help="Sizes and corpus to start from; the other flags change them.",
-    )
-    parser.add_argument(
         "--config",
         action=jsonargparse.ActionConfigFile,
         help="YAML file of flags; those after it on the command line win.",
     )
-    parser.add_class_arguments(config_class, None, skip={"preset"})
-    for action in parser._actions:
-        if action.metavar == "{true,false}":  # `--fresh` is `--fresh true`
-            action.nargs, action.const = "?", True
+    _add_flags(parser, config_class, ["demo", *presets])
     try:
         namespace = parser.parse_args(arguments)
         if namespace.preset in presets:
@@ -92,34 +99,35 @@ def parse(config_class, presets, description, arguments=None):
         print(f"See {parser.prog} --help.", file=sys.stderr)
         raise SystemExit(2) from None
     values = {
-        field: _plain(getattr(namespace, field))
-        for field in config_class.__dataclass_fields__
+        field.name: _plain(getattr(namespace, field.name))
+        for field in dataclasses.fields(config_class)
     }
     return config_class(**values)
 
 
-def changed(config, settings):
-    """A config in which some flags have other values.
-
-    Args:
-        config: A recipe's config.
-        settings: Dict from flags to what a command line says of them.
-
-    Raises:
-        ValueError: naming the flag whose value is wrong.
-    """
-    kind = type(config)
-    parser = jsonargparse.ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(kind, None)
-    try:
-        namespace = parser.parse_args(
-            [f"--{flag}={value}" for flag, value in settings.items()]
-        )
-    except (argparse.ArgumentError, jsonargparse.ArgumentError) as error:
-        raise ValueError(_explain(kind, error)) from None
-    return dataclasses.replace(
-        config, **{flag: _plain(getattr(namespace, flag)) for flag in settings}
-    )
+def _add_flags(parser, config_class, presets):
+    """Adds the fields of a config to a parser, by topic."""
+    fields = dataclasses.fields(config_class)
+    kinds = typing.get_type_hints(config_class)
+    for topic in TOPICS:
+        group = parser.add_argument_group(topic)
+        for field in fields:
+            if field.metadata["topic"] != topic:
+                continue
+            options = {"type": kinds[field.name]}
+            if field.name == "preset":
+                options = {"choices": presets}
+            if kinds[field.name] is bool:  # `--fresh` is `--fresh true`
+                options |= {"nargs": "?", "const": True}
+            default = field.default
+            if default is dataclasses.MISSING:
+                default = field.default_factory()
+            group.add_argument(
+                f"--{field.name}",
+                default=default,
+                help=field.metadata["help"].replace("%", "%%"),
+                **options,
+            )
 
 
 def _plain(value):

@@ -11,13 +11,13 @@ from tensorboard.backend.event_processing import plugin_event_accumulator
 from tfcopy.experiments import reporting
 
 try:
-    from tfcopy.figures import curves
+    from tfcopy import figures
 except ImportError:  # matplotlib is an extra
-    curves = None
+    figures = None
 
 
 def history(log_dir, encoded):
-    """Dev scores of a system, out of its TensorBoard events.
+    """A system's dev scores, from its TensorBoard events.
 
     Args:
         log_dir: Folder of the events.
@@ -42,13 +42,13 @@ def history(log_dir, encoded):
 
 
 def updates_to_reach(curve, level):
-    """The first update of a `history` with so low a score, `None` if none."""
+    """The first update of a `history` with a score as low, or `None`."""
     pairs = zip(curve["updates"], curve["nll"])
     return next((update for update, nll in pairs if nll <= level), None)
 
 
 def print_lead(results):
-    """Says how soon each system was where the first one got at its best."""
+    """Prints how soon each system reached the best score of the first."""
     (first, *others) = results
     best = min(results[first]["history"]["nll"], default=None)
     if best is None:
@@ -68,12 +68,12 @@ def draw(results, folder, y_label):
 
     Args:
         results: System to its results, with a `history`.
-        folder: Of the run.
+        folder: The run's folder.
         y_label: Unit of the scores.
     """
-    if curves is None:
+    if figures is None:
         return
-    picture = curves.curves_figure(
+    picture = figures.curves_figure(
         {
             system: (scores["history"]["updates"], scores["history"]["nll"])
             for system, scores in results.items()

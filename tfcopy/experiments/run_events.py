@@ -1,7 +1,7 @@
 """What TensorBoard shows of a whole run: pictures, and which system is best.
 
-The scores of a system on the test set stand beside its curves. What is of no
-system alone has a folder of its own, `all_systems`.
+The scores of a system on the test set stand beside its curves. What belongs to
+several systems has its own folder, `all_systems`.
 """
 
 import math
@@ -17,8 +17,8 @@ def open_log(folder, name):
     """The `EventLog` of a whole run's picture or table, without older ones.
 
     Args:
-        folder: Of the run.
-        name: Of the picture or table.
+        folder: The run's folder.
+        name: The name of the picture or table.
     """
     return EventLog(os.path.join(folder, "all_systems"), fresh=True, name=name)
 
@@ -27,10 +27,10 @@ def log_scores(folder, systems, of_dev):
     """Writes scores as scalars `test/...` of each system, and as a table.
 
     Args:
-        folder: Of the run.
-        systems: System to its results, as in results.json. Those of a part,
-            `{part: results}`, belong to the run in `<folder>/<part>/<system>`
-            if there is one.
+        folder: The run's folder.
+        systems: System to its results, as in results.json. The results of a
+            part, `{part: results}`, belong to the run in
+            `<folder>/<part>/<system>` if there is one.
         of_dev: Names of figures that are scores of the dev set.
     """
     tags = {}

@@ -1,1 +1,20 @@
-"""Every picture that is drawn with matplotlib, an extra."""
+"""Every picture that is drawn with matplotlib, an extra.
+
+Importing it fails where matplotlib is missing (`pip install tfcopy[figures]`).
+A picture is a uint8 tensor of shape `(1, height, width, 4)`.
+"""
+
+from tfcopy.figures.attention_figures import attention_figure, plans_figure
+from tfcopy.figures.curve_figures import (
+    Panel,
+    curves_figure,
+    panels_figure,
+    rarity_figure,
+)
+from tfcopy.figures.images import save_png
+from tfcopy.figures.prediction_figures import (
+    alignment_figure,
+    next_words_figure,
+)
+from tfcopy.figures.reading_figures import reading_figure
+from tfcopy.figures.word_vector_figures import categories_figure

@@ -5,12 +5,10 @@ this file fails where it is missing.
 """
 
 import numpy as np
-import tensorflow as tf
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from tfcopy.figures.fonts import drawable, font_families, inches
-from tfcopy.figures.word_map import Words, word_map
+from tfcopy.figures.images import image_of, new_figure
+from tfcopy.figures.word_grid import Words, word_grid
 
 
 def attention_figure(
@@ -25,8 +23,8 @@ def attention_figure(
     """Draws attention weights with the words on the axes.
 
     A word that was copied is bold, and its position in the source is framed.
-    Of a long source only the words are drawn that got most attention; a line
-    stands where some were left out.
+    Of a long source, only the words with the most attention are drawn; a line
+    shows where some were left out.
 
     Args:
         source_words: The words along the horizontal axis.
@@ -36,8 +34,9 @@ def attention_figure(
         copied: Optional sequence of `T` source positions that the target
             words were copied from, -1 for a generated word.
         max_columns: Most source words that are drawn.
-        generate_probability: Optional sequence of `T` probabilities, that each
-            word would be generated rather than copied: a column of its own.
+        generate_probability: Optional sequence of `T` probabilities that each
+            word would be generated rather than copied, drawn as an extra
+            column.
         title: Text above.
 
     Returns:
@@ -69,7 +68,7 @@ def attention_figure(
         legend.append("Blue: probability to generate, not copy.")
     if gaps:
         legend.append("Blue line: words left out.")
-    return word_map(
+    return word_grid(
         weights[:, kept],
         Words([source_words[i] for i in kept], "source"),
         Words(target_words, "output", bold={row for row, _ in frames}),
@@ -82,18 +81,18 @@ def attention_figure(
 
 
 def plans_figure(panels, max_columns=80):
-    """Draws where several systems looked while they said the same words.
+    """Draws where several systems looked as they wrote the same words.
 
-    Words that a planner planned anew at have an arrow, and a line above them.
+    Words at which a planner replanned have an arrow, and a line above them.
 
     Args:
         panels: System to `(source_words, target_words, weights, replan)`:
-            the words on the axes, `(T, S)` and `(T,)`, booleans, or `None`
-            of a system that does not plan. All have the same words.
+            the words on the axes, weights `(T, S)`, and booleans `(T,)`, or
+            `None` for a system that does not plan. All have the same words.
         max_columns: Most source words that are drawn.
 
     Returns:
-        As `attention_figure`.
+        As in `attention_figure`.
     """
     source, target, *_ = next(iter(panels.values()))
     rows, families = len(target), font_families()
@@ -101,12 +100,11 @@ def plans_figure(panels, max_columns=80):
     kept = _most_seen(most[:rows, : len(source)], [], max_columns)
     across = [drawable(source[i]) for i in kept]
     down = [drawable(word) for word in target]
-    # Wide panels stand one below the other.
+    # Wide panels are stacked.
     grid = (len(panels), 1) if len(kept) > 3 * rows else (1, len(panels))
     width = (inches(down) + 0.2 * len(kept)) * grid[1]
     height = inches(across) + (0.4 + 0.2 * rows) * grid[0]
-    figure = Figure(figsize=(width, height), dpi=80, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
+    figure = new_figure(figsize=(width, height), dpi=80, layout="constrained")
     several = figure.subplots(*grid, sharex=True, sharey=True, squeeze=False)
     several = several.flatten()
     for axes, (system, panel) in zip(several, panels.items()):
@@ -127,8 +125,7 @@ def plans_figure(panels, max_columns=80):
             )
         axes.set_title(title)
     several[0].set_yticks(range(rows), down, family=families, fontsize=8)
-    canvas.draw()
-    return tf.constant(np.asarray(canvas.buffer_rgba())[None])
+    return image_of(figure)
 
 
 def _most_seen(weights, copied, count):
@@ -138,8 +135,3 @@ def _most_seen(weights, copied, count):
     seen = weights.max(axis=0, initial=0)
     seen[[i for i in copied if 0 <= i < len(seen)]] += 1
     return sorted(np.argsort(-seen, kind="stable")[:count].tolist())
-
-
-def save_png(path, image):
-    """Writes an image of `attention_figure` to a file."""
-    tf.io.write_file(path, tf.io.encode_png(image[0]))

@@ -50,7 +50,7 @@ def _known_characters():
 
 
 def drawable(word, max_length=24):
-    """Replaces what no font can draw by its code, rather than by a box."""
+    """Replaces characters that no font can draw by their codes."""
     known = _known_characters()
     characters, length = [], 0
     for character in unicodedata.normalize("NFC", word):
@@ -71,10 +71,10 @@ def drawable(word, max_length=24):
 
 
 def inches(labels):
-    """Room for the longest of them, and margins."""
+    """The room that the longest text takes, with margins, in inches."""
     return 0.6 + 0.11 * max(map(_columns, labels), default=0)
 
 
 def _columns(text):
-    """How wide it is; signs of Chinese count twice."""
+    """How wide a text is, in columns; Chinese characters count twice."""
     return sum(1 + (unicodedata.east_asian_width(x) in "WF") for x in text)

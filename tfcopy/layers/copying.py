@@ -18,17 +18,17 @@ MASKED = -1e9
 class CopyDistribution(NamedTuple):
     """The distribution over the next word, split in two, in log space.
 
-    `p(generate) + sum_j p(point at j) = 1`. All in float32, but for the
-    logits, which keep the dtype of the product that made them.
+    `p(generate) + sum_j p(point at j) = 1`. All are float32 except the logits,
+    which keep the dtype of the product that made them.
 
     Attributes:
-        generate_logits: `(B, T, V)`, unnormalised; their softmax says which
-            word is generated, if one is.
+        generate_logits: `(B, T, V)`, unnormalised; their softmax is the
+            distribution of a generated word.
         log_generate: `(B, T)`, `log p(generate)`.
         copy_log_probs: `(B, T, S)`, `log p(point at source position j)`; about
             `MASKED` on padding.
         attention: `(B, T, S)`, the logs of the attention weights behind it,
-            for coverage and pictures; no part of the distribution.
+            for coverage and pictures; not part of the distribution.
     """
 
     generate_logits: Any
@@ -46,19 +46,20 @@ class CopyDistribution(NamedTuple):
     def generate_offset(self):
         """`(B, T)`; `log p(generate v)` is `generate_logits[..., v]` plus it.
 
-        For search. The training path never asks for it: the loss of the
-        words and its gradient are one fused operation on the logits.
+        It is for search. Training never needs it: the words' loss and its
+        gradient are one fused operation on the logits.
         """
         return self.log_generate - log_normalizer(self.generate_logits)
 
 
 class PlannedDistribution(NamedTuple):
-    """A `CopyDistribution`, and what a planner did at the same steps.
+    """A `CopyDistribution`, and the planner's decisions at the same steps.
 
     Attributes:
-        replan: `(B, T)`; 1.0 where it planned anew, else 0.0.
-        commitment_deviation: `(B, T)`; how far the law that its commitment
-            plan was drawn from is from uniform: see `commitment.deviation`.
+        replan: `(B, T)`; 1.0 where it replanned, otherwise 0.0.
+        commitment_deviation: `(B, T)`; deviation from uniform of the
+            distribution that the commitment plan was drawn from: see
+            `commitment.deviation`.
     """
 
     generate_logits: Any
@@ -73,7 +74,7 @@ class PlannedDistribution(NamedTuple):
 
 
 def generation_ids(ids, vocabulary_size):
-    """Ids that an embedding or a softmax knows: copied OOV words become UNK."""
+    """Ids within the vocabulary: copied OOV words become UNK."""
     return ops.where(ids >= vocabulary_size, tokens.UNK, ids)
 
 
@@ -141,10 +142,10 @@ def copy_log_probs_of(distribution, ids, source_copy_ids):
 
 
 def marginal_log_likelihood(distribution, ids, source_copy_ids):
-    """`log p(word)`: generated, or copied from anywhere it stands.
+    """`log p(word)`: generated, or copied from any position.
 
-    A word that can only be copied gets nothing from UNK; one that the
-    vocabulary lacks and the source does not hold counts as UNK.
+    A word that can only be copied gets no probability from UNK; a word that is
+    in neither the vocabulary nor the source counts as UNK.
 
     Args:
         distribution: A `CopyDistribution`.
@@ -167,13 +168,14 @@ def marginal_log_likelihood(distribution, ids, source_copy_ids):
 
 
 def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
-    """`log p(word, how it came)` where the labels say how.
+    """`log p(word, its origin)` where the labels give the origin.
 
     Args:
         distribution: A `CopyDistribution`.
         ids: Extended ids, `(B, T)`; OOV words count as UNK if generated.
         pointers: `(B, T)`: a source position; `tokens.GENERATE`; or
-            `tokens.UNMATCHED`, to point where the model itself points most.
+            `tokens.UNMATCHED`, to point where the model's own attention is
+            highest.
         source_copy_ids: `(B, S)`; where it is negative nothing is pointed at
             by `UNMATCHED`.
 
@@ -187,7 +189,7 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
     candidates = ops.where(
         ops.expand_dims(source_copy_ids >= 0, 1), copy_log_probs, 2 * MASKED
     )
-    # An argmax has no gradient: the label is the model's, its cost is not.
+    # The argmax has no gradient: it only chooses the label.
     highest = ops.argmax(ops.stop_gradient(candidates), axis=-1)
     position = ops.where(
         pointers == tokens.UNMATCHED,
@@ -207,8 +209,8 @@ def copied_mass(distribution):
 def merge(distribution, source_copy_ids):
     """`log p` of every word of the extended vocabulary.
 
-    Adds up what names the same word. Search does not need it (it never looks
-    at all words at once); pictures, tests and curious users do.
+    It adds up all ways to produce a word. Search does not need it (it never
+    looks at all words at once); pictures and tests do.
 
     Args:
         distribution: A `CopyDistribution`.
@@ -223,7 +225,7 @@ def merge(distribution, source_copy_ids):
     )
     size = ops.shape(source_copy_ids)[1]
     words = distribution.vocabulary_size + size
-    # One word may stand at many source steps: add, do not set.
+    # A word may occur at several source steps: add, do not set.
     one_hot = ops.one_hot(source_copy_ids, words, dtype="float32")
     copied = ops.matmul(ops.exp(distribution.copy_log_probs), one_hot)
     generated = ops.pad(generated, ((0, 0), (0, 0), (0, size)))

@@ -12,7 +12,7 @@ from tfcopy.layers.loop import scan
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Decoder(keras.layers.Layer):
-    """Teacher forcing: the cell's steps, with the words before them given.
+    """Teacher forcing: runs the cell's steps with the previous words given.
 
     Args:
         cell: A decoder cell, such as `ConditionalGRUCell`.
@@ -23,7 +23,7 @@ class Decoder(keras.layers.Layer):
         annotations: Encoder states, `(B, S, C)`.
         source_mask: Boolean, `(B, S)`.
         matches: 1.0 where the source holds the previous word, `(B, T, S)`;
-            for cells that read there.
+            for cells with selective read.
 
     Returns:
         dict of `decoder_outputs`.
@@ -66,10 +66,10 @@ class Decoder(keras.layers.Layer):
         return decoder_outputs(outputs, embeddings)
 
     def _step(self, inputs, state, memory):
-        """A step of the cell, and what its attention tells beside."""
+        """A step of the cell, including the outputs of its attention."""
         outputs, state = self.cell.step(inputs, state, memory)
-        told = self.cell.attention.outputs(state["attention"])
-        return {**outputs, **told}, state
+        of_attention = self.cell.attention.outputs(state["attention"])
+        return {**outputs, **of_attention}, state
 
     def compute_output_spec(
         self,

@@ -1,4 +1,4 @@
-"""What a decoder tells the layers behind it.
+"""The outputs of a decoder, for the layers after it.
 
 A dict of float32 tensors, since that is what a saved functional model gives
 back to its layers:
@@ -21,13 +21,13 @@ from keras import ops
 
 
 def decoder_outputs(outputs, embeddings):
-    """Completes what a cell's steps gave, batch first.
+    """Completes the outputs of a cell's steps, batch first.
 
     Args:
-        outputs: Dict of `hidden`, `context` and `attention`; of `cell` where
-            an LSTM has one, of `inputs` where the cell changes them, and of
-            `copy_scores` where it has them.
-        embeddings: The words before, `(B, T, E)`.
+        outputs: Dict of `hidden`, `context` and `attention`; of `cell` for an
+            LSTM, of `inputs` if the cell changes them, and of `copy_scores` if
+            it has them.
+        embeddings: The previous words, embedded, `(B, T, E)`.
     """
     outputs = {"inputs": embeddings, "state": outputs["hidden"], **outputs}
     if "cell" in outputs:

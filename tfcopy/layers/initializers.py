@@ -8,8 +8,8 @@ from keras import ops
 class Blockwise(keras.initializers.Initializer):
     """Fills a kernel block by block along its last axis.
 
-    The kernels of a cell's gates stand side by side in one matrix; each is
-    drawn as if it stood alone.
+    The kernels of a cell's gates are side by side in one matrix; each is drawn
+    as a matrix by itself.
 
     Args:
         initializer: Initializer of a block.
@@ -23,7 +23,7 @@ class Blockwise(keras.initializers.Initializer):
     def __call__(self, shape, dtype=None):
         shape = (*shape[:-1], shape[-1] // self.blocks)
         # Keras initializers repeat themselves: each block gets a copy that
-        # draws from a seed of its own.
+        # has its own seed.
         parts = []
         for i in range(self.blocks):
             config = self.initializer.get_config()
@@ -47,7 +47,7 @@ class SquareOrthogonal(keras.initializers.Initializer):
     """Orthogonal if square, else normal with standard deviation `stddev`.
 
     Args:
-        stddev: Of the matrices that are not square.
+        stddev: Standard deviation of the matrices that are not square.
         seed: Optional integer.
 
     Reference:

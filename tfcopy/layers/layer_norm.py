@@ -1,27 +1,26 @@
-"""Layer normalisation inside a loop's step, where weights come as memory."""
+"""Layer normalisation inside a loop's step, whose weights are in memory."""
 
 from keras import ops
 
 
-def normalize(x, name, memory):
-    """Normalises the last axis with the gain and bias of that name.
+def normalize(x, weights):
+    """Normalises the last axis.
 
     Args:
         x: `(..., size)`, float32.
-        name: Of the site; each has weights of its own.
-        memory: Holds `weight_<name>_gain` and `weight_<name>_bias`.
+        weights: `(gain, bias)`, each `(size,)`.
 
     Reference:
         [Ba et al., 2016](https://arxiv.org/abs/1607.06450), eq. 3 and 4.
     """
+    gain, bias = weights
     mean = ops.mean(x, axis=-1, keepdims=True)
     variance = ops.mean(ops.square(x - mean), axis=-1, keepdims=True)
-    x = (x - mean) * ops.rsqrt(variance + 1e-5)
-    return x * memory[f"weight_{name}_gain"] + memory[f"weight_{name}_bias"]
+    return (x - mean) * ops.rsqrt(variance + 1e-5) * gain + bias
 
 
 def add_norms(layer, sizes):
-    """Gives a layer the weights of normalisations.
+    """Adds the weights of normalisations to a layer.
 
     Args:
         layer: A Keras layer that is being built.
@@ -41,10 +40,9 @@ def add_norms(layer, sizes):
     }
 
 
-def norms_memory(norms):
-    """What `normalize` needs of `add_norms`, float32, for a step's memory."""
+def cast_norms(norms):
+    """The weights of `add_norms` in float32, by the same names."""
     return {
-        f"weight_{name}_{part}": ops.cast(weight, "float32")
+        name: tuple(ops.cast(weight, "float32") for weight in weights)
         for name, weights in norms.items()
-        for part, weight in zip(("gain", "bias"), weights)
     }

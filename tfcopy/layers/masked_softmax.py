@@ -1,4 +1,4 @@
-"""The softmax over what is no padding."""
+"""The softmax over positions that are not padding."""
 
 from keras import ops
 
@@ -8,15 +8,15 @@ from tfcopy.layers.copying import MASKED
 def masked_softmax(scores, mask, axis):
     """`softmax(scores)` along an axis, about zero where `mask` is `False`.
 
-    Where the mask leaves nothing, all weights are the same.
+    If the mask is `False` everywhere, the weights are uniform.
 
     Args:
-        scores: Of any floating dtype.
+        scores: Tensor of any floating dtype.
         mask: Boolean, of a shape that broadcasts to that of the scores.
         axis: Integer.
 
     Returns:
-        Of the shape of `scores`, float32.
+        Tensor of the shape of `scores`, float32.
     """
     scores = ops.cast(scores, "float32")
     scores = ops.where(mask, scores, MASKED)

@@ -1,4 +1,4 @@
-"""Where a sentence has words."""
+"""The mask of a sentence's real tokens."""
 
 import keras
 

@@ -1,4 +1,4 @@
-"""From the target sentence to what the decoder reads."""
+"""From the target sentence to the decoder's inputs."""
 
 import keras
 from keras import ops
@@ -19,8 +19,8 @@ class TeacherForcing(keras.layers.Layer):
         source_copy_ids: `(B, S)`.
 
     Returns:
-        `(ids, matches)`: ids of the target vocabulary, `(B, T)`, and 1.0
-        where the source holds the word before, `(B, T, S)`.
+        `(ids, matches)`: ids of the target vocabulary, `(B, T)`, and 1.0 where
+        the source holds the previous word, `(B, T, S)`.
     """
 
     def __init__(self, vocabulary_size, **kwargs):

@@ -1,4 +1,4 @@
-"""Functional models put together from the layers."""
+"""Functional models composed of the layers."""
 
 from tfcopy.models.coattention_network import coattention
 from tfcopy.models.copynet import copynet

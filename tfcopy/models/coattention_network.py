@@ -26,7 +26,7 @@ def coattention(
     unit_forget_bias=False,
     seed=None,
 ):
-    """Scores where in a context the answer to a question begins and ends.
+    """Scores where the answer to a question begins and ends in a context.
 
     One LSTM reads both texts, `C` and `Q_0`; `Q = tanh(Q_0 W + b)`; a
     `Coattention`; a bidirectional LSTM; and a head each for start and end. No
@@ -41,12 +41,11 @@ def coattention(
             bidirectional LSTM.
         head_units: Size of the hidden layer of each head; `units` if `None`.
         bidirectional_encoder: Whether texts are read backwards as well, into
-            states of `2 * units`; not so in the paper.
-        dropout: Share of the elements of what the heads read, and of their
-            hidden layers, dropped in training.
-        kernel_initializer: Of all kernels; `"uniform"` is between -0.05 and
-            0.05, as in the authors' code.
-        recurrent_initializer: Of the recurrent kernels.
+            states of `2 * units`; not in the paper.
+        dropout: Dropout rate of the heads' inputs, and of their hidden layers.
+        kernel_initializer: Initializer of all kernels; `"uniform"` is between
+            -0.05 and 0.05, as in the authors' code.
+        recurrent_initializer: Initializer of the recurrent kernels.
         unit_forget_bias: Whether the biases of forget gates start at 1.
         seed: Optional integer, of the dropout.
 
@@ -62,9 +61,9 @@ def coattention(
         4.1, after [Xiong et al., 2017](https://arxiv.org/abs/1611.01604).
     """
 
-    def initializer(given):
+    def initializer(name_or_initializer):
         # Keras initializers repeat themselves.
-        return keras.initializers.get(given).clone()
+        return keras.initializers.get(name_or_initializer).clone()
 
     def lstm(layer, name):
         return layer(

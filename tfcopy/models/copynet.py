@@ -1,4 +1,4 @@
-"""CopyNet and the two systems it is compared with."""
+"""CopyNet and its two baselines."""
 
 import keras
 
@@ -50,25 +50,25 @@ def copynet(
         embedding_dim: Size of the embeddings of both sides.
         units: Size of all GRUs, of one direction in the encoder.
         attention_units: Hidden size of the attention; `units` if `None`.
-        position_one_hot: How many positions CopyNet's annotations tell apart
-            by a one-hot vector; 57 in the authors' synthetic task, 0 in the
-            paper.
-        coverage: Whether attention sees, as one number, how much a position
-            has got, as in the authors' code; not in the paper.
+        position_one_hot: Number of positions that a one-hot vector in CopyNet's
+            annotations distinguishes; 57 in the authors' synthetic task, 0 in
+            the paper.
+        coverage: Whether attention sees each position's coverage, as one
+            number, as in the authors' code; not in the paper.
         deep_readout: Whether logits also have linear terms of context and
             last word, as in the authors' code.
-        dropout: Of the embeddings and of what the words are read from.
+        dropout: Dropout rate of the embeddings and of the readout.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
             1) or `"authors"` (orthogonal times 1.1, embeddings uniform within
             0.1).
         seed: Optional integer, of the dropout.
-        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)` in
-            the place of the source's table, such as a `DefinitionEmbedding`.
-        head_options: Passed to the head where it is a name.
+        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)`
+            instead of the source's table, such as a `DefinitionEmbedding`.
+        head_options: Passed to the head if it is a name.
 
     Returns:
-        A `Seq2Seq`. Where both vocabularies have 1,003 words, the defaults
-        give 3,531,103, 2,811,103 and 2,540,803 parameters.
+        A `Seq2Seq`. If both vocabularies have 1,003 words, the defaults give
+        3,531,103, 2,811,103 and 2,540,803 parameters.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 3;

@@ -12,7 +12,8 @@ from tfcopy.layers.definitions.definition_levels import level_names
 from tfcopy.layers.definitions.definition_readers import MeanReader
 from tfcopy.layers.padding_mask import PaddingMask
 
-_DTYPES = {"weights": "float32", "counts": "float32"}
+_PHRASES = ("phrase_slots", "phrase_positions")
+_FLOATS = ("definition_weights", "definition_counts")
 
 
 def definition_layout(embedding):
@@ -22,10 +23,11 @@ def definition_layout(embedding):
         `"flat"` or `"padded"`, for a `DefinitionPacker`; `None` if the
         embedding reads no definitions.
     """
-    reader = getattr(embedding, "reader", None)
-    if reader is None:
+    if not isinstance(embedding, DefinitionEmbedding):
         return None
-    return "flat" if isinstance(reader, MeanReader) else "padded"
+    if embedding.reader is None:
+        return None
+    return "flat" if isinstance(embedding.reader, MeanReader) else "padded"
 
 
 def definition_inputs(names, embedding):
@@ -48,56 +50,84 @@ def definition_inputs(names, embedding):
 
     Returns:
         `(inputs, vectors, masks)`: a flat dict of Keras inputs, of integers
-        (of floats the weights and counts); and dicts by the names of texts,
-        of `(B, T, E)`, and of booleans, `(B, T)`, which are `False` where
-        the id is `PAD`.
+        (weights and counts are floats); and the results of `embed_texts`.
 
     Raises:
         ValueError: If two inputs would have the same name.
     """
     inputs = {}
-
-    def add(name, *shape, dtype="int32"):
+    for name, rank in _ranks(names, embedding):
         if name in inputs:
             raise ValueError(
                 "The names of texts must give inputs of different names. "
                 f"Received: names={tuple(names)}, of which two give {name!r}."
             )
-        # Some have another leading axis than the batch.
-        inputs[name] = keras.Input(batch_shape=shape, dtype=dtype, name=name)
-        return inputs[name]
+        is_float = name.startswith(_FLOATS)
+        inputs[name] = keras.Input(
+            # The leading axis of some is not the batch.
+            batch_shape=(None,) * rank,
+            dtype="float32" if is_float else "int32",
+            name=name,
+        )
+    return inputs, *embed_texts(names, embedding, inputs)
 
-    ids = {name: add(f"{name}_ids", None, None) for name in names}
-    masks = {name: PaddingMask(name=f"{name}_mask")(ids[name]) for name in ids}
+
+def _ranks(names, embedding):
+    """The name and the number of axes of each input, in order."""
+    for name in names:
+        yield f"{name}_ids", 2
     if not isinstance(embedding, DefinitionEmbedding):
-        vectors = {name: embedding(ids[name]) for name in ids}
-        return inputs, vectors, masks
-    sources = {}
+        return
     layout = definition_layout(embedding)
     if layout is not None:
-        sources["definitions"] = {
-            "slots": {
-                name: add(f"{name}_slots", None, None, None) for name in ids
-            },
-        }
-        for key in ("phrase_slots", "phrase_positions"):
-            if embedding.phrases:
-                sources["definitions"][key] = {
-                    name: add(f"{name}_{key}", None, None) for name in ids
-                }
+        for name in names:
+            yield f"{name}_slots", 3
+        if embedding.phrases:
+            for key in _PHRASES:
+                for name in names:
+                    yield f"{name}_{key}", 2
         for level in range(embedding.depth + 1):
             for kind, name in level_names(level).items():
                 is_row = kind == "ids" and layout == "padded"
-                sources["definitions"][name] = add(
-                    f"definition_{name}",
-                    *[None] * (1 + is_row),
-                    dtype=_DTYPES.get(kind, "int32"),
-                )
+                yield f"definition_{name}", 1 + is_row
+    if embedding.spelling is not None:
+        for name in names:
+            yield f"{name}_spelling_slots", 2
+        yield "spelling_ids", 2
+
+
+def embed_texts(names, embedding, inputs):
+    """Embeds texts that are read together.
+
+    Args:
+        names: Names of the texts.
+        embedding: As in `definition_inputs`.
+        inputs: Dict of tensors, or of Keras inputs, by the names of
+            `definition_inputs`.
+
+    Returns:
+        `(vectors, masks)`: dicts by the names of texts, of `(B, T, E)`, and
+        of booleans, `(B, T)`, which are `False` where the id is `PAD`.
+    """
+    ids = {name: inputs[f"{name}_ids"] for name in names}
+    masks = {name: PaddingMask(name=f"{name}_mask")(ids[name]) for name in ids}
+    if not isinstance(embedding, DefinitionEmbedding):
+        return {name: embedding(ids[name]) for name in ids}, masks
+
+    def of_texts(key):
+        return {name: inputs[f"{name}_{key}"] for name in names}
+
+    sources = {}
+    if embedding.reader is not None:
+        definitions = sources["definitions"] = {"slots": of_texts("slots")}
+        for key in _PHRASES if embedding.phrases else ():
+            definitions[key] = of_texts(key)
+        for level in range(embedding.depth + 1):
+            for name in level_names(level).values():
+                definitions[name] = inputs[f"definition_{name}"]
     if embedding.spelling is not None:
         sources["spellings"] = {
-            "slots": {
-                name: add(f"{name}_spelling_slots", None, None) for name in ids
-            },
-            "ids": add("spelling_ids", None, None),
+            "slots": of_texts("spelling_slots"),
+            "ids": inputs["spelling_ids"],
         }
-    return inputs, embedding(ids, **sources), masks
+    return embedding(ids, **sources), masks

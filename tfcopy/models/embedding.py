@@ -1,4 +1,4 @@
-"""The embedding table of a model's words."""
+"""A model's word embedding."""
 
 import keras
 

@@ -23,7 +23,7 @@ def esim(
     unit_forget_bias=False,
     seed=None,
 ):
-    """Scores how a premise bears on a hypothesis.
+    """Scores how a premise relates to a hypothesis.
 
     Bidirectional LSTMs read both; a `SoftAlignment` compares their words;
     bidirectional LSTMs read the comparisons; average and maximum of both; and
@@ -31,16 +31,15 @@ def esim(
 
     Args:
         embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
-            It has a dropout of its own.
+            It has its own dropout.
         units: Positive integer, of one direction of each LSTM and of the
             hidden layer.
         num_labels: Positive integer, C.
         share_encoders: Whether one LSTM reads premise and hypothesis, as in
-            ESIM's paper; the code of Bahdanau et al. has one for each.
-        dropout: Share of the elements of the hidden layer dropped in
-            training.
-        kernel_initializer: Of all kernels.
-        recurrent_initializer: Of the recurrent kernels.
+            ESIM's paper; the code of Bahdanau et al. uses one for each.
+        dropout: Dropout rate of the hidden layer.
+        kernel_initializer: Initializer of all kernels.
+        recurrent_initializer: Initializer of the recurrent kernels.
         unit_forget_bias: Whether the biases of forget gates start at 1.
         seed: Optional integer, of the dropout.
 
@@ -56,9 +55,9 @@ def esim(
         4.2.
     """
 
-    def initializer(given):
+    def initializer(name_or_initializer):
         # Keras initializers repeat themselves.
-        return keras.initializers.get(given).clone()
+        return keras.initializers.get(name_or_initializer).clone()
 
     def dense(units, name, **options):
         return keras.layers.Dense(
@@ -69,7 +68,7 @@ def esim(
         )
 
     def encoders(name):
-        """By sentence; one and the same if they are shared."""
+        """A dict of encoders by sentence, the same one if they are shared."""
 
         def encoder(name):
             return BidirectionalLSTM(

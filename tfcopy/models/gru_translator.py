@@ -37,7 +37,7 @@ def gru_translator(
     source_embedding=None,
     **head_options,
 ):
-    """An encoder, conditional GRU decoder, deep output.
+    """An encoder, a conditional GRU decoder and a deep output.
 
     Args:
         source_vocabulary_size: Positive integer.
@@ -54,16 +54,16 @@ def gru_translator(
         attention_units: Hidden size of the attention; twice `encoder_units`
             if `None`.
         output_units: Width of the deep output; `embedding_dim` if `None`.
-        dropout: Of the embeddings and of the deep output, and in the blocks
-            of the Transformer.
+        dropout: Dropout rate of the embeddings and of the deep output, and in
+            the blocks of the Transformer.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of
             deviation 1), or `"dl4mt"` (the base
             system's: orthogonal if square, else normal of deviation 0.01; a
             Transformer keeps Glorot's).
         seed: Optional integer, of dropout and noise.
-        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)` in
-            the place of the source's table, such as a `DefinitionEmbedding`.
-        head_options: Passed to the head where it is a name.
+        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)`
+            instead of the source's table, such as a `DefinitionEmbedding`.
+        head_options: Passed to the head if it is a name.
 
     Returns:
         A `Seq2Seq`.
@@ -76,8 +76,8 @@ def gru_translator(
     if initializers == "keras":
         kernel, recurrent = "glorot_uniform", "orthogonal"
         readout = "glorot_uniform"
-        # Keras's default is so small that attention takes hundreds of
-        # updates to begin to learn.
+        # With Keras's small default, attention takes hundreds of updates to
+        # begin to learn.
         embedding = keras.initializers.RandomNormal(stddev=1.0)
     elif initializers == "dl4mt":
         kernel = recurrent = SquareOrthogonal()

@@ -1,4 +1,4 @@
-"""The heads that a model can be asked for by name."""
+"""The heads that can be chosen by name."""
 
 from tfcopy.layers import (
     CopyNetHead,
@@ -16,7 +16,7 @@ HEADS = {
 
 
 def make_head(head, vocabulary_size, **options):
-    """A head by its name; a layer is returned as it is.
+    """Makes a head by its name; a layer is returned unchanged.
 
     Args:
         head: One of `HEADS`, or a head layer.

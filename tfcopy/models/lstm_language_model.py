@@ -21,7 +21,7 @@ def lstm_language_model(
     unit_forget_bias=False,
     seed=None,
 ):
-    """Scores what the next word is, after each word of a text.
+    """Scores the next word after each word of a text.
 
     A text begins with `BOS`; the last word that is predicted is not read.
 
@@ -36,13 +36,13 @@ def lstm_language_model(
         embedding: A `DefinitionEmbedding`, or any layer from ids to vectors.
         vocabulary_size: Positive integer, V.
         units: Positive integer, of the LSTM.
-        lstm: A layer in the place of the LSTM that is made otherwise; called
-            with vectors and a `mask` it gives a state for each word. `units`,
+        lstm: A layer to use instead of a new LSTM; called with vectors and a
+            `mask`, it gives a state for each word. `units`,
             `recurrent_initializer` and `unit_forget_bias` are not used then.
-        dropout: Share of the elements of the states dropped in training.
-        kernel_initializer: Of both kernels; `"uniform"` is between -0.05 and
-            0.05, as in the authors' code.
-        recurrent_initializer: Of the recurrent kernel.
+        dropout: Dropout rate of the states.
+        kernel_initializer: Initializer of both kernels; `"uniform"` is between
+            -0.05 and 0.05, as in the authors' code.
+        recurrent_initializer: Initializer of the recurrent kernel.
         unit_forget_bias: Whether the bias of the forget gate starts at 1.
         seed: Optional integer, of the dropout.
 

@@ -45,7 +45,7 @@ def planner(
     source_embedding=None,
     **head_options,
 ):
-    """A bidirectional GRU, and two decoder layers with or without a plan.
+    """A bidirectional GRU, and two decoder layers, with or without a plan.
 
     Args:
         source_vocabulary_size: Positive integer.
@@ -59,23 +59,24 @@ def planner(
             deep output.
         units: Size of each decoder layer.
         encoder_units: Size of one direction's state; `units` if `None`.
-        query: Whose states attend: `"both"`, `"first"` or `"second"`.
-        plan_steps: How many steps a plan is made for.
-        summary_units: As in `PlanAttention`, and so are the four below.
-        use_gate: As there.
-        switch: As there.
-        resample: As there.
-        always_replan: As there.
+        query: The layers whose states attend: `"both"`, `"first"` or
+            `"second"`.
+        plan_steps: Number of steps of a plan.
+        summary_units: As in `PlanAttention`.
+        use_gate: As in `PlanAttention`.
+        switch: As in `PlanAttention`.
+        resample: As in `PlanAttention`.
+        always_replan: As in `PlanAttention`.
         layer_norm: Whether the decoder's layers are normalised.
-        planner_layer_norm: Whether the planner is.
-        dropout: Of the embeddings and of the deep output.
+        planner_layer_norm: Whether the planner's layers are normalised.
+        dropout: Dropout rate of the embeddings and of the deep output.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
             1), or `"dl4mt"`, the authors' (orthogonal if square, else normal
             of deviation 0.01).
         seed: Optional integer, of dropout and noise.
-        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)` in
-            the place of the source's table, such as a `DefinitionEmbedding`.
-        head_options: Passed to the head where it is a name.
+        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)`
+            instead of the source's table, such as a `DefinitionEmbedding`.
+        head_options: Passed to the head if it is a name.
 
     Returns:
         A `Seq2Seq`.

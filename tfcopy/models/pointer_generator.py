@@ -39,16 +39,17 @@ def pointer_generator(
         head: `"pointer_generator"`, `"softmax"` (the paper's baseline),
             `"pointer_softmax"`, or a head layer.
         coverage: Whether attention sees where it has looked before.
-        coverage_enabled: If not, it does so from `cell.attention.enable()`
-            on, as in the paper's second phase.
-        embedding_dim: Size of the embeddings, and of what the decoder's LSTM
-            reads.
+        coverage_enabled: Whether coverage is on from the start. If not,
+            `cell.attention.enable()` switches it on, as in the paper's second
+            phase.
+        embedding_dim: Size of the embeddings, and of the inputs of the
+            decoder's LSTM.
         units: Size of the LSTMs, of one direction in the encoder.
         attention_units: Hidden size of the attention; twice `units` if
             `None`.
         output_units: Width of the output projection; `units` if `None`.
-        dropout: Of the embeddings and of the output projection; 0 in the
-            paper.
+        dropout: Dropout rate of the embeddings and of the output projection; 0
+            in the paper.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
             1) or `"paper"` (the authors': LSTMs uniform within 0.02;
             embeddings, state reduction and output layer normal of deviation
@@ -56,12 +57,11 @@ def pointer_generator(
         decode_initial_attention: Whether search attends once before its first
             step, as the authors' decoder does and their training does not.
         seed: Optional integer, of dropout and noise.
-        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)` in
-            the place of the table of both sides, such as a
-            `DefinitionEmbedding`. Target words have no definitions; those
-            that are copied are zeros, if it combines by `"bands"` or
-            `"replace"`.
-        head_options: Passed to the head where it is a name.
+        source_embedding: Optional layer from ids `(B, S)` to `(B, S, E)`
+            instead of the table of both sides, such as a `DefinitionEmbedding`.
+            Target words have no definitions; copied ones are zeros if it
+            combines by `"bands"` or `"replace"`.
+        head_options: Passed to the head if it is a name.
 
     Returns:
         A `Seq2Seq`. With the defaults and V = 50,000 it has the paper's

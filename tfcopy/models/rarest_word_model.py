@@ -12,6 +12,7 @@ from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
 from tfcopy.layers.attention.bahdanau_attention import masked_log_softmax
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.encoders.word_gru import WordGRU
+from tfcopy.layers.memory import Memory
 from tfcopy.layers.padding_mask import PaddingMask
 
 FIRST_ID = len(tokens.SPECIAL_TOKENS)
@@ -20,7 +21,7 @@ POINTERS = ("dense", "attention")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class RarestWord(keras.Model):
-    """One GRU, whose last state `c` says which word to name.
+    """One GRU, whose last state `c` predicts the rarest word.
 
         hw = act(W_hw c + b);  w = softmax(W_w hw + b)
         hl = act(W_hl c + b);  l = softmax(W_l hl + b), of positions
@@ -32,13 +33,14 @@ class RarestWord(keras.Model):
     never an answer, have a probability of zero.
 
     It reads and points at the first `length` words. A shorter sequence is
-    padded, and nothing points at the padding; but it was not trained on any.
+    padded, and the padding is never pointed at; but the model was not trained
+    on any.
 
     Args:
         num_words: Size of the source vocabulary, without the specials.
-        num_pointed: So many of the last words are pointed at, the others
-            generated. With 0 the model is the paper's baseline: `w` over all
-            words, without `l` and `d`.
+        num_pointed: Number of the last words, which are pointed at; the others
+            are generated. With 0 the model is the paper's baseline: `w` over
+            all words, without `l` and `d`.
         length: L.
         embedding_dim: Size of the embeddings.
         units: D, of the GRU and of all hidden layers.
@@ -48,7 +50,7 @@ class RarestWord(keras.Model):
         activation: Name of the activation of all hidden layers.
         temperature: Inverse temperature of the switch.
         switch_bias: Initial bias of the switch, which the temperature
-            multiplies; above 0 it leans to the shortlist.
+            multiplies; above 0 it favours the shortlist.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section
@@ -145,20 +147,20 @@ class RarestWord(keras.Model):
         return FIRST_ID + self.num_words - self.num_pointed
 
     def encode(self, source_ids, source_copy_ids):
-        """All that a search of length 1 needs; see `Seq2Seq.encode`."""
+        """What a search of length 1 needs; see `Seq2Seq.encode`."""
         distribution = self({"source_ids": source_ids})
-        memory = dict(zip(CopyDistribution._fields, distribution))
+        parts = dict(zip(CopyDistribution._fields, distribution))
+        memory = Memory(parts, weights={})
         return memory, ops.zeros_like(source_ids[:, 0])
 
     @staticmethod
     def repeat(memory, state, times):
         """Memory and state with each sentence `times` times in a row."""
-        memory = {k: ops.repeat(x, times, axis=0) for k, x in memory.items()}
-        return memory, ops.repeat(state, times, axis=0)
+        return memory.repeat(times), ops.repeat(state, times, axis=0)
 
     def decode_step(self, ids, state, memory):
         """The distribution of the only word; see `Seq2Seq.decode_step`."""
-        distribution = CopyDistribution(**memory)
+        distribution = CopyDistribution(**memory.sentences)
         return distribution, ops.exp(distribution.attention[:, 0]), state
 
     def get_config(self):
@@ -181,9 +183,9 @@ class RarestWord(keras.Model):
 
 
 def best_words(distribution, source_ids):
-    """The word of the likeliest single event: generating it, or one place.
+    """The word of the likeliest single event: generated, or at one position.
 
-    Nothing is added up, neither places nor generating and pointing.
+    The probabilities of a word's events are not added up.
 
     Args:
         distribution: `CopyDistribution` of a `RarestWord`.
@@ -191,7 +193,7 @@ def best_words(distribution, source_ids):
 
     Returns:
         `(ids, copied_from)`, both `(B,)`: ids of the source vocabulary; and
-        the place that is pointed at, -1 if the word is generated.
+        the position that is pointed at, -1 if the word is generated.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 3.
@@ -220,7 +222,7 @@ class FixedLength(keras.layers.Layer):
     def call(self, ids):
         padding = ((0, 0), (0, self.length))
         ids = ops.pad(ids, padding, constant_values=tokens.PAD)
-        # `reshape`, since a slice forgets that its size is known.
+        # `reshape`, since a slice loses its static size.
         return ops.reshape(ids[:, : self.length], (-1, self.length))
 
     def compute_output_spec(self, ids):
@@ -232,7 +234,7 @@ class FixedLength(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class UniformPointer(keras.layers.Layer):
-    """Points at all words alike: mask `(B, L)` to logs, `(B, 1, L)`."""
+    """Points at all words equally: mask `(B, L)` to logs, `(B, 1, L)`."""
 
     def call(self, mask):
         bias = ops.expand_dims(ops.where(mask, 0.0, MASKED), 1)
@@ -281,10 +283,10 @@ class DensePointer(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class OfSource(keras.layers.Layer):
-    """Of L positions, and words alone, to S positions and V words.
+    """Extends a distribution to the S positions and V words of the source.
 
-    Positions beyond the L first, and the special words, have a probability
-    of zero. Attention is where is pointed, if anywhere.
+    Positions beyond the first L, and the special words, have a probability of
+    zero. The attention is the distribution over positions, if there is one.
     """
 
     def __init__(self, **kwargs):

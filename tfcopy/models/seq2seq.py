@@ -6,6 +6,7 @@ Shapes: B batch, S source steps, T target steps, V target vocabulary.
 import keras
 from keras import ops
 
+from tfcopy.keras_internals import values_in_scope, weights_to_cast
 from tfcopy.layers.copying import (
     PlannedDistribution,
     generation_ids,
@@ -13,12 +14,8 @@ from tfcopy.layers.copying import (
 )
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.decoder_outputs import decoder_outputs
-from tfcopy.layers.loop import memory as loop_memory
 from tfcopy.layers.teacher_forcing import TeacherForcing
-from tfcopy.models.definition_inputs import definition_inputs
-
-# What a planner tells beside the distribution.
-PLANNED = PlannedDistribution._fields[4:]
+from tfcopy.models.definition_inputs import definition_inputs, embed_texts
 
 _PARTS = (
     "source_embedding",
@@ -40,9 +37,9 @@ class Seq2Seq(keras.Model):
     gives the distributions of all target words at once. For search it has
     `encode` and `decode_step`, which call the same layers.
 
-    Words of the source may have definitions and spellings: the dict then
-    holds, too, all that `definition_inputs` names for a text `source`. Those
-    of the target have none.
+    Words of the source may have definitions and spellings: the dict then also
+    holds the `definition_inputs` of a text `source`. Words of the target have
+    none.
 
     Args:
         source_embedding: Layer from ids `(B, S)` to `(B, S, E)`, or a
@@ -50,17 +47,17 @@ class Seq2Seq(keras.Model):
         encoder: Layer from `(inputs, mask)` to `(annotations, final)`.
         initial_state: Layer from `(annotations, mask, final)` to the
             decoder's first state `(B, D)`.
-        target_embedding: Layer from ids `(B, T)` to `(B, T, E)`; it may be
-            the `source_embedding`, if both sides share a vocabulary. Of a
-            `DefinitionEmbedding` it is the words' own part.
+        target_embedding: Layer from ids `(B, T)` to `(B, T, E)`; it may be the
+            `source_embedding`, if both sides share a vocabulary. For a
+            `DefinitionEmbedding`, the words' own table is used.
         cell: A decoder cell.
         deep_output: Layer from the dict of `decoder_outputs` to features.
         head: Layer from features, that dict, annotations and source mask to
             a `CopyDistribution`.
-        dropout: Share of the embeddings' elements dropped in training.
+        dropout: Dropout rate of the embeddings.
         seed: Optional integer, of the dropout.
         candidates: Whether the model takes `candidate_ids`, `(K,)`, as well:
-            the only words that get logits. Search does not: see
+            the only words that get logits, in training only; see
             `with_candidates`.
     """
 
@@ -116,10 +113,12 @@ class Seq2Seq(keras.Model):
         embedded = source_dropout(vectors["source"])
         annotations, final = encoder(embedded, source_mask)
         first_state = initial_state(annotations, source_mask, final)
-        previous, held = shift(inputs["target_ids"], inputs["source_copy_ids"])
+        previous, previous_matches = shift(
+            inputs["target_ids"], inputs["source_copy_ids"]
+        )
         embeddings = target_dropout(target_embedding(previous))
         decoded = decoder(
-            embeddings, first_state, annotations, source_mask, held
+            embeddings, first_state, annotations, source_mask, previous_matches
         )
         outputs = head(
             deep_output(decoded),
@@ -131,7 +130,10 @@ class Seq2Seq(keras.Model):
         if "replan" in decoded:
             outputs = PlannedDistribution(
                 *outputs,
-                *(ops.squeeze(decoded[name], -1) for name in PLANNED),
+                replan=ops.squeeze(decoded["replan"], -1),
+                commitment_deviation=ops.squeeze(
+                    decoded["commitment_deviation"], -1
+                ),
             )
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
 
@@ -148,14 +150,12 @@ class Seq2Seq(keras.Model):
         self.seed = seed
         self.candidates = candidates
         self._source_inputs = tuple(sorted(set(sources) - {"source_ids"}))
-        # A method, for a model saves all that its attributes lead to.
-        self._embed_source = keras.Function(sources, (vectors, masks)).call
 
     def with_candidates(self):
-        """The same layers, as a model that takes candidates as well.
+        """A model of the same layers that takes candidates as well.
 
-        For training with the large vocabulary trick; this one goes on to
-        search among all words.
+        It is trained with the large vocabulary trick; the original model still
+        searches among all words.
         """
         parts = {name: getattr(self, name) for name in _PARTS}
         return type(self)(
@@ -173,11 +173,11 @@ class Seq2Seq(keras.Model):
 
     @property
     def source_inputs(self):
-        """Names of what `encode` takes beside the ids: of definitions."""
+        """Names of the further inputs of `encode`, for definitions."""
         return self._source_inputs
 
     def encode(self, source_ids, source_copy_ids, **source_inputs):
-        """All that decoding needs of the sources.
+        """Computes all that decoding needs from the sources.
 
         Args:
             source_ids: `(B, S)`.
@@ -186,8 +186,8 @@ class Seq2Seq(keras.Model):
                 definitions and spellings of source words.
 
         Returns:
-            `(memory, state)`: a dict for `decode_step`, and the cell's state
-            before the first step.
+            `(memory, state)`: a `Memory` for `decode_step`, and the cell's
+            state before the first step.
 
         Raises:
             ValueError: If the further inputs are not those of the model.
@@ -198,41 +198,39 @@ class Seq2Seq(keras.Model):
                 f"{sorted(self.source_inputs)}. "
                 f"Received: {sorted(source_inputs)}."
             )
-        embedded, mask = (
-            x["source"]
-            for x in self._embed_source(
-                {"source_ids": source_ids, **source_inputs}
-            )
+        vectors, masks = embed_texts(
+            ("source",),
+            self.source_embedding,
+            {"source_ids": source_ids, **source_inputs},
         )
-        annotations, final = self.encoder(embedded, mask)
+        mask = masks["source"]
+        annotations, final = self.encoder(vectors["source"], mask)
         memory = self.cell.prepare(annotations, mask)
         first = self.initial_state(annotations, mask, final)
         state = self.cell.initial_state(first, memory)
         state = self.cell.search_state(state, memory)
-        sources = {
-            "annotations": annotations,
-            "source_mask": mask,
-            "source_copy_ids": source_copy_ids,
-        }
-        return {**memory, **sources, **self._cast_weights()}, state
+        memory = memory.nested("cell").updated(
+            sentences={
+                "annotations": annotations,
+                "source_mask": mask,
+                "source_copy_ids": source_copy_ids,
+            },
+            weights={"cast": self._cast_weights()},
+        )
+        return memory, state
 
     @staticmethod
     def repeat(memory, state, times):
         """Memory and state with each sentence `times` times in a row."""
-
-        def repeat(x):
-            return ops.repeat(x, times, axis=0)
-
-        return (
-            loop_memory.map_rows(memory, repeat),
-            keras.tree.map_structure(repeat, state),
+        return memory.repeat(times), keras.tree.map_structure(
+            lambda x: ops.repeat(x, times, axis=0), state
         )
 
     def decode_step(self, ids, state, memory, candidate_ids=None):
-        """The distribution of one more word.
+        """Computes the distribution of the next word.
 
         Args:
-            ids: The words before, extended ids, `(B,)`.
+            ids: The previous words, extended ids, `(B,)`.
             state: The cell's state.
             memory: From `encode`.
             candidate_ids: Optional `(K,)`: only these words get a logit, in
@@ -242,20 +240,21 @@ class Seq2Seq(keras.Model):
             `(distribution, attention, state)`: a `CopyDistribution` with
             `T = 1`, and the attention weights, `(B, S)`.
         """
-        with self._weights_of(memory):
+        with values_in_scope(self._weights_to_cast(), memory.weights["cast"]):
             return self._decode_step(ids, state, memory, candidate_ids)
 
     def _decode_step(self, ids, state, memory, candidate_ids):
+        sources = memory.sentences
         ids = ops.expand_dims(ids, 1)
-        held = matches(ids, memory["source_copy_ids"])
+        id_matches = matches(ids, sources["source_copy_ids"])
         embedding = self.target_embedding(
             generation_ids(ids, self.vocabulary_size)
         )
         inputs = self.cell.project(
             ops.squeeze(embedding, 1),
-            ops.cast(ops.squeeze(held, 1), "float32"),
+            ops.cast(ops.squeeze(id_matches, 1), "float32"),
         )
-        outputs, state = self.cell.step(inputs, state, memory)
+        outputs, state = self.cell.step(inputs, state, memory.part("cell"))
         decoded = decoder_outputs(
             {name: ops.expand_dims(x, 1) for name, x in outputs.items()},
             embedding,
@@ -263,36 +262,22 @@ class Seq2Seq(keras.Model):
         distribution = self.head(
             self.deep_output(decoded),
             decoded=decoded,
-            annotations=memory["annotations"],
-            source_mask=memory["source_mask"],
+            annotations=sources["annotations"],
+            source_mask=sources["source_mask"],
             candidate_ids=candidate_ids,
         )
         return distribution, ops.exp(outputs["attention"]), state
 
-    def _mixed_weights(self):
-        """The weights that a step uses in another dtype than their own."""
-        parts = (self.target_embedding, self.cell, self.deep_output, self.head)
-        return [
-            weight
-            for part in parts
-            for layer in part._flatten_layers()
-            if layer.compute_dtype != layer.variable_dtype
-            for weight in layer._trainable_variables
-        ]
+    def _weights_to_cast(self):
+        """The weights that a step uses in a dtype other than their own."""
+        return weights_to_cast(
+            (self.target_embedding, self.cell, self.deep_output, self.head)
+        )
 
     def _cast_weights(self):
-        """Those weights, cast once a search rather than at each step."""
-        return {
-            f"weight_{i}": ops.cast(weight, self.head.compute_dtype)
-            for i, weight in enumerate(self._mixed_weights())
-        }
-
-    def _weights_of(self, memory):
-        """A scope in which these weights are those of `memory`."""
-        scope = keras.StatelessScope()
-        for i, weight in enumerate(self._mixed_weights()):
-            scope.state_mapping[id(weight)] = memory[f"weight_{i}"]
-        return scope
+        """These weights, cast once per search instead of at each step."""
+        dtype = self.head.compute_dtype
+        return [ops.cast(weight, dtype) for weight in self._weights_to_cast()]
 
     def get_config(self):
         config = {

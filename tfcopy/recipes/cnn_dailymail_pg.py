@@ -15,20 +15,13 @@ source and a shorter target will do: summaries, headlines, questions.
 Repeating a command that was interrupted goes on where it stopped.
 """
 
-import dataclasses
-import os
 import sys
 from typing import Literal
 
-from jsonargparse.typing import (
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
+from jsonargparse.typing import NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from tfcopy.experiments import command_line
-from tfcopy.quiet import quiet
+from tfcopy.experiments import command_line, config
+from tfcopy.experiments.pairs import corpus_flags, model_flags
 
 PAPER = {
     "seq2seq_attention": {"rouge1": 31.33, "rouge2": 11.81, "rougeL": 28.83},
@@ -46,150 +39,82 @@ SYSTEMS = (
     "pointer_generator",
     "pointer_generator_coverage",
 )
-WITHOUT_MODEL = ("lead_3",)
 
 
-@dataclasses.dataclass(frozen=True)
-class Config:
-    """Corpus, model, training, search, and where the results go.
+@config.configuration(
+    "cnn_dailymail_pg",
+    max_source_length=120,
+    max_target_length=60,
+    clip_norm=2.0,
+    num_beams=4,
+)
+class Config(
+    model_flags.PairsConfig,
+    model_flags.AttentionConfig,
+    corpus_flags.SummariesConfig,
+):
+    """Corpus, model, training, search, and where the results go."""
 
-    Every field is a flag, and this is the only place of its default.
-
-    Attributes:
-        preset: Which sizes and corpus the other fields started from.
-        train: Two text files, source and target, plain or gzipped, or one
-            table: '[a.csv]', .tsv or .jsonl.
-        validation: The same; held out from --train if not given.
-        test: The same; held out from --train if not given.
-        source_column: Column of a table's source, by name, or by number (from
-            1) in a table without a header; of a TFDS dataset, the feature.
-        target_column: The same of the target.
-        bin_dir: Folder with the publisher's files train_*.bin, val_*.bin and
-            test_*.bin.
-        tfds: Name of a TFDS dataset of two texts, as cnn_dailymail or xsum.
-        data_dir: Where TFDS keeps its datasets.
-        tokenization: moses, or space for text that is tokenised already.
-        lowercase: Whether words are known in lower case; what is copied comes
-            back as typed.
-        vocabulary: Vocabulary file to use instead of counting words.
-        vocabulary_size: Most frequent words of both sides to keep.
-        max_source_length: Words of a source that are read.
-        max_target_length: Words of a target that are trained on, with its
-            end.
-        systems: Which to train, of lead_3, seq2seq_attention,
-            pointer_generator and pointer_generator_coverage.
-        head: Output head of the systems that point: pointer_generator,
-            pointer_softmax or copynet.
-        embedding_dim: Size of the word embeddings.
-        units: Size of the LSTMs (of one direction in the encoder).
-        attention_units: Hidden size of the attention; twice --units if not
-            given.
-        dropout: Share of embeddings and outputs dropped.
-        initializers: keras, or the authors' (paper).
-        optimizer: adam, or adagrad with sums that start at 0.1.
-        learning_rate: Of the optimizer.
-        schedule: constant, or linear for a learning rate that falls to zero
-            at the last update, with coverage from the start again.
-        batch_size: Pairs in a batch of one replica.
-        accumulate: Batches in one update.
-        normalize: Each example the same (examples), each token the same
-            (tokens), or sums over sentences (sentences); the baseline always
-            takes tokens, as in the paper.
-        clip_norm: Largest global norm of the gradients.
-        updates: Updates of the baseline and of the pointer-generator.
-        coverage_updates: Updates with coverage, after those without.
-        coverage_start_step: Train pointer_generator_coverage in one run and
-            switch coverage on at this update; if not given it starts from
-            the weights of pointer_generator, or, where that is not among
-            --systems, after --updates.
-        coverage_weight: Weight of the coverage loss.
-        reset_optimizer: Whether the optimizer starts anew with coverage.
-        eval_every: Updates between two dev scores.
-        patience: Dev scores in a row without a better one that end a phase.
-        pad_multiple: Lengths are padded to a multiple of this.
-        precision: float32 or mixed_bfloat16.
-        num_beams: Hypotheses kept in search.
-        min_summary_length: Fewest tokens of an answer before its end.
-        max_summary_length: Most tokens of an answer.
-        length_penalty: Scores are divided by length ** this.
-        coverage_penalty: Weight of the penalty on source words without
-            attention (Wu et al., 2016).
-        no_repeat_ngram: No sequence of so many words twice; 0 for any.
-        forbid_unk: Whether <unk> is never generated.
-        refill_beams: Whether finished answers leave no beam less, as in the
-            authors' search.
-        decode_initial_attention: Whether search attends once before the
-            first word, as the authors' decoder does.
-        bleu_tokenize: Tokenisation of sacrebleu.
-        seed: Of weights, order and dropout.
-        run: Name of the run; the preset's if not given.
-        log_dir: Where logs, checkpoints and results go.
-        savedmodel_dir: Where the best system is exported.
-        fresh: Remove what an earlier run of this name left.
-    """
-
-    preset: str = "demo"
-    train: list[str] | None = None
-    validation: list[str] | None = None
-    test: list[str] | None = None
-    source_column: str | None = None
-    target_column: str | None = None
-    bin_dir: str | None = None
-    tfds: str | None = None
-    data_dir: str | None = None
-    tokenization: Literal["moses", "space"] = "moses"
-    lowercase: bool = False
-    vocabulary: str | None = None
-    vocabulary_size: PositiveInt = 800
-    max_source_length: PositiveInt = 120
-    max_target_length: PositiveInt = 60
-    systems: list[
-        Literal[
-            "lead_3",
-            "seq2seq_attention",
-            "pointer_generator",
-            "pointer_generator_coverage",
-        ]
-    ] = dataclasses.field(default_factory=lambda: list(SYSTEMS))
-    head: Literal["pointer_generator", "pointer_softmax", "copynet"] = (
-        "pointer_generator"
+    bin_dir: str | None = config.data(
+        None,
+        "Folder with the publisher's files train_*.bin, val_*.bin and "
+        "test_*.bin.",
     )
-    embedding_dim: PositiveInt = 64
-    units: PositiveInt = 128
-    attention_units: PositiveInt | None = None
-    dropout: command_line.Share = 0.0
-    initializers: Literal["keras", "paper"] = "keras"
-    optimizer: Literal["adam", "adagrad"] = "adam"
-    learning_rate: PositiveFloat = 2e-3
-    schedule: Literal["constant", "linear"] = "linear"
-    batch_size: PositiveInt = 32
-    accumulate: PositiveInt = 1
-    normalize: Literal["examples", "tokens", "sentences"] = "examples"
-    clip_norm: PositiveFloat | None = 2.0
-    updates: PositiveInt = 1_000
-    coverage_updates: PositiveInt = 2_000
-    coverage_start_step: NonNegativeInt | None = None
-    coverage_weight: NonNegativeFloat = 1.0
-    reset_optimizer: bool = True
-    eval_every: PositiveInt = 250
-    patience: PositiveInt | None = None
-    pad_multiple: PositiveInt = 1
-    precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    num_beams: PositiveInt = 4
-    min_summary_length: NonNegativeInt = 0
-    max_summary_length: PositiveInt = 60
-    length_penalty: NonNegativeFloat = 1.0
-    coverage_penalty: NonNegativeFloat = 0.0
-    no_repeat_ngram: NonNegativeInt = 0
-    forbid_unk: bool = False
-    refill_beams: bool = True
-    decode_initial_attention: bool = False
-    bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = "13a"
-    seed: command_line.Seed = 0
-    run: str | None = None
-    log_dir: str = "tensorboard_logs/cnn_dailymail_pg"
-    savedmodel_dir: str = "savedmodels/cnn_dailymail_pg"
-    fresh: bool = False
+    vocabulary: str | None = config.data(
+        None, "Vocabulary file to use instead of counting words."
+    )
+    vocabulary_size: PositiveInt = config.data(
+        800, "Most frequent words of both sides to keep."
+    )
+    systems: list[Literal[SYSTEMS]] = config.training(
+        list(SYSTEMS),
+        "Systems to train, of lead_3 (which needs no training), "
+        "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
+    )
+    head: Literal[config.POINTING_HEADS] = config.model(
+        "pointer_generator",
+        "Output head of the systems that point: pointer_generator, "
+        "pointer_softmax or copynet.",
+    )
+    initializers: Literal["keras", "paper"] = config.model(
+        "keras", "keras, or the authors' (paper)."
+    )
+    normalize: Literal["examples", "tokens", "sentences"] = config.training(
+        "examples",
+        "Weigh each example the same (examples), each token the same (tokens), "
+        "or sum over sentences (sentences); the baseline always takes tokens, "
+        "as in the paper.",
+    )
+    coverage_updates: PositiveInt = config.training(
+        2_000, "Updates with coverage, after those without."
+    )
+    coverage_start_step: NonNegativeInt | None = config.training(
+        None,
+        "Train pointer_generator_coverage in one run and switch coverage on at "
+        "this update; if not given it starts from the weights of "
+        "pointer_generator, or, where that is not among --systems, after "
+        "--updates.",
+    )
+    coverage_weight: NonNegativeFloat = config.training(
+        1.0, "Weight of the coverage loss."
+    )
+    reset_optimizer: bool = config.training(
+        True, "Start the optimizer anew with coverage."
+    )
+    coverage_penalty: NonNegativeFloat = config.search(
+        0.0,
+        "Weight of the penalty on source words without attention (Wu et al., "
+        "2016).",
+    )
+    refill_beams: bool = config.search(
+        True,
+        "Let finished answers leave no beam less, as in the authors' search.",
+    )
+    decode_initial_attention: bool = config.search(
+        False,
+        "Attend once before the first word in search, as the authors' decoder "
+        "does.",
+    )
 
 
 PRESETS = {
@@ -216,146 +141,119 @@ PRESETS = {
 }
 
 
+COLUMNS = {
+    "R-1": "rouge1",
+    "R-2": "rouge2",
+    "R-L": "rougeL",
+    "BLEU": "bleu",
+    "% UNK": "unk_rate",
+    "% new 3": "novel_3grams",
+    "% rep. 3": "repeated_3grams",
+    "p_gen": "generate_probability",
+    "dev ppl": "perplexity",
+    "updates": "updates",
+    "seconds": "seconds_training",
+}
+
+with command_line.late_imports(__name__, Config, PRESETS, __doc__):
+    import tensorflow as tf
+
+    from tfcopy import losses, models, training
+    from tfcopy.data.corpora import cnn_dailymail
+    from tfcopy.data.generated import demo_news
+    from tfcopy.decoding import SearchOptions
+    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments.pairs import (
+        pair_data,
+        pair_training,
+        summary_corpora,
+        summary_scores,
+        translators,
+    )
+    from tfcopy.experiments.run import Run
+
+
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    # Here, so that --help and a wrong flag answer at once.
-    with quiet():
-        from tfcopy import training
-        from tfcopy.experiments import reporting, restoring, run_folder
-        from tfcopy.experiments.pairs import summarization
+    check(config)
+    run = Run(config)
+    data = prepare(config, run.data_folder)
+    test = summary_scores.TestSet(data, config.bleu_tokenize)
 
-    folder = os.path.join(config.log_dir, config.run or config.preset)
-    summarization.check(config, SYSTEMS)
-    run_folder.begin("cnn_dailymail_pg", config, folder)
-    strategy = training.choose_strategy()
-    training.set_precision(config.precision)
-    watch = reporting.Stopwatch()
-    data = summarization.prepare(config, os.path.join(folder, "data"))
-    test = summarization.TestSet(data, config)
-
-    results, models, translators, answers = {}, {}, {}, {}
-    for number, system in enumerate(config.systems, 1):
-        print(f"\n[{number}/{len(config.systems)}] {system}")
-        if system == "lead_3":
-            results[system] = test.score_texts(test.leads())
+    answers = {}
+    for name in run.each():
+        if name == "lead_3":
+            run.results[name] = test.score_texts(test.leads())
             continue
-        model = build_model(config, data, system, strategy)
-        print(f"{reporting.num_parameters(model):,} parameters")
-        translator = build_translator(config, model, data)
-        trained = train(config, system, model, models, translator, data, folder)
-        answers[system], scores = test.answer(translator)
-        results[system] = {**trained, **scores}
-        models[system], translators[system] = model, translator
+        system = build(run, name, data)
+        trained = train(run, system, data)
+        answers[name], scores = test.answer(system.served)
+        run.results[name] = {**trained, **scores}
 
     references = test.reference_rates()
-    summarization.print_examples(test, answers)
-    summarization.print_comparison(results, references, PAPER)
-    best = path = None
-    if translators:
-        best = summarization.best_on_validation(translators, data)
-        path = restoring.export(
-            servable(best, translators[best]),
-            config.savedmodel_dir,
-            rouge1=results[best]["rouge1"],
-        )
-    report = {
-        "recipe": "cnn_dailymail_pg",
-        "preset": config.preset,
-        "seed": config.seed,
-        "seconds": watch.seconds,
-        "config": dataclasses.asdict(config),
-        "systems": results,
-        "paper": PAPER,
-        **({"savedmodel": path} if path else {}),
-        "references": references,
-    }
-    reporting.write_results(os.path.join(folder, "results.json"), report)
-    if best and "demo" in data.corpus.name:
-        summarization.print_unseen_names(translators[best])
-    if best:
-        reporting.print_next_steps(
-            "cnn_dailymail_pg",
-            folder,
-            path,
-            best,
-            "A story .",
-            watch.seconds,
-        )
-    return report
-
-
-def head_of(config, system):
-    """Name of the head that a system has: the baseline cannot point."""
-    return "softmax" if system == "seq2seq_attention" else config.head
-
-
-def build_model(config, data, system, strategy):
-    """The system's model, the same at each start."""
-    import keras
-
-    from tfcopy.models import pointer_generator
-
-    keras.utils.set_random_seed(config.seed)
-    with strategy.scope():
-        return pointer_generator(
-            data.vocabularies[0].size,
-            head=head_of(config, system),
-            coverage=system == "pointer_generator_coverage",
-            coverage_enabled=False,
-            embedding_dim=config.embedding_dim,
-            units=config.units,
-            attention_units=config.attention_units,
-            dropout=config.dropout,
-            initializers=config.initializers,
-            decode_initial_attention=config.decode_initial_attention,
-            seed=config.seed,
-        )
-
-
-def train(config, system, model, models, translator, data, folder):
-    """Trains a system; returns its part of the results.
-
-    With coverage in two phases: the first is that of the pointer-generator,
-    trained here, or whose weights are taken if it was trained before.
-    """
-    from tfcopy import losses, training
-    from tfcopy.experiments.pairs import summarization
-
-    options = {"steps": config.updates, "normalize": config.normalize}
-    if system == "seq2seq_attention":
-        options["normalize"] = "tokens"
-    if system == "pointer_generator_coverage":
-        attention = model.cell.attention
-        options["penalty"] = losses.CoveragePenalty(
-            config.coverage_weight, attention.enabled
-        )
-        start = config.coverage_start_step
-        if start is None:
-            start = config.updates
-            if "pointer_generator" in models:
-                training.warm_start(model, models["pointer_generator"])
-                start = 0
-        options["phases"] = [
-            training.Phase(start, attention.enable, config.reset_optimizer)
-        ]
-        options["steps"] = start + config.coverage_updates
-    return summarization.train(
-        config,
-        system,
-        model,
-        losses.OF_HEAD[head_of(config, system)],
-        translator,
-        data,
-        folder,
-        **options,
+    summary_scores.print_examples(test, answers)
+    print_comparison(run.results, references)
+    if not run.systems:
+        return run.finish(paper=PAPER, references=references)
+    best = summary_scores.best_on_validation(run.systems, data)
+    if data.corpus.generated:
+        summary_scores.print_unseen_names(run.systems[best].served)
+    return run.finish(
+        best,
+        {"rouge1": run.results[best]["rouge1"]},
+        paper=PAPER,
+        references=references,
     )
 
 
-def build_translator(config, model, data):
-    """Text in, text out, with the system's model."""
-    from tfcopy.decoding import SearchOptions
-    from tfcopy.serving.servables.translator import Translator
+def check(config):
+    """Raises a ValueError that names a flag which makes no sense."""
+    flag_checks.check_systems(config, SYSTEMS)
+    flag_checks.check_vocabulary_sizes(config, "vocabulary_size")
+    summary_corpora.check(config)
+    # The paper's preset names a dataset, which other flags may replace.
+    is_presets = config.tfds == PRESETS["paper"]["tfds"]
+    others = config.train is not None or config.bin_dir is not None
+    hides = config.preset == "paper" and is_presets and others
+    summary_corpora.check_one_corpus(
+        {
+            "--train": config.train,
+            "--bin_dir": config.bin_dir,
+            "--tfds": None if hides else config.tfds,
+        }
+    )
 
+
+def prepare(config, folder):
+    """The corpus as ids of one vocabulary, cut and kept: `PairData`."""
+    if config.bin_dir is not None:
+        corpus = cnn_dailymail.load_bin(config.bin_dir)
+    else:
+        corpus = summary_corpora.load_corpus(config, demo_news, config.seed)
+    tokenizers = (summary_corpora.make_tokenizer(config, corpus),) * 2
+    vocabularies = pair_data.count_vocabularies(
+        corpus,
+        tokenizers,
+        folder,
+        sizes={"both": config.vocabulary_size},
+        files={"both": config.vocabulary},
+    )
+    return pair_data.prepare(
+        config,
+        corpus,
+        tokenizers,
+        vocabularies,
+        folder,
+        max_length=None,
+        truncate=(config.max_source_length, config.max_target_length),
+        append_eos=False,
+        unmatched="unk",
+    )
+
+
+def build(run, name, data):
+    """A system, text in and text out."""
+    config = run.config
     options = SearchOptions(
         num_beams=config.num_beams,
         min_length=config.min_summary_length,
@@ -367,59 +265,101 @@ def build_translator(config, model, data):
         forbid_unk=config.forbid_unk,
         refill=config.refill_beams,
     )
-    return Translator(
-        model,
-        *data.vocabularies,
-        source_tokenizer=data.tokenizers[0],
-        target_tokenizer=data.tokenizers[1],
-        options=options,
-        max_source_length=config.max_source_length,
-        append_eos=False,
-    )
+
+    def make_model():
+        return models.pointer_generator(
+            data.vocabularies[0].size,
+            head=head_of(config, name),
+            coverage=name == "pointer_generator_coverage",
+            coverage_enabled=False,
+            embedding_dim=config.embedding_dim,
+            units=config.units,
+            attention_units=config.attention_units,
+            dropout=config.dropout,
+            initializers=config.initializers,
+            decode_initial_attention=config.decode_initial_attention,
+            seed=config.seed,
+        )
+
+    def make_translator(model):
+        return translators.make_translator(
+            model,
+            data,
+            options,
+            max_source_length=config.max_source_length,
+            append_eos=False,
+        )
+
+    return run.build(name, make_model, make_translator, ["A story ."])
 
 
-# What `serving.export --set` may change.
-SEARCH_FLAGS = ("num_beams", "min_summary_length", "max_summary_length")
-SEARCH_FLAGS += ("length_penalty", "coverage_penalty", "no_repeat_ngram")
-SEARCH_FLAGS += ("forbid_unk", "refill_beams", "decode_initial_attention")
-SEARCH_FLAGS += ("max_source_length",)
+def head_of(config, name):
+    """The head of a system: the baseline cannot point."""
+    return "softmax" if name == "seq2seq_attention" else config.head
 
 
-def restore(config, system, folder, checkpoint):
-    """A trained system as `run` exports it.
+def train(run, system, data):
+    """Trains a system; returns its part of the results.
 
-    Args:
-        config: The recipe's config.
-        system: Its name.
-        folder: Of the run.
-        checkpoint: As of `restored.load_weights`.
-
-    Returns:
-        `restored.Servable`.
+    With coverage in two phases: the first is that of the pointer-generator,
+    trained here, or with its weights if it was trained before.
     """
-    import tensorflow as tf
-
-    from tfcopy.experiments import restoring
-    from tfcopy.experiments.pairs import summarization, text_preprocessing
-
-    summarization.check_shared(config)
-    data_folder = os.path.join(folder, "data")
-    known = text_preprocessing.kept(
-        data_folder, lambda: summarization.prepare(config, data_folder)
+    config, name = run.config, system.name
+    options = {"steps": config.updates, "normalize": config.normalize}
+    if name == "seq2seq_attention":
+        options["normalize"] = "tokens"
+    if name == "pointer_generator_coverage":
+        attention = system.model.cell.attention
+        options["penalty"] = losses.CoveragePenalty(
+            config.coverage_weight, attention.enabled
+        )
+        start = config.coverage_start_step
+        if start is None:
+            start = config.updates
+            if "pointer_generator" in run.systems:
+                trained = run.systems["pointer_generator"].model
+                training.warm_start(system.model, trained)
+                start = 0
+        options["phases"] = [
+            training.Phase(start, attention.enable, config.reset_optimizer)
+        ]
+        options["steps"] = start + config.coverage_updates
+    trainer, _, results = pair_training.train(
+        system,
+        data,
+        losses.OF_HEAD[head_of(config, name)],
+        metrics=coverage_metrics,
+        **options,
     )
-    model = build_model(config, known, system, tf.distribute.get_strategy())
-    # Whether coverage is on is one of the weights.
-    restoring.load_weights(
-        model, os.path.join(folder, system), checkpoint, known.identity
+    scores = trainer.evaluate(pair_training.dev_batches(config, data))
+    return {
+        **results,
+        "perplexity": scores.perplexity,
+        "dev_generate_probability": 100
+        * scores.metrics["generate_probability"],
+        "dev_coverage_loss": scores.metrics["coverage_loss"],
+    }
+
+
+def coverage_metrics(batch, distribution):
+    """Mean probability to generate (p_gen), and coverage loss of a token."""
+    mean = pair_training.mean_over_targets
+    return {
+        "generate_probability": mean(tf.exp(distribution.log_generate), batch),
+        "coverage_loss": mean(losses.coverage(distribution.attention), batch),
+    }
+
+
+def print_comparison(results, references):
+    """A table of the systems, the references, and what the paper reports."""
+    rows = {**results, "the references": references}
+    reporting.print_table(reporting.with_paper(rows, PAPER), COLUMNS)
+    print(
+        "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
+        "trigrams that\nthe article does not hold, and that repeat others of "
+        "the answer. p_gen: mean\nprobability to generate, percent, of the "
+        "words of the answers."
     )
-    return servable(system, build_translator(config, model, known))
-
-
-def servable(system, translator):
-    """What is exported of a system."""
-    from tfcopy.experiments.restoring import Servable
-
-    return Servable(translator, ["A story ."], {"system": system})
 
 
 if __name__ == "__main__":

@@ -12,21 +12,15 @@ exports CopyNet.
 Repeating a command that was interrupted goes on where it stopped.
 """
 
-import dataclasses
-import os
 import sys
 from typing import Literal
 
-from jsonargparse.typing import (
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
+from jsonargparse.typing import PositiveInt
 
-from tfcopy.experiments import command_line
-from tfcopy.quiet import quiet
+from tfcopy.experiments import command_line, config
+from tfcopy.experiments.pairs import model_flags
 
+SYSTEMS = ("enc_dec", "rnnsearch", "copynet")
 # Exact match for each type of rule, in percent.
 TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
 PAPER = {
@@ -36,107 +30,51 @@ PAPER = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Config:
-    """Rules, model, training, search, and where the results go.
+@config.configuration(
+    "copy_rules_copynet",
+    dropout=0.2,
+    batch_size=64,
+    updates=1_500,
+    length_penalty=0.0,
+)
+class Config(model_flags.CopyNetConfig):
+    """Rules, model, training, search, and where the results go."""
 
-    Every field is a flag, and this is the only place of its default.
-
-    Attributes:
-        preset: Which sizes the other fields started from.
-        rules_per_type: Rules of each of the five types.
-        instances: Pairs of each rule; half are trained on, half tested.
-        num_symbols: Symbols that rules and fillings are made of.
-        longest_filling: Most symbols a variable stands for.
-        longest_left: Most symbols of a rule's left side, variables aside.
-        longest_right: Most symbols of a rule's right side, variables aside.
-        count: What the paper's 5 to 20 symbols counts: both sides of a rule,
-            or its source.
-        no_collision: Whether fillings have no symbol of their rule.
-        rules_seed: Of rules and fillings; the authors' by default.
-        test_pairs: Most test pairs of each type to answer; all if not given.
-        systems: Which of enc_dec, rnnsearch and copynet to train.
-        embedding_dim: Size of the embeddings.
-        units: Size of the GRUs (of one direction in the encoder).
-        attention_units: Hidden size of the attention; --units if not given.
-        end_mark: Whether a source ends with a mark that attention can see, so
-            that what comes after its last word is a place like any other.
-        position_one_hot: Positions that CopyNet's annotations tell apart by a
-            one-hot vector; 57 in the authors' code, 0 in the paper.
-        coverage: Whether attention sees how much a position has got, as in
-            the authors' code.
-        deep_readout: Whether context and last word have linear terms in the
-            logits, as in the authors' code.
-        dropout: Share of embeddings and outputs dropped; 0 in the paper.
-        initializers: keras, or the authors'.
-        optimizer: adam, or adadelta.
-        learning_rate: Of the optimizer.
-        schedule: constant, or linear for a learning rate that falls to zero
-            at the last update.
-        batch_size: Pairs of a batch.
-        accumulate: Batches of an update.
-        clip_norm: Largest norm of the gradients of an update.
-        updates: Most updates of each system.
-        eval_every: Updates between two scores on the validation set.
-        patience: Scores in a row without a better one that end training.
-        pad_multiple: Lengths are padded to a multiple of this.
-        precision: float32 or mixed_bfloat16.
-        num_beams: Beams of the search.
-        length_penalty: Scores are divided by length to this power.
-        max_target_length: Most symbols of an answer, with its end.
-        allow_unk: Whether <unk> may be an answer.
-        seed: Of weights, order and dropout.
-        run: Name of the run; the preset's if not given.
-        log_dir: Where logs, checkpoints and results go.
-        savedmodel_dir: Where CopyNet (or the last system) is exported.
-        fresh: Remove what an earlier run of this name left.
-    """
-
-    preset: str = "demo"
-    rules_per_type: PositiveInt = 8
-    instances: PositiveInt = 200
-    num_symbols: PositiveInt = 100
-    longest_filling: PositiveInt = 6
-    longest_left: PositiveInt = 8
-    longest_right: PositiveInt = 4
-    count: Literal["both", "source"] = "both"
-    no_collision: bool = False
-    rules_seed: command_line.Seed = 19920206
-    test_pairs: PositiveInt | None = 100
-    systems: list[Literal["enc_dec", "rnnsearch", "copynet"]] = (
-        dataclasses.field(
-            default_factory=lambda: ["enc_dec", "rnnsearch", "copynet"]
-        )
+    rules_per_type: PositiveInt = config.data(
+        8, "Rules of each of the five types."
     )
-    embedding_dim: PositiveInt = 64
-    units: PositiveInt = 128
-    attention_units: PositiveInt | None = None
-    end_mark: bool = False
-    position_one_hot: NonNegativeInt = 0
-    coverage: bool = False
-    deep_readout: bool = False
-    dropout: command_line.Share = 0.2
-    initializers: Literal["keras", "authors"] = "keras"
-    optimizer: Literal["adam", "adadelta"] = "adam"
-    learning_rate: PositiveFloat = 2e-3
-    schedule: Literal["constant", "linear"] = "linear"
-    batch_size: PositiveInt = 64
-    accumulate: PositiveInt = 1
-    clip_norm: PositiveFloat | None = 5.0
-    updates: PositiveInt = 1_500
-    eval_every: PositiveInt = 250
-    patience: PositiveInt | None = None
-    pad_multiple: PositiveInt = 1
-    precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    num_beams: PositiveInt = 10
-    length_penalty: NonNegativeFloat = 0.0
-    max_target_length: PositiveInt = 57
-    allow_unk: bool = False
-    seed: command_line.Seed = 0
-    run: str | None = None
-    log_dir: str = "tensorboard_logs/copy_rules_copynet"
-    savedmodel_dir: str = "savedmodels/copy_rules_copynet"
-    fresh: bool = False
+    instances: PositiveInt = config.data(
+        200, "Pairs of each rule; half are trained on, half tested."
+    )
+    num_symbols: PositiveInt = config.data(
+        100, "Symbols that rules and fillings are made of."
+    )
+    longest_filling: PositiveInt = config.data(
+        6, "Most symbols that a variable stands for."
+    )
+    longest_left: PositiveInt = config.data(
+        8, "Most symbols of a rule's left side, variables aside."
+    )
+    longest_right: PositiveInt = config.data(
+        4, "Most symbols of a rule's right side, variables aside."
+    )
+    count: Literal["both", "source"] = config.data(
+        "both",
+        "What the paper's 5 to 20 symbols counts: both sides of a rule, or its "
+        "source.",
+    )
+    no_collision: bool = config.data(
+        False, "Let no filling have a symbol of its rule."
+    )
+    rules_seed: config.Seed = config.data(
+        19920206, "Seed of rules and fillings; the authors' by default."
+    )
+    test_pairs: PositiveInt | None = config.data(
+        100, "Most test pairs of each type to answer; all if not given."
+    )
+    systems: list[Literal[SYSTEMS]] = config.training(
+        list(SYSTEMS), "Systems to train, of enc_dec, rnnsearch and copynet."
+    )
 
 
 PRESETS = {
@@ -158,87 +96,59 @@ PRESETS = {
 }
 
 
+with command_line.late_imports(__name__, Config, PRESETS, __doc__):
+    from tfcopy.data.corpora.corpus import CorpusError
+    from tfcopy.data.generated import copy_rules
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.evaluation import translations
+    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments.pairs import copynet_steps
+    from tfcopy.experiments.run import Run, Stopwatch
+
+
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    # Here, so that --help and a wrong flag answer at once.
-    with quiet():
-        from tfcopy import training
-        from tfcopy.experiments import reporting, restoring, run_folder
-        from tfcopy.experiments.pairs import copynet_steps
-        from tfcopy.models.copynet import SYSTEMS
-
-    folder = os.path.join(config.log_dir, config.run or config.preset)
-    reporting.check_systems(config, SYSTEMS)
-    run_folder.begin("copy_rules_copynet", config, folder)
-    strategy = training.choose_strategy()
-    training.set_precision(config.precision)
-    watch = reporting.Stopwatch()
-    data, rules = prepare(config, os.path.join(folder, "data"))
+    flag_checks.check_systems(config, SYSTEMS)
+    run = Run(config)
+    data, rules = prepare(config, run.data_folder)
     test = choose_test(config, data.test, rules)
 
-    results, translators, answers = {}, {}, {}
-    for number, system in enumerate(config.systems, 1):
-        print(f"\n[{number}/{len(config.systems)}] {system}")
-        model = copynet_steps.build_model(config, data, system, strategy)
-        print(f"{reporting.num_parameters(model):,} parameters")
-        translator = copynet_steps.build_translator(config, model, data)
-        trained = copynet_steps.train(
-            config, system, model, translator, data, folder
-        )
-        answers[system], scores = answer(translator, test)
-        results[system] = {**trained, **scores}
-        translators[system] = translator
+    answers = {}
+    for name in run.each():
+        system = copynet_steps.build(run, name, data)
+        trained = copynet_steps.train(system, data, copynet_steps.head_of(name))
+        answers[name], scores = answer(system.served, test)
+        run.results[name] = {**trained, **scores}
 
     print_examples(test, answers)
-    print_comparison(results)
-    chosen = "copynet" if "copynet" in translators else config.systems[-1]
-    path = restoring.export(
-        restoring.servable(chosen, translators[chosen], data.words),
-        config.savedmodel_dir,
-        exact_match=results[chosen]["exact_match"],
-    )
-    report = {
-        "recipe": "copy_rules_copynet",
-        "preset": config.preset,
-        "seed": config.seed,
-        "seconds": watch.seconds,
-        "config": dataclasses.asdict(config),
-        "systems": results,
-        "paper": {
-            system: {
-                kind: {"exact_match": value}
-                for kind, value in zip(TYPES, values)
-            }
+    print_comparison(run.results)
+    chosen = "copynet" if "copynet" in run.results else config.systems[-1]
+    return run.finish(
+        chosen,
+        {"exact_match": run.results[chosen]["exact_match"]},
+        paper={
+            system: dict(zip(TYPES, ({"exact_match": x} for x in values)))
             for system, values in PAPER.items()
         },
-        "savedmodel": path,
-    }
-    reporting.write_results(os.path.join(folder, "results.json"), report)
-    reporting.print_next_steps(
-        "copy_rules_copynet", folder, path, chosen, test[0][0], watch.seconds
     )
-    return report
 
 
 def prepare(config, folder):
-    """The pairs as ids, and the rules; both are remembered in a folder.
+    """The pairs as ids, and the rules; both are kept in a folder.
 
     Returns:
-        `(data, rules)`: `common.Data` and `RulesCorpus`.
+        `(data, rules)`: `PairData` and `RulesCorpus`.
     """
-    from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.experiments.pairs import copynet_steps
-
     rules = load_rules(config, folder)
     tokenizer = Tokenizer(mode="space", language="other")
-    return copynet_steps.prepare(config, rules.corpus, tokenizer, folder), rules
+    data = copynet_steps.prepare(
+        config, rules.corpus, tokenizer, folder, end_mark=config.end_mark
+    )
+    return data, rules
 
 
 def load_rules(config, folder):
     """The pairs that the flags ask for."""
-    from tfcopy.data.corpora.corpus import CorpusError
-    from tfcopy.data.generated import copy_rules
-
     if config.instances % 2:
         raise ValueError(
             "--instances must be even: half are trained on, half tested. "
@@ -260,23 +170,17 @@ def load_rules(config, folder):
     except CorpusError:
         raise
     except ValueError as error:
-        raise ValueError(_with_flags(str(error))) from error
-
-
-def _with_flags(message):
-    """The message of a wrong argument, naming the flag it came from."""
-    for argument, flag in (
-        ("`left_symbols`", "--longest_left"),
-        ("`right_symbols`", "--longest_right"),
-        ("`num_symbols`", "--num_symbols"),
-        ("`rules_per_type`", "--rules_per_type"),
-    ):
-        message = message.replace(argument, flag)
-    return message
+        names = {
+            "left_symbols": "longest_left",
+            "right_symbols": "longest_right",
+            "num_symbols": "num_symbols",
+            "rules_per_type": "rules_per_type",
+        }
+        raise flag_checks.naming_flags(error, names) from error
 
 
 def choose_test(config, pairs, rules):
-    """Triples of source, target and type, so many of each type as wanted.
+    """Triples of source, target and type, as many of each type as requested.
 
     Args:
         config: The recipe's config.
@@ -301,19 +205,16 @@ def answer(translator, test):
         `(translations, scores)`; exact match, and in `types` that of each
         type with its 95 % interval and the number of pairs.
     """
-    from tfcopy.evaluation import translations as evaluation
-    from tfcopy.experiments import reporting
-
-    watch = reporting.Stopwatch()
+    watch = Stopwatch()
     answers = translator.translate_all(source for source, _, _ in test)
     seconds = watch.seconds
     types = {}
     for kind in TYPES:
         rows = [i for i, pair in enumerate(test) if pair[2] == kind]
-        match = evaluation.exact_match(
+        match = translations.exact_match(
             [answers[i].text for i in rows], [test[i][1] for i in rows]
         )
-        low, high = evaluation.interval(match, len(rows))
+        low, high = translations.interval(match, len(rows))
         types[kind] = {
             "exact_match": round(match, 2),
             "interval": [round(low, 2), round(high, 2)],
@@ -324,7 +225,7 @@ def answer(translator, test):
         "exact_match": round(mean, 2),
         "types": types,
         "copy_rate": round(
-            evaluation.copy_rate([a.copied_from for a in answers]), 2
+            translations.copy_rate([a.copied_from for a in answers]), 2
         ),
         "seconds_translating": seconds,
     }
@@ -332,16 +233,16 @@ def answer(translator, test):
 
 def print_examples(test, answers):
     """Shows an answer of each type, with copied symbols marked [so]."""
-    from tfcopy.experiments import reporting
-
-    print("\nExamples from the test set (symbols [copied] from the source):")
-    width = max(map(len, answers)) + 2
-    for kind in TYPES:
-        i = next(i for i, pair in enumerate(test) if pair[2] == kind)
-        print(f"\n{kind}\n{'source':{width}}{test[i][0]}")
-        for system, translations in answers.items():
-            print(f"{system:{width}}{reporting.mark_copied(translations[i])}")
-        print(f"{'reference':{width}}{test[i][1]}")
+    first = {}
+    for i, (*_, kind) in enumerate(test):
+        first.setdefault(kind, i)
+    reporting.print_marked_examples(
+        test,
+        answers,
+        first.values(),
+        "symbols",
+        {i: kind for kind, i in first.items()},
+    )
 
 
 def print_comparison(results):
@@ -353,35 +254,6 @@ def print_comparison(results):
         print(f"{system:18}" + "".join(f"{cell:>11.1f}" for cell in cells))
         cells = PAPER[system]
         print(f"{'  paper':18}" + "".join(f"{cell:>11.1f}" for cell in cells))
-
-
-# What `serving.export --set` may change.
-SEARCH_FLAGS = ("num_beams", "length_penalty", "max_target_length", "allow_unk")
-
-
-def restore(config, system, folder, checkpoint):
-    """A trained system as `run` exports it.
-
-    Args:
-        config: The recipe's config.
-        system: Its name.
-        folder: Of the run.
-        checkpoint: As of `restored.load_weights`.
-
-    Returns:
-        `restored.Servable`.
-    """
-    from tfcopy.experiments import restoring
-    from tfcopy.experiments.pairs import copynet_steps, text_preprocessing
-
-    data_folder = os.path.join(folder, "data")
-    known = text_preprocessing.kept(
-        data_folder, lambda: prepare(config, data_folder)[0]
-    )
-    translator = copynet_steps.restore(
-        config, system, os.path.join(folder, system), checkpoint, known
-    )
-    return restoring.servable(system, translator, known)
 
 
 if __name__ == "__main__":

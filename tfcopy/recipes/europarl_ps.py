@@ -11,167 +11,93 @@ compares them, shows what was copied, and exports the better one.
 Repeating a command that was interrupted goes on where it stopped.
 """
 
-import dataclasses
-import os
 import sys
 from typing import Literal
 
-from jsonargparse.typing import (
-    NonNegativeFloat,
-    PositiveFloat,
-    PositiveInt,
-)
+from jsonargparse.typing import PositiveInt
 
-from tfcopy.experiments import command_line
-from tfcopy.quiet import quiet
+from tfcopy.experiments import command_line, config
+from tfcopy.experiments.pairs import corpus_flags, model_flags
 
+SYSTEMS = ("nmt", "pointer_softmax")
 PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 
 
-@dataclasses.dataclass(frozen=True)
-class Config:
-    """Corpus, model, training, search, and where the results go.
+@config.configuration(
+    "europarl_ps",
+    unmatched="attention_argmax",
+    embedding_dim=128,
+    units=256,
+    encoder_units=128,
+    dropout=0.1,
+    schedule="constant",
+    batch_size=64,
+    clip_norm=1.0,
+    updates=1_500,
+    patience=5,
+    num_beams=5,
+)
+class Config(model_flags.PointerSoftmaxConfig, corpus_flags.TranslationConfig):
+    """Corpus, model, training, search, and where the results go."""
 
-    Every field is a flag, and this is the only place of its default.
-
-    Attributes:
-        preset: Which sizes and corpus the other fields started from.
-        data_dir: Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); of
-            a TFDS dataset, where it is kept.
-        download: Fetch Europarl into --data_dir if it is not there.
-        train: Two text files, source and target, plain or gzipped:
-            '[a.en, a.fr]'.
-        validation: Two files; held out from --train if not given.
-        test: Two files; held out from --train if not given.
-        tfds: Name of a TFDS translation dataset, as wmt14_translate/fr-en.
-        source_language: Code of the language to translate from.
-        target_language: Code of the language to translate into.
-        tokenization: moses; space for text that is tokenised already; or
-            sentencepiece for the pieces of --sentencepiece_model, which then
-            are the words of all other flags.
-        sentencepiece_model: One file for both languages, or two: '[en.model,
-            fr.model]'; tfcopy.data.train_sentencepiece makes them.
-        dictionary: TSV file of target words and their source translations,
-            for pointer labels.
-        output_dictionary: TSV file of source words and their translations:
-            what answers say for words pointed at, where it has them.
-        unmatched: Label of OOV words that the source does not hold:
-            attention_argmax (point where the model looks) or unk.
-        source_vocabulary: Vocabulary file to use instead of counting words.
-        target_vocabulary: Vocabulary file to use instead of counting words.
-        source_vocabulary_size: Most frequent source words to keep.
-        target_vocabulary_size: Most frequent target words to keep.
-        candidates: Words that an update's output layer knows (the large
-            vocabulary trick); all if not given.
-        candidates_from: Which words are among them beside the most frequent:
-            those of an update's sources (the paper's choice), of the whole
-            batch, targets too, or a sample of all words as well.
-        search_candidates: Words that search generates, the most frequent; all
-            if not given.
-        max_length: Longer sentences, in words, are not trained on.
-        systems: Which of nmt and pointer_softmax to train.
-        head: Output head of the system that points, which then bears its
-            name: pointer_softmax, pointer_generator or copynet.
-        embedding_dim: Size of the word embeddings.
-        units: Size of the decoder's state.
-        encoder: gru (the paper's), or transformer.
-        encoder_units: Size of the encoder's state, each direction; half the
-            size of a Transformer.
-        encoder_layers: Blocks of a Transformer encoder.
-        encoder_heads: Attention heads of each of them.
-        attention_units: Hidden size of the attention.
-        output_units: Width of the layer below the output softmax.
-        dropout: Share dropped of embeddings and of that layer, in training.
-        initializers: keras, or dl4mt (those of the paper's base system).
-        switch_activation: noisy_tanh, relu or another Keras activation.
-        switch_bias: Where the switch starts; above 0 leans to generating.
-        optimizer: adam or adadelta.
-        learning_rate: Of the optimizer.
-        batch_size: Sentences of an update, over all devices.
-        accumulate: Batches of an update.
-        normalize: What the loss is divided by, tokens or sentences.
-        clip_norm: Largest norm of the gradients of an update.
-        updates: Most updates of each system.
-        eval_every: Updates between two scores on the validation set.
-        patience: Scores in a row without a better one that end training.
-        pad_multiple: Sentences are padded to a multiple of this length.
-        precision: float32 or mixed_bfloat16.
-        num_beams: Beams of the search.
-        length_penalty: Scores are divided by length to this power.
-        max_target_length: Most words of a translation.
-        merge: How search treats several ways to say a word: max (the
-            paper's) or sum; if not given, max with the pointer softmax and
-            sum with other heads.
-        bleu_tokenize: Sacrebleu's tokenisation; 13a, or none for text that
-            is tokenised already.
-        seed: Of weights, order, dropout and noise.
-        run: Name of the run; the preset's if not given.
-        log_dir: Where logs, checkpoints and results go.
-        savedmodel_dir: Where the better system is exported.
-        fresh: Remove what an earlier run of this name left.
-    """
-
-    preset: str = "demo"
-    data_dir: str | None = None
-    download: bool = False
-    train: list[str] | None = None
-    validation: list[str] | None = None
-    test: list[str] | None = None
-    tfds: str | None = None
-    source_language: str = "en"
-    target_language: str = "fr"
-    tokenization: Literal["moses", "space", "sentencepiece"] = "moses"
-    sentencepiece_model: list[str] | None = None
-    dictionary: str | None = None
-    output_dictionary: str | None = None
-    unmatched: Literal["attention_argmax", "unk"] = "attention_argmax"
-    source_vocabulary: str | None = None
-    target_vocabulary: str | None = None
-    source_vocabulary_size: PositiveInt = 2_000
-    target_vocabulary_size: PositiveInt = 2_000
-    candidates: PositiveInt | None = None
-    candidates_from: Literal["sources", "batch", "sample"] = "sample"
-    search_candidates: PositiveInt | None = None
-    max_length: PositiveInt = 50
-    systems: list[Literal["nmt", "pointer_softmax"]] = dataclasses.field(
-        default_factory=lambda: ["nmt", "pointer_softmax"]
+    data_dir: str | None = config.data(
+        None,
+        "Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); of a TFDS "
+        "dataset, where it is kept.",
     )
-    head: Literal["pointer_softmax", "pointer_generator", "copynet"] = (
-        "pointer_softmax"
+    download: bool = config.data(
+        False, "Fetch Europarl into --data_dir if it is not there."
     )
-    embedding_dim: PositiveInt = 128
-    units: PositiveInt = 256
-    encoder: Literal["gru", "transformer"] = "gru"
-    encoder_units: PositiveInt | None = 128
-    encoder_layers: PositiveInt = 2
-    encoder_heads: PositiveInt = 4
-    attention_units: PositiveInt | None = None
-    output_units: PositiveInt | None = None
-    dropout: command_line.Share = 0.1
-    initializers: Literal["keras", "dl4mt"] = "keras"
-    switch_activation: str = "noisy_tanh"
-    switch_bias: float = 1.0
-    optimizer: Literal["adam", "adadelta"] = "adam"
-    learning_rate: PositiveFloat = 2e-3
-    batch_size: PositiveInt = 64
-    accumulate: PositiveInt = 1
-    normalize: Literal["tokens", "sentences"] = "tokens"
-    clip_norm: PositiveFloat | None = 1.0
-    updates: PositiveInt = 1_500
-    eval_every: PositiveInt = 250
-    patience: PositiveInt | None = 5
-    pad_multiple: PositiveInt = 1
-    precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    num_beams: PositiveInt = 5
-    length_penalty: NonNegativeFloat = 1.0
-    max_target_length: PositiveInt = 60
-    merge: Literal["max", "sum"] | None = None
-    bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = "13a"
-    seed: command_line.Seed = 0
-    run: str | None = None
-    log_dir: str = "tensorboard_logs/europarl_ps"
-    savedmodel_dir: str = "savedmodels/europarl_ps"
-    fresh: bool = False
+    tokenization: Literal["moses", "space", "sentencepiece"] = config.data(
+        "moses",
+        "moses; space for text that is tokenised already; or sentencepiece for "
+        "the pieces of --sentencepiece_model, which then are the words of all "
+        "other flags.",
+    )
+    sentencepiece_model: list[str] | None = config.data(
+        None,
+        "One file for both languages, or two: '[en.model, fr.model]'; "
+        "tfcopy.data.train_sentencepiece makes them.",
+    )
+    dictionary: str | None = config.data(
+        None,
+        "TSV file of target words and their source translations, for pointer "
+        "labels.",
+    )
+    output_dictionary: str | None = config.search(
+        None,
+        "TSV file of source words and their translations: what answers say for "
+        "words pointed at, where it has them.",
+    )
+    max_length: PositiveInt = config.data(
+        50, "Longer sentences, in words, are not trained on."
+    )
+    systems: list[Literal[SYSTEMS]] = config.training(
+        list(SYSTEMS), "Systems to train, of nmt and pointer_softmax."
+    )
+    head: Literal[config.POINTING_HEADS] = config.model(
+        "pointer_softmax",
+        "Output head of the system that points, which then bears its name: "
+        "pointer_softmax, pointer_generator or copynet.",
+    )
+    encoder: Literal["gru", "transformer"] = config.model(
+        "gru", "gru (the paper's), or transformer."
+    )
+    encoder_layers: PositiveInt = config.model(
+        2, "Blocks of a Transformer encoder."
+    )
+    encoder_heads: PositiveInt = config.model(
+        4, "Attention heads of a Transformer encoder's block."
+    )
+    max_target_length: PositiveInt = config.search(
+        60, "Most words of a translation."
+    )
+    merge: Literal["max", "sum"] | None = config.search(
+        None,
+        "How search treats several ways to say a word: max (the paper's) or "
+        "sum; if not given, max with the pointer softmax and sum with other "
+        "heads.",
+    )
 
 
 PRESETS = {
@@ -195,134 +121,106 @@ PRESETS = {
     }
 }
 
-SYSTEMS = ("nmt", "pointer_softmax")
+COLUMNS = {
+    "BLEU": "bleu",
+    "chrF": "chrf",
+    "% UNK": "unk_rate",
+    "% copied": "copy_rate",
+    "dev ppl": "perplexity",
+    "updates": "updates",
+    "seconds": "seconds_training",
+    "tokens/s": "target_tokens_per_second",
+}
+
+with command_line.late_imports(__name__, Config, PRESETS, __doc__):
+    from tfcopy.decoding import SearchOptions
+    from tfcopy.experiments import flag_checks, learning_curves
+    from tfcopy.experiments.pairs import (
+        pair_data,
+        pointer_softmax_steps,
+        translation_data,
+        translation_scores,
+        translators,
+    )
+    from tfcopy.experiments.run import Run
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    # Here, so that --help and a wrong flag answer at once.
-    with quiet():
-        import keras
+    check(config)
+    run = Run(config)
+    data = prepare(config, run.data_folder)
 
-        from tfcopy import training
-        from tfcopy.experiments import (
-            learning_curves,
-            reporting,
-            restoring,
-            run_folder,
+    answers = {}
+    for name in run.each():
+        head = "softmax" if name == "nmt" else config.head
+        name = "nmt" if name == "nmt" else head
+        system = build(run, name, head, data)
+        _, trained = pointer_softmax_steps.train(system, head, data)
+        answers[name], scores = translation_scores.answer(
+            system.served, data, config.bleu_tokenize
         )
-        from tfcopy.experiments.pairs import translation_steps
+        run.results[name] = {**trained, **scores}
+        if name == "nmt":
+            run.results[name]["unk_replaced"] = translation_scores.answer(
+                system.served.copy(replace_unk=True), data, config.bleu_tokenize
+            )[1]
 
-    folder = os.path.join(config.log_dir, config.run or config.preset)
-    translation_steps.check(config, SYSTEMS)
-    translation_steps.check_pointing(config)
-    translation_steps.load_dictionary(config, "output_dictionary")
-    run_folder.begin("europarl_ps", config, folder)
-    strategy = training.choose_strategy()
-    training.set_precision(config.precision)
-    watch = reporting.Stopwatch()
-    data = prepare(config, os.path.join(folder, "data"))
+    translation_scores.print_examples(data, answers)
+    note = "The paper's is of newstest2011, multi-bleu."
+    translation_scores.print_comparison(run.results, PAPER, COLUMNS, note)
+    learning_curves.print_lead(run.results)
+    learning_curves.draw(run.results, run.folder, "nats a sentence")
+    best = max(run.results, key=lambda name: run.results[name]["bleu"])
+    if data.corpus.generated:
+        translation_scores.print_unseen_names(run.systems[best].served)
+    return run.finish(best, {"bleu": run.results[best]["bleu"]}, paper=PAPER)
 
-    results, translators, answers = {}, {}, {}
-    for number, system in enumerate(config.systems, 1):
-        head = "softmax" if system == "nmt" else config.head
-        system = "nmt" if system == "nmt" else head
-        print(f"\n[{number}/{len(config.systems)}] {system}")
-        keras.utils.set_random_seed(config.seed)
-        with strategy.scope():
-            model = build_model(config, data.vocabularies, head)
-        print(f"{reporting.num_parameters(model):,} parameters")
-        translator = build_translator(config, model, data, head)
-        scores = translation_steps.train_and_score(
-            config, system, head, model, translator, data, folder
-        )
-        results[system], answers[system] = scores
-        translators[system] = translator
 
-    translation_steps.print_examples(data, answers)
-    translation_steps.print_comparison(results, PAPER)
-    learning_curves.print_lead(results)
-    learning_curves.draw(results, folder, "nats a sentence")
-    best = max(results, key=lambda system: results[system]["bleu"])
-    path = restoring.export(
-        restoring.servable(best, translators[best], data.words),
-        config.savedmodel_dir,
-        bleu=results[best]["bleu"],
+def check(config):
+    """Raises an error that names a flag which makes no sense."""
+    flag_checks.check_systems(config, SYSTEMS)
+    pointer_softmax_steps.check(config)
+    translation_data.load_dictionary(
+        config.output_dictionary, "--output_dictionary"
     )
-    report = {
-        "recipe": "europarl_ps",
-        "preset": config.preset,
-        "seed": config.seed,
-        "seconds": watch.seconds,
-        "config": dataclasses.asdict(config),
-        "systems": results,
-        "paper": PAPER,
-        "savedmodel": path,
-    }
-    reporting.write_results(os.path.join(folder, "results.json"), report)
-    if "demo" in data.corpus.name:
-        translation_steps.print_unseen_names(translators[best])
-    reporting.print_next_steps(
-        "europarl_ps",
-        folder,
-        path,
-        best,
-        "The session is closed.",
-        watch.seconds,
-    )
-    return report
 
 
 def prepare(config, folder):
-    """The corpus as words and as ids; both are remembered in a folder."""
-    from tfcopy.experiments.pairs import translation_steps
-
-    corpus = translation_steps.load_corpus(config)
-    return translation_steps.prepare(
+    """The corpus as words and as ids, kept in a folder: `PairData`."""
+    corpus = translation_data.load_corpus(
+        config,
+        preset=config.preset,
+        download=config.download,
+        tokenized=config.tokenization == "space",
+        seed=config.seed,
+    )
+    tokenizers = translation_data.make_tokenizers(
+        config.tokenization, config.sentencepiece_model, corpus
+    )
+    vocabularies = pair_data.count_both_vocabularies(
         config,
         corpus,
-        translation_steps.tokenizers(config, corpus),
+        tokenizers,
         folder,
+    )
+    return pair_data.prepare(
+        config,
+        corpus,
+        tokenizers,
+        vocabularies,
+        folder,
+        max_length=config.max_length,
         unmatched=config.unmatched,
-        dictionary=translation_steps.load_dictionary(config, "dictionary"),
+        dictionary=translation_data.load_dictionary(
+            config.dictionary, "--dictionary"
+        ),
     )
 
 
-def build_model(config, vocabularies, head):
-    """The system's model."""
-    from tfcopy.models import gru_translator
-
-    options = {}
-    if head == "pointer_softmax":
-        options = {
-            "switch_activation": config.switch_activation,
-            "switch_bias": config.switch_bias,
-        }
-    return gru_translator(
-        vocabularies[0].size,
-        vocabularies[1].size,
-        head=head,
-        embedding_dim=config.embedding_dim,
-        encoder=config.encoder,
-        encoder_layers=config.encoder_layers,
-        encoder_heads=config.encoder_heads,
-        units=config.units,
-        encoder_units=config.encoder_units,
-        attention_units=config.attention_units,
-        output_units=config.output_units,
-        dropout=config.dropout,
-        initializers=config.initializers,
-        seed=config.seed,
-        **options,
-    )
-
-
-def build_translator(config, model, data, head):
-    """Text in, text out, with the system's model."""
-    from tfcopy.decoding import SearchOptions
-    from tfcopy.experiments.pairs import translation_steps
-    from tfcopy.serving.servables.translator import Translator
-
+def build(run, name, head, data):
+    """A system, text in and text out."""
+    config = run.config
     merge = "max" if head == "pointer_softmax" else "sum"
     options = SearchOptions(
         num_beams=config.num_beams,
@@ -330,54 +228,37 @@ def build_translator(config, model, data, head):
         length_penalty=config.length_penalty,
         merge=config.merge or merge,
     )
-    return Translator(
-        model,
-        *data.vocabularies,
-        source_tokenizer=data.tokenizers[0],
-        target_tokenizer=data.tokenizers[1],
-        options=options,
-        dictionary=translation_steps.load_dictionary(
-            config, "output_dictionary"
+
+    def make_model():
+        return pointer_softmax_steps.make_model(
+            config,
+            data,
+            head,
+            encoder=config.encoder,
+            encoder_layers=config.encoder_layers,
+            encoder_heads=config.encoder_heads,
+        )
+
+    def make_translator(model):
+        return translators.make_translator(
+            model,
+            data,
+            options,
+            dictionary=translation_data.load_dictionary(
+                config.output_dictionary, "--output_dictionary"
+            ),
+            candidate_ids=translation_data.search_candidates(config, data),
+        )
+
+    return run.build(
+        name,
+        make_model,
+        make_translator,
+        data.examples,
+        make_trained=lambda model: pointer_softmax_steps.make_trained(
+            config, model
         ),
-        candidate_ids=translation_steps.search_candidates(config, data),
     )
-
-
-# What `serving.export --set` may change.
-SEARCH_FLAGS = ("num_beams", "length_penalty", "max_target_length", "merge")
-SEARCH_FLAGS += ("search_candidates", "output_dictionary")
-
-
-def restore(config, system, folder, checkpoint):
-    """A trained system as `run` exports it.
-
-    Args:
-        config: The recipe's config.
-        system: Its folder's name: `"nmt"`, or the name of a head.
-        folder: Of the run.
-        checkpoint: As of `restored.load_weights`.
-
-    Returns:
-        `restored.Servable`.
-    """
-    from tfcopy.experiments import restoring
-    from tfcopy.experiments.pairs import text_preprocessing, translation_steps
-
-    translation_steps.check_pointing(config)
-    data_folder = os.path.join(folder, "data")
-    known = text_preprocessing.kept(
-        data_folder, lambda: prepare(config, data_folder)
-    )
-    head = "softmax" if system == "nmt" else system
-    model = build_model(config, known.vocabularies, head)
-    restoring.load_weights(
-        translation_steps.as_trained(config, model),
-        os.path.join(folder, system),
-        checkpoint,
-        known.identity,
-    )
-    translator = build_translator(config, model, known, head)
-    return restoring.servable(system, translator, known)
 
 
 if __name__ == "__main__":

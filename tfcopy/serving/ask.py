@@ -1,7 +1,7 @@
 """Asks a SavedModel: a line of text in, a line of text out.
 
-Needs TensorFlow alone, none of the Python code that trained the model;
-TensorFlow Text as well if the model cuts words into pieces.
+It needs only TensorFlow, not the code that trained the model, and TensorFlow
+Text if the model cuts words into pieces.
 """
 
 import sys

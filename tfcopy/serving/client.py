@@ -153,11 +153,11 @@ def _status(options):
     connection = Connection(
         options.address, options.model, **_connection_options(options)
     )
-    for found in connection.status():
+    for version in connection.status():
         if options.json:
-            print(json.dumps(found._asdict(), ensure_ascii=False))
+            print(json.dumps(version._asdict(), ensure_ascii=False))
         else:
-            print(*found[:2], *filter(None, found[2:]), sep="\t")
+            print(*version[:2], *filter(None, version[2:]), sep="\t")
 
 
 if __name__ == "__main__":

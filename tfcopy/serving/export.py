@@ -1,212 +1,188 @@
-"""Writes what is served as a SavedModel that TensorFlow Serving loads.
+"""The command `python -m tfcopy.serving.export`: a run to a SavedModel."""
 
-    <directory>/<version>/saved_model.pb
-                          variables/
-                          assets/                        vocabularies
-                          assets.extra/tfcopy.json
-                          assets.extra/tf_serving_warmup_requests
+import argparse
+import math
+import os
+import sys
+import time
 
-Signatures `serving_default` and `analyse` take texts, strings `(B,)`. Those of
-a `Translator` take `text`, and give what its `translate` and its `analyse`
-give; those of a `TextModel` take texts by their names, see there.
+from tfcopy.serving.client_library.answer_lines import positive
 
-`python -m tfcopy.serving.export RUN` exports a run's checkpoint.
-"""
+_DESCRIPTION = """\
+Exports a system of a run, finished or interrupted, from its checkpoint, as a
+SavedModel for TensorFlow Serving. Nothing is trained or tested.
+
+RUN is the folder of logs that a recipe writes, <log_dir>/<run>. Without
+--system it is the system that the run itself has exported; before that the
+best one of results.json, or the last that has a checkpoint."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s tensorboard_logs/europarl_ps/demo --list
+  %(prog)s tensorboard_logs/europarl_ps/demo
+  %(prog)s tensorboard_logs/europarl_ps/demo --system nmt \\
+    --to savedmodels/europarl_nmt --set num_beams=10 length_penalty=0.8
+
+The best weights are those of the best dev score so far. --set takes options of
+the search and lengths, not what is fixed in training; a wrong one is answered
+by all there are. All that is needed is in RUN, which may have been moved.
+
+Ask what was exported: python -m tfcopy.serving.ask FOLDER"""
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parse(arguments)
+    try:
+        if options.list:
+            _list(options)
+        else:
+            _export(options)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get("TFCOPY_DEBUG"):
+            raise
+        print(f"export: {_in_one_line(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.serving.export",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", metavar="RUN", help="folder of a run's logs")
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="show the systems that have a checkpoint, and export none",
+    )
+    parser.add_argument("--system", help="which one, as --list names it")
+    parser.add_argument(
+        "--checkpoint",
+        choices=("best", "last"),
+        default="best",
+        help="the best weights (default), or those of the newest checkpoint",
+    )
+    parser.add_argument(
+        "--to",
+        metavar="FOLDER",
+        help="folder of the versions (default: the run's --savedmodel_dir)",
+    )
+    parser.add_argument(
+        "--version",
+        type=positive,
+        metavar="V",
+        help="number of the version (default: one more than the highest)",
+    )
+    parser.add_argument(
+        "--set",
+        type=_setting,
+        nargs="+",
+        default=[],
+        action="extend",
+        metavar="NAME=VALUE",
+        help="search otherwise than the run did",
+    )
+    return parser.parse_args(arguments)
+
+
+def _setting(text):
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name.removeprefix("--"), value
+
+
+def _export(options):
+    run = _open(options.run)
+    if options.system is None:
+        system, reason = run.choose()
+        print(f"System: {system}, {reason}.")
+    else:
+        system = run.find(options.system)
+    directory = options.to or run.values.get("savedmodel_dir")
+    if not directory:
+        raise ValueError(f"{run.folder} names no folder: pass --to.")
+
+    # Imported here, so that wrong flags are reported at once.
+    from tfcopy.serving import saved_model
+    from tfcopy.serving.servables import settings, storage
+
+    try:
+        stored = storage.load(
+            run.path(system), dict(options.set), options.checkpoint
+        )
+    except settings.SettingError as error:
+        raise ValueError(f"--set {error}") from error
+    path = saved_model.export(
+        stored.served,
+        directory,
+        version=options.version,
+        warmup_texts=stored.warmup_texts,
+        details={
+            "recipe": run.recipe,
+            "run": os.path.basename(os.path.abspath(run.folder)),
+            **stored.details,
+            "checkpoint": options.checkpoint,
+        },
+    )
+    path = saved_model.shown(path)
+    print(f"{system} of {run.folder}, {options.checkpoint} weights: {path}")
+    print(f"Ask it: python -m tfcopy.serving.ask {os.path.dirname(path)}")
+
+
+def _open(folder):
+    from tfcopy.quiet import quiet
+
+    with quiet():
+        from tfcopy.serving import run_folder
+
+    return run_folder.RunFolder(folder)
+
+
+def _list(options):
+    run = _open(options.run)
+    system, reason = run.choose()
+    rows = [("system", "updates", "best dev score", "of update", "saved")]
+    rows += [(name, *_cells(run.checkpoints(name))) for name in run.systems()]
+    widths = [max(map(len, cells)) for cells in zip(*rows)]
+    print(f"{run.recipe}, {run.folder}:\n")
+    for row in rows:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths))
+        print("  ".join(cells).rstrip())
+    print(f"\nWithout --system: {system}, {reason}.")
+
+
+def _cells(checkpoints):
+    """A system's updates, its best score with its update, and the time."""
+    paths = checkpoints.paths()
+    if os.path.exists(checkpoints.best_path):
+        paths.append(checkpoints.best_path)
+    saved = time.localtime(max(map(os.path.getmtime, paths)))
+    saved = time.strftime("%Y-%m-%d %H:%M", saved)
+    info = checkpoints.newest_info()
+    if info is None:
+        missing = "damaged" if checkpoints.paths() else "?"
+        return missing, "?", "?", saved
+    state = info["state"]
+    best = "none yet"
+    if state.get("best_score") is not None:
+        best = f"{info['identity']['score']} {state['best_score']:.4g}"
+    elif math.isfinite(state["best_nll"]):
+        best = f"loss {state['best_nll']:.4g}"
+    update = "-" if best == "none yet" else f"{state['best_update']:,}"
+    return f"{state['update']:,}", best, update, saved
+
+
+def _in_one_line(error):
+    text = str(error).strip() or type(error).__name__
+    return " ".join(text.split())
+
 
 if __name__ == "__main__":
-    import importlib
-    import sys
-
-    # Before TensorFlow is imported, so that --help answers at once; by name,
-    # for what is served knows no recipes.
-    sys.exit(importlib.import_module("tfcopy.experiments.export_run").main())
-
-import json
-import os
-import shutil
-import tempfile
-import time
-from collections.abc import Mapping, Sequence
-
-import keras
-import tensorflow as tf
-
-from tfcopy.serving.client_library.local_model import CONFIG_NAME
-from tfcopy.serving.servables import warmup
-
-# Raise it with every change that a reader of the SavedModel must know of.
-FORMAT = 1
-# Operations of TensorFlow Text that all released servers link.
-LINKED = (
-    "SentencepieceOp",
-    "SentencepieceTokenizeOp",
-    "SentencepieceDetokenizeOp",
-)
-
-
-def export(
-    served,
-    directory,
-    *,
-    recipe: str | None = None,
-    version: int | None = None,
-    warmup_texts: Sequence[str | Mapping] = ("",),
-    details: Mapping | None = None,
-) -> str:
-    """Writes a new version, all of it or nothing.
-
-    Args:
-        served: What to serve: a `Translator`, an `AnswerFinder` or another
-            `TextModel`. It has `signatures`, concrete functions by name;
-            `resources`, what they use; `config`, what to remember; and
-            `with_files(folder)`, the same with files for assets.
-        directory: Folder of the versions, `savedmodels/<recipe>`.
-        recipe: Name of the recipe; the last part of `directory` if not given.
-        version: Positive integer; one more than the highest there if not
-            given.
-        warmup_texts: What TensorFlow Serving asks before it answers others,
-            so that the first user need not wait: of models with one text
-            that text, of others dicts of texts by name. An example may have
-            a `dictionary`, a list of lines, for models that take one.
-        details: More to remember in `assets.extra/tfcopy.json`.
-
-    Returns:
-        The folder that was written, `<directory>/<version>`.
-
-    Raises:
-        OSError: naming the folder, if it cannot be written.
-        ValueError: if the version exists already, or the graph has
-            operations that TensorFlow Serving lacks.
-    """
-    directory = os.path.abspath(os.fspath(directory))
-    recipe = recipe or os.path.basename(directory)
-    if version is not None and os.path.exists(_path(directory, version)):
-        raise ValueError(
-            f"{_path(directory, version)} exists already. Choose another "
-            "`version`, or none to have the next one."
-        )
-    temporary = None
-    try:
-        os.makedirs(directory, exist_ok=True)
-        # TensorFlow Serving looks at folders that are named by a number.
-        temporary = tempfile.mkdtemp(prefix=".exporting-", dir=directory)
-        os.chmod(temporary, 0o755)
-        target = os.path.join(temporary, "model")
-        _write(served, temporary, target, recipe, warmup_texts, details)
-        return _publish(target, directory, version)
-    except (OSError, tf.errors.OpError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OSError(
-            f"{directory}: the SavedModel cannot be written ({reason})."
-        ) from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _write(served, folder, target, recipe, warmup_texts, details):
-    served = served.with_files(folder)
-    signatures = served.signatures
-    for function in signatures.values():
-        _check_operations(function)
-    module = tf.Module(name="tfcopy")
-    module.resources = served.resources
-    # Nobody trains what is served, and the loop's gradient cannot be saved.
-    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-    tf.saved_model.save(module, target, signatures, options)
-    extra = os.path.join(target, "assets.extra")
-    os.makedirs(extra)
-    with open(os.path.join(extra, CONFIG_NAME), "w") as file:
-        config = _config(served, recipe, details)
-        json.dump(config, file, indent=2, ensure_ascii=False)
-        file.write("\n")
-    requests = [
-        (name, _request(function, examples))
-        for name, function in signatures.items()
-        for examples in (warmup_texts[:1], warmup_texts)
-    ]
-    warmup.write(os.path.join(extra, warmup.FILE_NAME), requests, recipe)
-
-
-def _request(function, examples):
-    """The inputs of a signature, by name, for examples."""
-    examples = [{"text": x} if isinstance(x, str) else x for x in examples]
-    inputs = {}
-    for spec in tf.nest.flatten(function.structured_input_signature):
-        name = spec.name
-        if spec.shape.rank == 1:
-            inputs[name] = [example.get(name, "") for example in examples]
-        else:
-            rows = [list(example.get(name, [])) for example in examples]
-            width = max(1, *map(len, rows))
-            inputs[name] = [row + [""] * (width - len(row)) for row in rows]
-    return inputs
-
-
-def _config(served, recipe, details):
-    return {
-        "format": FORMAT,
-        "recipe": recipe,
-        **served.config,
-        "tensorflow": tf.__version__,
-        "keras": keras.__version__,
-        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        **(details or {}),
-    }
-
-
-def _check_operations(function):
-    """Refuses operations of other packages, of Python, and forced XLA."""
-    strangers = sorted(
-        name
-        for name in operations(function.graph.as_graph_def())
-        if not _is_served(name)
-    )
-    if strangers:
-        raise ValueError(
-            "The graph must run on a plain TensorFlow runtime. "
-            f"Received operations: {', '.join(strangers)}."
-        )
-
-
-def _is_served(name):
-    is_core = name.startswith("_") or hasattr(tf.raw_ops, name)
-    is_python_or_xla = "PyFunc" in name or "Xla" in name
-    return name in LINKED or (is_core and not is_python_or_xla)
-
-
-def operations(graph_def) -> set[str]:
-    """The operations of a graph and its functions, with `_XlaMustCompile`
-    among them if any function demands it."""
-    functions = graph_def.library.function
-    found = {node.op for node in graph_def.node}
-    for function in functions:
-        found |= {node.op for node in function.node_def}
-        if function.attr["_XlaMustCompile"].b:
-            found.add("_XlaMustCompile")
-    return found - {function.signature.name for function in functions}
-
-
-def versions(directory) -> list[int]:
-    """The versions in a folder, in order."""
-    return sorted(
-        int(name)
-        for name in os.listdir(directory)
-        if name.isdecimal() and os.path.isdir(os.path.join(directory, name))
-    )
-
-
-def _path(directory, version):
-    return os.path.join(directory, str(version))
-
-
-def _publish(target, directory, version):
-    """Renames the finished folder; another export may take a number first."""
-    while True:
-        number = version or max(versions(directory), default=0) + 1
-        try:
-            os.rename(target, _path(directory, number))
-            return _path(directory, number)
-        except OSError:
-            if version or not os.path.exists(_path(directory, number)):
-                raise
+    sys.exit(main())

@@ -45,8 +45,8 @@ def models_config(
     Args:
         models: Names of models, and their versions.
         base_path: The folder of the models as the server sees it.
-        latest: How many versions of a model are served, the highest.
-        versions: Which versions of a model are served instead, by its name.
+        latest: How many of the highest versions of a model are served.
+        versions: Dict from models to the versions to serve instead.
         labels: Dicts from a label to a version, by the model's name.
 
     Raises:
@@ -56,8 +56,8 @@ def models_config(
     versions, labels = versions or {}, labels or {}
     for name in [*versions, *labels]:
         if name not in models:
-            known = ", ".join(models)
-            raise AskError(f"there is no model {name}. There is: {known}.")
+            names = ", ".join(models)
+            raise AskError(f"there is no model {name}. There is: {names}.")
     blocks = []
     for name, there in models.items():
         if not _SAFE.fullmatch(name):
@@ -91,10 +91,10 @@ def models_config(
 def _check_versions(name, wanted, there, flag):
     missing = [str(version) for version in wanted if version not in there]
     if missing:
-        known = ", ".join(map(str, there))
+        numbers = ", ".join(map(str, there))
         raise AskError(
             f"{flag}: {name} has no version {', '.join(missing)} to serve. "
-            f"There is: {known}."
+            f"There is: {numbers}."
         )
 
 
@@ -129,9 +129,9 @@ def _write(options):
     chosen = options.models or list(models)
     for name in chosen:
         if name not in models:
-            known = ", ".join(models)
+            names = ", ".join(models)
             raise AskError(
-                f"--models: there is no {name} in {folder}. There is: {known}."
+                f"--models: there is no {name} in {folder}. There is: {names}."
             )
     labels = {}
     for name, label, version in options.label:
@@ -208,17 +208,17 @@ def _parse(arguments):
 
 
 def _versions(text):
-    found = re.fullmatch(r"([^=]+)=(\d+(?:,\d+)*)", text)
-    if not found:
+    match = re.fullmatch(r"([^=]+)=(\d+(?:,\d+)*)", text)
+    if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=V,V")
-    return found[1], [int(number) for number in found[2].split(",")]
+    return match[1], [int(number) for number in match[2].split(",")]
 
 
 def _label(text):
-    found = re.fullmatch(r"([^:=]+):([\w.-]+)=(\d+)", text)
-    if not found:
+    match = re.fullmatch(r"([^:=]+):([\w.-]+)=(\d+)", text)
+    if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME:LABEL=V")
-    return found[1], found[2], int(found[3])
+    return match[1], match[2], int(match[3])
 
 
 if __name__ == "__main__":

@@ -15,5 +15,6 @@ from tfcopy.training.tensorboard import log_examples
 from tfcopy.training.train_step import TrainStep
 from tfcopy.training.trainer import Trainer
 from tfcopy.training.training_loop import TrainingDiverged
-from tfcopy.training.training_state import Evaluation, Options, Result
+from tfcopy.training.training_options import Options
+from tfcopy.training.training_results import Evaluation, Result
 from tfcopy.training.warm_start import warm_start

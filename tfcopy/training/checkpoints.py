@@ -6,7 +6,6 @@ not at all.
 """
 
 import contextlib
-import errno
 import json
 import os
 import re
@@ -15,6 +14,8 @@ import zipfile
 import zlib
 
 import numpy as np
+
+from tfcopy import atomic_files
 
 _NAME = re.compile(r"checkpoint-(\d+)\.npz")
 _DAMAGE = (
@@ -61,29 +62,26 @@ class Checkpoints:
 
         Args:
             update: Number of updates made.
-            info: Dict of what JSON can hold.
+            info: Dict of values that JSON can hold.
             arrays: Dict of NumPy arrays.
 
         Raises:
-            CheckpointError: If it could not be written. The checkpoints that
-                were there are as they were.
+            CheckpointError: If it could not be written. Earlier checkpoints are
+                left as they were.
         """
         path = os.path.join(self.folder, f"checkpoint-{update:09d}.npz")
         header = np.frombuffer(json.dumps(info).encode(), np.uint8)
-        with self._writing(path) as temporary, open(temporary, "wb") as file:
+        with self._writing(path) as new, open(new, "wb") as file:
             np.savez(file, info=header, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
         for old in self.paths()[self.keep :]:
             os.remove(old)
+        atomic_files.remove_leftovers(self.folder)
         return path
 
     def save_best(self, model):
         """Writes the weights as a Keras weights file."""
-        with self._writing(self.best_path) as temporary:
-            model.save_weights(temporary)
-            with open(temporary, "rb") as file:
-                os.fsync(file.fileno())
+        with self._writing(self.best_path) as new:
+            model.save_weights(new)
 
     def newest_info(self):
         """The `info` of the newest checkpoint that can be read, or `None`.
@@ -99,12 +97,12 @@ class Checkpoints:
         return None
 
     def load_weights(self, model, newest=False):
-        """Gives a model the weights of a run, to be used and not trained.
+        """Loads the weights of a run into a model, for use without training.
 
         Args:
-            model: As it was trained.
-            newest: Whether those of the newest checkpoint, rather than the
-                best ones, which training ends with.
+            model: A model built like the one that was trained.
+            newest: Whether to load the weights of the newest checkpoint instead
+                of the best ones, with which training ends.
 
         Raises:
             CheckpointError: If there are none, or they are damaged or of
@@ -134,7 +132,7 @@ class Checkpoints:
             with warnings.catch_warnings(record=True) as left_out:
                 warnings.simplefilter("always", UserWarning)
                 model.load_weights(self.best_path)
-            # Of some weights that it leaves out Keras warns only.
+            # For some weights that it leaves out, Keras only warns.
             for warning in left_out:
                 if issubclass(warning.category, UserWarning):
                     raise RuntimeError(warning.message)
@@ -183,19 +181,14 @@ class Checkpoints:
 
     @contextlib.contextmanager
     def _writing(self, path):
-        """Yields a path to write to, which then takes the place of `path`."""
-        folder, name = os.path.split(path)
-        temporary = os.path.join(folder, f"writing-{name}")
+        """Yields a path to write to, which then replaces `path`."""
         try:
-            os.makedirs(folder, exist_ok=True)
-            yield temporary
-            os.replace(temporary, path)
-            _sync_folder(folder)
+            with atomic_files.replacement(path) as new:
+                yield new
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.remove(temporary)
-            reason = error.strerror or str(error)
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            cause = error.__cause__
+            reason = cause.strerror or str(cause)
+            if atomic_files.is_full(error):
                 reason = "the disk is full"
             raise CheckpointError(
                 f"Could not write {path}: {reason}. The checkpoint before it "
@@ -274,11 +267,3 @@ def _from_array(array, variable):
 
 def _update_of(name):
     return int(_NAME.fullmatch(name)[1])
-
-
-def _sync_folder(folder):
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -39,8 +39,8 @@ def choose_strategy(devices=None):
 
 
 def strategy_of(model):
-    """Returns the strategy under whose scope a built model was made."""
-    for variable in model.weights:
+    """The strategy under whose scope a model, or an optimizer, was built."""
+    for variable in model.variables:
         strategy = getattr(variable.value, "distribute_strategy", None)
         if strategy is not None:
             return strategy
@@ -59,6 +59,55 @@ def worker_position(strategy):
     if resolver.task_type == "worker":
         index += chiefs
     return index, max(workers, 1)
+
+
+class Replicas:
+    """The replicas of a strategy, and which of them are in this process.
+
+    Every process has as many replicas as any other.
+
+    Args:
+        strategy: `tf.distribute.Strategy`.
+
+    Attributes:
+        strategy: The strategy.
+        count: Number of replicas over all processes.
+        num_workers: Number of processes.
+        num_local: Number of replicas of this process.
+        is_chief: Whether this process is the first one, which alone writes
+            files.
+    """
+
+    def __init__(self, strategy):
+        self.strategy = strategy
+        self.count = strategy.num_replicas_in_sync
+        worker, self.num_workers = worker_position(strategy)
+        self.num_local = self.count // self.num_workers
+        self.is_chief = worker == 0
+        self._first = worker * self.num_local
+
+    def share(self, values):
+        """This process's part of a list with a value for each replica."""
+        return values[self._first : self._first + self.num_local]
+
+    def sum_over_workers(self, values):
+        """Adds up an array over the processes; each waits for the others."""
+        if self.num_workers == 1:
+            return values
+
+        @tf.function
+        def total(values):
+            def replica_total(values):
+                context = tf.distribute.get_replica_context()
+                return context.all_reduce(
+                    tf.distribute.ReduceOp.SUM, tf.identity(values)
+                )
+
+            results = self.strategy.run(replica_total, args=(values,))
+            return self.strategy.experimental_local_results(results)[0]
+
+        # Each of a worker's replicas adds the same values.
+        return total(tf.constant(values / self.num_local)).numpy()
 
 
 def set_precision(precision):

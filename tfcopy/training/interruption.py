@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish to stop after the current update."""
+"""Ctrl-C and SIGTERM as requests to stop after the current update."""
 
 import signal
 import threading
@@ -17,10 +17,10 @@ class TrainingInterrupted(Exception):
 
 
 class Interruption:
-    """Context in which SIGINT and SIGTERM only leave their number.
+    """Context in which SIGINT and SIGTERM are only noted.
 
     `signal_number` is `None` until one arrives. A second one acts as if this
-    context were not there. Signals reach the main thread alone; in any other
+    context were not there. Signals reach the main thread only; in any other
     this does nothing.
     """
 

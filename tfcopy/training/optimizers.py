@@ -1,7 +1,10 @@
-"""Adam in one pass over memory."""
+"""Adam in one pass over memory, and the trainer's demands on optimizers."""
 
 import keras
 import tensorflow as tf
+
+from tfcopy.keras_internals import adam_moments
+from tfcopy.training.distribution import strategy_of
 
 _FUSED_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
@@ -13,9 +16,10 @@ class Adam(keras.optimizers.Adam):
     Keras writes Adam as a chain of element-wise operations, each of which
     reads and writes whole tensors; `ResourceApplyAdam` does the same update
     in one pass, three times as fast on a CPU. The results agree up to
-    rounding. Sparse gradients, AMSGrad and unusual dtypes take Keras's way.
+    rounding. Sparse gradients, AMSGrad and unusual dtypes use Keras's
+    implementation.
 
-    Args: those of `keras.optimizers.Adam`.
+    Args: The arguments of `keras.optimizers.Adam`.
 
     Reference:
         [Kingma and Ba, 2015](https://arxiv.org/abs/1412.6980).
@@ -30,11 +34,11 @@ class Adam(keras.optimizers.Adam):
         ):
             return super().update_step(gradient, variable, learning_rate)
         step = tf.cast(self.iterations + 1, dtype)
-        index = self._get_variable_index(variable)
+        momentum, velocity = adam_moments(self, variable)
         tf.raw_ops.ResourceApplyAdam(
             var=variable.handle,
-            m=self._momentums[index].value.handle,
-            v=self._velocities[index].value.handle,
+            m=momentum.handle,
+            v=velocity.handle,
             beta1_power=tf.pow(tf.cast(self.beta_1, dtype), step),
             beta2_power=tf.pow(tf.cast(self.beta_2, dtype), step),
             lr=tf.cast(learning_rate, dtype),
@@ -42,4 +46,27 @@ class Adam(keras.optimizers.Adam):
             beta2=tf.cast(self.beta_2, dtype),
             epsilon=tf.cast(self.epsilon, dtype),
             grad=tf.cast(gradient, dtype),
+        )
+
+
+def check_optimizer(optimizer, strategy):
+    """Raises `ValueError` for an optimizer that the trainer cannot use.
+
+    Args:
+        optimizer: Keras optimizer.
+        strategy: `tf.distribute.Strategy` of the model.
+    """
+    made_under = strategy_of(optimizer)
+    if made_under is not strategy:
+        raise ValueError(
+            "`optimizer` must be made under the scope of the model's "
+            f"strategy. Received: {made_under} and {strategy}."
+        )
+    limits = optimizer.clipnorm, optimizer.global_clipnorm, optimizer.clipvalue
+    if optimizer.gradient_accumulation_steps or any(
+        limit is not None for limit in limits
+    ):
+        raise ValueError(
+            "`optimizer` must not clip or accumulate gradients itself; "
+            "pass `clip_norm` and `accumulate` to the trainer."
         )

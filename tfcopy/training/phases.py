@@ -1,4 +1,4 @@
-"""Training whose objective, or learning rate, changes half-way."""
+"""Training whose objective or learning rate changes on the way."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,19 +10,19 @@ import numpy as np
 class Phase:
     """What changes after a number of updates.
 
-    It begins at the best weights found so far. From there on the best ones
-    are sought anew, for another objective gives other scores.
+    It begins with the best weights found so far. From then on the best weights
+    are determined anew, since another objective gives other scores.
 
     Attributes:
-        start: Updates, or epochs, before it. If nothing has got better for
-            `patience` dev scores, it begins at once.
+        start: Updates, or epochs, before it. If the dev score has not improved
+            for `patience` evaluations, it begins at once.
         begin: Called without arguments, once; what it changes must be kept in
             weights of the model or variables of the optimizer, since it is
             not called again on resumption.
-        reset_optimizer: Whether the optimizer forgets what it knows of past
-            gradients, as in See et al.: with Adagrad's sums kept, the steps
-            of a short phase would be too small.
-        unit: Of `start`, "updates" or "epochs".
+        reset_optimizer: Whether to reset the optimizer's state, as in See et
+            al.: with Adagrad's sums kept, the steps of a short phase would be
+            too small.
+        unit: The unit of `start`, "updates" or "epochs".
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), section 5.
@@ -41,23 +41,24 @@ class Phase:
             )
 
     def is_due(self, update, epoch):
-        """Whether so many updates, or whole epochs, are enough."""
+        """Whether the phase begins after as many updates, or whole epochs."""
         return (epoch if self.unit == "epochs" else update) >= self.start
 
 
 def anneal(start, optimizer, factor=0.1, unit="updates"):
-    """Returns a `Phase` of smaller steps, from the best weights on.
+    """Returns a `Phase` with a smaller learning rate, from the best weights on.
 
-    The optimizer keeps what it knows of past gradients.
+    The optimizer keeps its state.
 
     Args:
-        start, unit: As of `Phase`.
-        optimizer: The trainer's, with a learning rate that is a number.
+        start, unit: As in `Phase`.
+        optimizer: The trainer's optimizer, whose learning rate must be a
+            number.
         factor: What the learning rate is multiplied by.
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286); the authors'
-        code trains models that answer questions so.
+        code trains question answering this way.
     """
 
     def begin():

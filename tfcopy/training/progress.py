@@ -1,4 +1,4 @@
-"""One line that tells how training goes."""
+"""One line that shows the progress of training."""
 
 import math
 import shutil
@@ -13,7 +13,7 @@ class Progress:
         total: Number of updates to make, or `None` if unknown.
         stream: Defaults to the standard error.
         interval: Seconds between two plain lines.
-        enabled: `False` for silence, as on all workers but the first.
+        enabled: `False` to print nothing, as on all workers but the first.
     """
 
     def __init__(self, total=None, stream=None, interval=10, enabled=True):
@@ -38,8 +38,8 @@ class Progress:
         Args:
             update: Number of updates made.
             loss: Negative log likelihood of a target token, in nats.
-            targets_per_second: Target tokens trained on in a second.
-            seconds_per_update: For the estimate of the time left.
+            targets_per_second: Target tokens trained on per second.
+            seconds_per_update: Seconds per update, to estimate the time left.
             per_example: Whether examples are counted instead of tokens; their
                 loss has no perplexity.
         """
@@ -72,7 +72,7 @@ class Progress:
         self._drawn = True
 
     def report(self, text):
-        """Prints a line of its own above the bar."""
+        """Prints a separate line above the bar."""
         if self._enabled:
             self.close()
             print(text, file=self._stream, flush=True)

@@ -13,8 +13,8 @@ def log_embeddings(folder, tables, max_words=10_000):
         folder: The run's folder of events.
         tables: Dict from name to `(matrix, words)`: an array of shape
             `(number of words, dim)` and its words, the most frequent first.
-            Words whose row is all zeros are left out: they are near to none.
-        max_words: How many words to show; more make the page slow.
+            Words whose row is all zeros are left out: they have no neighbours.
+        max_words: The most words to show; more make the page slow.
     """
     os.makedirs(folder, exist_ok=True)
     arrays, config = {}, []

@@ -1,8 +1,8 @@
 """Scalars in TensorBoard: what they mean, and which charts to look at first.
 
 A tag is `<group>/<name>`; the groups are `dev`, `train` and `test`. Systems
-that are compared write the same tags, each in a folder of its own, and each
-chart then shows a line for each of them.
+that are compared write the same tags, each in its own folder, and each chart
+then shows a line for each of them.
 """
 
 import re
@@ -11,8 +11,8 @@ from tensorboard.plugins.custom_scalar import layout_pb2, summary
 
 _CATEGORIES = {"dev": "Validation", "train": "Training", "test": "Test"}
 
-# Unit and meaning by name; scores of the test set are described apart. The
-# charts are in this order, those of other names after them.
+# Unit and meaning by name; scores of the test set are described separately. The
+# charts are in this order, followed by those of other names.
 _KNOWN = {
     "exact_match": ("%", "Answers that are right to the letter"),
     "accuracy": ("0 to 1", "Labels that are right"),
@@ -40,7 +40,7 @@ _PERPLEXITIES = ("perplexity", "after_oov", "after_known", "known_targets")
 
 
 def describe(tag):
-    """What a scalar means, with its unit; `None` if that is not known."""
+    """What a scalar means, with its unit; `None` if unknown."""
     group, _, name = tag.partition("/")
     if group == "test" and name not in _PERPLEXITIES:
         return "Of the test set, after training; shares in percent."

@@ -1,4 +1,4 @@
-"""Random numbers that depend on the position in the training alone."""
+"""Random numbers that depend only on the position in training."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def draw_seeds(count, seed, update, batch):
 
     Dropout masks and noise are then a function of `(seed, update, batch)`:
     a resumed run draws what the undisturbed one would have drawn, and two
-    replicas what one device would have drawn for the same two batches.
+    replicas draw what one device would have drawn for the same two batches.
 
     Args:
         count: Number of seed generators.

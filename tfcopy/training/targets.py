@@ -1,4 +1,4 @@
-"""What a batch asks for: the words of a text, or one answer an example.
+"""The targets of a batch: the words of a text, or one answer per example.
 
 Shapes: B batch, T target steps.
 """
@@ -10,7 +10,7 @@ from tfcopy import tokens
 
 
 class Targets:
-    """The tensor of a batch that tells what counts in it.
+    """The tensor of a batch that holds the targets.
 
     Where it is `(B, T)`, it holds the ids of words. Each of them has a cost,
     and counts, but for padding. Where it is `(B,)`, as classes or positions
@@ -35,7 +35,7 @@ class Targets:
 
     @property
     def unit(self):
-        """What is counted, as the names of scores say it."""
+        """What is counted, as in the names of scores."""
         return "examples" if self.per_example else "target_tokens"
 
     def mask(self, batch):

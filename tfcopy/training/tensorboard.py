@@ -6,11 +6,12 @@ import os
 
 import tensorflow as tf
 
+from tfcopy.keras_internals import resource_of
 from tfcopy.training.scalars import describe, layout_summary
 
 
 class EventLog:
-    """Scalars, and whatever else hooks write, in one folder of events.
+    """Scalars, and whatever callbacks write, in one folder of events.
 
     A resumed run appends to the folder: it starts with a mark that makes
     TensorBoard forget the steps that the interrupted run had logged beyond its
@@ -22,9 +23,9 @@ class EventLog:
         fresh: Whether to remove the events of earlier runs.
         report: Callable that prints a line. Where events cannot be written,
             as on a full disk, it says so once, and no more are written.
-        name: Optional name of files of their own, for what is added to the
-            folder after training: `fresh` removes them alone, and what others
-            have logged is not forgotten.
+        name: Optional name of separate files, for what is added to the folder
+            after training: `fresh` removes only these, and the rest of the log
+            is kept.
     """
 
     def __init__(
@@ -55,13 +56,13 @@ class EventLog:
             event = tf.compat.v1.Event(step=first_step, session_log=status)
             with self.writer.as_default():
                 tf.raw_ops.ImportEvent(
-                    writer=self.writer._resource,
+                    writer=resource_of(self.writer),
                     event=event.SerializeToString(),
                 )
 
     @contextlib.contextmanager
     def tolerating(self):
-        """Context in which events are written, or the wish is given up."""
+        """Context in which events are written; a failure is reported once."""
         try:
             yield
         except (OSError, tf.errors.OpError) as error:
@@ -73,12 +74,12 @@ class EventLog:
             self.writer = tf.summary.create_noop_writer()
 
     def scalars(self, step, values, prefix=""):
-        """Writes scalars, with what is known of their meaning.
+        """Writes scalars, with a description if there is one.
 
         Args:
             step: Number of updates made.
             values: Name to number.
-            prefix: Of their tags.
+            prefix: Prefix of their tags.
         """
         values = {prefix + name: value for name, value in values.items()}
         with self.tolerating(), self.writer.as_default(step):
@@ -89,7 +90,7 @@ class EventLog:
             self.layout(step, self._tags)
 
     def layout(self, step, tags):
-        """Lays out charts of scalars; what the folder had before is gone."""
+        """Lays out charts of scalars, in place of an earlier layout."""
         with self.tolerating(), self.writer.as_default(step):
             tf.summary.experimental.write_raw_pb(layout_summary(tags))
 

@@ -1,23 +1,24 @@
 """One update of the weights, on every replica at once.
 
-Shapes: B batch, T target steps, L replicas of this process, G seed generators.
+Shapes: L replicas of this process, G seed generators.
 """
 
+import numpy as np
 import tensorflow as tf
 
-from tfcopy.training.targets import Targets
+from tfcopy import keras_internals
 
 
 class TrainStep:
     """Loss, gradients, reduction, clipping and update, as graphs.
 
-    In the order in which it is easy to get wrong:
+    The order matters:
 
     1. Each replica computes the loss of its own batch, summed over the targets
        and multiplied by a `scale` that is the same everywhere (one over the
        targets, or sentences, of the whole update), and its gradients. With
-       `jit_compile` this part alone is compiled by XLA.
-    2. Gradients of several batches are added up where they are computed.
+       `jit_compile` only this part is compiled by XLA.
+    2. Gradients of several batches are added up on their replica.
     3. They are summed over the replicas; only now is the global norm that of
        the update, and clipped.
     4. The optimizer applies them. Keras would sum them over the replicas here,
@@ -27,70 +28,53 @@ class TrainStep:
     `jit_compile` on one device once for each shape, which is what XLA wants.
 
     Args:
-        model: Keras model of a dict of inputs, built under `strategy`.
-        loss: Callable `(batch, distribution)` that returns the negative log
-            likelihood of each target, of shape `(B, T)`; `(B, 1)` where an
-            example has one.
+        objective: `Objective`, whose model was built under the strategy.
         optimizer: Keras optimizer without clipping or accumulation of its own.
         element_spec: Dict of `tf.TensorSpec`, the spec of a batch.
-        strategy: `tf.distribute.Strategy`.
+        replicas: `Replicas`.
+        options: `Options`; those of gradients and of compilation are used.
         seed_states: State variables of the seed generators, set before use.
-        clip_norm: Largest global norm of the gradients, or `None`.
-        accumulate: Number of batches per replica in one update.
-        jit_compile: Whether to compile loss and gradients.
-        metrics: Optional callable `(batch, distribution)` that returns a dict
-            of scalars, means over the targets.
-        penalty: Optional callable `(batch, distribution)` that returns what
-            the objective adds to the loss of each target, `(B, T)`.
-        by_example: Whether each sentence counts the same, whatever its
-            length: its tokens' costs are divided by their number.
-        targets: Name of the tensor that tells what counts; see `Targets`.
     """
 
     def __init__(
         self,
-        model,
-        loss,
+        objective,
         optimizer,
         element_spec,
-        strategy,
+        replicas,
+        options,
         seed_states=(),
-        clip_norm=None,
-        accumulate=1,
-        jit_compile=False,
-        metrics=None,
-        penalty=None,
-        by_example=False,
-        targets="target_ids",
     ):
-        self.model = model
-        self.loss = loss
-        self.optimizer = optimizer
-        self.strategy = strategy
-        self.clip_norm = clip_norm
-        self.metrics = metrics
-        self.metric_names = ()
-        self.penalty = penalty
-        self.by_example = by_example
-        self.targets = Targets(targets, element_spec)
+        self.targets = objective.targets
+        self.has_metrics = objective.metrics is not None
+        self.num_seeds = len(seed_states)
+        self._model = objective.model
+        self._objective = objective
+        self._optimizer = optimizer
+        self._replicas = replicas
+        self._clip_norm = options.clip_norm
         self._seed_states = list(seed_states)
-        self._variables = model.trainable_variables
-        self._used = range(len(self._variables))
-        self.num_local = local_replicas(strategy)
-        self._batches_per_update = accumulate * strategy.num_replicas_in_sync
-        if strategy.num_replicas_in_sync > 1:
-            optimizer._all_reduce_sum_gradients = list
+        self._variables = self._model.trainable_variables
+        self._batches_per_update = options.accumulate * replicas.count
+        if replicas.count > 1:
+            keras_internals.switch_off_reduction(optimizer)
         self._accumulators = []
-        if accumulate > 1:
-            with strategy.scope():
+        if options.accumulate > 1:
+            with replicas.strategy.scope():
                 self._accumulators = [
                     tf.Variable(tf.zeros(v.shape, v.dtype), trainable=False)
                     for v in self._variables
                 ]
+        jit_compile = options.jit_compile
+        if jit_compile is None:
+            jit_compile = _is_worth_compiling(self._model)
+        self._gradients_of, self._totals_of = self._gradients, objective.totals
         if jit_compile:
-            self._gradients = tf.function(self._gradients, jit_compile=True)
-            self._score = tf.function(self._score, jit_compile=True)
-        static = jit_compile and self.num_local == 1
+            self._gradients_of, self._totals_of = (
+                tf.function(function, jit_compile=True)
+                for function in (self._gradients, objective.totals)
+            )
+        static = jit_compile and replicas.num_local == 1
         specs = None if static else self._signature(element_spec)
         self.accumulate = tf.function(
             self._accumulate, input_signature=specs and specs[:3]
@@ -100,15 +84,35 @@ class TrainStep:
             self._evaluate, input_signature=specs and specs[:1]
         )
         self.predict = tf.function(
-            self._predict, input_signature=specs and [specs[0][0]]
+            objective.predict, input_signature=specs and [specs[0][0]]
+        )
+
+    def score(self, group):
+        """Scores at most one batch per replica.
+
+        Args:
+            group: List of batches, the same on all workers.
+
+        Returns:
+            The `Totals` of this worker's share, as float64 on the host.
+        """
+        batches = self._replicas.share(group)
+        # Replicas without a batch of their own repeat one, and do not count.
+        filled = (batches + group[:1] * self._replicas.num_local)[
+            : self._replicas.num_local
+        ]
+        return tf.nest.map_structure(
+            lambda x: x.numpy()[: len(batches)].astype(np.float64).sum(),
+            self.evaluate(tuple(filled)),
         )
 
     def _signature(self, element_spec):
         batch = tf.nest.map_structure(relax_shape, element_spec)
+        num_local = self._replicas.num_local
         return [
-            (batch,) * self.num_local,
+            (batch,) * num_local,
             tf.TensorSpec((), tf.float32),
-            tf.TensorSpec((self.num_local, len(self._seed_states)), tf.int64),
+            tf.TensorSpec((num_local, self.num_seeds), tf.int64),
             tf.TensorSpec((), tf.float32),
         ]
 
@@ -123,7 +127,7 @@ class TrainStep:
         Returns:
             Sum of the negative log likelihood over all replicas.
         """
-        nll = self.strategy.run(
+        nll = self._replicas.strategy.run(
             self._replica_accumulate, args=(batches, scale, seeds)
         )
         return self._first(nll)
@@ -132,7 +136,7 @@ class TrainStep:
         """Updates the weights.
 
         Args:
-            batches, scale, seeds: As in `accumulate`.
+            batches, scale, seeds: As in `_accumulate`.
             stop: Scalar, above zero if this process was asked to stop.
 
         Returns:
@@ -140,7 +144,7 @@ class TrainStep:
             batches, global norm of the gradients before clipping, and the sum
             of `stop` over the replicas.
         """
-        results = self.strategy.run(
+        results = self._replicas.strategy.run(
             self._replica_update, args=(batches, scale, seeds, stop)
         )
         return tuple(map(self._first, results))
@@ -149,119 +153,79 @@ class TrainStep:
         """Scores one batch per replica of this process, without dropout.
 
         Returns:
-            float32 tensor of shape `(L, 4 + number of metrics)`: sums of the
-            negative log likelihood and of the penalty, targets,
-            sentences, and each metric times the number of targets.
+            `Totals` of tensors of shape `(L,)`.
         """
-        totals = self.strategy.run(self._replica_evaluate, args=(batches,))
-        return tf.stack(self.strategy.experimental_local_results(totals))
+        strategy = self._replicas.strategy
+        totals = strategy.run(
+            lambda batches: self._totals_of(self._mine(batches)),
+            args=(batches,),
+        )
+        return tf.nest.map_structure(
+            lambda x: tf.stack(strategy.experimental_local_results(x)), totals
+        )
 
     def _replica_accumulate(self, batches, scale, seeds):
         nll, gradients = self._replica_gradients(batches, scale, seeds)
-        for index, gradient in zip(self._used, gradients):
+        for index, gradient in gradients.items():
             self._accumulators[index].assign_add(gradient)
         return self._sum_over_replicas([nll])[0]
 
     def _replica_update(self, batches, scale, seeds, stop):
         nll, gradients = self._replica_gradients(batches, scale, seeds)
+        used = list(gradients)
+        gradients = list(gradients.values())
         if self._accumulators:
-            kept = [self._accumulators[index] for index in self._used]
+            kept = [self._accumulators[index] for index in used]
             gradients = [sum_ + g for sum_, g in zip(kept, gradients)]
             for sum_ in kept:
                 sum_.assign(tf.zeros_like(sum_))
         nll, stop, *gradients = self._sum_over_replicas([nll, stop, *gradients])
         norm = tf.linalg.global_norm(gradients)
-        if self.clip_norm is not None:
-            gradients = clip(gradients, norm, self.clip_norm)
-        self.optimizer.apply(
-            gradients, [self._variables[index] for index in self._used]
+        if self._clip_norm is not None:
+            gradients = clip(gradients, norm, self._clip_norm)
+        self._optimizer.apply(
+            gradients, [self._variables[index] for index in used]
         )
         return nll, norm, stop
 
     def _replica_gradients(self, batches, scale, seeds):
+        """Returns the loss and, by place among the variables, gradients.
+
+        Variables that the objective does not depend on have none.
+        """
         for state, seed in zip(
             self._seed_states, tf.unstack(self._mine(seeds))
         ):
             state.assign(tf.stack([tf.cast(seed, state.dtype), 0]))
-        nll, gradients = self._gradients(self._mine(batches), scale)
-        self._used = [i for i, g in enumerate(gradients) if g is not None]
-        return nll, [gradients[index] for index in self._used]
+        nll, gradients = self._gradients_of(self._mine(batches), scale)
+        used = {i: g for i, g in enumerate(gradients) if g is not None}
+        return nll, used
 
     def _gradients(self, batch, scale):
         with tf.GradientTape() as tape:
-            nll, penalty, _ = self._token_costs(batch, training=True)
-            objective = nll if penalty is None else nll + penalty
-            if self.by_example:
-                counted = tf.cast(self.targets.mask(batch), tf.float32)
-                lengths = tf.reduce_sum(counted, 1, keepdims=True)
-                objective /= tf.maximum(lengths, 1.0)
-            nll, objective = tf.reduce_sum(nll), tf.reduce_sum(objective)
+            nll, objective = self._objective.sums(batch)
             objective *= scale
-            if self.model.losses:
-                regularization = tf.add_n(self.model.losses)
+            if self._model.losses:
+                regularization = tf.add_n(self._model.losses)
                 objective += regularization / self._batches_per_update
         gradients = tape.gradient(objective, self._variables)
         return nll, [densify(gradient) for gradient in gradients]
 
-    def _replica_evaluate(self, batches):
-        return self._score(self._mine(batches))
-
-    def _score(self, batch):
-        nll, penalty, distribution = self._token_costs(batch, training=False)
-        counted = tf.cast(self.targets.mask(batch), tf.float32)
-        num_targets = tf.reduce_sum(counted)
-        num_sentences = tf.cast(tf.shape(nll)[0], tf.float32)
-        metrics = self.metrics(batch, distribution) if self.metrics else {}
-        self.metric_names = tuple(metrics)
-        sums = [tf.cast(v, tf.float32) * num_targets for v in metrics.values()]
-        penalty = 0.0 if penalty is None else tf.reduce_sum(penalty)
-        nll = tf.reduce_sum(nll)
-        return tf.stack([nll, penalty, num_targets, num_sentences, *sums])
-
-    def _token_costs(self, batch, training):
-        """Loss and penalty (or `None`) of each target, zero on padding."""
-        distribution = self._call(batch, training)
-        target_mask = self.targets.mask(batch)
-        costs = []
-        for function in (self.loss, self.penalty):
-            cost = function and function(batch, distribution)  # (B, T)
-            if cost is not None:
-                self.targets.check_costs(cost)
-                cost = tf.where(target_mask, cost, tf.zeros_like(cost))
-            costs.append(cost)
-        return (*costs, distribution)
-
-    def _predict(self, batch):
-        """What the model gives for one batch, without dropout."""
-        return self._call(batch, training=False)
-
-    def _call(self, batch, training):
-        inputs = {name: batch[name] for name in self.model.input}
-        return self.model(inputs, training=training)
-
     def _sum_over_replicas(self, values):
-        if self.strategy.num_replicas_in_sync == 1:
+        if self._replicas.count == 1:
             return values
         context = tf.distribute.get_replica_context()
-        # What no replica computed, such as an argument, has no device yet.
+        # A tensor that no replica computed, such as an argument, has no device.
         values = [tf.identity(value) for value in values]
         return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
 
     def _mine(self, values):
         context = tf.distribute.get_replica_context()
         replica = tf.get_static_value(context.replica_id_in_sync_group)
-        return values[replica % self.num_local]
+        return values[replica % self._replicas.num_local]
 
     def _first(self, value):
-        return self.strategy.experimental_local_results(value)[0]
-
-
-def local_replicas(strategy):
-    """Returns the number of replicas of this process."""
-    values = strategy.experimental_distribute_values_from_function(
-        lambda context: tf.constant(context.replica_id_in_sync_group)
-    )
-    return len(strategy.experimental_local_results(values))
+        return self._replicas.strategy.experimental_local_results(value)[0]
 
 
 def relax_shape(spec):
@@ -287,3 +251,10 @@ def clip(gradients, norm, clip_norm):
 
     # A comparison with NaN is false, so NaN reaches the caller as it is.
     return tf.cond(norm > clip_norm, scaled, lambda: list(gradients))
+
+
+def _is_worth_compiling(model):
+    """Whether there is a GPU, and XLA can compile all layers."""
+    return bool(tf.config.list_physical_devices("GPU")) and all(
+        layer.supports_jit for layer in keras_internals.all_layers(model)
+    )

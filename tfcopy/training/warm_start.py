@@ -4,7 +4,7 @@ import keras
 
 
 def warm_start(model, other):
-    """Copies the weights that both models have, by their paths.
+    """Copies the weights that two models share, matched by their paths.
 
     Args:
         model: Keras model that gets the weights.

@@ -65,7 +65,7 @@ def test_parts_are_splits_and_scores_choose(folder):
     assert len(list(load(folder, min_score=1).validation)) == 5
     assert corpus.test.num_pairs == 3 and corpus.test.num_skipped == 0
     assert (corpus.source_language, corpus.target_language) == ("zh", "zh")
-    assert not corpus.tokenized
+    assert not corpus.tokenized and not corpus.generated
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_fingerprint_is_that_of_text_scores_and_words(folder):
 def test_generated_news_are_english_without_expectations(folder):
     corpus = lcsts.load(folder, language="en")  # no warning
     assert (corpus.source_language, corpus.target_language) == ("en", "en")
-    assert "lcsts" not in corpus.name
+    assert "lcsts" not in corpus.name and corpus.generated
 
 
 # === Counts ===

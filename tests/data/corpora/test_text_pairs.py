@@ -195,6 +195,14 @@ def test_empty_corpus(tmp_path):
     check_message((blank, blank), str(blank), "only 3 with an empty side")
 
 
+def test_a_file_called_demo_is_not_of_a_generated_corpus(tmp_path):
+    files = [
+        write(tmp_path / name, [*"abcde"]) for name in ("demo.en", "demo.fr")
+    ]
+    corpus = text_pairs.load(files)
+    assert "demo" in corpus.name and not corpus.generated
+
+
 def test_too_few_pairs_to_hold_out(tmp_path):
     files = numbered(tmp_path, 4)
     with pytest.raises(CorpusError, match="4 sentence pairs in"):

@@ -168,7 +168,7 @@ def test_splits_and_the_rules_of_the_test_pairs(published):
     order = [rule_of[pair] for pair in pairs["train"]]
     same = sum(a == b for a, b in zip(order, order[1:]))
     assert same < 200 and len(set(order[:500])) > 150
-    assert corpus.tokenized
+    assert corpus.tokenized and corpus.generated
     assert (corpus.source_language, corpus.target_language) == ("other",) * 2
 
 

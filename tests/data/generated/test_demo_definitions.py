@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.data.corpora.definition_reading import facts
+from tests.data.generated.definition_reading import facts
 from tfcopy.data.corpora.corpus import SPLITS, CorpusError
 from tfcopy.data.definitions import DefinitionLookup
 from tfcopy.data.generated import demo_definitions as demo
@@ -57,7 +57,7 @@ def test_sizes_and_order(load):
         assert examples == list(corpus.splits[name]) == list(again.splits[name])
     longer = load(**{**SIZES, "num_test": 30})
     assert list(longer.test)[:24] == list(corpus.test)
-    assert corpus.tokenized and corpus.name.startswith("demo")
+    assert corpus.tokenized and corpus.generated
 
 
 @pytest.mark.parametrize("load", LOADERS)

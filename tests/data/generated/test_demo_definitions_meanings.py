@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.data.corpora.definition_reading import asked_of, facts
+from tests.data.generated.definition_reading import asked_of, facts
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
 from tfcopy.data.generated.demo_definitions_meanings import (
     FACETS,
@@ -63,7 +63,7 @@ def test_plain_things_say_what_they_are(rng):
     nouns = {
         noun: name
         for name, kind in lexicon.KINDS.items()
-        for noun in kind.nouns.split("|")
+        for noun in kind.nouns
     }
     for thing in itertools.islice(plain_things(rng), 500):
         told = {x: getattr(thing, x) for x in thing.known if x != "kind"}

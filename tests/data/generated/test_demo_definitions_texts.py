@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.data.corpora.definition_reading import asked_of, explained, parse
+from tests.data.generated.definition_reading import asked_of, explained, parse
 from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.corpora.nli import LABELS
 from tfcopy.data.generated import demo_definitions as demo
@@ -137,7 +137,7 @@ def test_answers_are_persons_and_places_alike():
     counts = collections.Counter()
     for example in demo.questions(num_train=3_000).train:
         text = example.answers[0].text
-        counts[text in lexicon.PERSONS.split("|")] += 1
+        counts[text in lexicon.PERSONS] += 1
     assert len(counts) == 2 and min(counts.values()) > 1_350
 
 
@@ -227,9 +227,9 @@ def verbs_after_things(sentences):
     verbs = {
         action.split()[0]: name
         for name, kind in lexicon.KINDS.items()
-        for action in kind.actions.split("|")
+        for action in kind.actions
     }
-    nouns = {x for k in lexicon.KINDS.values() for x in k.nouns.split("|")}
+    nouns = {x for k in lexicon.KINDS.values() for x in k.nouns}
     for sentence in sentences:
         words = sentence.split()
         for i, word in enumerate(words):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.data.corpora.definition_reading import facts
+from tests.data.generated.definition_reading import facts
 from tests.helpers import assert_close
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.generated import demo_definitions as demo

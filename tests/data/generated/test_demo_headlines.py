@@ -8,6 +8,7 @@ SIZES = {"num_train": 40, "num_validation": 30, "num_test": 50}
 def test_sizes_and_order():
     corpus = demo_headlines.load(**SIZES)
     again = demo_headlines.load(**SIZES)
+    assert corpus.generated
     for name in ("train", "validation", "test"):
         pairs = list(corpus.splits[name])
         assert len(pairs) == corpus.splits[name].num_pairs

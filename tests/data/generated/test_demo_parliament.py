@@ -8,17 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.generated import demo_parliament, demo_patterns
-from tfcopy.data.generated.demo_grammar import (
-    _SLOT,
+from tfcopy.data.generated import demo_parliament, slot_filling
+from tfcopy.data.generated.demo_names import Names, split_of
+from tfcopy.data.generated.demo_parliament_grammar import (
     Grammar,
     Phrase,
-    _elide,
     _fill,
-    _indefinite_article,
     _pairs,
 )
-from tfcopy.data.generated.demo_names import Names, split_of
+from tfcopy.data.generated.demo_parliament_spelling import (
+    elide,
+    indefinite_article,
+)
 
 SIZES = {"train": 20_000, "validation": 500, "test": 500}
 
@@ -52,6 +53,7 @@ def test_load_gives_splits_that_are_read_again_and_again(tmp_path):
     assert list(corpus.test) == list(demo_parliament.generate("test", 4))
     assert corpus.validation.num_pairs == 3
     assert (corpus.source_language, corpus.target_language) == ("en", "fr")
+    assert corpus.generated
     again = demo_parliament.load(tmp_path, **sizes)
     other = demo_parliament.load(tmp_path, **sizes, seed=1)
     reverse = demo_parliament.load(tmp_path, **sizes, source_language="fr")
@@ -189,10 +191,10 @@ def test_sentences_are_well_formed(seed, split):
 
 def test_patterns_use_the_same_names_on_both_sides():
     def slots(text):
-        return {kind + digit for kind, digit, _ in _SLOT.findall(text)}
+        return {slot.name for slot in slot_filling.slots(text)}
 
-    names = ("STATEMENTS", "QUESTIONS", "HEADINGS", "CLAUSES")
-    patterns = [p for n in names for p in _pairs(getattr(demo_patterns, n))]
+    sections = ("statements", "questions", "headings", "clauses")
+    patterns = [pair for section in sections for pair in _pairs(section)]
     assert len(patterns) > 100
     for en, fr in patterns:
         assert slots(en) == slots(fr), (en, fr)
@@ -219,12 +221,12 @@ def test_patterns_use_the_same_names_on_both_sides():
     ],
 )
 def test_elision_and_contraction(raw, finished):
-    assert _elide(raw) == finished
+    assert elide(raw) == finished
 
 
-def test_indefinite_article():
+def testindefinite_article():
     text = "a report, a opinion, a European law, a useful text, a urgent one"
-    assert _indefinite_article(text) == (
+    assert indefinite_article(text) == (
         "a report, an opinion, a European law, a useful text, an urgent one"
     )
 

@@ -1,5 +1,4 @@
 import collections
-import dataclasses
 import hashlib
 import itertools
 import random
@@ -12,13 +11,24 @@ from hypothesis import strategies as st
 from tfcopy.data import Tokenizer
 from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.generated import newsgen
-from tfcopy.data.generated import newsgen_patterns as patterns
-from tfcopy.data.generated.newsgen_grammar import Story, leads, lines, split_of
+from tfcopy.data.generated import newsgen, newsgen_grammar, text_tables
+from tfcopy.data.generated.demo_names import split_of
+from tfcopy.data.generated.newsgen_grammar import (
+    EVENTS,
+    SYLLABLE,
+    Story,
+    leads,
+)
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
 SIZES = {"train": 2000, "validation": 160, "test": 1106}
 VOCABULARY_SIZE = 1300
+# Classes of names.
+CLASSES = {
+    x.removesuffix(" forms")
+    for x in newsgen_grammar.WORDS
+    if x.endswith(" forms")
+}
 WORDS, CHARACTERS = Tokenizer(), Tokenizer(mode="characters")
 
 
@@ -166,9 +176,9 @@ def test_news_are_the_same_on_every_machine():
 
 def test_names_of_the_test_set_are_never_seen_in_training(corpora):
     """A name has a capital, or is made of ideographs."""
-    blocks = [x for e in patterns.EVENTS for x in dataclasses.astuple(e)]
-    blocks += [*patterns.TABLES.values(), *patterns.FORMS.values()]
-    ordinary = set(re.findall(r"\w+", " ".join(blocks)))
+    tables = map(text_tables.read, ("newsgen_words", "newsgen_patterns"))
+    lines = [x for table in tables for lines in table.values() for x in lines]
+    ordinary = set(re.findall(r"\w+", " ".join(lines)))
     for corpus in corpora.values():
         words = {
             name: {w for row in tokens(itertools.chain(*split)) for w in row}
@@ -185,7 +195,7 @@ def test_names_of_the_test_set_are_never_seen_in_training(corpora):
 @settings(deadline=None, max_examples=50)
 def test_every_name_belongs_to_one_split(seed, split):
     story = Story(random.Random(seed), split)
-    for kind in patterns.FORMS:
+    for kind in CLASSES:
         story.fill(f"{{{kind}}} {{{kind}2}}", {})
     assert len(story.names) == 14
     assert {split_of(name) for name in story.names} == {split}
@@ -237,8 +247,8 @@ def test_a_syllable_is_an_ideograph():
         for character in ideographs:
             rest, coda = divmod(ord(character) - 0x4E00, 20)
             onset, vowel = divmod(rest, 10)
-            parts += patterns.ONSETS[onset], patterns.VOWELS[vowel]
-            parts.append(patterns.CODAS[coda])
+            places = (onset, vowel, coda)
+            parts += [part[i] for part, i in zip(SYLLABLE, places)]
         spelt[latin] = "".join(parts).capitalize()
     assert all(latin == spelling for latin, spelling in spelt.items())
 
@@ -246,7 +256,7 @@ def test_a_syllable_is_an_ideograph():
 def test_summaries_copy_seven_words_of_ten_from_the_key_sentence():
     rng = random.Random(0)
     keys, summaries = [], []
-    for event in patterns.EVENTS:
+    for event in EVENTS:
         for lead, *choices in leads(event):
             for choice in choices:
                 story, values = Story(rng, "train"), {}
@@ -313,11 +323,11 @@ def kinds(line):
 
 
 def test_there_are_many_events_each_with_all_sorts_of_sentences():
-    assert len(patterns.EVENTS) >= 12
-    for event in patterns.EVENTS:
+    assert len(EVENTS) >= 12
+    for event in EVENTS:
         assert len(leads(event)) == 3
-        assert len(lines(event.supports)) == 4
-        assert len(lines(event.distractors)) == 3
+        assert len(EVENTS[event]["supports"]) == 4
+        assert len(EVENTS[event]["distractors"]) == 3
         for lead, *summaries in leads(event):
             assert len(summaries) == 2
             for summary in summaries:
@@ -325,17 +335,17 @@ def test_there_are_many_events_each_with_all_sorts_of_sentences():
 
 
 def test_distractors_name_others_of_the_same_class():
-    for event in patterns.EVENTS:
-        for line in lines(event.distractors):
-            named = kinds(line) & set(patterns.FORMS)
+    for event in EVENTS:
+        for line in EVENTS[event]["distractors"]:
+            named = kinds(line) & CLASSES
             for lead, *_ in leads(event):
                 assert named & kinds(lead), (line, lead)
 
 
 def test_details_do_not_bring_another_main_person():
     """`{person}` of a supporting sentence stands in each key sentence."""
-    for event in patterns.EVENTS:
-        for line in lines(event.supports):
+    for event in EVENTS:
+        for line in EVENTS[event]["supports"]:
             if "{person.last}" in line:
                 for lead, *_ in leads(event):
                     assert "person" in slots(lead), (line, lead)

@@ -1,14 +1,13 @@
 import errno
 import os
+import random
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tfcopy.data import chunks
+from tfcopy.data.chunked_map import CHUNK_SIZE
 from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.tokenization import Tokenizer
@@ -26,7 +25,7 @@ PAIRS = [
 ARRAYS = "source_ids source_copy_ids target_ids pointers indices".split()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def vocabularies():
     english = Vocabulary([*SPECIAL_TOKENS, "the", "house", "sees"])
     french = Vocabulary([*SPECIAL_TOKENS, "la", "maison", "voit"])
@@ -61,7 +60,7 @@ def test_flat_arrays_and_counts(vocabularies):
 
 
 def test_many_chunks_keep_their_order(vocabularies):
-    pairs = [(f"the n{i}", "la") for i in range(3 * chunks.CHUNK_SIZE + 5)]
+    pairs = [(f"the n{i}", "la") for i in range(3 * CHUNK_SIZE + 5)]
     encoded = encode(iter(pairs), *vocabularies, keep_texts=True)
     np.testing.assert_array_equal(encoded.indices, np.arange(len(pairs)))
     assert encoded.texts == pairs
@@ -79,21 +78,38 @@ def test_longest_length_allowed_is_kept(vocabularies):
 # === Texts that are cut: section 5 of See et al., 2017 ===
 
 
-def cut(source, target, truncate, **options):
-    """Ids of one pair; V is 10, and the words a, b, 7, 8, 9 are 4, 5, ..."""
-    words = Vocabulary([*SPECIAL_TOKENS, "a", "b", "6", "7", "8", "9"])
-    space = Tokenizer("space")
+LETTERS = Vocabulary([*SPECIAL_TOKENS, "a", "b", "6", "7", "8", "9"])
+SPACE = Tokenizer("space")
+
+
+def rows(pairs, truncate, **options):
+    """Ids of each pair; V is 10: the special words, and a, b, 6, 7, 8, 9."""
     encoded = encode(
-        [(source, target)],
-        words,
-        words,
-        source_tokenizer=space,
-        target_tokenizer=space,
+        pairs,
+        LETTERS,
+        LETTERS,
+        source_tokenizer=SPACE,
+        target_tokenizer=SPACE,
         truncate=truncate,
         **{"append_eos": False, **options},
     )
-    names = ("source_ids", "source_copy_ids", "target_ids", "pointers")
-    return [getattr(encoded, name).tolist() for name in names]
+    sides = {
+        "source_ids": encoded.source_splits,
+        "source_copy_ids": encoded.source_splits,
+        "target_ids": encoded.target_splits,
+        "pointers": encoded.target_splits,
+    }
+    columns = [
+        [ids.tolist() for ids in np.split(getattr(encoded, name), splits[1:-1])]
+        for name, splits in sides.items()
+    ]
+    return [list(row) for row in zip(*columns)]
+
+
+def cut(source, target, truncate, **options):
+    """Ids of a single pair."""
+    (row,) = rows([(source, target)], truncate, **options)
+    return row
 
 
 def test_example_of_the_pointer_generator():
@@ -130,22 +146,31 @@ def test_lines_of_a_summary_are_one_text():
     assert target == [7, UNK, 8, UNK, EOS]
 
 
-WORDS = st.lists(st.sampled_from("a b X Y Z".split()), min_size=1, max_size=9)
+@pytest.mark.parametrize("append_eos", [False, True])
+@pytest.mark.parametrize("limits", [(1, 1), (2, 5), (5, 2), (10, 10)])
+def test_cutting_is_encoding_what_is_left(limits, append_eos):
+    rng = random.Random(str(limits))
+    pairs = [
+        [rng.choices("abXYZ", k=rng.randint(1, 9)) for _ in range(2)]
+        for _ in range(200)
+    ]
+    source_limit, target_limit = limits
 
+    def encoded(pairs, truncate):
+        texts = [
+            (" ".join(source), " ".join(target)) for source, target in pairs
+        ]
+        return rows(texts, truncate, append_eos=append_eos)
 
-@pytest.mark.slow
-@given(WORDS, WORDS, st.integers(1, 10), st.integers(1, 10), st.booleans())
-@settings(max_examples=8, deadline=None)
-def test_cutting_is_encoding_what_is_left(source, target, s, t, append_eos):
-    found = cut(
-        " ".join(source), " ".join(target), (s, t), append_eos=append_eos
+    found = encoded(pairs, limits)
+    expected = encoded(
+        [(s[:source_limit], t[:target_limit]) for s, t in pairs], None
     )
-    left = (" ".join(source[:s]), " ".join(target[:t]))
-    expected = cut(*left, None, append_eos=append_eos)
-    if len(target) + 1 > t:
-        expected[2:] = [row[:t] for row in expected[2:]]
-    assert found == expected
-    assert len(found[2]) == min(len(target) + 1, t)
+    for (_, target), row, whole in zip(pairs, found, expected, strict=True):
+        if len(target) + 1 > target_limit:
+            whole[2:] = [ids[:target_limit] for ids in whole[2:]]
+        assert row == whole
+        assert len(row[2]) == min(len(target) + 1, target_limit)
 
 
 def test_only_sides_that_are_not_cut_can_be_too_long(vocabularies):

@@ -8,8 +8,8 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfcopy import atomic_files
 from tfcopy import tokens as special
-from tfcopy.data import chunks
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
@@ -122,7 +122,7 @@ def test_full_disk_keeps_the_old_file(tmp_path, monkeypatch):
     def fail(file):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(chunks.os, "fsync", fail)
+    monkeypatch.setattr(atomic_files.os, "fsync", fail)
     with pytest.raises(OSError, match="words.txt.*No space left.*Free some"):
         vocabulary("new").save(path)
     assert Vocabulary.load(path).words[4:] == ("old",)

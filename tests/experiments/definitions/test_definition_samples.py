@@ -14,20 +14,23 @@ from tests.serving.servables import text_models
 from tfcopy.data.corpora.squad import Answer, Example
 from tfcopy.data.definitions import TextBatches, answer_spans
 from tfcopy.data.definitions.word_texts import WordTexts
-from tfcopy.experiments.definitions import definition_samples
-from tfcopy.recipes import lm1b_definitions, squad_definitions
+from tfcopy.experiments.definitions import (
+    answering_steps,
+    definition_samples,
+    next_word_steps,
+)
 from tfcopy.serving.servables.entailment_classifier import LABELS
 
 TEXTS = ["the zebra runs .", "a wug is old", "the dog", "who runs ?", "a cat"]
 
 
 def build(name, examples, reader="mean"):
-    """A `Built` with random weights, and the texts."""
+    """What `TextSystem` has, with random weights; and the texts."""
     _, model, features = text_models.make(name, reader)
     texts = WordTexts.from_examples(examples)
     finish = None
     if name == "language":
-        finish = functools.partial(lm1b_definitions.finish_batch, features)
+        finish = functools.partial(next_word_steps.finish_batch, features)
     batches = TextBatches(features, texts.words, finish)
     built = types.SimpleNamespace(
         model=model, features=features, batches=batches
@@ -72,7 +75,7 @@ def test_pairs_show_labels_and_what_is_defined(tmp_path):
     images, lines = show(
         tmp_path, definition_samples.EntailmentSamples(built, texts, LABELS)
     )
-    if definition_samples.sample_figures is not None:
+    if definition_samples.figures is not None:
         assert set(images) == {f"alignment/{i}" for i in range(4)}
         assert all(width > 250 for _, width, _ in images.values())
     probabilities = tf.nn.softmax(run(built, texts)[1])[0].numpy()
@@ -94,9 +97,9 @@ def test_words_are_as_probable_as_the_model_says(tmp_path):
     images, lines = show(
         tmp_path, definition_samples.NextWordSamples(built, texts)
     )
-    if definition_samples.sample_figures is not None:
+    if definition_samples.figures is not None:
         assert set(images) == {f"next_words/{i}" for i in range(4)}
-    _, found = lm1b_definitions.score([run(built, texts)])
+    _, found = next_word_steps.score([run(built, texts)])
     rows = lines["examples/0"][2:]
     marked = ["the", "**zebra**", "runs", r"\."]
     assert len(rows) == 4
@@ -133,13 +136,13 @@ def test_answers_are_marked_in_their_contexts(tmp_path):
         built,
         questions,
         texts,
-        functools.partial(squad_definitions.answer, max_length=2),
+        functools.partial(answering_steps.answer, max_length=2),
     )
     images, lines = show(tmp_path, samples)
-    if definition_samples.definition_figures is not None:
+    if definition_samples.figures is not None:
         assert set(images) == {f"attention/{i}" for i in range(4)}
-    found = squad_definitions.answer([run(built, texts)], questions, 2)
-    (answer,) = found.texts
+    (found,) = answering_steps.answer([run(built, texts)], questions, 2)
+    answer = found.text
     context, question, told, reference = (
         cell.strip() for cell in lines["examples"][2].strip("|").split(" | ")
     )

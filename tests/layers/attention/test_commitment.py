@@ -21,20 +21,20 @@ def draws(logits, steps, **options):
     batch, plan_steps = logits.shape
     state = commitment.initial_commitment(batch, plan_steps)
     kappa = np.full((batch, 1), 1.154, "float32")
-    seed, found = SeedGenerator(1), []
+    seed, actual = SeedGenerator(1), []
     for _ in range(steps):
         noise = commitment.gumbel(logits.shape, seed)
         replan, state = commitment.commit(
             state, logits, kappa, noise, **options
         )
-        found.append(ops.convert_to_numpy(replan)[:, 0])
-    return np.stack(found, axis=1)
+        actual.append(ops.convert_to_numpy(replan)[:, 0])
+    return np.stack(actual, axis=1)
 
 
 def forced(wanted, steps, switch):
     """Switches of one planner that draws the wanted distances in turn."""
     state = commitment.initial_commitment(1, 4)
-    kappa, wanted, found = np.ones((1, 1), "float32"), list(wanted), []
+    kappa, wanted, actual = np.ones((1, 1), "float32"), list(wanted), []
     for _ in range(steps):
         renews = ops.convert_to_numpy(state["plan"])[0, 0] == 1
         choice = wanted.pop(0) if renews and wanted else 0
@@ -44,8 +44,8 @@ def forced(wanted, steps, switch):
         )
         plan = ops.convert_to_numpy(state["plan"])[0]
         assert sorted(plan) == [0, 0, 0, 1], plan
-        found.append(float(ops.convert_to_numpy(replan)[0, 0]))
-    return found
+        actual.append(float(ops.convert_to_numpy(replan)[0, 0]))
+    return actual
 
 
 def test_switches_of_forced_draws():
@@ -67,8 +67,8 @@ def test_distances_follow_the_plan_s_law(resample):
     early = [np.diff(np.flatnonzero(row))[:3] for row in switches]
     early = np.concatenate(early)
     expected = np.exp(LOGITS) / np.exp(LOGITS).sum()
-    found = [np.mean(early == i + 1) for i in range(4)]
-    np.testing.assert_allclose(found, expected, atol=0.015)
+    actual = [np.mean(early == i + 1) for i in range(4)]
+    np.testing.assert_allclose(actual, expected, atol=0.015)
     if not resample:
         assert max(distances) <= 4
 
@@ -87,8 +87,8 @@ def test_the_temperature_does_not_change_what_is_drawn(scale):
         ops.softmax(scale * (logits + noise), axis=-1)
     )
     expected = np.exp(LOGITS) / np.exp(LOGITS).sum()
-    found = ops.convert_to_numpy(ops.mean(drawn, axis=0))
-    np.testing.assert_allclose(found, expected, atol=0.01)
+    actual = ops.convert_to_numpy(ops.mean(drawn, axis=0))
+    np.testing.assert_allclose(actual, expected, atol=0.01)
 
 
 def test_the_inverse_temperature():

@@ -38,7 +38,7 @@ def run(layer, switches=None, value=VALUE, mask=MASK, rows=slice(None)):
         rows: Of the queries and words.
     """
     memory = layer.prepare(value, mask)
-    state, found = layer.initial_state(memory), []
+    state, steps = layer.initial_state(memory), []
     for t in range(T if switches is None else len(switches)):
         if switches is not None:
             plan = np.zeros(state["commitment"]["plan"].shape, "float32")
@@ -48,9 +48,9 @@ def run(layer, switches=None, value=VALUE, mask=MASK, rows=slice(None)):
         words = layer.project(WORDS[rows, t])
         query = layer.combine(product, words, memory)
         context, log_weights, state = layer.step(query, state, memory)
-        found.append((helpers.to_numpy(state), helpers.to_numpy(context)))
-        found[-1] += (helpers.to_numpy(ops.exp(log_weights)),)
-    return found
+        steps.append((helpers.to_numpy(state), helpers.to_numpy(context)))
+        steps[-1] += (helpers.to_numpy(ops.exp(log_weights)),)
+    return steps
 
 
 def softmax(logits, mask):
@@ -63,19 +63,19 @@ def uniform(mask):
 
 
 def test_a_plan_moves_on_and_ends_uniform():
-    found = run(make(), [1, 0, 0, 0])
-    for (before, *_), (after, *_) in zip(found, found[1:]):
+    steps = run(make(), [1, 0, 0, 0])
+    for (before, *_), (after, *_) in zip(steps, steps[1:]):
         np.testing.assert_array_equal(
             after["alignment"][..., :-1], before["alignment"][..., 1:]
         )
         assert not after["alignment"][..., -1].any()
-    np.testing.assert_allclose(found[3][2], uniform(MASK), atol=1e-6)
+    np.testing.assert_allclose(steps[3][2], uniform(MASK), atol=1e-6)
 
 
 def test_a_plan_is_what_comes():
-    found = run(make(), [1, 0, 0])
-    plan = found[0][0]["alignment"]
-    for i, (*_, weights) in enumerate(found):
+    steps = run(make(), [1, 0, 0])
+    plan = steps[0][0]["alignment"]
+    for i, (*_, weights) in enumerate(steps):
         expected = softmax(plan[..., i], MASK)
         np.testing.assert_allclose(weights, expected, atol=1e-6)
 
@@ -110,9 +110,9 @@ def test_a_gate_that_keeps_all_never_leaves_the_first_plan():
 
 
 def test_a_repeater_repeats():
-    found = run(make(mode="repeat"), [1, 0, 0, 0, 0])
-    for *_, weights in found[1:]:
-        np.testing.assert_array_equal(weights, found[0][2])
+    steps = run(make(mode="repeat"), [1, 0, 0, 0, 0])
+    for *_, weights in steps[1:]:
+        np.testing.assert_array_equal(weights, steps[0][2])
 
 
 @pytest.mark.parametrize("mode", ["plan", "repeat"])
@@ -135,9 +135,9 @@ def test_padding_has_no_weight_and_no_say(options):
     garbage = np.where(MASK[..., None], VALUE, 1e3 * normal(B, S, C, seed=9))
     garbage = np.concatenate([garbage, 1e3 * normal(B, 5, C)], axis=1)
     mask = np.pad(MASK, ((0, 0), (0, 5)))
-    for found, expected in zip(run(layer, None, garbage, mask), usual):
-        np.testing.assert_allclose(found[1], expected[1], atol=1e-5)
-        np.testing.assert_allclose(found[2][:, :S], expected[2], atol=1e-6)
+    for step, expected in zip(run(layer, None, garbage, mask), usual):
+        np.testing.assert_allclose(step[1], expected[1], atol=1e-5)
+        np.testing.assert_allclose(step[2][:, :S], expected[2], atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"mode": "repeat"}])
@@ -223,10 +223,12 @@ def test_gradients_of_a_planner_that_always_plans():
     names = {id(weight) for weight in idle}
     weights = [w for w in layer.trainable_weights if id(w) not in names]
     assert len(idle) == 4 and len(weights) == 13
-    _, _, found = helpers.gradients(lambda _: value(), {}, [*weights, *idle])
-    for gradient in found[len(weights) :]:
+    _, _, derivatives = helpers.gradients(
+        lambda _: value(), {}, [*weights, *idle]
+    )
+    for gradient in derivatives[len(weights) :]:
         assert gradient is None or not helpers.to_numpy(gradient).any()
-    for weight, gradient in zip(weights, found):
+    for weight, gradient in zip(weights, derivatives):
         start = helpers.to_numpy(weight)
         direction = normal(*weight.shape, seed=5)
         values = []

@@ -50,15 +50,15 @@ def make(**options):
 def run(layer, switches):
     """The states and outputs of steps that re-plan as told."""
     memory = layer.prepare(VALUE, MASK)
-    state, found = layer.initial_state(memory), []
+    state, actual = layer.initial_state(memory), []
     for query, words, switch in zip(QUERIES, WORDS, switches):
         plan = ops.full_like(state["commitment"]["plan"], float(switch))
         state["commitment"]["plan"] = plan
         product = ops.matmul(query, layer.query_matrix())
         query = layer.combine(product, layer.project(words), memory)
         context, log_weights, state = layer.step(query, state, memory)
-        found.append((context, ops.exp(log_weights), state))
-    return found
+        actual.append((context, ops.exp(log_weights), state))
+    return actual
 
 
 def test_plan():
@@ -72,20 +72,20 @@ def test_plan():
 def test_commitment():
     layer = make()
     _, _, state = run(layer, [1])[0]
-    found = state["commitment"]
-    helpers.assert_close(found["logits"], [[0.024036, 1.689408, 1.508581]])
+    actual = state["commitment"]
+    helpers.assert_close(actual["logits"], [[0.024036, 1.689408, 1.508581]])
     helpers.assert_close(
-        found["probabilities"], [[0.055474, 0.529834, 0.414692]]
+        actual["probabilities"], [[0.055474, 0.529834, 0.414692]]
     )
-    helpers.assert_close(found["plan"], [[0, 1, 0]])
+    helpers.assert_close(actual["plan"], [[0, 1, 0]])
     outputs = layer.outputs(state)
     helpers.assert_close(outputs["commitment_deviation"], [[0.122437]])
     helpers.assert_close(outputs["replan"], [[1]])
 
 
 def test_repeat():
-    found = run(make(mode="repeat"), [1, 0, 1])
-    for (_, weights, _), expected in zip(found, REPEATED):
+    actual = run(make(mode="repeat"), [1, 0, 1])
+    for (_, weights, _), expected in zip(actual, REPEATED):
         helpers.assert_close(weights[0], expected)
 
 

@@ -165,8 +165,8 @@ def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
     expected = numpy_steps(cell, inputs)[0]["hidden"]
     helpers.assert_close(outputs["hidden"], expected, atol=0.1)
-    for name in ("state_product", "candidate_product", "context_product"):
-        kernel = memory[name].kernel
+    for name in ("state", "candidate", "context"):
+        kernel = memory.weights[name].kernel
         assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
 
 

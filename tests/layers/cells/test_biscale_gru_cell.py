@@ -51,7 +51,7 @@ def cell():
 
 def run(cell, steps=2):
     """States of steps whose contexts are given, one source step each."""
-    state, found = None, []
+    state, actual = None, []
     for i in range(steps):
         annotations = F(84 + i, 2)[None, None]
         memory = cell.prepare(annotations, np.array([[True]]))
@@ -60,8 +60,8 @@ def run(cell, steps=2):
             state = cell.initial_state(first, memory)
         words = cell.project(F(82 + i, 2)[None])
         outputs, state = cell.step(words, state, memory)
-        found.append((outputs, state))
-    return found
+        actual.append((outputs, state))
+    return actual
 
 
 def test_golden_values(cell):
@@ -75,12 +75,12 @@ def test_golden_values(cell):
 def test_a_closed_gate_keeps_the_slow_layer(cell):
     """And the fast one is a plain recurrence of itself."""
     cell.fast_bias.assign(np.concatenate([[-1e3, -1e3], BIASES["bxc"]]))
-    found = run(cell)
+    actual = run(cell)
     second = F(81, 2)
-    for i, (_, state) in enumerate(found):
+    for i, (_, state) in enumerate(actual):
         helpers.assert_close(state["first_gate"], [[0, 0]])
         helpers.assert_close(state["second"], [second])
-        before = found[0][1]["first"]
+        before = actual[0][1]["first"]
         before = ops.convert_to_numpy(before) if i else F(80, 2)[None]
         total = before @ M["Xcc"] + F(82 + i, 2) @ M["Xx"]
         total = total + F(84 + i, 2) @ M["Xp"] + BIASES["bxc"]

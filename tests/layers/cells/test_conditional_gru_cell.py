@@ -106,7 +106,7 @@ def test_a_step_stays_in_float32_under_mixed_precision(cell):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
     helpers.assert_close(outputs["hidden"], expected["hidden"], atol=0.1)
     memory = mixed.prepare(normal(B, S, C), MASK)
-    kernel = memory["state_product"].kernel
+    kernel = memory.weights["state"].kernel
     assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
 
 

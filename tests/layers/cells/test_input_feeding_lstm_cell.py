@@ -244,8 +244,8 @@ def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):
     for x in keras.tree.flatten((outputs, state, states)):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
     helpers.assert_close(outputs[0]["hidden"], expected[0]["hidden"], atol=0.1)
-    for name in ("lstm_product", "context_product", "query_product"):
-        kernel = memory[name].kernel
+    for name in ("lstm", "context", "query"):
+        kernel = memory.weights[name].kernel
         assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
 
 

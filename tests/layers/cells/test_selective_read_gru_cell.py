@@ -253,8 +253,8 @@ def test_a_step_stays_in_float32_under_mixed_precision(cell, inputs):
     outputs, state = mixed.step(words, state, memory)
     for x in keras.tree.flatten((outputs, state)):
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
-    for name in ("copy_product", "context_product"):
-        kernel = memory[name].kernel
+    for product in (memory.sentences["copy"], memory.weights["context"]):
+        kernel = product.kernel
         assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
 
 

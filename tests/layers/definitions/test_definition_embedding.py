@@ -53,8 +53,8 @@ def make_model(embedding, definitions, head=None):
         name: keras.Input((None,) * (x.ndim - 1), dtype=x.dtype.name, name=name)
         for name, x in {"words": CONTEXT, **definitions}.items()
     }
-    given = dict(inputs)
-    outputs = embedding(given.pop("words"), given)
+    arguments = dict(inputs)
+    outputs = embedding(arguments.pop("words"), arguments)
     return keras.Model(inputs, outputs if head is None else head(outputs))
 
 
@@ -146,26 +146,26 @@ def test_definitions_and_spelling_have_each_a_matrix():
         + numpy_definitions(d_table, SLOTS) @ d_kernel
         + spelt[WORDS] @ s_kernel
     )
-    found = embedding(CONTEXT, definitions_of(), spellings_of())
-    helpers.assert_close(found, expected)
+    actual = embedding(CONTEXT, definitions_of(), spellings_of())
+    helpers.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("combine", ["sum", "transform"])
 def test_a_word_without_definition_is_exactly_its_own(combine):  # check 10
     embedding = make_embedding(combine=combine)
-    found = helpers.to_numpy(embedding(CONTEXT, definitions_of()))
+    actual = helpers.to_numpy(embedding(CONTEXT, definitions_of()))
     table = table_of(embedding)
     undefined = SLOTS.sum(-1) == 0
-    assert (found[undefined] == table[CONTEXT[undefined]]).all()
+    assert (actual[undefined] == table[CONTEXT[undefined]]).all()
     helpers.assert_close(embedding(CONTEXT), table[CONTEXT], rtol=0, atol=0)
 
 
 def test_an_unknown_word_is_its_definition_alone_in_bands():  # check 10
     embedding = make_embedding(combine="bands")
-    found = helpers.to_numpy(embedding(CONTEXT, definitions_of()))
+    actual = helpers.to_numpy(embedding(CONTEXT, definitions_of()))
     read = numpy_definitions(table_of(embedding), SLOTS)
-    helpers.assert_close(found[0, 1], read[0, 1])
-    assert not found[0, 3].any()
+    helpers.assert_close(actual[0, 1], read[0, 1])
+    assert not actual[0, 3].any()
 
 
 def test_nothing_defined_leaves_all_words_as_they_are():  # check 4
@@ -184,10 +184,10 @@ def test_nothing_defined_leaves_all_words_as_they_are():  # check 4
 
 def gradients_of(embedding, loss):
     """Of all weights; of what the backend knows to be constant, zeros."""
-    found = helpers.gradients(loss, {}, embedding.weights)[2]
+    actual = helpers.gradients(loss, {}, embedding.weights)[2]
     return [
         np.zeros(weight.shape) if x is None else helpers.to_numpy(x)
-        for weight, x in zip(embedding.weights, found)
+        for weight, x in zip(embedding.weights, actual)
     ]
 
 
@@ -263,7 +263,7 @@ def test_texts_that_are_read_together_are_as_if_read_alone(together):
     embedding = make_embedding(
         reader="lstm", spelling={"characters": 7, "units": E}
     )
-    found = embedding(
+    actual = embedding(
         together(CONTEXT, QUESTION),
         definitions_of(padded, together(SLOTS, QUESTION_SLOTS)),
         spellings_of(together(WORDS, QUESTION_WORDS)),
@@ -276,8 +276,8 @@ def test_texts_that_are_read_together_are_as_if_read_alone(together):
             spellings_of(QUESTION_WORDS),
         ),
     )
-    keras.tree.assert_same_structure(found, expected)
-    for x, y in zip(*map(keras.tree.flatten, (found, expected))):
+    keras.tree.assert_same_structure(actual, expected)
+    for x, y in zip(*map(keras.tree.flatten, (actual, expected))):
         helpers.assert_close(x, y)
 
 
@@ -307,8 +307,8 @@ def test_a_table_of_all_entries_is_as_if_read_alive(reader, pack):
         ((sums, counts), 1e-5),
         ((sums.astype("float16"), counts), 1e-2),
     ):
-        found = embedding(CONTEXT, {"slots": numbers}, rows=rows)
-        helpers.assert_close(found, alive, atol=tolerance, rtol=tolerance)
+        actual = embedding(CONTEXT, {"slots": numbers}, rows=rows)
+        helpers.assert_close(actual, alive, atol=tolerance, rtol=tolerance)
 
 
 def test_definitions_of_a_request_take_the_place_of_others():
@@ -323,12 +323,12 @@ def test_definitions_of_a_request_take_the_place_of_others():
     means = [table[ids].mean(0) for ids, _ in request]
     read[0, 2], read[1, 0] = np.mean(means[:2], axis=0), means[2]
     kernel = helpers.to_numpy(embedding.combination.kernels["definitions"])
-    found = embedding(
+    actual = embedding(
         CONTEXT,
         definitions_of(),
         request={"matches": matches, "vectors": vectors},
     )
-    helpers.assert_close(found, table[CONTEXT] + read @ kernel)
+    helpers.assert_close(actual, table[CONTEXT] + read @ kernel)
 
 
 def test_given_tables_are_not_trained(tmp_path):
@@ -344,12 +344,12 @@ def test_given_tables_are_not_trained(tmp_path):
     model = make_model(embedding, definitions_of())
     kernel = helpers.to_numpy(embedding.reader.kernel)
     expected = words[CONTEXT] + numpy_definitions(glosses, SLOTS) @ kernel
-    given = {"words": CONTEXT, **definitions_of()}
-    helpers.assert_close(helpers.evaluate(model, given), expected)
+    arguments = {"words": CONTEXT, **definitions_of()}
+    helpers.assert_close(helpers.evaluate(model, arguments), expected)
     assert len(embedding.trainable_weights) == 1
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    helpers.assert_close(helpers.evaluate(loaded, given), expected)
+    helpers.assert_close(helpers.evaluate(loaded, arguments), expected)
     assert len(loaded.trainable_weights) == 1
 
 
@@ -362,9 +362,9 @@ def test_a_language_model_may_share_its_lstm(tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert [w.shape for w in loaded.weights] == [w.shape for w in model.weights]
-    given = {"words": CONTEXT, **definitions_of(padded)}
+    arguments = {"words": CONTEXT, **definitions_of(padded)}
     helpers.assert_close(
-        helpers.evaluate(loaded, given), helpers.evaluate(model, given)
+        helpers.evaluate(loaded, arguments), helpers.evaluate(model, arguments)
     )
     assert loaded.layers[-1] is loaded.get_layer(embedding.name).reader.layer
 
@@ -377,7 +377,7 @@ def test_learns_in_a_model_whose_inputs_differ_in_length():
         keras.optimizers.Adam(0.1),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
-    given = {
+    arguments = {
         "words": np.full((2, 3), UNK, "int32"),
         **definitions_of(
             slots=np.array([[[1], [2], [3]], [[3], [2], [1]]], "int32"),
@@ -385,7 +385,7 @@ def test_learns_in_a_model_whose_inputs_differ_in_length():
         ),
     }
     labels = np.array([[0, 1, 0], [0, 1, 0]])
-    losses = [float(model.train_on_batch(given, labels)) for _ in range(30)]
+    losses = [float(model.train_on_batch(arguments, labels)) for _ in range(30)]
     assert losses[-1] < 0.1 < losses[0]
 
 

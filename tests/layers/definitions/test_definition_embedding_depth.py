@@ -54,13 +54,13 @@ def test_words_of_definitions_are_read():
 @pytest.mark.parametrize("reader, pack", LAYOUTS)
 def test_without_deeper_levels_nothing_changes(reader, pack):
     """As where definitions of a request are packed on their own."""
-    found = [
+    actual = [
         make_embedding(reader=reader, depth=depth)(
             CONTEXT, definitions_of(pack, glosses=GLOSSES)
         )
         for depth in (0, 1)
     ]
-    helpers.assert_close(*found, rtol=0, atol=0)
+    helpers.assert_close(*actual, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("reader, pack", LAYOUTS)
@@ -69,12 +69,12 @@ def test_a_saved_model_is_the_same(reader, pack, tmp_path):
         reader=reader, depth=1, combine="transform", dropout=0.1
     )
     model = make_model(embedding, deep(pack))
-    given = {"words": CONTEXT, **deep(pack)}
+    arguments = {"words": CONTEXT, **deep(pack)}
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded.get_layer(embedding.name).depth == 1
     helpers.assert_close(
-        helpers.evaluate(loaded, given), helpers.evaluate(model, given)
+        helpers.evaluate(loaded, arguments), helpers.evaluate(model, arguments)
     )
 
 
@@ -94,9 +94,9 @@ def test_deeper_levels_may_be_shut_off_from_learning(reader, pack):  # check 11
             return helpers.weighted_sum(embedding(CONTEXT, deep(pack)))
 
         gradients = gradients_of(embedding, loss)
-        found = {w.path: g for w, g in zip(embedding.weights, gradients)}
-        headword = found[embedding.headword_table.embeddings.path]
-        table = found[embedding.word_table.embeddings.path]
+        actual = {w.path: g for w, g in zip(embedding.weights, gradients)}
+        headword = actual[embedding.headword_table.embeddings.path]
+        table = actual[embedding.word_table.embeddings.path]
         assert headword.any() == table[C].any() == (not stop_gradient)
         assert not table[D].any()
         is_trained = embedding.headword_table.embeddings.trainable

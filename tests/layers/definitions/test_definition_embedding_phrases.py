@@ -27,7 +27,7 @@ POSITIONS = np.array([[0, 1, 2, 3], [1, 3, 0, 0]], "int32")
 QUESTION_PHRASES = np.zeros((2, 1), "int32")
 
 
-def given(pack=flat):
+def arguments(pack=flat):
     return {
         **definitions_of(pack),
         "phrase_slots": PHRASES,
@@ -53,7 +53,7 @@ def test_is_what_is_read_of_the_phrase_of_a_word():
         + numpy_definitions(table, PHRASES[..., None]) @ w_p
         + places[POSITIONS]
     )
-    helpers.assert_close(embedding(CONTEXT, given()), expected)
+    helpers.assert_close(embedding(CONTEXT, arguments()), expected)
 
 
 @pytest.mark.parametrize("combine", ["sum", "bands"])
@@ -63,7 +63,9 @@ def test_a_model_of_words_is_the_same_at_first(combine):
     phrases.build()
     phrases.word_table.set_weights(words.word_table.get_weights())
     expected = words(CONTEXT, definitions_of())
-    helpers.assert_close(phrases(CONTEXT, given()), expected, rtol=0, atol=0)
+    helpers.assert_close(
+        phrases(CONTEXT, arguments()), expected, rtol=0, atol=0
+    )
     assert phrases.count_params() == words.count_params() + E * E + 3 * E
 
 
@@ -81,10 +83,10 @@ def test_texts_without_phrases_are_as_they_were():
             "question": QUESTION_PHRASES,
         },
     }
-    found = embedding(texts, together)
-    helpers.assert_close(found["context"], embedding(CONTEXT, given()))
+    actual = embedding(texts, together)
+    helpers.assert_close(actual["context"], embedding(CONTEXT, arguments()))
     helpers.assert_close(
-        found["question"],
+        actual["question"],
         embedding(QUESTION, definitions_of(slots=QUESTION_SLOTS)),
     )
 
@@ -92,17 +94,17 @@ def test_texts_without_phrases_are_as_they_were():
 @pytest.mark.parametrize("reader, pack", [("mean", flat), ("lstm", padded)])
 def test_rows_give_phrases_too(reader, pack):
     embedding = make_embedding(reader=reader, phrases=True)
-    definitions = given(pack)
+    definitions = arguments(pack)
     rows = embedding.read(definitions), definitions["counts"]
     slots = ("slots", "phrase_slots", "phrase_positions")
-    found = embedding(CONTEXT, {k: definitions[k] for k in slots}, rows=rows)
-    helpers.assert_close(found, embedding(CONTEXT, definitions))
+    actual = embedding(CONTEXT, {k: definitions[k] for k in slots}, rows=rows)
+    helpers.assert_close(actual, embedding(CONTEXT, definitions))
 
 
 @pytest.mark.parametrize("stop_gradient", [False, True])
 def test_what_is_learnt_through_phrases(stop_gradient):
     embedding = make_embedding(phrases=True, stop_gradient=stop_gradient)
-    only_phrases = {**given(), "slots": 0 * SLOTS}
+    only_phrases = {**arguments(), "slots": 0 * SLOTS}
 
     def loss(_):
         return helpers.weighted_sum(embedding(CONTEXT, only_phrases))
@@ -115,7 +117,7 @@ def test_what_is_learnt_through_phrases(stop_gradient):
 
 def test_a_saved_model_is_the_same(tmp_path):
     embedding = make_embedding(phrases=True, reader="lstm", depth=1)
-    definitions = given(padded)
+    definitions = arguments(padded)
     model = make_model(embedding, definitions)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -133,8 +135,8 @@ def test_errors_say_what_does_not_fit():
     with raises("there must be a reader.*Received: reader=None"):
         make_embedding(phrases=True, reader=None)
     with raises("the layer has no `phrases`"):
-        make_embedding()(CONTEXT, given())
+        make_embedding()(CONTEXT, arguments())
     with raises("each text of `ids`, 1. Received: 2"):
         make_embedding(phrases=True)(
-            CONTEXT, {**given(), "phrase_slots": [PHRASES, PHRASES]}
+            CONTEXT, {**arguments(), "phrase_slots": [PHRASES, PHRASES]}
         )

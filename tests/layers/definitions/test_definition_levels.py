@@ -56,8 +56,8 @@ def test_a_cycle_goes_on_to_the_deepest_level(depth, expected):  # check 20
     def reader(definitions):
         return read_levels(MeanReader(), table, definitions, headword)
 
-    found = helpers.to_numpy(reader(cycle(depth)))[1:, 0]
-    helpers.assert_close(found, np.array(expected), rtol=1e-6)
+    actual = helpers.to_numpy(reader(cycle(depth)))[1:, 0]
+    helpers.assert_close(actual, np.array(expected), rtol=1e-6)
 
 
 def test_a_cycle_has_a_limit():
@@ -106,28 +106,28 @@ def test_what_fills_up_changes_nothing(name):
     expected = read_levels(reader, TABLE, packed(LEVELS, pack), HEADWORD)
     filler = [([UNK if pack is padded else PAD], 0)]
     filled = [[*read, *filler, *filler] for read in LEVELS]
-    found = packed(filled, pack)
+    actual = packed(filled, pack)
     for level in range(3):
         name = level_names(level)["counts"]
-        found[name] = np.pad(found[name], (0, level))
-    found = read_levels(reader, TABLE, found, HEADWORD)
-    helpers.assert_close(found[: len(expected)], expected)
+        actual[name] = np.pad(actual[name], (0, level))
+    actual = read_levels(reader, TABLE, actual, HEADWORD)
+    helpers.assert_close(actual[: len(expected)], expected)
 
 
 def test_one_level_is_what_the_reader_says():
     level = packed([[([P, Q], 1), ([UNK], 2)]])
     expected = MeanReader()(TABLE, level)
     for headword in (None, HEADWORD):
-        found = read_levels(MeanReader(), TABLE, level, headword)
-        helpers.assert_close(found, expected, rtol=0, atol=0)
+        actual = read_levels(MeanReader(), TABLE, level, headword)
+        helpers.assert_close(actual, expected, rtol=0, atol=0)
 
 
 def test_nothing_to_read_below():
     """A filler alone is level 1: no word of level 0 is defined."""
     levels = packed([[([P, Q], 1)], [([PAD], 0)]])
-    found = read_levels(MeanReader(), TABLE, levels, HEADWORD)
+    actual = read_levels(MeanReader(), TABLE, levels, HEADWORD)
     expected = means(MeanReader(), TABLE, flat([([P, Q], 1)]))
-    helpers.assert_close(found[1:], expected)
+    helpers.assert_close(actual[1:], expected)
 
 
 @pytest.mark.parametrize("name", ["mean", "lstm"])
@@ -144,18 +144,18 @@ def test_all_levels_learn(name):
             read_levels(reader, x["table"], levels, x["headword"], True)
         )
 
-    value, found, _ = helpers.gradients(loss, tensors)
-    found = helpers.to_numpy(
-        keras.tree.map_structure(ops.convert_to_tensor, found)
+    value, actual, _ = helpers.gradients(loss, tensors)
+    actual = helpers.to_numpy(
+        keras.tree.map_structure(ops.convert_to_tensor, actual)
     )
-    assert found["headword"].all()
-    assert found["table"].any(-1).tolist() == [False] * 4 + [True, True]
+    assert actual["headword"].all()
+    assert actual["table"].any(-1).tolist() == [False] * 4 + [True, True]
     # One step along the gradient of a row that is two levels down.
-    step = 1e-2 / np.abs(found["table"][Q]).max()
+    step = 1e-2 / np.abs(actual["table"][Q]).max()
     moved = TABLE.copy()
-    moved[Q] += step * found["table"][Q]
+    moved[Q] += step * actual["table"][Q]
     gain = float(loss({**tensors, "table": moved}) - value)
-    slope = step * np.square(found["table"][Q]).sum()
+    slope = step * np.square(actual["table"][Q]).sum()
     np.testing.assert_allclose(gain, slope, rtol=0.1)
 
 

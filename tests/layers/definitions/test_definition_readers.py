@@ -179,8 +179,8 @@ def test_what_else_is_read_changes_nothing(make, pack):  # check 6
     expected = means(reader, TABLE, pack(READ))
     others = [*READ[::-1], ([B, C, D_], 4)], [FILLER, *READ, FILLER, FILLER]
     for read in others:
-        found = means(reader, TABLE, pack(read))
-        helpers.assert_close(found[:3], expected)
+        actual = means(reader, TABLE, pack(read))
+        helpers.assert_close(actual[:3], expected)
 
 
 def test_more_padding_changes_nothing():
@@ -264,12 +264,14 @@ def test_one_bucket_is_compiled_by_xla():
 def test_a_given_layer_reads_like_an_lstm_of_its_weights(return_sequences):
     reader = make_lstm()
     layer = keras.layers.LSTM(D, return_sequences=return_sequences)
-    given = RecurrentReader(layer)
-    given.build(TABLE.shape)
+    arguments = RecurrentReader(layer)
+    arguments.build(TABLE.shape)
     layer.set_weights(reader.get_weights())
     definitions = padded(wrapped([*READ, ([A], 2)]))
-    helpers.assert_close(given(TABLE, definitions), reader(TABLE, definitions))
-    assert given.output_dim(E) == D
+    helpers.assert_close(
+        arguments(TABLE, definitions), reader(TABLE, definitions)
+    )
+    assert arguments.output_dim(E) == D
 
 
 def test_sums_are_float32_in_mixed_precision():

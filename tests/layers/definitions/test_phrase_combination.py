@@ -34,35 +34,40 @@ def test_layer_contract():
 
 
 def test_follows_the_equation():
-    layer, given = trained(PhraseCombination()), inputs()
+    layer, arguments = trained(PhraseCombination()), inputs()
     kernel, places = map(helpers.to_numpy, layer.weights)
     places = np.concatenate([np.zeros((1, E)), places])
-    expected = given["words"] + given["phrases"] @ kernel + places[POSITIONS]
-    found = helpers.to_numpy(layer(**given))
-    helpers.assert_close(found, expected)
-    assert (found == given["words"])[POSITIONS == 0].all()
+    expected = (
+        arguments["words"] + arguments["phrases"] @ kernel + places[POSITIONS]
+    )
+    actual = helpers.to_numpy(layer(**arguments))
+    helpers.assert_close(actual, expected)
+    assert (actual == arguments["words"])[POSITIONS == 0].all()
 
 
 def test_nothing_changes_before_it_is_trained():
-    given = inputs()
-    found = PhraseCombination()(**given)
-    helpers.assert_close(found, given["words"], rtol=0, atol=0)
+    arguments = inputs()
+    actual = PhraseCombination()(**arguments)
+    helpers.assert_close(actual, arguments["words"], rtol=0, atol=0)
 
 
 def test_it_learns_from_the_first_step_on():
-    layer, given = PhraseCombination(), inputs()
-    layer(**given)
+    layer, arguments = PhraseCombination(), inputs()
+    layer(**arguments)
 
     def loss(_):
-        return helpers.weighted_sum(layer(**given))
+        return helpers.weighted_sum(layer(**arguments))
 
     for gradient in helpers.gradients(loss, {}, layer.weights)[2]:
         assert helpers.to_numpy(gradient).all()
 
 
 def test_what_is_read_may_be_dropped():
-    layer, given = trained(PhraseCombination(dropout=0.999, seed=1)), inputs()
+    layer, arguments = (
+        trained(PhraseCombination(dropout=0.999, seed=1)),
+        inputs(),
+    )
     places = helpers.to_numpy(layer.places)
     places = np.concatenate([np.zeros((1, E)), places])
-    found = layer(**given, training=True)
-    helpers.assert_close(found, given["words"] + places[POSITIONS])
+    actual = layer(**arguments, training=True)
+    helpers.assert_close(actual, arguments["words"] + places[POSITIONS])

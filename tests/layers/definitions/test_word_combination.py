@@ -42,9 +42,12 @@ def test_layer_contract(combine):
 
 @pytest.mark.parametrize("combine", ["sum", "transform", "bands", "replace"])
 def test_follows_the_equations(combine):
-    layer, given = WordCombination(combine), inputs()
-    found = combined(layer, **given)
-    word, sources = given["word"], [given["definitions"], given["spellings"]]
+    layer, arguments = WordCombination(combine), inputs()
+    actual = combined(layer, **arguments)
+    word, sources = (
+        arguments["word"],
+        [arguments["definitions"], arguments["spellings"]],
+    )
     if combine == "transform":
         kernels = map(helpers.to_numpy, layer.weights)
         sources = [x @ kernel for x, kernel in zip(sources, kernels)]
@@ -56,27 +59,29 @@ def test_follows_the_equations(combine):
         "bands": np.where(is_unknown, 0, word) + read,
         "replace": np.where(is_unknown, read, word),
     }[combine]
-    helpers.assert_close(found, expected)
+    helpers.assert_close(actual, expected)
 
 
 def test_a_word_of_which_nothing_is_said():  # check 10
-    given = inputs()
+    arguments = inputs()
     for combine in ("sum", "transform", "bands", "replace"):
-        found = helpers.to_numpy(combined(WordCombination(combine), **given))
-        word = given["word"]
+        actual = helpers.to_numpy(
+            combined(WordCombination(combine), **arguments)
+        )
+        word = arguments["word"]
         if combine in ("bands", "replace"):
             word = np.where((IDS == UNK)[..., None], 0, word)
-        assert (found[0, 1] == word[0, 1]).all()
-        assert (found[1, 1:] == word[1, 1:]).all()
+        assert (actual[0, 1] == word[0, 1]).all()
+        assert (actual[1, 1:] == word[1, 1:]).all()
 
 
 def test_a_source_may_be_missing():
-    layer, given = WordCombination("transform"), inputs((3, 5))
-    combined(layer, **given)
+    layer, arguments = WordCombination("transform"), inputs((3, 5))
+    combined(layer, **arguments)
     kernel = helpers.to_numpy(layer.kernels["spellings"])
-    expected = given["word"] + given["spellings"] @ kernel
-    del given["definitions"]
-    helpers.assert_close(combined(layer, **given), expected)
+    expected = arguments["word"] + arguments["spellings"] @ kernel
+    del arguments["definitions"]
+    helpers.assert_close(combined(layer, **arguments), expected)
 
 
 def test_each_vector_has_a_dropout_of_its_own():
@@ -85,21 +90,22 @@ def test_each_vector_has_a_dropout_of_its_own():
     parts = [np.full((10, 20, 50), x, "float32") for x in (3, 30, 300)]
     sources = {"definitions": parts[1], "spellings": parts[2]}
     helpers.assert_close(layer(ids, parts[0], sources), sum(parts))
-    found = helpers.to_numpy(layer(ids, parts[0], sources, training=True))
-    values, numbers = np.unique(np.round(found), return_counts=True)
+    actual = helpers.to_numpy(layer(ids, parts[0], sources, training=True))
+    values, numbers = np.unique(np.round(actual), return_counts=True)
     # What is kept is 4, 40, 400: all eight sums occur, as often as they must.
     sums = sorted(a + b + c for a in (0, 4) for b in (0, 40) for c in (0, 400))
     assert values.tolist() == sums
     kept = np.array([str(int(x)).count("4") for x in values])
     shares = 0.75**kept * 0.25 ** (3 - kept)
-    np.testing.assert_allclose(numbers / found.size, shares, atol=0.02)
+    np.testing.assert_allclose(numbers / actual.size, shares, atol=0.02)
 
 
 def test_unknown_words_do_not_train_their_own_row_in_bands():
-    layer, given = WordCombination("bands"), inputs()
-    word = given.pop("word")
+    layer, arguments = WordCombination("bands"), inputs()
+    word = arguments.pop("word")
     _, gradient, _ = helpers.gradients(
-        lambda x: helpers.weighted_sum(combined(layer, word=x, **given)), word
+        lambda x: helpers.weighted_sum(combined(layer, word=x, **arguments)),
+        word,
     )
     gradient = ops.convert_to_numpy(gradient)
     assert not gradient[IDS == UNK].any()

@@ -65,10 +65,10 @@ def test_padding_changes_nothing(inputs):  # check 13
         )
         other[f"{name}_mask"] = np.pad(mask, ((0, 0), (0, more)))
     layer = Coattention()
-    expected, found = layer(**inputs), layer(**other)
+    expected, actual = layer(**inputs), layer(**other)
     for i, (length, number) in enumerate([(4, 3), (3, 1)]):
-        helpers.assert_close(found[0][i, :length], expected[0][i, :length])
-        for x, y in zip(found[1:], expected[1:]):
+        helpers.assert_close(actual[0][i, :length], expected[0][i, :length])
+        for x, y in zip(actual[1:], expected[1:]):
             helpers.assert_close(x[i, :length, :number], y[i, :length, :number])
 
 

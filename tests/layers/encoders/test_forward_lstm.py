@@ -61,8 +61,8 @@ def test_has_the_weights_of_keras(layer, inputs):
 
 
 def test_a_text_without_words_is_zero(layer, inputs):
-    found = layer(inputs["inputs"], np.array([[True] * 4, [False] * 4]))
-    helpers.assert_close(found[1], np.zeros((4, 5)))
+    actual = layer(inputs["inputs"], np.array([[True] * 4, [False] * 4]))
+    helpers.assert_close(actual[1], np.zeros((4, 5)))
 
 
 def test_forget_gates_may_start_open():

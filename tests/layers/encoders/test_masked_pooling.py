@@ -37,5 +37,5 @@ def test_padding_is_left_out(inputs, shift):  # check 14
 
 def test_a_sentence_without_words_is_zero(inputs):
     nothing = np.zeros_like(MASK)
-    found = MaskedPooling()(inputs["inputs"], nothing)
-    helpers.assert_close(found, np.zeros((2, 6)))
+    actual = MaskedPooling()(inputs["inputs"], nothing)
+    helpers.assert_close(actual, np.zeros((2, 6)))

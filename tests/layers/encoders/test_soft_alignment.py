@@ -40,13 +40,13 @@ def test_layer_contract(inputs):
 
 
 def test_follows_the_equations_without_padding(inputs):
-    found = SoftAlignment()(**inputs)
+    actual = SoftAlignment()(**inputs)
     for i, lengths in enumerate([(4, 3), (3, 2)]):
         words = [
             inputs[name][i, :length]
             for name, length in zip(("premise", "hypothesis"), lengths)
         ]
-        for x, y, length in zip(found, numpy_alignment(*words), lengths):
+        for x, y, length in zip(actual, numpy_alignment(*words), lengths):
             helpers.assert_close(x[i, :length], y)
 
 

@@ -131,9 +131,9 @@ def test_a_word_of_the_vocabulary_may_stand_twice():
 def test_gradient_of_the_scores(word, expected):
     """Check 7: `p_i - [i says the word] p_i / p(word)`."""
     scores = (np.log([1.0, 2, 1, 1]), np.log([2.0, 1, 2]))
-    found = gradient_of_the_scores(*scores, word)
-    helpers.assert_close(found, np.array(expected))
-    assert abs(found.sum()) < 1e-6
+    actual = gradient_of_the_scores(*scores, word)
+    helpers.assert_close(actual, np.array(expected))
+    assert abs(actual.sum()) < 1e-6
 
 
 def gradient_of_the_scores(generate, copy, word):
@@ -157,9 +157,9 @@ def gradient_of_the_scores(generate, copy, word):
         return -ops.sum(copying.marginal_log_likelihood(split, ids, A_C_C))
 
     copy = np.array(copy, "float32")[None, None]
-    _, found, _ = helpers.gradients(cost, {"logits": logits, "copy": copy})
-    found = helpers.to_numpy(found)
-    return np.concatenate([found["logits"][0, 0, WORDS], found["copy"][0, 0]])
+    _, actual, _ = helpers.gradients(cost, {"logits": logits, "copy": copy})
+    actual = helpers.to_numpy(actual)
+    return np.concatenate([actual["logits"][0, 0, WORDS], actual["copy"][0, 0]])
 
 
 def test_scores_far_apart():

@@ -47,3 +47,17 @@ def test_drops_in_training_only(inputs):
     kept = dropped != 0
     assert 0.3 < kept.mean() < 0.7
     helpers.assert_close(dropped[kept], 2 * helpers.to_numpy(expected)[kept])
+
+
+def test_projections_of_one_size_start_with_weights_of_their_own():
+    """One initializer for all would draw the same numbers for each."""
+    rng = np.random.default_rng(0)
+    inputs = {
+        f"decoded_{name}": rng.normal(size=(2, 4, 5)).astype("float32")
+        for name in ("hidden", "inputs", "context")
+    }
+    layer = DeepOutput(7)
+    layer(**helpers.arguments(inputs))
+    kernels = [ops.convert_to_numpy(x.kernel) for x in layer.projections]
+    assert not np.isclose(kernels[0], kernels[1]).any()
+    assert not np.isclose(kernels[1], kernels[2]).any()

@@ -22,11 +22,11 @@ def test_layer_contract(inputs):
 
 def test_follows_the_equation(inputs):
     head = SpanHead(5, dropout=0.5)
-    found = head(**inputs)
+    actual = head(**inputs)
     w1, b1, w2, b2 = map(helpers.to_numpy, head.weights)
     hidden = np.maximum(inputs["inputs"] @ w1 + b1, 0)
     expected = np.where(MASK, (hidden @ w2 + b2)[..., 0], MASKED)
-    helpers.assert_close(found, expected)
+    helpers.assert_close(actual, expected)
 
 
 def test_the_hidden_layer_is_dropped_in_training(inputs):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.serving.servables.text_models import make, plain
 from tfcopy.serving import ask
-from tfcopy.serving.export import export
+from tfcopy.serving.saved_model import export
 
 PAIRS = [
     {"premise": "the zebra", "hypothesis": "a cat"},

@@ -22,7 +22,7 @@ from tfcopy.layers.copying import MASKED, CopyDistribution  # noqa: E402
 from tfcopy.serving import demo  # noqa: E402
 from tfcopy.serving.client_library.local_model import Signature  # noqa: E402
 from tfcopy.serving.demo_page.demo_models import Models  # noqa: E402
-from tfcopy.serving.export import export  # noqa: E402
+from tfcopy.serving.saved_model import export  # noqa: E402
 from tfcopy.serving.servables.word_predictor import NUM_SPECIALS  # noqa: E402
 
 WAIT = 40  # seconds, on a busy machine

@@ -25,7 +25,8 @@ from tfcopy.data.definitions import (
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import gru_translator
-from tfcopy.serving.export import export, operations
+from tfcopy.serving.saved_model import export, operations
+from tfcopy.serving.servables.encoded_search import search_all
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import PAD
 
@@ -152,8 +153,8 @@ def test_searches_sentences_that_are_encoded(translator):
         return batch | translator.definitions.source_inputs(rows, ids)
 
     batches = evaluation_batches(data, batch_size=8)
-    _, _, scores = translator.search_all(
-        map(with_definitions, batches), len(texts), progress=False
+    _, _, scores = search_all(
+        translator, map(with_definitions, batches), len(texts), progress=False
     )
     expected = translator.translate(tf.constant(texts))["score"]
     np.testing.assert_allclose(scores, expected, atol=1e-4)

@@ -16,7 +16,7 @@ from tfcopy.data.text.entities import Entities
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.models import gru_translator
-from tfcopy.serving.export import export, operations
+from tfcopy.serving.saved_model import export, operations
 from tfcopy.serving.servables.translator import Translator
 
 PLACEHOLDERS = ["@1", "@2", "@3"]

@@ -19,7 +19,9 @@ from tfcopy.data import (
 from tfcopy.decoding import SearchOptions
 from tfcopy.models import gru_translator
 from tfcopy.serving import ask
-from tfcopy.serving.export import _check_operations, export, operations
+from tfcopy.serving.saved_model import _check_operations, export, operations
+from tfcopy.serving.servables.object_json import Decoder, Encoder
+from tfcopy.serving.servables.stored_files import StoredFiles
 from tfcopy.serving.servables.translator import Translator
 
 pytest.importorskip("sentencepiece")
@@ -99,6 +101,17 @@ def test_a_small_model_from_text_to_answers(
     export(small, tmp_path / "served")
     found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
     assert found == expected
+
+
+def test_the_pieces_are_stored_with_a_run(tokenizer, tmp_path):
+    files = StoredFiles(tmp_path / "run" / "system")
+    content = Encoder(files)([tokenizer, tokenizer])
+    expected = tokenizer.tokenize(tf.constant(TEXTS)).to_list()
+    os.remove(tokenizer.model_file)
+    source, target = Decoder(files, model=None)(content)
+    assert source is target
+    assert source.tokenize(tf.constant(TEXTS)).to_list() == expected
+    assert source.model_file.startswith(str(tmp_path / "run" / "data"))
 
 
 def test_other_operations_of_tensorflow_text_are_refused():

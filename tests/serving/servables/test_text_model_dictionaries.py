@@ -70,7 +70,7 @@ def test_errors_say_what_does_not_fit():
     with pytest.raises(ValueError, match="max_length"):
         make("entailment", max_length=0)
     served, _, features = make("entailment")
-    options = dict(served.options)
+    options = dict(served.arguments)
     del options["labels"]
     with pytest.raises(ValueError, match="reads definitions. Expected defin"):
         type(served)(**{**options, "definitions": None})

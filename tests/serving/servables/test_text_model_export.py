@@ -13,7 +13,7 @@ from tests.serving.servables.text_models import (
     make_definitions,
     texts_of,
 )
-from tfcopy.serving.export import export
+from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import warmup
 
 EXAMPLES = [{"text": "a wug"}, {"text": "a cat", "dictionary": ["a\tb", "c"]}]

@@ -1,40 +1,20 @@
 """Models whose words have definitions, as they answer; see test_ask_texts
 and test_text_model_export for how they are asked and exported."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.serving.servables.conftest import CASES
 from tests.serving.servables.text_models import (
     TEXT,
     TEXTS,
     ask,
     assert_close,
     assert_same,
-    make,
     texts_of,
 )
 from tfcopy.serving.servables.word_predictor import NUM_SPECIALS
-
-# What a model may be like, one way of each kind.
-CASES = {
-    "answers": ("answers", {"spelling": True, "phrases": True}),
-    "entailment": ("entailment", {"reader": "mean_linear", "combine": "bands"}),
-    "language": ("language", {"reader": "shared", "combine": "sum"}),
-}
-
-
-@pytest.fixture(scope="module")
-def made():
-    """Models are slow to trace: each is made once."""
-    keras.utils.set_random_seed(0)
-    return {name: make(kind, **x) for name, (kind, x) in CASES.items()}
-
-
-@pytest.fixture(scope="module")
-def functions(made):
-    return {n: served.signature("analyse") for n, (served, *_) in made.items()}
 
 
 def words_of(served, texts):

@@ -14,7 +14,7 @@ import numpy as np
 class Sentences:
     """Sentences of word ids; number i has `splits[i]` to `splits[i + 1]`.
 
-    A place is the index of a word among the words of all sentences.
+    A place is the index of a word in the words of all sentences.
 
     Args:
         ids: int array of shape `(N,)`.
@@ -41,11 +41,11 @@ class Sentences:
         return np.diff(self.splits)
 
     def owners(self, places) -> np.ndarray:
-        """The sentences in which places are."""
+        """The numbers of the sentences that hold some places."""
         return np.searchsorted(self.splits, places, side="right") - 1
 
     def keep(self, is_kept) -> "Sentences":
-        """The same number of sentences, empty where `is_kept` is not."""
+        """A copy in which the sentences that are not `is_kept` are empty."""
         ids = self.ids[np.repeat(is_kept, self.lengths)]
         lengths = np.where(is_kept, self.lengths, 0)
         return Sentences(ids, np.cumsum([0, *lengths]))
@@ -65,7 +65,7 @@ class Links(NamedTuple):
     def from_places(
         cls, source: Sentences, target: Sentences, sources, targets
     ) -> "Links":
-        """Links of the words at places, two arrays `(L,)`."""
+        """Makes links from the words' places, two arrays `(L,)`."""
         order = np.lexsort((targets, sources))
         sources, targets = sources[order], targets[order]
         pair = source.owners(sources)
@@ -74,23 +74,23 @@ class Links(NamedTuple):
         )
 
     def places(self, source: Sentences, target: Sentences) -> tuple:
-        """The places of their words in the source and in the target."""
+        """The places of the linked words in the source and in the target."""
         return (
             source.splits[self.pair] + self.source,
             target.splits[self.pair] + self.target,
         )
 
     def reversed(self) -> "Links":
-        """The same links, from the target to the source."""
+        """The links from the target to the source."""
         order = np.lexsort((self.source, self.target, self.pair))
         return Links(self.pair[order], self.target[order], self.source[order])
 
 
 def one_to_one(links: Links, source: Sentences, target: Sentences) -> Links:
-    """Those links that are the best of both their words.
+    """The links that are the best ones of both their words.
 
-    A link is the better the more its two words, all in all, are linked to each
-    other rather than to others (Dice's coefficient). Links of an intersection
+    A link is better the more its two words are linked to each other rather than
+    to others in the whole text (Dice's coefficient). Links of an intersection
     are one to one already: all of them stay.
     """
     places = links.places(source, target)

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from tfcopy.data import chunks
+from tfcopy.atomic_files import write_atomically
 from tfcopy.data.alignment.alignment_links import Links, Sentences
 from tfcopy.data.corpora.text_lines import read_lines
 
@@ -55,7 +55,7 @@ def write(path, links: Links, num_pairs: int) -> None:
             line = " ".join(f"{i}-{j}" for i, j in positions)
             file.write(f"{line}\n".encode("ascii"))
 
-    chunks.write_atomically(path, write_lines)
+    write_atomically(path, write_lines)
 
 
 def _parse(path, number, link, size):

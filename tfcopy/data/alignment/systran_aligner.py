@@ -1,9 +1,9 @@
 """Word alignment by systran-align, a port of fast_align.
 
-An optional extra (`align`), called and not bundled: its metadata (3.5.0) names
-no licence; fast_align itself has the Apache License 2.0. Its threads add up in
-any order, so a few links differ from run to run; OMP_NUM_THREADS=1 gives the
-same each time.
+It is an optional extra (`align`) and not bundled: its metadata (3.5.0) names no
+licence; fast_align itself has the Apache License 2.0. Its threads add up in any
+order, so a few links differ from run to run; OMP_NUM_THREADS=1 gives the same
+each time.
 
 Reference: Dyer et al., 2013, A Simple, Fast, and Effective Reparameterization
 of IBM Model 2.
@@ -38,7 +38,7 @@ def align(
     Args:
         source: P sentences.
         target: Their translations.
-        rounds: How often to go through all pairs.
+        rounds: Number of passes over all pairs.
         progress: Whether to show a bar with the time left, once the
             probabilities are learnt.
 
@@ -86,7 +86,7 @@ def align(
         disable=None if progress else True,  # None: not on a terminal
         leave=False,
     )
-    found = []
+    chunks = []
     with bar:
         for start in range(0, len(pairs), _CHUNK):
             some = pairs[start : start + _CHUNK]
@@ -96,6 +96,6 @@ def align(
             positions = list(itertools.chain.from_iterable(links))
             positions = np.array(positions, np.int64).reshape(-1, 2)
             numbers = np.repeat(some, [len(row) for row in links])
-            found.append(np.column_stack([numbers, positions]))
+            chunks.append(np.column_stack([numbers, positions]))
             bar.update(len(some))
-    return Links(*np.concatenate(found).T)
+    return Links(*np.concatenate(chunks).T)

@@ -1,7 +1,7 @@
 """IBM Model 1: which words of a sentence translate which of another.
 
-All of it is done in flat arrays. A cell is a source word and a target word of
-one pair; the cells of a target word stand together, in a row.
+All arrays are flat. A cell is a source word and a target word of one pair; the
+cells of a target word are adjacent, in a row.
 
 Shapes: P pairs, N source words and M target words over all pairs.
 
@@ -18,7 +18,7 @@ import tqdm
 
 from tfcopy.data.alignment.alignment_links import Links, Sentences
 
-NULL = -1  # the source word that stands for none
+NULL = -1  # stands for no source word
 
 _CHUNK = 1 << 20  # cells
 
@@ -75,12 +75,12 @@ def align(
 ) -> Alignment:
     """Aligns by IBM Model 1, learnt on these pairs in both directions.
 
-    Of words that are equally likely the one nearest the diagonal is linked.
+    Of equally likely words, the one nearest to the diagonal is linked.
 
     Args:
         source: P sentences.
         target: Their translations.
-        rounds: How often to go through all pairs.
+        rounds: Number of passes over all pairs.
         progress: Whether to show a bar with the time left.
     """
     options = {"rounds": rounds, "progress": progress}
@@ -117,12 +117,12 @@ def ibm_model1(
         share(e, f) = t(e | f) / sum_f' t(e | f')        f' includes NULL
         t(e | f) = sum share(e, f) / sum_e' sum share(e', f)
 
-    Memory: about 4 bytes a cell, and 40 for each two words that share a pair.
+    Memory: about 4 bytes per cell, and 40 for each two words that share a pair.
 
     Args:
         source: P sentences.
         target: Their translations.
-        rounds: How often to go through all pairs.
+        rounds: Number of passes over all pairs.
         null: Whether a target word may come from no source word, `NULL`.
         progress: Whether to show a bar with the time left.
     """
@@ -195,13 +195,13 @@ def _cells(source, target) -> Iterator[tuple]:
 
 
 def _ranges(starts, lengths):
-    """`range(start, start + length)` of each, one after the other."""
+    """The ranges `range(start, start + length)`, concatenated."""
     shifts = starts - (np.cumsum(lengths) - lengths)
     return np.arange(lengths.sum()) + np.repeat(shifts, lengths)
 
 
 def _places(keys, queries):
-    """int32, where queries stand in ascending keys, which hold them all."""
+    """The positions, int32, of queries in ascending keys that hold them."""
     distinct, inverse = np.unique(queries, return_inverse=True)
     return np.searchsorted(keys, distinct).astype(np.int32)[inverse]
 

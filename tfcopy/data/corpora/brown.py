@@ -28,7 +28,7 @@ def load(
         path: The folder, or the archive, `brown.zip`.
         num_held_out: How many texts to hold out for validation, and for
             testing as well. By default one in twenty.
-        seed: Chooses them.
+        seed: Chooses the texts.
 
     Raises:
         CorpusError: naming file and line.

@@ -1,10 +1,11 @@
 """CNN/Daily Mail: news stories and their highlights (Hermann et al., 2015).
 
 The corpus of the pointer-generator, not anonymised. Either TensorFlow Datasets
-makes it of the stories, or it is read from the `.bin` files of those who
-publish it ready for use: lower-cased, tokenised text.
+makes it from the stories, or it is read from published `.bin` files of
+lower-cased, tokenised text.
 
-The target has a sentence a line, as ROUGE wants it; a tokeniser sees blanks.
+The target has one sentence per line, as ROUGE needs it; tokenizers treat line
+ends as blanks.
 
 Reference:
     [See et al., 2017](https://arxiv.org/abs/1704.04368), section 4.
@@ -43,8 +44,7 @@ def load(
     """Opens TFDS's `cnn_dailymail`, text as typed.
 
     Args:
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         version: The version, for example `"3.0.0"`; by default the newest that
             has the case of the original. A release of TFDS makes only its own
             version, but reads any that was prepared.
@@ -81,7 +81,7 @@ def load_bin(folder: str | os.PathLike) -> TranslationCorpus:
     is returned; no more than a thousand records are in memory at a time.
 
     Args:
-        folder: The folder, by custom called `chunked` or `finished_files`.
+        folder: The folder, usually called `chunked` or `finished_files`.
     """
     paths = {name: _paths(Path(folder), name) for name in _NAMES.values()}
     checked = [
@@ -145,7 +145,7 @@ def _read_all(paths: list[Path]) -> Iterator[tuple[str, str]]:
 
 
 def _record(file, size: int, path, number: int) -> bytes:
-    """The bytes of the next record; none is read that is not there."""
+    """The bytes of the next record; its length is checked first."""
     rest = size - file.tell()
     if rest < _LENGTH.size:
         raise _error(
@@ -160,7 +160,7 @@ def _record(file, size: int, path, number: int) -> bytes:
             f"it should be {length:,} bytes long, but {rest:,} are left",
         )
     record = file.read(length)
-    if len(record) < length:  # The file has become shorter meanwhile.
+    if len(record) < length:  # The file has been shortened in the meantime.
         raise _error(path, number, f"only {len(record):,} bytes can be read")
     return record
 
@@ -168,7 +168,7 @@ def _record(file, size: int, path, number: int) -> bytes:
 def _parse(record: bytes, path, number: int) -> tuple[str, str]:
     try:
         features = tf.train.Example.FromString(record).features.feature
-    except Exception as error:  # DecodeError, whichever protobuf is there
+    except Exception as error:  # DecodeError of the installed protobuf
         raise _error(path, number, "it is no tf.train.Example") from error
     texts = []
     for name in _FEATURES:
@@ -190,7 +190,7 @@ def _parse(record: bytes, path, number: int) -> tuple[str, str]:
 
 
 def _lines(sentences: list[str]) -> str:
-    """Sentences, one a line; those without text are left out."""
+    """Sentences, one per line; those without text are left out."""
     sentences = (" ".join(sentence.split()) for sentence in sentences)
     return "\n".join(sentence for sentence in sentences if sentence)
 

@@ -1,4 +1,4 @@
-"""What every corpus looks like to the rest of tfcopy."""
+"""The interface of all corpora."""
 
 import dataclasses
 import hashlib
@@ -15,7 +15,7 @@ class CorpusError(ValueError):
 class Split:
     """Examples, read afresh each time they are iterated over.
 
-    Those of a translation corpus are sentence pairs, `(source, target)`.
+    The examples of a translation corpus are sentence pairs, `(source, target)`.
 
     Args:
         read: Called without arguments, returns an iterator over examples,
@@ -23,7 +23,7 @@ class Split:
         fingerprint: Changes whenever the examples may have changed.
         num_pairs: How many examples there are at most, or `None` where that
             is not known without reading them all.
-        num_skipped: The number of examples left out as one side was empty.
+        num_skipped: The number of examples left out because one side was empty.
     """
 
     read: Callable[[], Iterator]
@@ -36,7 +36,7 @@ class Split:
 
     @property
     def num_examples(self) -> int | None:
-        """`num_pairs`, where the examples are no pairs."""
+        """Equal to `num_pairs`, for examples that are not pairs."""
         return self.num_pairs
 
 
@@ -48,11 +48,13 @@ class Corpus:
         name: Short name for titles and log lines.
         splits: A `Split` for each of `"train"`, `"validation"` and `"test"`.
         tokenized: Whether the texts are already tokens between blanks.
+        generated: Whether tfcopy generated the texts itself.
     """
 
     name: str
     splits: Mapping[str, Split]
     tokenized: bool = False
+    generated: bool = False
 
     def __post_init__(self):
         if set(self.splits) != set(SPLITS):
@@ -75,7 +77,7 @@ class Corpus:
 
     @property
     def fingerprint(self) -> str:
-        """Names this very text: the key under which work on it is cached."""
+        """Identifies the exact text: the key under which work is cached."""
         return fingerprint(
             *self._key,
             self.tokenized,
@@ -84,7 +86,7 @@ class Corpus:
 
     @property
     def _key(self) -> tuple:
-        """What else changes the fingerprint."""
+        """Further values that the fingerprint depends on."""
         return ()
 
 
@@ -96,6 +98,7 @@ class TranslationCorpus(Corpus):
         name: Short name for titles and log lines.
         splits: A `Split` for each of `"train"`, `"validation"` and `"test"`.
         tokenized: Whether the sentences are already tokens between blanks.
+        generated: Whether tfcopy generated the sentences itself.
         source_language: ISO 639 code, such as `"en"`.
         target_language: ISO 639 code, such as `"fr"`.
     """

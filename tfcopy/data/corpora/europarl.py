@@ -1,6 +1,6 @@
 """Europarl v7: the proceedings of the European Parliament (Koehn, 2005).
 
-The paper's corpus. The publisher's files are read as they are: either the two
+The paper's corpus. The publisher's files are read unchanged: either the two
 text files, plain or gzipped, or an archive that holds them.
 """
 
@@ -24,9 +24,9 @@ _OTHER_LANGUAGES = (
     "bg cs da de el es et fi fr hu it lt lv nl pl pt ro sk sl sv".split()
 )
 _WMT_ARCHIVE = "training-parallel-europarl-v7.tgz"  # also holds cs, de, es, fr
-# As TensorFlow Datasets 4.9.10 has it, in url_checksums/wmt14_translate.txt.
-# The publisher gives no checksums; those of other archives are written beside
-# them when they are downloaded, and compared from then on.
+# As in TensorFlow Datasets 4.9.10, in url_checksums/wmt14_translate.txt. The
+# publisher gives no checksums; those of other archives are written beside them
+# when they are downloaded, and compared from then on.
 _CHECKSUMS = {
     _WMT_ARCHIVE: (
         "0224c7c710c8a063dfd893b0cc0830202d61f4c75c17eb8e31836103d27d96e7"
@@ -45,7 +45,7 @@ def load(
     num_held_out: int | None = None,
     seed: int = 0,
 ) -> TranslationCorpus:
-    """Reads Europarl from a folder, which may have to be filled first.
+    """Reads Europarl from a folder, after downloading it if necessary.
 
     The folder holds `europarl-v7.fr-en.en` and `europarl-v7.fr-en.fr`, plain
     or with `.gz`, or `fr-en.tgz`. `newstest2010.en` and `.fr`, if they are
@@ -56,7 +56,8 @@ def load(
     Args:
         data_dir: The folder.
         source_language: `"en"`, or any other language of Europarl v7.
-        target_language: The same; one of the two must be English.
+        target_language: Any language of Europarl v7; one of the two must be
+            English.
         download: Whether to fetch the archive if the folder lacks the text.
         num_held_out: How many pairs to hold out for each missing set. By
             default one in twenty, at most 2,000.
@@ -91,12 +92,12 @@ def _other_language(languages: tuple[str, str]) -> str:
 
 
 def _find(folder: Path, names: list[str]) -> tuple[Path, ...] | None:
-    """The files of these names, each plain or gzipped, if all are there."""
-    found = []
+    """The files with these names, each plain or gzipped, if all exist."""
+    present_files = []
     for name in names:
         choices = [folder / name, folder / f"{name}.gz"]
-        found += [path for path in choices if path.exists()][:1]
-    return tuple(found) if len(found) == len(names) else None
+        present_files += [path for path in choices if path.exists()][:1]
+    return tuple(present_files) if len(present_files) == len(names) else None
 
 
 def _unpack(folder, names, other, download) -> tuple[Path, ...]:
@@ -162,7 +163,7 @@ def _write(source, path: Path):
 
 
 def _download(url: str, path: Path):
-    """Fetches a file; what an earlier try has left is not fetched again."""
+    """Fetches a file, continuing from what an earlier attempt has left."""
     part = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

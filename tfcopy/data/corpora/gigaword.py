@@ -1,10 +1,10 @@
-"""Gigaword as TensorFlow Datasets has it: first sentences and headlines.
+"""Gigaword of TensorFlow Datasets: first sentences and headlines.
 
 It is made with the scripts of Rush et al. (2015): text in lower case, tokens
-between blanks, digits as `#`. Rare words are `UNK` in it already, on both
-sides, so that nobody can tell which word of the source an unknown one of the
-headline was; with capitals gone, no name can be told from another word either.
-The corpus of the pointer softmax paper is the licensed one behind it.
+between blanks, digits as `#`. Its rare words are already `UNK`, on both sides,
+so that it is unknown which source word an unknown word of the headline was;
+without capitals, names cannot be told from other words either. The corpus of
+the pointer softmax paper is the licensed one behind it.
 
 Reference:
     [Rush et al., 2015](https://arxiv.org/abs/1509.00685), section 7.1.
@@ -34,8 +34,7 @@ def load(
     """Opens TFDS's `gigaword`; its `UNK` comes as `<unk>`, the special word.
 
     Args:
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         version: The version, for example `"1.2.0"`; by default the newest.
         download: Whether to download and prepare what is not there yet.
     """

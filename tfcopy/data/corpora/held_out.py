@@ -1,4 +1,4 @@
-"""Splits of examples that were all read once, some of them held out."""
+"""Splits of checked examples, some of which are held out."""
 
 import dataclasses
 import hashlib
@@ -15,19 +15,18 @@ _BLOCK = 1024  # pairs
 
 @dataclasses.dataclass(frozen=True)
 class CheckedPairs:
-    """Pairs that were read from the first to the last without a fault.
+    """Pairs that have all been read once without an error.
 
-    They need not be pairs: any tuples of strings will do, if all have the same
-    length.
+    They may be any tuples of strings of the same length.
 
     Args:
-        place: Where they are, for messages.
+        place: Where the examples are, for messages.
         read_all: Called without arguments, returns an iterator over
             `(source, target)` pairs of strings, blank ones too.
-        num_pairs: The number of those that have no blank side.
-        num_skipped: The number of the others.
+        num_pairs: The number of pairs without a blank side.
+        num_skipped: The number of pairs with a blank side.
         fingerprint: Changes with the text of the pairs.
-        noun: What one of them is, for messages.
+        noun: What an example is called, for messages.
     """
 
     place: str
@@ -47,7 +46,7 @@ class CheckedPairs:
     ) -> "CheckedPairs":
         """Reads all pairs; raises a CorpusError with `advice` if none is left.
 
-        What is wrong with a pair is said by `read_all`.
+        Errors in a pair are reported by `read_all`.
         """
         digest = hashlib.sha256()
         num_read = num_pairs = 0
@@ -72,7 +71,7 @@ class CheckedPairs:
         return (pair for pair in self.read_all() if not is_blank(pair))
 
     def split(self, held_out: dict[int, str] = {}, name: str = "") -> Split:
-        """Those pairs that `held_out` gives to `name`, the rest to "train"."""
+        """The pairs that `held_out` assigns to `name`; for "train" the rest."""
         if not held_out:
             return Split(
                 self.read, self.fingerprint, self.num_pairs, self.num_skipped
@@ -107,13 +106,13 @@ def splits(
         train: The training pairs.
         validation: The validation pairs. If `None`, pairs spread evenly over
             `train` are held out.
-        test: The same for testing.
+        test: The test pairs, likewise.
         num_held_out: How many pairs to hold out for each of these. By default
             one in twenty, at most 2,000.
         seed: Chooses the pairs that are held out.
     """
-    given = {"validation": validation, "test": test}
-    missing = [name for name, pairs in given.items() if pairs is None]
+    pairs_of = {"validation": validation, "test": test}
+    missing = [name for name, pairs in pairs_of.items() if pairs is None]
     held_out = draw(
         train.num_pairs,
         missing,
@@ -123,7 +122,7 @@ def splits(
         noun=train.noun,
     )
     result = {"train": train.split(held_out, "train")}
-    for name, pairs in given.items():
+    for name, pairs in pairs_of.items():
         result[name] = (
             train.split(held_out, name) if pairs is None else pairs.split()
         )
@@ -148,12 +147,12 @@ def draw(
 
     Args:
         total: The number of examples.
-        names: The splits that need some; there may be none.
+        names: The splits that need examples; there may be none.
         num_held_out: How many each of them gets. By default one in twenty, at
             most 2,000.
         seed: Chooses the examples.
-        place: Where they are, for messages.
-        noun: What an example is, for messages.
+        place: Where the examples are, for messages.
+        noun: What an example is called, for messages.
 
     Returns:
         The indices of those drawn, and the split each one belongs to.

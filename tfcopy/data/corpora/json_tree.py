@@ -1,4 +1,4 @@
-"""JSON files, each of whose values knows where it stands."""
+"""JSON files whose values know their position."""
 
 import dataclasses
 import json
@@ -16,8 +16,8 @@ class Node:
 
     Args:
         path: The file.
-        place: Where it stands, such as `data[0].paragraphs`; `""` is the top.
-        value: As the module `json` reads it.
+        place: Its position, such as `data[0].paragraphs`; `""` is the top.
+        value: Its value, as read by the module `json`.
     """
 
     path: str | os.PathLike
@@ -43,28 +43,28 @@ class Node:
             raise CorpusError(f"{path}: not valid JSON ({error}).") from error
 
     def nodes(self, key: str) -> Iterator["Node"]:
-        """The values of the list of this key."""
+        """The values of the list under this key."""
         values = self._get(key, list, "a list")
         for i, value in enumerate(values):
             yield Node(self.path, f"{self._place_of(key)}[{i}]", value)
 
     def text(self, key: str) -> str:
-        """The string of this key, which is valid Unicode."""
+        """The string under this key, which is valid Unicode."""
         text = self._get(key, str, "a string")
         try:
             text.encode()
-        except UnicodeEncodeError:  # "\ud800", half of a character
+        except UnicodeEncodeError:  # "\ud800", half a character
             raise self.error(
                 f"{key}: not valid Unicode, half a character"
             ) from None
         return text
 
     def integer(self, key: str) -> int:
-        """The integer of this key."""
+        """The integer under this key."""
         return self._get(key, int, "an integer")
 
     def error(self, message: str) -> CorpusError:
-        """An error that names file and place."""
+        """An error that names file and position."""
         return CorpusError(f"{self.path}: {self.place or 'top'}: {message}.")
 
     def _get(self, key, kind, noun):

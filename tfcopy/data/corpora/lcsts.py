@@ -1,8 +1,8 @@
-"""LCSTS: Chinese short texts of a microblog and their summaries.
+"""LCSTS: short Chinese microblog texts and their summaries.
 
-The corpus is given out by its owners on request, for research only. Part I is
-for training, part II for validation and part III for testing. People gave the
-pairs of the last two a score of 1 to 5 for how well the summary fits.
+The owners provide the corpus on request, for research only. Part I is for
+training, part II for validation and part III for testing. Annotators scored the
+pairs of the last two from 1 to 5 by how well the summary fits.
 
 References:
     [Hu et al., 2015](https://arxiv.org/abs/1506.05865).
@@ -25,7 +25,7 @@ from tfcopy.data.corpora.corpus import (
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
 from tfcopy.data.corpora.lcsts_records import encoding_of, read_records
 
-# Published numbers of pairs; for parts II and III those of scores 1 to 5.
+# Published numbers of pairs; in parts II and III with scores 1 to 5.
 NUM_TRAIN = 2_400_591
 SCORE_COUNTS = {
     "validation": (942, 1039, 2019, 3128, 3538),
@@ -50,9 +50,9 @@ def load(
     form. They are UTF-8, with or without a byte-order mark, or else GB18030.
 
     Every file is checked from its first line to its last before anything is
-    returned; no more than a thousand pairs are in memory at a time. A pair of
-    which one side is blank is skipped and counted. Where the number of pairs
-    is not the published one, a warning says so, as editions differ.
+    returned; no more than a thousand pairs are in memory at a time. A pair with
+    a blank side is skipped and counted. Editions differ: if the number of pairs
+    is not the published one, there is a warning.
 
     Args:
         data_dir: The folder.
@@ -60,7 +60,7 @@ def load(
             between blanks. If not, the text is as typed.
         min_score: Least score of the pairs for validation and testing.
         language: `"zh"`; or `"en"` for the generated stand-in (`newsgen.py`),
-            of which no number of pairs is expected.
+            for which no number of pairs is expected.
 
     Raises:
         CorpusError: naming file and line.
@@ -91,6 +91,7 @@ def load(
         target_language=language,
         splits=parts,
         tokenized=words,
+        generated=language == "en",
     )
 
 
@@ -110,7 +111,7 @@ def _find(folder: Path, name: str) -> Path:
 
 
 def _pairs(path, name, min_score, encoding) -> Iterator[tuple[str, str]]:
-    """Those of the wanted scores, blank ones too."""
+    """The pairs with the required scores, including blank ones."""
     for record in read_records(path, encoding):
         if name != "train":
             if record.score is None:
@@ -139,7 +140,7 @@ def _compare_counts(checked: CheckedPairs, name: str, min_score: int):
 
 def _import_jieba():
     try:
-        with warnings.catch_warnings():  # of what jieba imports
+        with warnings.catch_warnings():  # of modules that jieba imports
             warnings.simplefilter("ignore")
             import jieba
     except ImportError as error:

@@ -11,7 +11,7 @@
     </doc>
 
 The attribute has no quotes, text may hold a bare `&` or `<`, and the label is
-in parts II and III only. So the files are read line by line.
+in parts II and III only. Therefore the files are read line by line.
 """
 
 import codecs
@@ -28,7 +28,7 @@ _BLOCK = 1 << 20  # bytes
 
 
 class Record(NamedTuple):
-    """A pair as it stands in a file.
+    """A pair as it is written in a file.
 
     Attributes:
         line: Number of the line where it begins.
@@ -44,8 +44,8 @@ class Record(NamedTuple):
 
 
 def encoding_of(path: str | os.PathLike) -> str:
-    """`"utf-8"` if all of the file is, or else `"gb18030"`."""
-    # The first lines alone may be both by chance.
+    """Returns `"utf-8"` if the whole file is valid UTF-8, else `"gb18030"`."""
+    # The first lines may be valid in both by chance.
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with _open(path) as file:
@@ -60,7 +60,7 @@ def encoding_of(path: str | os.PathLike) -> str:
 def read_records(
     path: str | os.PathLike, encoding: str = "utf-8"
 ) -> Iterator[Record]:
-    """Yields the records of a file, those with an empty side too.
+    """Yields the records of a file, including those with an empty side.
 
     The lines of a text are joined without blanks. The first line of the file,
     which is damaged in some editions, opens a record whatever it is.
@@ -111,7 +111,7 @@ def read_records(
 
 
 def _lines(path, encoding) -> Iterator[tuple[int, str]]:
-    """Numbers and text of the lines that are not blank, without margins."""
+    """The lines that are not blank, stripped, with their numbers."""
     with _open(path) as file:
         for number, line in enumerate(file, start=1):
             try:

@@ -1,4 +1,4 @@
-"""Natural language inference: SNLI, MultiNLI, SICK and tables like theirs.
+"""Natural language inference: SNLI, MultiNLI, SICK and similar tables.
 
 Whether a premise entails a hypothesis, contradicts it, or does neither.
 
@@ -22,7 +22,7 @@ from tfcopy.data.corpora.tables import Table
 
 LABELS = ("contradiction", "neutral", "entailment")
 
-# What publishers call the columns: premise, hypothesis, label.
+# The publishers' names of the columns: premise, hypothesis, label.
 _COLUMNS = (
     ("sentence1", "sentence2", "gold_label"),  # SNLI, MultiNLI
     ("sentence_A", "sentence_B", "entailment_judgment"),  # SICK, SemEval
@@ -42,7 +42,7 @@ class Example(NamedTuple):
     """A sentence pair.
 
     Attributes:
-        premise: Text that is taken for true.
+        premise: Text that is assumed to be true.
         hypothesis: Text that is judged by it.
         label: Index in `LABELS`: contradiction 0, neutral 1, entailment 2.
     """
@@ -69,8 +69,8 @@ def load(
     """Reads a corpus of `Example`s from tables in UTF-8, plain or gzipped.
 
     SNLI and MultiNLI are read as published, `.jsonl` or `.txt`, and SICK, too.
-    Any other table will do, see `tables.load`, whose columns are `premise`,
-    `hypothesis` and `label`, or are given.
+    Any other table can be used (see `tables.load`) if its columns are
+    `premise`, `hypothesis` and `label`, or are given.
 
     Labels are contradiction, neutral and entailment, in any case. Rows
     without one, such as those that SNLI marks with `-`, or with a blank
@@ -79,14 +79,14 @@ def load(
 
     Args:
         train: The file of the training pairs.
-        validation: The same for validation. If `None`, pairs spread evenly
-            over `train` are held out.
-        test: The same for testing.
+        validation: The file of the validation pairs. If `None`, pairs spread
+            evenly over `train` are held out.
+        test: The file of the test pairs, likewise.
         columns: Names or numbers of the columns of premise, hypothesis and
-            label. By default they are known by their names.
-        format: `"csv"`, `"tsv"` or `"jsonl"`; by default as the name of each
-            file says, `.txt` being a TSV.
-        has_header: As for `tables.load`.
+            label. By default they are recognised by their names.
+        format: `"csv"`, `"tsv"` or `"jsonl"`; by default according to the name
+            of each file, `.txt` being a TSV.
+        has_header: As in `tables.load`.
         parses: Whether to take the tokens of the binary parses of SNLI and
             MultiNLI instead of the sentences.
         num_held_out: How many pairs to hold out for each split that has no
@@ -105,14 +105,14 @@ def load(
         path and _check(path, columns, format, has_header, parses)
         for path in (train, validation, test)
     ]
-    found = splits(*checked, num_held_out=num_held_out, seed=seed)
+    parts = splits(*checked, num_held_out=num_held_out, seed=seed)
     return Corpus(
         name=name or Path(train).name,
         splits={
             split: dataclasses.replace(
                 pairs, read=functools.partial(_examples, pairs.read)
             )
-            for split, pairs in found.items()
+            for split, pairs in parts.items()
         },
         tokenized=tokenized or parses,
     )
@@ -128,13 +128,13 @@ def load_tfds(
     """Opens a dataset of TensorFlow Datasets as a corpus of `Example`s.
 
     Args:
-        name: As TFDS knows it: `"snli"`, `"multi_nli"` or `"glue/mnli"`.
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
-        splits: Which TFDS split to take for `"train"`, `"validation"` and
-            `"test"`. By default those of these names; MultiNLI, whose test
-            labels are not public, has its matched and its mismatched
-            validation set for the last two.
+        name: The dataset's name in TFDS: `"snli"`, `"multi_nli"` or
+            `"glue/mnli"`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
+        splits: The TFDS splits to use as `"train"`, `"validation"` and
+            `"test"`. By default the splits with these names; for MultiNLI,
+            whose test labels are not public, the last two are its matched and
+            its mismatched validation set.
         download: Whether to download and prepare what is not there yet.
 
     Raises:
@@ -188,7 +188,7 @@ def _known_columns(path, names):
 
 
 def _read(table: Table, parses: bool) -> Iterator[tuple[str, str, str]]:
-    """Premise, hypothesis and number of the label, which may be blank."""
+    """Premise, hypothesis and label number, which may be blank."""
     for line, (premise, hypothesis, label) in table.rows():
         if parses:
             premise, hypothesis = map(_leaves, (premise, hypothesis))
@@ -219,15 +219,16 @@ def _examples(read: Callable) -> Iterator[Example]:
 
 
 def _default_splits(builder) -> dict[str, str]:
-    given = {
+    """The splits of MultiNLI, if the dataset has them."""
+    names = {
         "validation": "validation_matched",
         "test": "validation_mismatched",
     }
-    return given if set(given.values()) <= set(builder.info.splits) else {}
+    return names if set(names.values()) <= set(builder.info.splits) else {}
 
 
 def _label_numbers(builder) -> dict[int, int]:
-    """Our number of each label of a dataset of TFDS."""
+    """Our number for each label of a TFDS dataset."""
     names = getattr(builder.info.features["label"], "names", None) or []
     if not names or not set(names) <= set(LABELS):
         raise CorpusError(
@@ -240,6 +241,6 @@ def _label_numbers(builder) -> dict[int, int]:
 def _read_tfds(builder, tfds_split, numbers) -> Iterator[Example]:
     examples = tfds_builders.read(builder, tfds_split, _TFDS_FEATURES)
     for premise, hypothesis, label in examples:
-        label = numbers.get(int(label))  # Of no label it is -1.
+        label = numbers.get(int(label))  # A missing label is -1.
         if label is not None and not is_blank((premise, hypothesis)):
             yield Example(premise, hypothesis, label)

@@ -13,7 +13,7 @@ _TRAIN = "training-monolingual.tokenized.shuffled/news.en-{:05}-of-00100"
 _HELD_OUT = (
     "heldout-monolingual.tokenized.shuffled/news.en.heldout-{:05}-of-00050"
 )
-_NUM_SHARDS = 99  # The one of number 0 is cut into the held-out shards.
+_NUM_SHARDS = 99  # Shard 0 is divided into the held-out shards.
 
 
 def load(
@@ -24,16 +24,16 @@ def load(
 ) -> Corpus:
     """Reads the benchmark's folder, its shards plain or gzipped.
 
-    As in Bahdanau et al., the last sentences of the training text are for
-    validation, and the first of the held-out shards is for testing.
+    As in Bahdanau et al., the last sentences of the training text are the
+    validation set, and the first held-out shard is the test set.
 
     Args:
         data_dir: The folder that holds
             `training-monolingual.tokenized.shuffled` and
             `heldout-monolingual.tokenized.shuffled`.
-        num_shards: How many training shards to read, from the first one on;
+        num_shards: Number of training shards to read, starting with the first;
             one is about a hundredth of the text.
-        num_validation: How many sentences are for validation.
+        num_validation: Number of validation sentences.
 
     Raises:
         CorpusError: naming the file that is missing, or file and line.

@@ -1,4 +1,4 @@
-"""Text for language models: one sentence a line, in any number of files."""
+"""Text for language models: one sentence per line, in any number of files."""
 
 import dataclasses
 import functools
@@ -34,22 +34,20 @@ def load(
 ) -> Corpus:
     """Reads a corpus whose examples are sentences, `str`, in UTF-8.
 
-    Each split is a file, plain or gzipped; a folder or a zip archive, of
-    which all files are read in the order of their names; a pattern such as
-    `"news.en-0000*"`; or several of these. Blank lines are left out. All
-    files are checked from their first line to their last before anything is
-    returned.
+    Each split is a file, plain or gzipped; a folder or a zip archive, whose
+    files are all read in the order of their names; a pattern such as
+    `"news.en-0000*"`; or several of these. Blank lines are left out. All files
+    are checked from their first line to their last before anything is returned.
 
     Args:
         train: The training text.
-        validation: The same for validation. If `None`, some of `train` is
-            held out.
-        test: The same for testing.
-        hold_out: `"sentences"`, which is right where these are shuffled; or
-            `"files"`, where neighbours resemble each other.
-        num_held_out: How many of these to hold out for each split that has no
-            text. They are spread evenly over `train`; by default one in
-            twenty, at most 2,000.
+        validation: The validation text. If `None`, some of `train` is held out.
+        test: The test text, likewise.
+        hold_out: `"sentences"`, which is right if they are shuffled; or
+            `"files"`, if neighbours resemble each other.
+        num_held_out: How many of them to hold out for each split that has no
+            text. They are spread evenly over `train`; by default one in twenty,
+            at most 2,000.
         seed: Chooses what is held out.
         tagged: Whether each token has a tag, `word/tag`, which is left out.
         tokenized: Whether the lines are already tokens between blanks.
@@ -63,10 +61,10 @@ def load(
             '`hold_out` must be "sentences" or "files". '
             f"Received: {hold_out!r}."
         )
-    given = {"train": train, "validation": validation, "test": test}
+    paths_of = {"train": train, "validation": validation, "test": test}
     files = {
         split: find_files(paths)
-        for split, paths in given.items()
+        for split, paths in paths_of.items()
         if paths is not None
     }
     if hold_out == "files":
@@ -100,14 +98,13 @@ def load_tfds(
     """Opens a dataset of TensorFlow Datasets whose examples hold a sentence.
 
     Args:
-        name: As TFDS knows it; `"lm1b"` is One Billion Words.
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
+        name: The dataset's name in TFDS; `"lm1b"` is One Billion Words.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         feature: Name of the text.
-        splits: Which TFDS split to take for `"train"`, `"validation"` and
-            `"test"`. By default those of these names; where there is none for
-            validation, it has the first sentences of `train`, one in twenty
-            and at most 2,000, which then is without them.
+        splits: The TFDS splits to use as `"train"`, `"validation"` and
+            `"test"`. By default the splits with these names; without one for
+            validation, the first sentences of `train`, one in twenty and at
+            most 2,000, are held out.
         tokenized: Whether the texts are already tokens between blanks.
         download: Whether to download and prepare what is not there yet.
 
@@ -135,7 +132,7 @@ def load_tfds(
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> list[PathLike]:
-    """The files that `load` reads for one of its splits, in this order."""
+    """The files that `load` reads for one of its splits, in order."""
     files = list(itertools.chain(*map(_files, _listed(paths))))
     if not files:
         raise CorpusError(f"No file among {_listed(paths)}. {_ADVICE}")

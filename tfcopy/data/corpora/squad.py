@@ -1,4 +1,4 @@
-"""SQuAD 1.1: questions on paragraphs of Wikipedia, answered by their words.
+"""SQuAD 1.1: questions on Wikipedia paragraphs, answered by spans of them.
 
 XQuAD, MLQA, CMRC 2018 and many others have the same format.
 
@@ -25,11 +25,11 @@ PathLike = str | os.PathLike
 
 
 class Answer(NamedTuple):
-    """An answer that somebody gave.
+    """An answer of an annotator.
 
     Attributes:
         text: Words of the context.
-        start: Where they begin there, in code points.
+        start: Where the answer begins in the context, in code points.
     """
 
     text: str
@@ -40,10 +40,10 @@ class Example(NamedTuple):
     """A question.
 
     Attributes:
-        id: Its name.
+        id: Its identifier.
         context: The paragraph that answers it.
         question: The question itself.
-        answers: One or more; people may differ.
+        answers: One or more answers; annotators may differ.
     """
 
     id: str
@@ -64,26 +64,26 @@ def load(
     """Reads a corpus of `Example`s from JSON files, plain or gzipped.
 
     All of them are checked before anything is returned. Questions without an
-    answer, as in SQuAD 2.0, are left out and counted. Where an answer does not
-    stand at its start, it is looked for nearby.
+    answer, as in SQuAD 2.0, are left out and counted. If an answer is not at
+    its `start`, it is looked for nearby.
 
     Args:
         train: The file of the training questions, `train-v1.1.json`.
-        validation: The same for validation. If `None`, questions of `train`
-            are held out, with all others on the same article.
-        test: The same for testing. That of SQuAD is not public; papers report
-            `dev-v1.1.json`, which may be given for both.
-        num_held_out: How many questions to hold out at least for each split
-            that has no file. By default one in twenty, at most 2,000.
+        validation: The file of the validation questions. If `None`, questions
+            of `train` are held out, with all others on the same article.
+        test: The file of the test questions. SQuAD's is not public; papers
+            report `dev-v1.1.json`, which may be given for both.
+        num_held_out: The least number of questions to hold out for each split
+            without a file. By default one in twenty, at most 2,000.
         seed: Chooses the articles that are held out.
         name: Name of the corpus; by default that of the file.
 
     Raises:
-        CorpusError: naming the file, and the place in it as in
+        CorpusError: naming the file, and the position in it, such as
             `data[0].paragraphs[2].qas[1]`.
     """
-    found = [path and _read(path) for path in (train, validation, test)]
-    splits = _splits(*found, num_held_out, seed)
+    question_sets = [path and _read(path) for path in (train, validation, test)]
+    splits = _splits(*question_sets, num_held_out, seed)
     return Corpus(name=name or Path(train).name, splits=splits)
 
 
@@ -101,14 +101,13 @@ def load_tfds(
     All of it is read into memory.
 
     Args:
-        name: As TFDS knows it, such as `"squad/v1.1"`.
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
-        splits: Which TFDS split to take for `"train"`, `"validation"` and
-            `"test"`. By default `"train"` for the first and `"validation"`
-            for the last; the questions for validation are held out.
-        num_held_out: As for `load`.
-        seed: As for `load`.
+        name: The dataset's name in TFDS, such as `"squad/v1.1"`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
+        splits: The TFDS splits to use as `"train"`, `"validation"` and
+            `"test"`. By default `"train"` for the first and `"validation"` for
+            the last; the questions for validation are held out.
+        num_held_out: As in `load`.
+        seed: As in `load`.
         download: Whether to download and prepare what is not there yet.
 
     Raises:
@@ -119,22 +118,22 @@ def load_tfds(
     chosen = {"train": "train", "test": "validation", **(splits or {})}
     names = {"validation": chosen["train"], **chosen}
     tfds_builders.split_names(builder, names)
-    found = [
+    question_sets = [
         _read_tfds(builder, names[split]) if split in chosen else None
         for split in ("train", "validation", "test")
     ]
     return Corpus(
         name=builder.info.full_name,
-        splits=_splits(*found, num_held_out, seed),
+        splits=_splits(*question_sets, num_held_out, seed),
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Questions:
-    """Those of a file that have an answer, and the number of the others.
+    """The questions of a file that have an answer, and how many have none.
 
-    Those on the same article, or on the same paragraph where articles are not
-    known, stand together.
+    Questions on the same article, or on the same paragraph if articles are
+    unknown, are grouped.
     """
 
     place: str
@@ -167,15 +166,19 @@ class _Questions:
 
 
 def _splits(train, validation, test, num_held_out, seed) -> dict[str, Split]:
-    found = {"train": train, "validation": validation, "test": test}
-    missing = [split for split, questions in found.items() if not questions]
+    question_sets = {"train": train, "validation": validation, "test": test}
+    missing = [
+        split for split, questions in question_sets.items() if not questions
+    ]
     if missing:
-        found.update(_held_out(train, missing, num_held_out, seed))
-    return {split: questions.split() for split, questions in found.items()}
+        question_sets.update(_held_out(train, missing, num_held_out, seed))
+    return {
+        split: questions.split() for split, questions in question_sets.items()
+    }
 
 
 def _held_out(train, names, num_held_out, seed) -> dict[str, _Questions]:
-    """Draws whole articles; the rest of them are for training."""
+    """Holds out whole articles, drawn at random; the rest is for training."""
     if num_held_out is None:
         share = max(1, len(train) // _HELD_OUT_SHARE)
         num_held_out = min(_MAX_HELD_OUT, share)
@@ -234,7 +237,7 @@ def _example(node: Node, context: str) -> Example:
 
 
 def _place(context: str, text: str, start: int) -> int | None:
-    """Where `text` stands in `context`, next to `start`; `None` if nowhere."""
+    """The position of `text` in `context` nearest to `start`, or `None`."""
     if not text.strip() or not 0 <= start <= len(context):
         return None
     if context.startswith(text, start):
@@ -266,11 +269,11 @@ def _read_tfds(builder, tfds_split: str) -> _Questions:
             row["answers"]["text"], row["answers"]["answer_start"]
         ):
             text, start = text.decode(), int(start)
-            found = _place(context, text, start)
-            if found is None:
+            offset = _place(context, text, start)
+            if offset is None:
                 message = _not_found(text, start)
                 raise CorpusError(f"{place}, question {id}: {message}.")
-            answers.append(Answer(text, found))
+            answers.append(Answer(text, offset))
         num_skipped += not answers
         if answers:
             example = Example(id, context, question, tuple(answers))

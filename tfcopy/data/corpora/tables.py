@@ -42,30 +42,30 @@ def load(
     tokenized: bool = False,
     name: str | None = None,
 ) -> TranslationCorpus:
-    """Reads a corpus from tables in UTF-8, two columns of which are the pairs.
+    """Reads a corpus from two columns of tables in UTF-8.
 
     - CSV as in RFC 4180: commas, and quotes around cells that hold commas,
       quotes (doubled) or line ends.
-    - TSV: cells between tabulators, one row a line; quotes are text.
-    - JSON Lines: an object a line; its keys are the columns, the two texts are
-      strings, and `null` is an empty text.
+    - TSV: cells separated by tabs, one row per line; quotes are text.
+    - JSON Lines: an object per line; its keys are the columns, the two texts
+      are strings, and `null` is an empty text.
 
     Every file is checked from its first row to its last before anything is
-    returned. All rows must have the same number of cells. A row of which one
-    side is blank is skipped and counted.
+    returned. All rows must have the same number of cells. A row with a blank
+    side is skipped and counted.
 
     Args:
         train: The file of the training pairs.
-        validation: The same for validation. If `None`, pairs spread evenly
-            over `train` are held out.
-        test: The same for testing.
+        validation: The file of the validation pairs. If `None`, pairs spread
+            evenly over `train` are held out.
+        test: The file of the test pairs, likewise.
         source_column: Name of the column of the sources, or in CSV and TSV
             its number, from 1 (`"1"` is a number, too).
-        target_column: The same for the targets.
-        format: `"csv"`, `"tsv"` or `"jsonl"`; by default as the name of each
-            file says.
-        has_header: Whether the first row of CSV and TSV holds names. By
-            default it does if a column is given by its name.
+        target_column: Name or number of the column of the targets.
+        format: `"csv"`, `"tsv"` or `"jsonl"`; by default according to the name
+            of each file.
+        has_header: Whether the first row of CSV and TSV holds names. By default
+            it does if a column is given by name.
         source_language: ISO 639 code of the source language.
         target_language: ISO 639 code of the target language.
         num_held_out: How many pairs to hold out for each split that has no
@@ -116,15 +116,15 @@ class Table:
         format: str | None = None,
         is_ragged: bool = False,
     ) -> "Table":
-        """Takes the arguments as users give them.
+        """Makes a table from arguments as users give them.
 
         Args:
             path: The file.
-            columns: Names or numbers of columns, as for `load`.
-            has_header: As for `load`.
-            format: As for `load`.
-            is_ragged: Whether rows may lack the last cells of the first one,
-                where these belong to none of `columns`.
+            columns: Names or numbers of columns, as in `load`.
+            has_header: As in `load`.
+            format: As in `load`.
+            is_ragged: Whether rows may lack the last cells of the first row, if
+                these belong to none of `columns`.
         """
         columns = tuple(map(_column, columns))
         if has_header is None:
@@ -133,11 +133,11 @@ class Table:
         return cls(path, columns, has_header, format, is_ragged)
 
     def read(self) -> Iterator[tuple[str, ...]]:
-        """The texts of all rows; those of a blank line are empty."""
+        """Yields the texts of all rows; the texts of a blank line are empty."""
         return (texts for _, texts in self.rows())
 
     def rows(self) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """The same, each with the number of its line, from 1."""
+        """Yields the texts of all rows with their line numbers, from 1."""
         if self.format == "jsonl":
             return self._read_objects()
         return self._read_cells()
@@ -201,7 +201,7 @@ class Table:
             )
         try:
             text.encode()
-        except UnicodeEncodeError:  # "\ud800", half of a character
+        except UnicodeEncodeError:  # "\ud800", half a character
             raise self.error(
                 number, f"column {key!r}: not valid Unicode, half a character"
             ) from None
@@ -232,7 +232,7 @@ class Table:
         return self._csv_rows() if self.format == "csv" else self._tsv_rows()
 
     def _place(self, number, first_row, column):
-        """Index of the column of a name or a number."""
+        """Index of a column given by name or number."""
         if isinstance(column, int):
             if not 1 <= column <= len(first_row):
                 raise self._missing(number, column, first_row)
@@ -252,7 +252,7 @@ class Table:
             yield number, line.split("\t")
 
     def _csv_rows(self):
-        # A limit of the whole process, which is only ever raised.
+        # A limit of the whole process, which is never lowered.
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
         lines = read_lines(self.path, keep_ends=True)
         rows = csv.reader(lines, strict=True)
@@ -260,7 +260,7 @@ class Table:
         try:
             for row in rows:
                 yield number, row
-                number = rows.line_num + 1  # A row may be several lines.
+                number = rows.line_num + 1  # A row may span several lines.
         except csv.Error as error:
             raise self.error(
                 number, f"not valid CSV ({error}). {self._hint()}"

@@ -1,12 +1,13 @@
 """Pairs of text files whose tokens a tagger has labelled.
 
-Beside each text file there is one of tags, line by line and token by token:
+Each text file has a file of tags, line by line and token by token:
 
     smith of acme corp        PER O ORG ORG
 
-`O` is no entity, anything else is; IOB tags (`B-ORG`) do as well. The tags
-come with the text, `smith￨PER of acme￨ORG corp￨ORG`, which is what
-`Entities(pattern=None)` reads and what a model is asked with.
+`O` marks no entity, anything else does; IOB tags (`B-ORG`) are read, too. The
+tags come with the text, `smith￨PER of acme￨ORG corp￨ORG`, which is what
+`Entities(pattern=None)` reads and the form in which requests to a model are
+written.
 """
 
 import functools
@@ -23,7 +24,7 @@ from tfcopy.data.text.entities import MARK, NO_TAG
 
 FilePair = tuple[str | os.PathLike, str | os.PathLike]
 
-# All that `tokenization.normalize_blanks` takes for a blank.
+# Everything that `tokenization.normalize_blanks` treats as a blank.
 _BLANKS = re.compile(
     "[\x00-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
     "\ufeff]+"
@@ -46,18 +47,18 @@ def load(
 ) -> TranslationCorpus:
     """Reads a corpus from pairs of UTF-8 files, plain or gzipped.
 
-    Tokens stand between blanks. As with `text_pairs.load`, everything is
-    checked before anything is returned, and a pair of which one side is blank
-    is skipped and counted.
+    Tokens stand between blanks. As in `text_pairs.load`, everything is checked
+    before anything is returned, and a pair with a blank side is skipped and
+    counted.
 
     Args:
         train: The source and the target file of the training pairs.
-        train_tags: Their files of tags.
-        validation: The same for validation. If `None`, pairs spread evenly
-            over `train` are held out.
-        validation_tags: Their files of tags.
-        test: The same for testing.
-        test_tags: Their files of tags.
+        train_tags: Their tag files.
+        validation: The files of the validation pairs. If `None`, pairs spread
+            evenly over `train` are held out.
+        validation_tags: Their tag files.
+        test: The files of the test pairs, likewise.
+        test_tags: Their tag files.
         source_language: ISO 639 code of the source language.
         target_language: ISO 639 code of the target language.
         num_held_out: How many pairs to hold out for each split that has no
@@ -117,7 +118,7 @@ def _read(texts, tags) -> Iterator[tuple[str, str]]:
 
 
 def _marked(number, text, tags):
-    """The text of a line, its entities marked; `text` and `tags` with paths."""
+    """The text of a line with its entities marked; the paths are for errors."""
     words, labels = (
         [x for x in _BLANKS.split(y) if x] for _, y in (text, tags)
     )

@@ -14,7 +14,7 @@ def read_lines(
 ) -> Iterator[str]:
     """Yields the lines of a plain or gzipped UTF-8 file.
 
-    They end at "\\n" alone, and come without their ends ("\\n" or "\\r\\n")
+    Lines end at "\\n" alone, and come without their ends ("\\n" or "\\r\\n")
     unless `keep_ends`; other line separators of Unicode stay inside the line.
     The file may be a member of a zip archive, too.
     """

@@ -28,15 +28,15 @@ def load(
     """Reads a corpus from pairs of UTF-8 files, source first.
 
     Every file is checked from its first line to its last before anything is
-    returned, so that a bad line stops the work at its start. Lines end at
-    "\\n" alone; other line separators of Unicode stay inside the line. A pair
-    of which one side is blank is skipped and counted.
+    returned, so that a bad line is reported at the start. Lines end at "\\n"
+    alone; other line separators of Unicode stay inside the line. A pair with a
+    blank side is skipped and counted.
 
     Args:
         train: The source and the target file of the training pairs.
-        validation: The same for validation. If `None`, pairs spread evenly
-            over `train` are held out.
-        test: The same for testing.
+        validation: The files of the validation pairs. If `None`, pairs spread
+            evenly over `train` are held out.
+        test: The files of the test pairs, likewise.
         source_language: ISO 639 code of the source language.
         target_language: ISO 639 code of the target language.
         num_held_out: How many pairs to hold out for each split that has no

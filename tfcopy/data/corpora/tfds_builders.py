@@ -18,12 +18,11 @@ def load(
     *,
     download: bool = True,
 ) -> tfds.core.DatasetBuilder:
-    """The builder of a dataset that is prepared, or is so now.
+    """The builder of a dataset, which is prepared if necessary.
 
     Args:
-        name: As TFDS knows it, for example `"wmt14_translate/fr-en"`.
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
+        name: The dataset's name in TFDS, such as `"wmt14_translate/fr-en"`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         download: Whether to download and prepare what is not there yet.
 
     Raises:
@@ -60,12 +59,12 @@ def load(
 def split_names(
     builder: tfds.core.DatasetBuilder, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """Which split of TFDS plays which part.
+    """The TFDS splits used for training, validation and test.
 
     Args:
-        builder: Of a dataset that is prepared.
+        builder: The builder of a prepared dataset.
         given: TFDS splits for some of `"train"`, `"validation"` and `"test"`;
-            the others are the splits of these names.
+            the others are the splits with these names.
 
     Raises:
         CorpusError: naming the split that is not there.
@@ -111,10 +110,10 @@ def split(
     """A `Split` of a dataset, with its size and fingerprint.
 
     Args:
-        builder: Of a dataset that is prepared.
-        tfds_split: Such as `"train[:1%]"`.
-        read: As for `Split`.
-        *parts: What else the examples depend on.
+        builder: The builder of a prepared dataset.
+        tfds_split: The split in TFDS's notation, such as `"train[:1%]"`.
+        read: As in `Split`.
+        *parts: Further values that the examples depend on.
     """
     info = builder.info.splits[tfds_split]
     return Split(
@@ -138,7 +137,7 @@ def read(
 ) -> Iterator[tuple]:
     """Yields these features of each example, always in the same order.
 
-    Texts come as `str`, numbers as NumPy has them.
+    Texts are `str`, numbers are NumPy's.
     """
     dataset = _dataset(builder, tfds_split, _READ_BATCH)
     for batch in dataset.as_numpy_iterator():
@@ -149,7 +148,7 @@ def read(
 def read_nested(
     builder: tfds.core.DatasetBuilder, tfds_split: str
 ) -> Iterator[dict]:
-    """Yields examples that hold sequences, as NumPy has them."""
+    """Yields examples that hold sequences, as NumPy arrays."""
     return _dataset(builder, tfds_split, None).as_numpy_iterator()
 
 
@@ -167,7 +166,7 @@ def _decoded(value):
 
 
 def _keep_tidy():
-    """No lines for each failed try to connect; bars on terminals only."""
+    """Hides messages of failed connections, and bars outside of terminals."""
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     if not sys.stderr.isatty():
         tfds.disable_progress_bar()

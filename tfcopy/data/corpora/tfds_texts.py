@@ -1,4 +1,4 @@
-"""Any dataset of TensorFlow Datasets with two texts an example."""
+"""Any dataset of TensorFlow Datasets with two texts per example."""
 
 import dataclasses
 import os
@@ -22,16 +22,15 @@ def load(
     """Opens a dataset whose examples have a source and a target text.
 
     Args:
-        name: As TFDS knows it, for example `"xsum"`.
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
+        name: The dataset's name in TFDS, such as `"xsum"`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         source_feature: Name of the text to read, for example `"document"`. By
             default TFDS's own choice.
         target_feature: Name of the text to write, for example `"summary"`.
         source_language: ISO 639 code of the source.
         target_language: ISO 639 code of the target.
-        splits: Which TFDS split to take for `"train"`, `"validation"` and
-            `"test"`, where the names differ or a part is wanted, for example
+        splits: The TFDS splits to use as `"train"`, `"validation"` and
+            `"test"`, if the names differ or only a part is wanted, such as
             `{"validation": "train[:1%]"}`.
         download: Whether to download and prepare what is not there yet.
     """

@@ -1,4 +1,4 @@
-"""Any translation dataset of TensorFlow Datasets, by its name."""
+"""Any translation dataset of TensorFlow Datasets."""
 
 import functools
 import os
@@ -23,14 +23,13 @@ def load(
     """Opens a dataset whose examples are texts in two languages.
 
     Args:
-        name: As TFDS knows it, for example `"wmt14_translate/fr-en"`.
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
+        name: The dataset's name in TFDS, such as `"wmt14_translate/fr-en"`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         source_language: Feature to translate from. By default TFDS's own
             choice; if only one language is given, the other one is inferred.
         target_language: Feature to translate into.
-        splits: Which TFDS split to take for `"train"`, `"validation"` and
-            `"test"`, where the names differ or a part is wanted, for example
+        splits: The TFDS splits to use as `"train"`, `"validation"` and
+            `"test"`, if the names differ or only a part is wanted, such as
             `{"validation": "train[:1%]"}`.
         download: Whether to download and prepare what is not there yet.
     """
@@ -44,7 +43,7 @@ def from_builder(
     target_language: str | None = None,
     splits: Mapping[str, str] | None = None,
 ) -> TranslationCorpus:
-    """The same for the builder of a dataset that is already prepared."""
+    """Opens a dataset like `load`, given its builder, already prepared."""
     languages = _languages(builder, source_language, target_language)
     names = tfds_builders.split_names(builder, splits or {})
     return TranslationCorpus(

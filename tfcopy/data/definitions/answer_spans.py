@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tfcopy.data import chunks
+from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.squad import Example
+from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.token_offsets import covering_span, tokenize_with_offsets
 from tfcopy.data.text.tokenization import Tokenizer
 
@@ -21,11 +22,11 @@ class TokenizedQuestion:
         example: The `Example`.
         context_tokens: The words of its context.
         question_tokens: The words of its question.
-        starts: int32 array, where the words of the context begin in it, in
-            code points.
-        ends: int32 array, where they end, exclusive.
-        spans: For each answer the fewest words that cover it: the place of
-            the first one, and that after the last.
+        starts: int32 array, the offsets at which the words of the context
+            begin, in code points.
+        ends: int32 array, the offsets at which they end, exclusive.
+        spans: For each answer the fewest words that cover it: the positions of
+            the first one and after the last.
     """
 
     example: Example
@@ -36,9 +37,9 @@ class TokenizedQuestion:
     spans: tuple[tuple[int, int], ...]
 
     def text(self, first: int, last: int) -> str:
-        """The words `first` to `last` (exclusive), just as they are written.
+        """The words `first` to `last` (exclusive), exactly as written.
 
-        `""` if there is none; places beyond the last word are left out.
+        `""` if there is none; positions beyond the last word are left out.
         """
         last = min(last, len(self.ends))
         if last <= first:
@@ -70,7 +71,7 @@ def tokenize(
             given.
         progress: Whether to show a bar (on a terminal only).
     """
-    parts = chunks.map_chunks(
+    parts = map_chunks(
         lambda part: _tokenize(part, tokenizer),
         examples,
         chunk_size=_CHUNK_SIZE,
@@ -85,14 +86,14 @@ def tokenize(
 def _tokenize(examples, tokenizer) -> list[TokenizedQuestion]:
     contexts = list(dict.fromkeys(example.context for example in examples))
     tokens, starts, ends = tokenize_with_offsets(
-        chunks.to_tensor(contexts), tokenizer
+        string_tensor(contexts), tokenizer
     )
     places = {context: i for i, context in enumerate(contexts)}
     rows = list(
         zip(_words(tokens), *(_arrays(offsets) for offsets in (starts, ends)))
     )
     questions = _words(
-        tokenizer.tokenize(chunks.to_tensor(x.question for x in examples))
+        tokenizer.tokenize(string_tensor(x.question for x in examples))
     )
     return [
         _question(example, question, *rows[places[example.context]])

@@ -29,7 +29,7 @@ class DefinitionRows:
             self._lengths = tf.constant(lengths, tf.int32)
 
     def lengths(self, rows):
-        """How many ids rows have: `(N,)` to `(N,)`."""
+        """The number of ids of rows: `(N,)` to `(N,)`."""
         return tf.gather(self._lengths, rows)
 
     def flat(self, rows, owners):
@@ -37,7 +37,7 @@ class DefinitionRows:
 
         Args:
             rows: int32 of shape `(N,)`, numbers of rows.
-            owners: int32 of shape `(N,)`, whose each is; 0 fills up.
+            owners: int32 of shape `(N,)`, the owner of each row; 0 for fillers.
 
         Returns:
             Dict of `ids`, `owners` and `weights`, `(M,)`, of each token.
@@ -53,11 +53,11 @@ class DefinitionRows:
         }
 
     def padded(self, rows, owners, to_longest=False):
-        """Ids a row each, `PAD` after the end.
+        """Ids with one definition per row, `PAD` after the end.
 
         Args:
             rows: int32 of shape `(N,)`, numbers of rows.
-            owners: int32 of shape `(N,)`, whose each is; 0 fills up.
+            owners: int32 of shape `(N,)`, the owner of each row; 0 for fillers.
             to_longest: Whether K is the longest of all rows there are.
 
         Returns:
@@ -75,7 +75,7 @@ class DefinitionRows:
 
 
 class DefinitionGroups:
-    """Which definitions are read together, for one vector.
+    """Groups of definitions that are read together, for one vector.
 
     Args:
         groups: Numbers of the rows of each group. Group 0 has none.
@@ -90,7 +90,7 @@ class DefinitionGroups:
             self._rows = tf.constant(rows)
 
     def counts(self, groups):
-        """How many definitions groups have: of any shape, to the same."""
+        """The number of definitions of groups, of any shape."""
         return tf.gather(self._counts, groups)
 
     def rows(self, groups):
@@ -109,7 +109,7 @@ class DefinitionGroups:
 
 
 def _ranges(starts, lengths):
-    """The members of ranges, one range after another, and whose they are."""
+    """The members of ranges, one range after another, with their owners."""
     ranges = tf.ragged.range(
         starts, starts + lengths, row_splits_dtype=tf.int32
     )

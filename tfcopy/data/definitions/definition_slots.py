@@ -1,7 +1,7 @@
-"""Slots: what a batch reads once, however often its words ask for it.
+"""Slots: distinct things that a batch reads once each.
 
-Shapes: B sentences, T words, U distinct things, numbered from 1; slot 0 is
-that of words that have none.
+Shapes: B sentences, T words, U distinct things, numbered from 1; slot 0 belongs
+to words without any.
 """
 
 import tensorflow as tf
@@ -10,7 +10,7 @@ from tfcopy import tokens as special
 
 
 def distinct(texts, nothing):
-    """Numbers the distinct values of texts as they first occur.
+    """Numbers the distinct values of texts in order of first occurrence.
 
     Args:
         texts: Tensor of any shape, or a list, tuple or dict of such, which
@@ -34,11 +34,11 @@ def distinct(texts, nothing):
 
 
 def is_frequent(ids, top_k):
-    """Which words are too frequent to need a definition.
+    """Which words are too frequent to get a definition.
 
-    Unknown words are never; ids are taken to be ordered by frequency, as
-    those of a `Vocabulary` that was counted are. The special tokens do not
-    count: 1 is the most frequent word alone.
+    Unknown words never are; ids are assumed to be ordered by frequency, as in a
+    counted `Vocabulary`. The special tokens do not count: 1 is only the most
+    frequent word.
 
     Args:
         ids: int32 of any shape, words of the text's vocabulary.
@@ -61,14 +61,14 @@ def is_frequent(ids, top_k):
 
 
 def without_frequent(texts, ids, top_k, nothing):
-    """Texts with `nothing` in the place of words that are too frequent.
+    """Texts in which `nothing` replaces words that are too frequent.
 
     Args:
         texts: Tensor of shape `(B, T)` or `(B, T, L)`, or a list, tuple or
             dict of such.
         ids: int32 of shape `(B, T)`, of the same structure; may be `None` if
             no word is too frequent.
-        top_k: As for `is_frequent`.
+        top_k: As in `is_frequent`.
         nothing: What such words become.
 
     Raises:

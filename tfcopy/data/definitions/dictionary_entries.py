@@ -1,6 +1,6 @@
 """Dictionaries of definitions, as values and as files.
 
-A file is UTF-8 text, plain or gzipped, with one definition a line:
+A file is UTF-8 text, plain or gzipped, with one definition per line:
 
     # This is a comment.
     run<TAB>move fast by using one's feet<TAB>v
@@ -9,9 +9,10 @@ A file is UTF-8 text, plain or gzipped, with one definition a line:
 
 The third field may be left out. It is the part of speech: `n`oun, `v`erb,
 `a`djective or adve`r`b; anything else there, such as the name of a source, is
-ignored. `#lemma` names a lemma of a form that follows no rule, or none at all:
-`#lemma<TAB>his` says that `his` is not the plural of `hi`. A line `#tokenized`
-says that the definitions are tokens between blanks, as `save` writes them.
+ignored. `#lemma` gives the lemma of an irregular form, or states that it has
+none: `#lemma<TAB>his` says that `his` is not the plural of `hi`. A line
+`#tokenized` says that the definitions are tokens between blanks, as `save`
+writes them.
 
 Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
 """
@@ -24,9 +25,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from tfcopy.data import chunks
+from tfcopy.atomic_files import write_atomically
+from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.tokenization import Tokenizer
 
 PARTS_OF_SPEECH = "nvar"
@@ -45,13 +48,13 @@ class Definitions:
         headwords: Distinct words, or words between single blanks.
         definitions: For each headword its definitions, at least one, the most
             important first; each is a tuple of at least one token.
-        lemmas: Forms that follow no rule, in lower case: the lemmas of each,
-            which may be none.
+        lemmas: Irregular forms in lower case, with the lemmas of each, which
+            may be none.
         parts_of_speech: For each headword a letter for each definition: `n`,
-            `v`, `a`, `r`, or `-` where it is not known, as by default.
+            `v`, `a`, `r`, or `-`, the default, if unknown.
 
     Raises:
-        ValueError: naming the headword whose entry is none.
+        ValueError: naming the headword whose entry is invalid.
     """
 
     headwords: tuple[str, ...]
@@ -81,7 +84,7 @@ class Definitions:
         Args:
             entries: `(headword, definition, part of speech)` triples. A
                 definition without any token is left out.
-            lemmas: As above.
+            lemmas: As in `Definitions`.
             tokenizer: Cuts definitions into tokens; by default Moses' for
                 English.
             progress: Whether to show a bar.
@@ -101,7 +104,7 @@ class Definitions:
 
         Args:
             path: A file of the form above.
-            tokenizer: As for `from_texts`.
+            tokenizer: As in `from_texts`.
             progress: Whether to show a bar.
 
         Raises:
@@ -143,14 +146,14 @@ class Definitions:
             notice: Lines to write as comments, such as a licence.
 
         Raises:
-            ValueError: naming a headword or definition that is no such line.
+            ValueError: naming a headword or definition that cannot be written.
         """
         comments = (f"{_COMMENT}{line}" for line in notice.splitlines())
         lines = itertools.chain(comments, self._lines())
         data = "".join(f"{line}\n" for line in lines).encode()
         if os.fspath(path).endswith(".gz"):
             data = gzip.compress(data, mtime=0)
-        chunks.write_atomically(path, lambda file: file.write(data))
+        write_atomically(path, lambda file: file.write(data))
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -223,8 +226,8 @@ def _part(fields):
 def _tokenize(texts, tokenizer, progress):
     """Each text's tokens; equal ones are one object."""
     tokens = {}
-    rows = chunks.map_chunks(
-        lambda lines: tokenizer.tokenize(chunks.to_tensor(lines)).to_list(),
+    rows = map_chunks(
+        lambda lines: tokenizer.tokenize(string_tensor(lines)).to_list(),
         texts,
         total=len(texts),
         description="Cutting definitions into tokens",

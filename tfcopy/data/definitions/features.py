@@ -1,7 +1,7 @@
 """From the words of texts to the inputs of a model that reads definitions.
 
-The same ops run in the input pipeline and in the served graph, so that the two
-cannot drift apart.
+The same ops run in the input pipeline and in the served graph, so that both
+agree.
 
 Shapes: B texts, T words, L entries of a word.
 """
@@ -26,17 +26,17 @@ class DefinitionFeatures(tf.Module):
         vocabulary: `Vocabulary` of the texts.
         lookup: `DefinitionLookup`; `None` if no definitions are read.
         packer: `DefinitionPacker` of the same definitions; `None` if none are
-            read, or if a table of them is (see `rows`).
+            read, or if a table replaces them (see `rows`).
         phrases: `PhraseLookup` of the same definitions; `None` if headwords
             of several words are not looked for.
         characters: `Vocabulary` of characters; `None` if words are not spelt.
-        exclude_top_k: Words that are not spelt, as for `spellings`; those that
-            get no definition are the packer's matter.
+        exclude_top_k: Number of frequent words that are not spelt, as in
+            `spellings`; the packer decides which get no definition.
         only: `Vocabulary` of the words that may be looked up and spelt; `None`
             for all.
         begin: Whether each text begins with `BOS`.
         end: Whether it ends with `EOS`.
-        multiple: As for `spellings`.
+        multiple: As in `spellings`.
     """
 
     def __init__(
@@ -68,8 +68,9 @@ class DefinitionFeatures(tf.Module):
             words.table() for words in (vocabulary, characters, only) if words
         ]
 
-    def copy(self, **changes) -> "DefinitionFeatures":
-        """The same features, with other arguments where given."""
+    @property
+    def arguments(self) -> dict:
+        """The arguments that it was made with, by name."""
         names = (
             "vocabulary",
             "lookup",
@@ -82,12 +83,14 @@ class DefinitionFeatures(tf.Module):
             "end",
             "multiple",
         )
-        return DefinitionFeatures(
-            **{name: getattr(self, name) for name in names} | changes
-        )
+        return {name: getattr(self, name) for name in names}
+
+    def copy(self, **changes) -> "DefinitionFeatures":
+        """A copy of the features, with other arguments where given."""
+        return DefinitionFeatures(**self.arguments | changes)
 
     def look_up(self, words) -> dict:
-        """What is known of words, wherever they stand.
+        """What is known about words, independent of their positions.
 
         Args:
             words: String tensor of any shape.
@@ -110,7 +113,7 @@ class DefinitionFeatures(tf.Module):
 
         Args:
             words: Dict of texts by name: ragged strings `(B, None)`.
-            found: What `look_up` gave for each; it is asked if `None`.
+            found: The result of `look_up` for each; by default it is called.
 
         Returns:
             Dict of `definition_inputs`.
@@ -128,9 +131,9 @@ class DefinitionFeatures(tf.Module):
         return self._batch(padded, spelt)
 
     def source_inputs(self, words, ids) -> dict:
-        """What a `Seq2Seq` takes beside the ids of its sources.
+        """The inputs of a `Seq2Seq` in addition to its sources' ids.
 
-        The hook of `serving.Translator`.
+        `serving.Translator` calls it.
 
         Args:
             words: Strings `(B, S)`, `""` where there is no word.
@@ -173,7 +176,7 @@ class DefinitionFeatures(tf.Module):
         return flat_inputs(ids, packed, spelt)
 
     def _with_places(self, text, nothing):
-        """Ragged to `(B, T, ...)`, with `nothing` where marks will stand."""
+        """Ragged to `(B, T, ...)`, with `nothing` at the places of marks."""
         text = text.to_tensor(nothing)
         shape = tf.shape(text)
         mark = tf.fill(tf.concat([shape[:1], [1], shape[2:]], 0), nothing)
@@ -191,7 +194,7 @@ class DefinitionFeatures(tf.Module):
         return ids
 
     def _usable(self, words):
-        """Words that may be looked up, `""` in the place of all others."""
+        """Words that may be looked up, with `""` for all others."""
         if self.only is None:
             return words
         return tf.where(self.only.lookup(words) == special.UNK, "", words)

@@ -7,7 +7,7 @@ spelt.
 
 from collections.abc import Mapping
 
-# What a packer gives for each text; all else is for all texts together.
+# What a packer gives for each text; the rest is for all texts together.
 _OF_TEXTS = ("slots", "phrase_slots", "phrase_positions")
 
 
@@ -20,9 +20,9 @@ def flat_inputs(
 
     Args:
         ids: Dict of the texts by name: `(B, T)`.
-        definitions: What `DefinitionPacker.pack` gave for a dict of the same
-            names; `None` if the model reads none.
-        spelt: What `spellings` gave for a dict of the same names; `None` if
+        definitions: The result of `DefinitionPacker.pack` for a dict of the
+            same names; `None` if the model reads none.
+        spelt: The result of `spellings` for a dict of the same names; `None` if
             the model reads none.
 
     Returns:

@@ -15,16 +15,16 @@ from tfcopy.data.definitions.lemma_rules import RULES
 class Lemmas(tf.Module):
     """The lemmas of forms among numbered words.
 
-    The lemmas of a form are those that are listed for it, and only for other
-    forms those that the rules give for nouns, verbs and adjectives. A rule
-    leads only to words of its part of speech, or of one that is not known.
+    The lemmas of a form are those listed for it; if none are, those that the
+    rules give for nouns, verbs and adjectives. A rule leads only to words of
+    its part of speech, or of unknown part of speech.
 
     Args:
         listed: Forms in lower case, and the lemmas of each, which may be none.
         number: Gives the number of a word, or 0 or `None`.
         parts_of_speech: For each number from 1 on its parts of speech, as in
             `Definitions`.
-        max_listed: Most lemmas that are listed for a form.
+        max_listed: The most lemmas that are listed for a form.
 
     Reference:
         WordNet's `morphy`, https://wordnet.princeton.edu, morphy(7WN).
@@ -82,7 +82,7 @@ class Lemmas(tf.Module):
 
 
 def table(numbers):
-    """A look-up table of words to numbers from 1 on; of other words 0."""
+    """A look-up table of words to numbers from 1 on; 0 for other words."""
     numbers = {"": 0, **numbers}  # TensorFlow refuses an empty table.
     words, values = list(numbers), list(numbers.values())
     return tf.lookup.StaticHashTable(

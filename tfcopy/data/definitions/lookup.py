@@ -1,7 +1,7 @@
 """From the words of a text to the entries of a dictionary, in the graph.
 
-The same ops run in the input pipeline and in the served graph, so that the two
-cannot drift apart; no vocabulary of the text is needed.
+The same ops run in the input pipeline and in the served graph, so that both
+agree; no vocabulary of the text is needed.
 
 Shapes: N distinct words, C candidates of a word, L entries of a word.
 """
@@ -11,10 +11,11 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.data import chunks
+from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.definitions.lemmas import Lemmas, table
 from tfcopy.data.text import tokenization
+from tfcopy.data.text.string_tensor import string_tensor
 
 # L: most entries of a word.
 NUM_ENTRIES = 4
@@ -36,10 +37,10 @@ class DefinitionLookup(tf.Module):
        adjectives. A rule leads only to headwords of its part of speech, or of
        one that is not known.
 
-    A word that has none so far has those of its lemmas as it is written
-    (`Jews`); else of 2 and 3 whatever the case of the headword, if that has
-    more than three letters (`nasa`); else of its parts between hyphens, the
-    first entry of each part first.
+    If there is none so far, the word has the entries of its lemmas with its
+    case kept (`Jews`); else those of 2 and 3 with the headword's case ignored,
+    if it has more than three letters (`nasa`); else those of its parts between
+    hyphens, the first entry of each part first.
 
     A SavedModel holds its tables if it tracks this, as it does any `tf.Module`.
 
@@ -54,6 +55,7 @@ class DefinitionLookup(tf.Module):
 
     def __init__(self, definitions: Definitions, lemmas: bool = True):
         super().__init__(name="definition_lookup")
+        self.definitions = definitions
         self.lemmas = lemmas
         rows = {w: i for i, w in enumerate(definitions.headwords, start=1)}
         folded = _folded(rows)
@@ -68,6 +70,11 @@ class DefinitionLookup(tf.Module):
         with tf.init_scope():
             self._headwords = table(rows)
             self._folded = table(folded)
+
+    @property
+    def arguments(self) -> dict:
+        """The arguments that it was made with, by name."""
+        return {"definitions": self.definitions, "lemmas": self.lemmas}
 
     def entries(self, words):
         """Numbers of the entries of words.
@@ -92,8 +99,8 @@ class DefinitionLookup(tf.Module):
 
     def entries_of_all(self, words) -> np.ndarray:
         """Numbers of the entries of many words, `str`: int32 `(W, L)`."""
-        found = chunks.map_chunks(
-            lambda chunk: self.entries(chunks.to_tensor(chunk)).numpy(),
+        found = map_chunks(
+            lambda chunk: self.entries(string_tensor(chunk)).numpy(),
             words,
             progress=False,
         )
@@ -132,7 +139,7 @@ class DefinitionLookup(tf.Module):
 
 
 def _folded(rows):
-    """Headwords in lower case to their rows, where that is another word."""
+    """Headwords that have capitals, in lower case, to their rows."""
     words = list(rows)
     lower = tokenization.lower(tf.constant(words, tf.string)).numpy().tolist()
     folded = {}
@@ -144,7 +151,7 @@ def _folded(rows):
 
 
 def _retry(found, words, function):
-    """Puts what `function` finds where nothing has been found so far."""
+    """Calls `function` for the words without any entry so far."""
     missing = tf.where(found[:, 0] == 0)  # (N', 1)
     return tf.tensor_scatter_nd_update(
         found, missing, function(tf.gather_nd(words, missing))
@@ -154,7 +161,7 @@ def _retry(found, words, function):
 def _pack(candidates):
     """The first L distinct numbers of each row: `(N, C)` to `(N, L)`."""
     equal = candidates[:, :, None] == candidates[:, None, :]  # (N, C, C)
-    # Equal to itself, and to each of the same number before it.
+    # Each number equals itself, and any equal number before it.
     up_to = tf.linalg.band_part(tf.cast(equal, tf.int32), -1, 0)
     is_kept = (candidates > 0) & (tf.reduce_sum(up_to, axis=2) == 1)
     packed = tf.ragged.boolean_mask(candidates, is_kept)

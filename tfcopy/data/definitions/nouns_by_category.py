@@ -1,8 +1,8 @@
-"""Common nouns of three categories, to see whether a model knows them apart.
+"""Common nouns of three categories, to see whether a model separates them.
 
 They are the categories that the paper draws, and nouns as in the BLESS set
-(Baroni and Lenci, 2011, https://aclanthology.org/W11-2501), but a choice of
-our own: single words of which WordNet 3.0 has a definition in that category.
+(Baroni and Lenci, 2011, https://aclanthology.org/W11-2501), but our own choice:
+single words of which WordNet 3.0 has a definition in that category.
 
 Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 4.2.
 """

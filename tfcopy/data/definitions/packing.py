@@ -29,16 +29,16 @@ TOO_LONG = ("crop", "drop")
 class DefinitionPacker:
     """Gathers the definitions of the words of a batch.
 
-    What an entry keeps is settled when the packer is made: of its definitions
-    that have words the first `max_definitions`, and of those `max_length`
-    tokens each. An entry that keeps none is no entry. A batch then takes
-    gathers alone, in `tf.data` or in a served graph.
+    The definitions that an entry keeps are fixed when the packer is made: the
+    first `max_definitions` that have words, each with up to `max_length`
+    tokens. An entry that keeps none is no entry. A batch then only needs
+    gathers, in `tf.data` or in a served graph.
 
     A word of a definition may be missing from the vocabulary and be defined
     itself. With `depth` K its own definitions are packed too, one level
-    deeper, and so on down to level K, where such words are `UNK`; cycles
-    simply go on until there. In the ids of level k, with V the size of the
-    vocabulary, V is the very word that is being defined, never read, and
+    deeper, and so on down to level K, where such words are `UNK`; cycles simply
+    continue to that level. In the ids of level k, with V the size of the
+    vocabulary, V is the word that is being defined itself, never read, and
     V + u is slot u of level k + 1. The slots of a level below 0 are those of
     words with all of their entries.
 
@@ -52,9 +52,9 @@ class DefinitionPacker:
             `None` for all.
         too_long: `"crop"` cuts longer definitions, `"drop"` leaves them out
             (which may leave fewer than `max_definitions`).
-        exclude_top_k: Words among the so many most frequent of the text get
-            no definition; unknown words always may. -1 excludes all known
-            words, 0 or `None` no word.
+        exclude_top_k: Number of the text's most frequent words, which get no
+            definition; unknown words always may. -1 excludes all known words, 0
+            or `None` no word.
         boundaries: Whether each definition begins with `BOS` and ends with
             `EOS`; by default where the layout is padded. The paper's code
             averages over both.
@@ -102,12 +102,15 @@ class DefinitionPacker:
         self.definitions = definitions
         self.vocabulary = vocabulary
         self.layout = layout
+        self.max_definitions = max_definitions
         self.max_length = max_length
         self.too_long = too_long
         self.boundaries = boundaries
         self.exclude_top_k = exclude_top_k
         self.multiple = multiple
         self.depth = depth
+        self.deeper_definitions = deeper_definitions
+        self.lookup = lookup
         self.num_entries = len(definitions.definitions)
         kept = [
             _cut(entry, max_definitions, max_length, too_long)
@@ -116,7 +119,7 @@ class DefinitionPacker:
         look_up = lookup.entries if depth else _nothing
         words = DefinedWords(kept, vocabulary, look_up)
         begin, end = ([special.BOS], [special.EOS]) if boundaries else ([], [])
-        # Row 0 is the filler. An LSTM needs a step that is no padding.
+        # Row 0 is the filler. An LSTM needs a step that is not padding.
         filler = [special.PAD] if layout == "flat" else [*begin, special.EOS]
         rows, groups = [filler], [[]]  # entry 0 has none
         for number, entry in enumerate(kept, start=1):
@@ -132,11 +135,29 @@ class DefinitionPacker:
         self._entries = DefinitionGroups(groups)
         self._deeper = DefinitionGroups(deeper)
 
+    @property
+    def arguments(self) -> dict:
+        """The arguments that it was made with, by name."""
+        names = (
+            "definitions",
+            "vocabulary",
+            "layout",
+            "max_definitions",
+            "max_length",
+            "too_long",
+            "exclude_top_k",
+            "boundaries",
+            "multiple",
+            "depth",
+            "deeper_definitions",
+            "lookup",
+        )
+        return {name: getattr(self, name) for name in names}
+
     def pack(self, entries, ids=None, phrases=None):
         """The definitions of the words of one batch.
 
-        Entries, and then their definitions, stand in the order in which they
-        first occur.
+        Entries, and then their definitions, are in order of first occurrence.
 
         Args:
             entries: int32 of shape `(B, T, L)`, numbers of entries, 0 for
@@ -155,12 +176,12 @@ class DefinitionPacker:
             end; `owners`, int32, the slot of each token `(M,)` or definition
             `(N,)`; `weights`, float32, one over the length of its definition
             `(M,)`, or ones `(N,)`; and `counts`, float32, `(U + 1,)`, the
-            number of definitions of each slot, 0 for slot 0. What fills up M
-            or N (to 1, if nothing is defined) has owner and weight 0.
-            Deeper levels have the last four too, of sizes of their own:
-            `ids_1` and so on. With `phrases` there are `phrase_slots` and
-            `phrase_positions`, int32 `(B, T)`, of the structure of `entries`,
-            both 0 for words of none; slots of words come first.
+            number of definitions of each slot, 0 for slot 0. Fillers of M or N
+            (one, if nothing is defined) have owner and weight 0. Deeper levels
+            have the last four too, with their own sizes: `ids_1` and so on.
+            With `phrases` there are `phrase_slots` and `phrase_positions`,
+            int32 `(B, T)`, of the structure of `entries`, both 0 for words of
+            none; slots of words come first.
 
         Raises:
             ValueError: If `entries` have no axis L, if `ids` are missing or
@@ -170,7 +191,7 @@ class DefinitionPacker:
         if phrases is None:
             numbers, packed["slots"] = distinct(usable, nothing=0)
         else:
-            # An entry is read once, be it a word's or a phrase's.
+            # An entry is read once, whether a word or a phrase has it.
             found, places = _unzipped(phrases, entries)
             pair = usable, self._kept(found)
             numbers, slots = distinct(pair, nothing=0)

@@ -48,14 +48,15 @@ class PhraseTrie(tf.Module):
     def longest(self, first, inner, last):
         """The longest phrase that begins at each word.
 
-        Words can be read in several ways; among phrases of one length the
+        Words can be read in several ways; among phrases of equal length, the
         first way that gives one counts.
 
         Args:
             first: int32 of shape `(B, T, V)`, numbers of the words if they
                 are the first of a phrase, 0 for words of no phrase.
-            inner: The same if they are neither the first nor the last.
-            last: The same if they are the last.
+            inner: Their numbers if they are neither the first nor the last,
+                likewise.
+            last: Their numbers if they are the last.
 
         Returns:
             `(entries, lengths)`, int32 of shape `(B, T)`, 0 for none.
@@ -78,6 +79,6 @@ class PhraseTrie(tf.Module):
 
 
 def _later(words, number):
-    """For each word the one that stands so many places later, or 0."""
+    """For each word the word a number of places later, or 0."""
     length = tf.shape(words)[1]
     return tf.pad(words, [[0, 0], [0, number], [0, 0]])[:, number:][:, :length]

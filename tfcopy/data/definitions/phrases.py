@@ -1,7 +1,7 @@
 """From the words of a text to the headwords of several words, in the graph.
 
 Shapes: B sentences, T words, N distinct words, C lemmas of a word at either
-end of a phrase, F numbers that tell of a word what it is in phrases.
+end of a phrase, F numbers that describe a word's roles in phrases.
 """
 
 from collections.abc import Collection
@@ -14,7 +14,7 @@ from tfcopy.data.definitions.phrase_trie import PhraseTrie
 from tfcopy.data.text import tokenization
 from tfcopy.data.text.tokenization import Tokenizer
 
-# Where in a phrase a word stands.
+# The position of a word in a phrase.
 OUTSIDE, FIRST, INSIDE, LAST = range(4)
 
 
@@ -22,18 +22,18 @@ class PhraseLookup(tf.Module):
     """Finds headwords of two words or more.
 
     The words of a phrase are those of the headword, in lower case or as they
-    are written; or the first is a form of which its first word is the lemma
-    (`gave up`), or else so is the last (`steam engines`). A headword with
-    capitals has to be written as it is. Of the phrases that begin at the
-    leftmost word the longest is taken, and after its end the search goes on.
+    are written; or the first is a form whose lemma is the headword's first word
+    (`gave up`), or else the last is such a form (`steam engines`). A headword
+    with capitals has to be written as it is. Of the phrases that begin at the
+    leftmost word the longest is taken, and the search continues after its end.
 
     A SavedModel holds its tables if it tracks this, as it does any `tf.Module`.
 
     Args:
         definitions: `Definitions`; entry number 1 is the first headword.
         max_words: Most words of a phrase, at least 2.
-        frequent: The most frequent words; a headword of none but these is no
-            phrase (`up to`).
+        frequent: The most frequent words; a headword of only these is no phrase
+            (`up to`).
         lemmas: Whether to look for lemmas, as `DefinitionLookup` does.
         tokenizer: Cuts headwords into words as texts are cut; by default
             they are cut at blanks.
@@ -57,6 +57,11 @@ class PhraseLookup(tf.Module):
                 f"`max_words` must be at least 2. Received: {max_words}."
             )
         frequent = frozenset(frequent)
+        self.definitions = definitions
+        self.max_words = max_words
+        self.frequent = frequent
+        self.lemmas = lemmas
+        self.tokenizer = tokenizer
         phrases = {
             words: entry
             for entry, words in _cut(definitions.headwords, tokenizer)
@@ -87,6 +92,12 @@ class PhraseLookup(tf.Module):
                 for place in (0, -1)
             ]
 
+    @property
+    def arguments(self) -> dict:
+        """The arguments that it was made with, by name."""
+        names = ("definitions", "max_words", "frequent", "lemmas", "tokenizer")
+        return {name: getattr(self, name) for name in names}
+
     def phrases(self, words):
         """Entries of phrases.
 
@@ -101,13 +112,13 @@ class PhraseLookup(tf.Module):
         return self.match(self.numbers(words))
 
     def numbers(self, words):
-        """What `match` asks about words, wherever they stand.
+        """The numbers of words that `match` needs, independent of positions.
 
         Args:
             words: String tensor of any shape.
 
         Returns:
-            int32 of shape `(..., F)`; of `""` zeros.
+            int32 of shape `(..., F)`; zeros for `""`.
         """
         words = tf.convert_to_tensor(words)
         distinct, places = tf.unique(tf.reshape(words, [-1]))
@@ -158,14 +169,14 @@ class _End(tf.Module):
 
 
 def without_overlap(entries, lengths):
-    """Takes phrases from left to right, none that begins within another.
+    """Chooses phrases from left to right, without those that begin in another.
 
     Args:
         entries: int32 of shape `(B, T)`, of a phrase that begins at each word.
         lengths: int32 of shape `(B, T)`, its number of words, 0 for none.
 
     Returns:
-        `(entries, positions)`, int32 of shape `(B, T)`, as of `PhraseLookup`.
+        `(entries, positions)`, int32 of shape `(B, T)`, as in `PhraseLookup`.
     """
 
     def step(state, begins):
@@ -177,7 +188,7 @@ def without_overlap(entries, lengths):
             tf.where(is_inside, entry, begun),
         )
 
-    # One step that begins nothing, so that there is one if T is 0.
+    # A step that begins nothing, so that there is one if T is 0.
     steps = [
         tf.transpose(tf.pad(x, [[0, 0], [1, 0]])) for x in (lengths, entries)
     ]

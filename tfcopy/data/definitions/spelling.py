@@ -1,4 +1,4 @@
-"""Spellings of words, read like definitions: one token a character.
+"""Spellings of words, read like definitions: each character is a token.
 
 Shapes: B sentences, T words, W distinct words, K the longest spelling.
 
@@ -51,9 +51,8 @@ def spellings(
 ):
     """The characters of the words of a batch, as TensorFlow ops.
 
-    Each distinct word is spelt once, in the order in which words first occur.
-    Words differ by case. A character is a code point; what is no UTF-8 is
-    U+FFFD.
+    Each distinct word is spelt once, in order of first occurrence. Words differ
+    by case. A character is a code point; invalid UTF-8 becomes U+FFFD.
 
     Args:
         words: Strings of shape `(B, T)`, `""` where there is no word; or a
@@ -62,18 +61,18 @@ def spellings(
         max_length: Most characters of a word, `None` for all.
         too_long: What remains of longer words: `"crop"`, their first
             characters; or `"ends"`, the first half of `max_length`, a hyphen
-            and the last half (so the paper's code, of ten characters).
+            and the last half (as in the paper's code, with ten characters).
         ids: int32 of the structure and shapes of `words`, their ids in the
             text's own vocabulary. Used by `exclude_top_k` only.
-        exclude_top_k: Words that are not spelt, as for `DefinitionPacker`.
+        exclude_top_k: Number of frequent words that are not spelt, as in
+            `DefinitionPacker`.
         multiple: Pads W to a multiple, and K to what `max_length` allows, for
             few distinct shapes.
 
     Returns:
         Dict of `slots`, int32 of the structure and shapes of `words`, 0 for
         none; and `ids`, int32 `(W + 1, K)`, row w the spelling of slot w
-        between `BOS` and `EOS`, then `PAD`. Row 0, and rows that fill up,
-        hold `EOS` alone.
+        between `BOS` and `EOS`, then `PAD`. Row 0 and fillers hold only `EOS`.
 
     Raises:
         ValueError: If an option is out of its range, or if `ids` are missing
@@ -121,7 +120,8 @@ def _shortened(spelt, max_length, too_long):
     places = tf.ragged.range(spelt.row_lengths()).values
     half = max_length // 2
     is_short = lengths <= max_length
-    is_hyphen = ~is_short & (places == half)  # The first that is cut out.
+    # The hyphen replaces the first character that is cut out.
+    is_hyphen = ~is_short & (places == half)
     is_end = (places < half) | (places >= lengths - half)
     spelt = spelt.with_values(tf.where(is_hyphen, "-", spelt.values))
     kept = spelt.with_values(is_short | is_hyphen | is_end)

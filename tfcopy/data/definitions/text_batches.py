@@ -1,7 +1,7 @@
 """Batches of texts whose words may have definitions, as `tf.data.Dataset`s.
 
-Which examples batch k of epoch e holds depends on (seed, e, k) alone, so
-training resumes at any batch at once. Shapes: B examples, W distinct words.
+The examples in batch k of epoch e depend only on (seed, e, k), so training can
+resume at any batch at once. Shapes: B examples, W distinct words.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from tfcopy.data.epoch_order import epoch_order
 
 
 class TextBatches:
-    """Makes the batches of one model.
+    """Makes the batches of a model.
 
     Words are looked up once, not at each visit.
 
@@ -36,6 +36,8 @@ class TextBatches:
     ):
         self.features = features
         self._finish = finish or self._with_labels
+        # All datasets share its graph.
+        self._make_batch = tf.function(self._batch, autograph=False)
         with tf.init_scope():
             self._words = tf.constant(list(words), tf.string)
             self._found = features.look_up(self._words)  # (W,), (W, L)
@@ -61,9 +63,9 @@ class TextBatches:
                 `num_replicas`.
             shuffle_seed: Integer; `None` keeps the order of the corpus.
             epoch: Counted from 0.
-            start_batch: Batches of the epoch to leave out, to resume.
-            num_replicas: Number of equal slices that a global batch is cut
-                into; they come one after the other.
+            start_batch: Number of batches to skip, to resume.
+            num_replicas: Number of equal slices of a global batch, which come
+                one after the other.
         """
         if batch_size % num_replicas:
             raise ValueError(
@@ -110,10 +112,14 @@ class TextBatches:
                 for i, name in enumerate(names)
             }
             values = dict(zip(labels, arrays[2 * len(names) :]))
-            return self._batch(rows, values)
+            return self._make_batch(rows, values)
 
         starts = tf.data.Dataset.range(0, len(order), size)
-        dataset = starts.map(batch, tf.data.AUTOTUNE, deterministic=True)
+        dataset = starts.map(
+            tf.autograph.experimental.do_not_convert(batch),
+            tf.data.AUTOTUNE,
+            deterministic=True,
+        )
         dataset = dataset.prefetch(tf.data.AUTOTUNE)
         # `numpy_function` hides it from tf.data.
         return dataset.apply(
@@ -135,6 +141,6 @@ class TextBatches:
 
 
 def _by_length(texts):
-    """Lengths of the texts of each example, those of the longest first."""
+    """Lengths of the texts, with the text of longest total length first."""
     lengths = [sentences.lengths for sentences in texts.texts.values()]
     return sorted(lengths, key=lambda x: -int(x.sum()))

@@ -1,7 +1,7 @@
 """Whole corpora of named texts and labels in memory, as numbers of words.
 
-The words stay as they are written, for they may be spelt or looked up later:
-one that is not in any vocabulary still has a number of its own.
+The words stay as written, since they may be spelt or looked up later: a word
+that is in no vocabulary still has its own number.
 """
 
 import array
@@ -16,7 +16,7 @@ from tfcopy.data.alignment.alignment_links import Sentences
 
 
 class WordNumbers(dict):
-    """Words to their numbers, from 0 on; a word that is new gets the next.
+    """Maps words to numbers from 0 on; a new word gets the next number.
 
     Attributes:
         words: The words by their numbers.
@@ -38,7 +38,7 @@ class WordTexts:
 
     Args:
         numbers: `WordNumbers`, which several corpora may share.
-        texts: Name to `Sentences` of these numbers, one an example.
+        texts: Name to `Sentences` of these numbers, one for each example.
         labels: Name to an int32 array `(num_examples,)`.
     """
 

@@ -1,9 +1,9 @@
-"""Word vectors of word2vec, as the start of an embedding table.
+"""Word vectors in the formats of word2vec and GloVe, to initialise embeddings.
 
-A file is text, a word and its numbers a line, with word2vec's header ("number
-of words, number of dimensions") or without (GloVe); or word2vec's binary
-format; either of them plain or gzipped. It is read once from front to end, and
-only the rows of the vocabulary are kept.
+A file is text, with a word and its numbers per line, with word2vec's header
+("number of words, number of dimensions") or without (GloVe); or word2vec's
+binary format; either of them plain or gzipped. It is read once from front to
+end, and only the rows of the vocabulary are kept.
 """
 
 import dataclasses
@@ -53,16 +53,16 @@ def load(
 ) -> WordVectors:
     """Reads the vectors of a vocabulary's words.
 
-    Words that have none start from a normal distribution. The file may know
-    special words too, as word2vec's `</s>`. If it has a word twice, the first
-    one counts.
+    Words that have none are drawn from a normal distribution. The file may also
+    have special words, such as word2vec's `</s>`. If a word occurs twice, the
+    first one counts.
 
     Args:
         path: The file.
         vocabulary: `Vocabulary`.
         dim: Size of the vectors.
         scale: Standard deviation of the other rows.
-        seed: Of the other rows.
+        seed: Seed of the other rows.
 
     Raises:
         ValueError: naming the file and the line (in the binary format: the
@@ -123,7 +123,7 @@ def _open(path):
 
 
 def _header(line) -> tuple[int, int] | None:
-    """Number of words and of dimensions, if that is what a line tells."""
+    """The numbers of words and of dimensions, if a line is a header."""
     fields = line.split()
     if len(fields) == 2 and all(field.isdigit() for field in fields):
         return int(fields[0]), int(fields[1])
@@ -143,7 +143,7 @@ def _text_vectors(path, buffer, line, number, dim, wanted):
         word, *rest = line.split(maxsplit=1) or [b""]
         if word in wanted:
             fields = b"".join(rest).split()
-            # GloVe has words with blanks inside, which are none of ours.
+            # GloVe has words with blanks inside, which no vocabulary has.
             has_blank = len(fields) > dim and not _is_number(fields[-dim - 1])
             if not has_blank:
                 vector = [
@@ -201,7 +201,7 @@ class _Buffer:
         return self.until(b"\n")
 
     def until(self, end: bytes) -> bytes:
-        """What comes up to an end, and this, or up to the end of the file."""
+        """The bytes up to and including an end, or to the end of the file."""
         searched = self._start
         while (place := self._data.find(end, searched)) < 0:
             known = len(self._data) - self._start
@@ -217,7 +217,7 @@ class _Buffer:
         return self._take(min(self._start + size, len(self._data)))
 
     def is_text(self, dim: int) -> bool:
-        """Whether the next line is a word and so many numbers."""
+        """Whether the next line is a word and that many numbers."""
         line = self.line()
         self._data = line + self._data[self._start :]
         self._start = 0

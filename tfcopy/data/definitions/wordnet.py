@@ -19,9 +19,9 @@ from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.text.tokenization import Tokenizer
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
-# What stands before the first example is the definition.
+# The text before the first example is the definition.
 _EXAMPLES = re.compile(r'[;:,]\s*".*')
-_MARKER = re.compile(r"\((?:a|p|ip)\)$")  # where an adjective may stand
+_MARKER = re.compile(r"\((?:a|p|ip)\)$")  # the syntactic marker of an adjective
 
 
 def read(
@@ -34,11 +34,11 @@ def read(
     glosses without the examples: the most frequent sense of each part of
     speech first, nouns, verbs, adjectives, adverbs in turn, then the second
     of each, so that the first ones are a fair choice. The lemmas are those of
-    the exceptions, and where a form is one of some parts of speech only, those
-    that rules give for the others.
+    the exceptions, and for a form that is an exception of only some parts of
+    speech, those that rules give for the others.
 
     Args:
-        folder: Where the files are.
+        folder: Folder of the files.
         tokenizer: Cuts glosses into tokens; by default Moses' for English.
         progress: Whether to show a bar.
 
@@ -83,14 +83,14 @@ def licence(folder) -> str:
 
 
 def _rows(path) -> Iterator[tuple[int, str]]:
-    """Lines that are not of the licence, which begin with blanks."""
+    """The lines after the licence, whose lines begin with blanks."""
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip() and not line.startswith(" "):
             yield number, line
 
 
 def _synsets(path) -> Iterator[tuple[str, tuple[str, dict[str, list[str]]]]]:
-    """`(offset, (gloss, words))`, words by how they are in lower case."""
+    """Yields `(offset, (gloss, words))`, words by their lower-case forms."""
     for number, line in _rows(path):
         columns, bar, gloss = line.partition("|")
         fields = columns.split()
@@ -108,7 +108,7 @@ def _synsets(path) -> Iterator[tuple[str, tuple[str, dict[str, list[str]]]]]:
 
 
 def _index(path) -> Iterator[tuple[int, str, list[str]]]:
-    """`(line number, word, offsets)`, offsets of frequent senses first."""
+    """Yields `(line number, word, offsets)`, frequent senses first."""
     for number, line in _rows(path):
         fields = line.split()
         try:
@@ -131,7 +131,7 @@ def _exceptions(path) -> dict[str, list[str]]:
 
 
 def _lemmas(exceptions, known) -> dict[str, tuple[str, ...]]:
-    """Of all forms that are an exception of some part of speech.
+    """The lemmas of all forms that are an exception of some part of speech.
 
     Args:
         exceptions: By part of speech, lemmas by form.

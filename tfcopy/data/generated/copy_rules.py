@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tfcopy.data.chunks import write_atomically
+from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import (
     CorpusError,
     Split,
@@ -66,22 +66,22 @@ def load(
     """Generates the corpus in a second.
 
     `folder` gets `rules.json`, `train.tsv` and `test.tsv`, whose lines are
-    source, target, index of the rule and its type. A file of other settings
-    is written anew, and so is a damaged one.
+    source, target, index of the rule and its type. Files of other settings and
+    damaged files are written anew.
 
-    The same rules make the pairs of all splits, with other fillings. These
-    are drawn independently, as the authors did, so a short one may recur.
+    The same rules make the pairs of all splits, with different fillings. These
+    are drawn independently, as in the authors' code, so short ones may recur.
 
     Args:
-        folder: Where the files are.
+        folder: Folder of the files.
         rules_per_type: Number of rules of each of the five types.
         instances: Even number of pairs of each rule, half of them for
             training, half for testing.
         num_symbols: Number of symbols, `"000"` and so on, at most 1,000.
-        longest_filling: The most symbols a variable stands for; the fewest
-            are one.
+        longest_filling: The most symbols that a variable stands for; the least
+            is one.
         left_symbols: Fewest and most symbols of a rule's left side.
-        right_symbols: The same of the right side.
+        right_symbols: Fewest and most symbols of its right side.
         no_collision: Whether a filling has no symbol of its rule.
         count: See `make_rules`.
         seed: The same seed gives the same files on every machine.
@@ -136,7 +136,7 @@ def load(
 
 
 def _corpus(rules, rows, num_validation):
-    """Rows are `(source, target, index of the rule)`."""
+    """Makes the corpus from rows `(source, target, index of the rule)`."""
     train = rows["train"]
     by_rule = sorted(range(len(train)), key=lambda i: train[i][2])
     held_out = {
@@ -153,6 +153,7 @@ def _corpus(rules, rows, num_validation):
         target_language="other",
         splits={name: _split(rows) for name, rows in splits.items()},
         tokenized=True,
+        generated=True,
     )
     indices = [index for _, _, index in rows["test"]]
     return RulesCorpus(corpus, [rules[i].type for i in indices], indices)
@@ -191,7 +192,7 @@ def _read(path: Path, rules: Sequence[Rule]) -> Iterator[tuple[str, str, int]]:
 
 
 def _write(path: Path, text: bytes) -> None:
-    """Writes a file, unless this very text is there already."""
+    """Writes a file, unless it already holds this text."""
     try:
         if path.read_bytes() == text:
             return

@@ -19,8 +19,8 @@ class Rule:
 
     Args:
         type: One of `RULE_TYPES`: the variables of both sides.
-        left: Symbols and variables, `"x"` and `"y"`.
-        right: The same of the right side.
+        left: Symbols and variables, `"x"` and `"y"`, of the left side.
+        right: Symbols and variables of the right side.
     """
 
     type: str
@@ -28,7 +28,7 @@ class Rule:
     right: tuple[str, ...]
 
     def fill(self, x: str, y: str) -> tuple[str, str]:
-        """The source and the target where `x` and `y` stand for these."""
+        """The source and the target for these values of `x` and `y`."""
         values = {"x": x, "y": y}
         return tuple(
             " ".join(values.get(token, token) for token in side)
@@ -45,22 +45,22 @@ def make_rules(
     right_symbols: Sequence[int] = (1, 6),
     seed: int = 19920206,
 ) -> list[Rule]:
-    """Draws rules, type after type.
+    """Draws rules, type by type.
 
     The rules of the paper were never published. In ours, the symbols of the
-    left side differ from each other; each one of the right side is with
-    probability 1/2 one of them, else any other. Variables stand anywhere, but
-    `x` and `y` never side by side on the left, where one could not tell
-    where `x` ends. No two rules have the same symbols on the left.
+    left side differ from each other; each symbol of the right side is one of
+    them with probability 1/2, otherwise any other. Variables stand anywhere,
+    but `x` and `y` never side by side on the left, where the end of `x` would
+    be ambiguous. No two rules have the same symbols on the left.
 
     Args:
         rules_per_type: Number of rules of each type.
         num_symbols: Number of symbols, `"000"` and so on, at most 1,000.
-        count: Of what there are 5 to 20, which the paper does not say:
-            `"both"`, the symbols of both sides, or `"source"`, the symbols
-            and variables of the left side. The default lengths obey both.
+        count: What the length of 5 to 20 counts, which the paper does not say:
+            `"both"`, the symbols of both sides, or `"source"`, the symbols and
+            variables of the left side. The default lengths obey both.
         left_symbols: Fewest and most symbols of the left side.
-        right_symbols: The same of the right side.
+        right_symbols: Fewest and most symbols of the right side.
         seed: The same seed gives the same rules on every machine.
 
     Raises:
@@ -116,14 +116,14 @@ def generate(
     no_collision: bool,
     seed: int,
 ) -> Iterator[tuple[str, str, int]]:
-    """Yields source, target and index of the rule, in a mixed order.
+    """Yields source, target and index of the rule, in random order.
 
     Args:
         rules: From `make_rules`.
         instances: Number of pairs of each rule.
-        split: Another split, other pairs.
+        split: Name of the split; each split has different pairs.
         num_symbols: Number of symbols.
-        longest_filling: The most symbols a variable stands for.
+        longest_filling: The most symbols that a variable stands for.
         no_collision: Whether a filling has no symbol of its rule.
         seed: The same seed gives the same pairs on every machine.
     """
@@ -134,8 +134,8 @@ def generate(
     for index in order:
         rule, symbols = rules[index], all_symbols
         if no_collision:
-            own = {*rule.left, *rule.right}
-            symbols = [symbol for symbol in symbols if symbol not in own]
+            of_rule = {*rule.left, *rule.right}
+            symbols = [symbol for symbol in symbols if symbol not in of_rule]
         x, y = (filling(rng, symbols, longest_filling) for _ in _VARIABLES)
         yield *rule.fill(x, y), index
 
@@ -157,7 +157,7 @@ def require(fits: bool, name: str, expected: str, received) -> None:
 
 
 def _sizes(kind, count, left_symbols, right_symbols):
-    """All pairs of lengths, of which each is as likely as the other."""
+    """All pairs of lengths, which are equally likely."""
     num_variables = len(kind.split(" -> ")[0])
 
     def counted(num_left, num_right):
@@ -185,7 +185,7 @@ def _rule(rng, kind, left, num_right, symbols):
         rng.choice(left if rng.random() < 0.5 else others)
         for _ in range(num_right)
     ]
-    # Not twice the same gap on the left: a symbol stands between x and y.
+    # Never the same gap twice on the left: a symbol separates x and y.
     gaps = rng.sample(range(len(left) + 1), len(sides[0]))
     left = _insert(rng, left, sides[0], gaps)
     gaps = [rng.randint(0, num_right) for _ in sides[1]]

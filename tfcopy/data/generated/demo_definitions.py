@@ -1,17 +1,17 @@
 """The definition demos: texts of invented words, and their dictionary.
 
-What a text tells can only be understood by who knows its invented words: who
-has "a tool" where it says that Omar found a blicket, whether "A woman buys a
-zorp ." entails "A woman buys something red .", what follows "the wug". The
-dictionary explains these words in plain ones. Without it they are all alike
-to a model that does not know them, and it can but guess.
+A text can only be understood if its invented words are known: who has "a tool"
+if it says that Omar found a blicket, whether "A woman buys a zorp ." entails "A
+woman buys something red .", what follows "the wug". The dictionary explains
+these words in plain ones. Without it, a model that does not know them cannot
+tell them apart, and can only guess.
 
 All texts are tokens between blanks. One example in four has only plain words.
-The invented words of the others are in validation and test half of the time
-those of training, and half of the time words that training never shows
-(`unseen_words`); an example has either all of one or all of the other.
+In validation and test, half of the others have invented words of the training
+set, and half have words that never occur in training (`unseen_words`); no
+example mixes the two.
 
-The idea is of [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286).
+The idea comes from [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286).
 """
 
 import functools
@@ -32,13 +32,11 @@ from tfcopy.data.generated import (
     demo_definitions_lexicon,
     demo_definitions_meanings,
     demo_definitions_vectors,
-    demo_definitions_words,
     generated_corpus,
 )
 from tfcopy.data.generated.demo_definitions_lexicon import (
     KINDS,
     ORDINARY,
-    choices,
     plain_words,
 )
 from tfcopy.data.generated.demo_definitions_meanings import Thing, definition
@@ -55,7 +53,7 @@ __all__ = [
     "vectors",
 ]
 
-_NUM_WORDS = 432  # of each split so many that all values are equally frequent
+_NUM_WORDS = 432  # makes all values equally frequent in each split
 _WORDS_RANGE = (120, 100_000)
 _THINGS_RANGE = (2, 8)
 
@@ -71,12 +69,12 @@ def questions(
 ) -> Corpus:
     """Questions about one of several things, as `squad.Example`s.
 
-    A context tells of things, who has them and where. A question asks who has
-    one of these, or where it is, by what only its definition tells. The answer
-    is one span of the context, which stands there only once. Who does not know
-    the things guesses one in `num_things`.
+    A context tells who has which things and where. A question asks who has one
+    of them, or where it is, and describes it by its definition only. The answer
+    is a span that occurs once in the context. A model that does not know the
+    things can only guess one of `num_things`.
 
-    The id of a question ends in `plain`, `seen` or `unseen`, as its things.
+    The id of a question ends in `plain`, `seen` or `unseen`, like its things.
 
     Args:
         num_train: Number of training questions.
@@ -109,17 +107,17 @@ def entailments(
 ) -> Corpus:
     """Sentence pairs and how they relate, as `nli.Example`s.
 
-    The hypothesis says something of the thing that the premise names: what is
-    known of this (entailment), what it cannot be (contradiction) or what is
-    not known of it (neutral). Each is as frequent as the others, whatever the
-    premise or the hypothesis.
+    The hypothesis states something about the thing in the premise: what is
+    known about it (entailment), what it cannot be (contradiction) or what is
+    unknown (neutral). All three are equally frequent, whatever the premise or
+    the hypothesis.
 
     Args:
         num_train: Number of training pairs.
         num_validation: Number of validation pairs.
         num_test: Number of test pairs.
-        num_words: As for `questions`.
-        seed: As for `questions`.
+        num_words: As in `questions`.
+        seed: As in `questions`.
 
     Raises:
         CorpusError: an argument is out of its range.
@@ -142,15 +140,15 @@ def sentences(
 ) -> Corpus:
     """Sentences, `str`, for language models.
 
-    After each invented word comes a verb, one of two that fit its definition
-    and of 16 in all.
+    Each invented word is followed by a verb, one of two that fit its
+    definition, of 16 in all.
 
     Args:
         num_train: Number of training sentences.
         num_validation: Number of validation sentences.
         num_test: Number of test sentences.
-        num_words: As for `questions`.
-        seed: As for `questions`.
+        num_words: As in `questions`.
+        seed: As in `questions`.
 
     Raises:
         CorpusError: an argument is out of its range.
@@ -170,8 +168,8 @@ def dictionary(*, num_words: int = _NUM_WORDS, seed: int = 0) -> Definitions:
     words.
 
     Args:
-        num_words: As for the corpus.
-        seed: As for the corpus.
+        num_words: Number of invented words of the corpus.
+        seed: The corpus's seed.
 
     Raises:
         CorpusError: an argument is out of its range.
@@ -181,7 +179,7 @@ def dictionary(*, num_words: int = _NUM_WORDS, seed: int = 0) -> Definitions:
         x for of_split in _things(num_words, seed).values() for x in of_split
     ]
     for name, kind in KINDS.items():
-        things += [Thing(noun, name) for noun in choices(kind.nouns)]
+        things += [Thing(noun, name) for noun in kind.nouns]
     entries = {
         thing.name: _wordings(thing, rng)
         for thing in sorted(things, key=lambda x: x.name)
@@ -203,8 +201,8 @@ def unseen_words(
 
     Args:
         split: `"train"`, which has none, `"validation"` or `"test"`.
-        num_words: As for the corpus.
-        seed: As for the corpus.
+        num_words: Number of invented words of the corpus.
+        seed: The corpus's seed.
 
     Raises:
         CorpusError: an argument is out of its range.
@@ -224,8 +222,8 @@ def nouns_by_kind(
     """Plain nouns, and invented ones that training never shows, by kind.
 
     Args:
-        num_words: As for the corpus.
-        seed: As for the corpus.
+        num_words: Number of invented words of the corpus.
+        seed: The corpus's seed.
 
     Raises:
         CorpusError: an argument is out of its range.
@@ -233,7 +231,7 @@ def nouns_by_kind(
     things = _things(num_words, seed)["test"]
     return {
         name: (
-            *choices(kind.nouns),
+            *kind.nouns,
             *(thing.name for thing in things if thing.kind == name),
         )
         for name, kind in KINDS.items()
@@ -243,12 +241,12 @@ def nouns_by_kind(
 def vectors(
     *, dim: int = 64, num_words: int = _NUM_WORDS, seed: int = 0
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Vectors of all words, plain and invented, as of one who knows them.
+    """Vectors of all words, plain and invented, which reflect their meanings.
 
     Args:
         dim: Their size, 8 or more.
-        num_words: As for the corpus.
-        seed: As for the corpus.
+        num_words: Number of invented words of the corpus.
+        seed: The corpus's seed.
 
     Returns:
         `(words, matrix)`: the words, and float32, `(len(words), dim)`.
@@ -267,7 +265,7 @@ def vectors(
 
 
 def _corpus(name, write: Callable, numbers, settings) -> Corpus:
-    """`write` yields examples of a `Writer`, as many as it is told."""
+    """Makes a corpus; `write` yields a number of examples from a `Writer`."""
     for split, number in zip(SPLITS, numbers):
         _check(f"num_{split}", number, 1)
     _things(*settings[:2])
@@ -284,6 +282,7 @@ def _corpus(name, write: Callable, numbers, settings) -> Corpus:
             for split, number in zip(SPLITS, numbers)
         },
         tokenized=True,
+        generated=True,
     )
 
 
@@ -306,11 +305,11 @@ def _things(num_words, seed) -> dict[str, list[Thing]]:
 
 def _wordings(thing, rng):
     """One or two definitions."""
-    found = {definition(thing, rng): None}
+    wordings = {definition(thing, rng): None}
     if rng.random() < 0.5:
-        while len(found) < 2:
-            found[definition(thing, rng)] = None
-    return tuple(found)
+        while len(wordings) < 2:
+            wordings[definition(thing, rng)] = None
+    return tuple(wordings)
 
 
 def _check(name, value, least, most=None):
@@ -321,7 +320,7 @@ def _check(name, value, least, most=None):
 
 @functools.cache
 def _grammar_fingerprint() -> str:
-    """Changes with the grammar, so that no stale ids are ever read."""
+    """Changes with the grammar, so that stale ids are never read."""
     writer = Writer(_things(_NUM_WORDS, 0), "test", "fingerprint")
     sample = [
         *writer.questions(50, 3),
@@ -330,5 +329,5 @@ def _grammar_fingerprint() -> str:
         dictionary().fingerprint,
     ]
     return generated_corpus.grammar_fingerprint(
-        (demo_definitions_lexicon, demo_definitions_words), sample
+        demo_definitions_lexicon.TABLES, sample
     )

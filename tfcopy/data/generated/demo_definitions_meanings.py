@@ -1,8 +1,8 @@
 """What invented words mean, and how their definitions and texts say it.
 
-Of three facets of a thing, its kind, its colour and its origin, exactly two
-are known, each value as often as the others. Thus neither a word nor what is
-asked of it tells the answer: only both together do.
+Of a thing's three facets, its kind, its colour and its origin, exactly two are
+known, and all values are equally frequent. Thus neither the word nor the
+question alone gives the answer: only both together do.
 """
 
 import dataclasses
@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
+from tfcopy.data.generated import slot_filling
 from tfcopy.data.generated.demo_definitions_lexicon import (
-    choices,
     with_articles,
 )
 from tfcopy.data.generated.demo_definitions_words import invent
@@ -26,7 +26,7 @@ _VALUES = {
 
 @dataclasses.dataclass(frozen=True)
 class Thing:
-    """A word or phrase, and what is known of it; `None` is not known.
+    """A word or phrase, and its known facets; `None` is unknown.
 
     Attributes:
         name: The word, without an article.
@@ -48,7 +48,7 @@ class Thing:
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What a question or a hypothesis says of a thing.
+    """The property of a thing that a question or a hypothesis mentions.
 
     Attributes:
         facet: One of `FACETS`.
@@ -62,13 +62,15 @@ class Asked:
         return getattr(thing, self.facet) == self.value
 
     def phrase(self, rng: random.Random) -> str:
-        """A noun phrase that says it."""
-        pattern = rng.choice(choices(lexicon.ASKED[self.facet]))
-        return with_articles(pattern.replace("{value}", self.value))
+        """A noun phrase for this property."""
+        pattern = rng.choice(lexicon.ASKED[self.facet])
+        return with_articles(
+            slot_filling.fill_from(pattern, {"value": self.value})
+        )
 
 
 def ask(facet: str, thing: Thing, holds: bool, rng: random.Random) -> Asked:
-    """Something of a facet that holds of a thing, or that does not."""
+    """Draws a property that a thing has, or one that it does not have."""
     value = getattr(thing, facet)
     others = [x for x in _VALUES[facet] if x != value]
     return Asked(facet, value if holds else rng.choice(others))
@@ -92,8 +94,7 @@ def invent_things(number: int, rng: random.Random) -> dict[str, list[Thing]]:
 def plain_things(rng: random.Random) -> Iterator[Thing]:
     """Endless phrases of plain words that tell two facets of a thing."""
     nouns = {
-        name: deal(choices(kind.nouns), rng)
-        for name, kind in lexicon.KINDS.items()
+        name: deal(kind.nouns, rng) for name, kind in lexicon.KINDS.items()
     }
     while True:
         for meaning in _meanings(144, rng):
@@ -111,46 +112,36 @@ def plain_nouns(rng: random.Random) -> Iterator[Thing]:
     nouns = [
         Thing(noun, name)
         for name, kind in lexicon.KINDS.items()
-        for noun in choices(kind.nouns)
+        for noun in kind.nouns
     ]
     return deal(nouns, rng)
 
 
 def definition(thing: Thing, rng: random.Random) -> str:
-    """One of the wordings of what is known of a thing."""
-    pattern = lexicon.DEFINITIONS[" ".join(thing.known)]
-    text = f"{rng.choice(choices(lexicon.OPENINGS))} "
-    text += rng.choice(choices(pattern))
-    slots = {
-        "{size}": rng.choice(choices(lexicon.SIZES)),
-        "{colour}": thing.colour,
-        "{like}": lexicon.COLOURS.get(thing.colour),
-        "{origin}": thing.origin,
-    }
+    """A definition of a thing, in one of several wordings."""
+    patterns = lexicon.DEFINITIONS[" ".join(thing.known)]
+    text = f"{rng.choice(lexicon.OPENINGS)} {rng.choice(patterns)}"
+    words = {"size": rng.choice(lexicon.SIZES)}
+    if thing.colour:
+        words["colour"] = thing.colour
+        words["like"] = lexicon.COLOURS[thing.colour]
+    if thing.origin:
+        words["origin"] = thing.origin
     if thing.kind:
-        names = lexicon.KINDS[thing.kind].names
-        slots["{kind}"] = rng.choice(choices(names))
-    return with_articles(fill(text, slots))
-
-
-def fill(text: str, slots: dict[str, str | None]) -> str:
-    """Puts words into slots."""
-    for slot, words in slots.items():
-        if words is not None:
-            text = text.replace(slot, words)
-    return text
+        words["kind"] = rng.choice(lexicon.KINDS[thing.kind].names)
+    return with_articles(slot_filling.fill_from(text, words))
 
 
 def deal(values: Sequence, rng: random.Random) -> Iterator:
-    """Endless draws, each value as often as the others."""
+    """Yields values without end, all equally often."""
     while True:
         yield from rng.sample(values, len(values))
 
 
 class Draw:
-    """Draws of an endless iterator that may refuse some of its values.
+    """Draws from an endless iterator, with the option to refuse values.
 
-    What is refused comes first next time, so that none is drawn more rarely.
+    Refused values come first next time, so that none becomes rarer.
 
     Args:
         values: The iterator.
@@ -161,7 +152,7 @@ class Draw:
         self._refused = []
 
     def __call__(self, accept: Callable = lambda value: True):
-        """The next value that `accept` takes."""
+        """The next value that `accept` accepts."""
         for i, value in enumerate(self._refused):
             if accept(value):
                 return self._refused.pop(i)
@@ -171,7 +162,7 @@ class Draw:
 
 
 def _meanings(number, rng):
-    """As many values of each facet, and as many pairs of facets, as can be."""
+    """Meanings with facets and values as evenly distributed as possible."""
     values = {name: deal(_VALUES[name], rng) for name in FACETS}
     missing = deal(FACETS, rng)
     return [

@@ -1,8 +1,8 @@
 """Writes the questions, sentence pairs and sentences of the definition demos.
 
-Of four examples one has only plain words, the others invented ones. In
-validation and test, half of these have words of the training examples, and
-half have words of their own; never both.
+One example in four has only plain words, the others have invented ones. In
+validation and test, half of these have words of the training examples, and half
+have words of their own split; never both.
 """
 
 import itertools
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from tfcopy.data.corpora import nli, squad
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
+from tfcopy.data.generated import slot_filling
 from tfcopy.data.generated.demo_definitions_lexicon import (
-    choices,
     with_articles,
 )
 from tfcopy.data.generated.demo_definitions_meanings import (
@@ -21,12 +21,11 @@ from tfcopy.data.generated.demo_definitions_meanings import (
     Thing,
     ask,
     deal,
-    fill,
     plain_nouns,
     plain_things,
 )
 
-# Whose words the examples have, in turn.
+# The origin of the examples' words, in turn.
 _SOURCES = {
     "train": ("plain", "seen", "seen", "seen"),
     "validation": ("plain", "seen", "unseen", "seen", "plain")
@@ -50,11 +49,11 @@ class Writer:
         self.things = {"seen": things["train"], "unseen": things[split]}
 
     def questions(self, number: int, num_things: int) -> Iterator:
-        """Yields `squad.Example`s; their ids tell whose words they have."""
+        """Yields `squad.Example`s; their ids tell the origin of their words."""
         draws = self._draws(plain_things(self.rng), self.things)
         for i, source in zip(range(number), self._sources()):
-            found = self._question(draws[source], num_things)
-            yield squad.Example(f"{self.split}-{i}-{source}", *found)
+            parts = self._question(draws[source], num_things)
+            yield squad.Example(f"{self.split}-{i}-{source}", *parts)
 
     def entailments(self, number: int) -> Iterator:
         """Yields `nli.Example`s."""
@@ -64,7 +63,7 @@ class Writer:
             yield self._entailment(draws[source](), next(labels[source]))
 
     def sentences(self, number: int) -> Iterator[str]:
-        """Yields sentences; after each thing comes what only it does."""
+        """Yields sentences; each thing is followed by a verb of its kind."""
         things = {
             source: [x for x in of_source if x.kind]
             for source, of_source in self.things.items()
@@ -93,8 +92,8 @@ class Writer:
                 draw(lambda x: x.name not in names and not asked.holds(x))
             )
         rng.shuffle(things)
-        persons = rng.sample(choices(lexicon.PERSONS), num_things)
-        places = rng.sample(choices(lexicon.PLACES), num_things)
+        persons = rng.sample(lexicon.PERSONS, num_things)
+        places = rng.sample(lexicon.PLACES, num_things)
         statements = [
             self._choose(
                 lexicon.STATEMENTS,
@@ -124,13 +123,13 @@ class Writer:
         holds = nli.LABELS[label] == "entailment"
         asked = ask(rng.choice(facets), thing, holds, rng)
         shared = {
-            "subject": rng.choice(choices(lexicon.SUBJECTS)),
-            "verb": rng.choice(choices(lexicon.VERBS)),
+            "subject": rng.choice(lexicon.SUBJECTS),
+            "verb": rng.choice(lexicon.VERBS),
         }
         premise = self._choose(
             lexicon.PREMISES,
             thing=f"{{a}} {thing.name}",
-            where=rng.choice(choices(lexicon.PLACES)),
+            where=rng.choice(lexicon.PLACES),
             **shared,
         )
         hypothesis = self._choose(
@@ -140,22 +139,20 @@ class Writer:
 
     def _sentence(self, draw):
         rng = self.rng
-        pattern = rng.choice(choices(lexicon.SENTENCES))
+        pattern = rng.choice(lexicon.SENTENCES)
         slots = {
-            "adjective": rng.choice(choices(lexicon.ADJECTIVES)),
-            "when": rng.choice(choices(lexicon.TIMES)),
-            "who": rng.choice(choices(lexicon.PERSONS)),
+            "adjective": rng.choice(lexicon.ADJECTIVES),
+            "when": rng.choice(lexicon.TIMES),
+            "who": rng.choice(lexicon.PERSONS),
         }
         for slot in ("thing", "other"):
             if f"{{{slot}}}" in pattern:
                 thing = draw()
-                action = rng.choice(choices(lexicon.KINDS[thing.kind].actions))
+                action = rng.choice(lexicon.KINDS[thing.kind].actions)
                 slots[slot] = f"{thing.name} {action}"
-        return self._choose(pattern, **slots)
+        return self._choose((pattern,), **slots)
 
-    def _choose(self, block, **slots):
-        """One of the alternatives, with its slots filled."""
-        pattern = self.rng.choice(choices(block))
-        return with_articles(
-            fill(pattern, {f"{{{name}}}": slots[name] for name in slots})
-        )
+    def _choose(self, patterns, **words):
+        """One of the patterns, with its slots filled."""
+        pattern = self.rng.choice(patterns)
+        return with_articles(slot_filling.fill_from(pattern, words))

@@ -1,7 +1,7 @@
-"""Word vectors of the definition demos, of invented words as well.
+"""Word vectors of the definition demos, including invented words.
 
-They are what much text would teach of a word: words of like meaning are near
-each other. No text has these meanings, they are drawn.
+They are what a large text would teach: words with similar meanings are near
+each other. They are not learnt from text, but drawn.
 """
 
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
-from tfcopy.data.generated.demo_definitions_lexicon import choices, plain_words
+from tfcopy.data.generated.demo_definitions_lexicon import plain_words
 from tfcopy.data.generated.demo_definitions_meanings import FACETS, Thing
 
-_NOISE = 0.5  # standard deviation of what a word has for itself
+_NOISE = 0.5  # standard deviation of each word's own part
 
 
 def draw(
@@ -20,14 +20,14 @@ def draw(
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Vectors of all plain words, and of things.
 
-    Each value of a facet has a vector. A word has the sum of those of what it
-    means, and noise; a word without a facet has a vector of its own. Each
-    number of each of them has a mean of 0 and a variance of 1.
+    Each value of a facet has a vector. A word's vector is the sum of those of
+    its values, with noise; a word without a facet has its own vector. Every
+    component has a mean of 0 and a variance of 1.
 
     Args:
-        things: Of one word each, not plain.
+        things: Things of one invented word each.
         dim: Positive integer.
-        rng: Draws.
+        rng: The random number generator.
 
     Returns:
         `(words, matrix)`: the words, and float32, `(len(words), dim)`.
@@ -36,26 +36,26 @@ def draw(
         (facet, value): rng.standard_normal(dim)
         for facet, value in _plain_meanings().values()
     }
-    known = {word: [x] for word, x in _plain_meanings().items()}
+    meanings = {word: [x] for word, x in _plain_meanings().items()}
     for thing in things:
         pairs = [(facet, getattr(thing, facet)) for facet in FACETS]
-        known[thing.name] = [x for x in pairs if x in values]
-    words = tuple(dict.fromkeys((*plain_words(), *known)))
+        meanings[thing.name] = [x for x in pairs if x in values]
+    words = tuple(dict.fromkeys((*plain_words(), *meanings)))
     matrix = rng.standard_normal((len(words), dim))
     for i, word in enumerate(words):
-        if word in known:
-            meaning = sum(values[x] for x in known[word])
-            meaning /= len(known[word]) ** 0.5
+        if word in meanings:
+            meaning = sum(values[x] for x in meanings[word])
+            meaning /= len(meanings[word]) ** 0.5
             matrix[i] *= _NOISE
             matrix[i] += (1 - _NOISE**2) ** 0.5 * meaning
     return words, matrix.astype(np.float32)
 
 
 def _plain_meanings() -> dict[str, tuple[str, str]]:
-    """Facet and value of the plain words that mean one."""
+    """Facet and value of the plain words that express one."""
     meanings = {}
     for name, kind in lexicon.KINDS.items():
-        for noun in (*choices(kind.names), *choices(kind.nouns)):
+        for noun in (*kind.names, *kind.nouns):
             meanings[noun] = "kind", name
     for colour, like in lexicon.COLOURS.items():
         meanings[colour] = meanings[like] = "colour", colour

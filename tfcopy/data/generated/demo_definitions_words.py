@@ -18,19 +18,19 @@ _MIDDLES = (
 _ENDS = "b g k m p x z ck lk lm lp mp nk rb rk rm rp rt"
 # Two syllables: English has many words of one.
 _PARTS = (_ONSETS, _VOWELS, _MIDDLES, _VOWELS, _ENDS)
-# What the rules for lemmas would cut off.
+# Endings that the rules for lemmas would cut off.
 _SUFFIX = re.compile(r"(?:s|ed|ing|er|est|men)$")
 
 
 def invent(number: int, rng: random.Random) -> list[str]:
     """Draws distinct words.
 
-    No word is an inflected form by its ending, and none begins a plain word:
-    look-up never takes one for a lemma of another.
+    No word looks like an inflected form, and none begins a plain word, so that
+    look-up never mistakes one for another's lemma.
 
     Args:
         number: How many.
-        rng: Chooses them.
+        rng: The random number generator.
     """
     begun = {word[:i].lower() for word in plain_words() for i in range(20)}
     words = {}

@@ -2,17 +2,17 @@
 
 A text has three to five sentences, its headline about twelve words, most of
 them from one of the sentences. Names are made of syllables and mostly too rare
-for any vocabulary; those of validation and test are never in training. The
-same stories as `newsgen.py`'s, with the headlines that fit.
+for any vocabulary; the names of validation and test never occur in training.
+The stories are those of `newsgen.py` with fitting headlines.
 """
 
 import functools
 from collections.abc import Iterator
 
 from tfcopy.data.corpora.corpus import Split, TranslationCorpus, fingerprint
-from tfcopy.data.generated import generated_corpus, newsgen, newsgen_patterns
+from tfcopy.data.generated import generated_corpus, newsgen
 
-_LEAST_SCORE = 3  # below it, the headline is another story's
+_LEAST_SCORE = 3  # a lower score has the headline of another story
 
 
 def load(
@@ -47,6 +47,7 @@ def load(
             )
             for name, number in numbers.items()
         },
+        generated=True,
     )
 
 
@@ -60,18 +61,19 @@ def generate(
         number: How many.
         seed: The same seed gives the same pairs on every machine.
     """
-    found = 0
-    # Enough of the others, too: less than half of them have a low score.
+    count = 0
+    # Enough for the pairs kept: less than half of all have a low score.
     size = number if split == "train" else 2 * number + 5
     for score, text, headline in newsgen.generate(split, size, seed=seed):
-        if found < number and (score is None or score >= _LEAST_SCORE):
-            found += 1
+        if count < number and (score is None or score >= _LEAST_SCORE):
+            count += 1
             yield text, headline
 
 
 @functools.cache
 def _grammar_fingerprint() -> str:
-    """Changes with the grammar, so that no stale ids are ever read."""
+    """Changes with the grammar, so that stale ids are never read."""
     return generated_corpus.grammar_fingerprint(
-        (newsgen_patterns,), list(newsgen.generate("test", 50))
+        ("newsgen_words", "newsgen_patterns"),
+        list(newsgen.generate("test", 50)),
     )

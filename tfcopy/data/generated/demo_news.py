@@ -1,27 +1,19 @@
-"""The demo corpus of summaries: short news and what they come down to.
+"""The demo corpus of summaries: short news stories and their summaries.
 
 Each story (`demo_news_grammar.py`) tells three to five events of one kind and
 is full of names of people, places, companies and clubs, which are too rare
-for any vocabulary; those of validation and test are never seen in training.
-Only a model that copies can summarise them, and only one that remembers what
-it has told can do so without repeating itself: to the decoder one unknown
-name is like the other.
+for any vocabulary; the names of validation and test never occur in training.
+Only a model that copies can summarise them, and only one that remembers what it
+has covered can do so without repeating itself: to the decoder all unknown names
+are alike.
 """
 
-import dataclasses
 import functools
 import os
 from collections.abc import Iterator
 
-import tensorflow_datasets as tfds
-
-from tfcopy.data.corpora import tfds_translation
 from tfcopy.data.corpora.corpus import TranslationCorpus
-from tfcopy.data.generated import (
-    demo_names,
-    demo_news_patterns,
-    generated_corpus,
-)
+from tfcopy.data.generated import generated_corpus
 from tfcopy.data.generated.demo_news_grammar import NewsGrammar
 
 
@@ -33,34 +25,32 @@ def load(
     num_test: int = 500,
     seed: int = 0,
 ) -> TranslationCorpus:
-    """Generates the demo news, or reads them if they were generated before.
+    """Generates the demo news, or reads it if it was generated before.
 
     Args:
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         num_train: Number of training stories.
         num_validation: Number of validation stories.
         num_test: Number of test stories.
         seed: The same seed gives the same stories on every machine.
     """
-    sizes = generated_corpus.Sizes(
+    pairs = generated_corpus.GeneratedPairs(
+        corpus="demo_news",
+        sides=("article", "summary"),
+        generate=generate,
+        grammar=_grammar_fingerprint(),
         seed=seed,
         num_train=num_train,
         num_validation=num_validation,
         num_test=num_test,
-        grammar=_grammar_fingerprint(),
     )
-    builder = generated_corpus.prepare(TfcopyDemoNews, sizes, data_dir)
-    corpus = tfds_translation.from_builder(builder, "article", "summary")
-    return dataclasses.replace(
-        corpus, source_language="en", target_language="en"
-    )
+    return generated_corpus.load(pairs, data_dir, languages=("en", "en"))
 
 
 def examples() -> list[tuple[str, str]]:
     """Stories with names of all shapes and scripts, and their summaries.
 
-    None of these names can stand in the training stories.
+    None of these names can occur in the training stories.
     """
     return list(_EXAMPLES)
 
@@ -97,27 +87,6 @@ _EXAMPLES = (
 )
 
 
-class TfcopyDemoNews(generated_corpus.Generated):
-    """Builds the demo news; TFDS stores, checks and reads it."""
-
-    TITLE = "Demo news"
-
-    def _info(self) -> tfds.core.DatasetInfo:
-        text = tfds.features.Text()
-        return tfds.core.DatasetInfo(
-            builder=self,
-            description=__doc__,
-            features=tfds.features.FeaturesDict(
-                {"article": text, "summary": text}
-            ),
-            supervised_keys=("article", "summary"),
-            disable_shuffling=True,
-        )
-
-    def _pairs(self, split, number, seed):
-        return generate(split, number, seed)
-
-
 def generate(split: str, num_stories: int, seed: int = 0) -> Iterator:
     """Yields articles and summaries without storing them anywhere."""
     grammar = NewsGrammar(seed, split)
@@ -127,7 +96,8 @@ def generate(split: str, num_stories: int, seed: int = 0) -> Iterator:
 
 @functools.cache
 def _grammar_fingerprint() -> str:
-    """Changes with the grammar, so that no stale corpus is ever read."""
+    """Changes with the grammar, so that a stale corpus is never read."""
     return generated_corpus.grammar_fingerprint(
-        (demo_names, demo_news_patterns), list(generate("train", 100))
+        ("demo_names", "demo_news_patterns", "demo_news_words"),
+        list(generate("train", 100)),
     )

@@ -1,26 +1,18 @@
-"""The demo corpus: a small parliament that speaks English and French.
+"""The demo corpus of translation: a small English-French parliament.
 
-Its sentences come from a grammar (`demo_grammar.py`) and are full of names of
-people, places, companies, reports and sums of money, most of which are too
-rare for any vocabulary. The names of the validation and test sentences are
-never seen in training, so only a model that copies can translate them.
+Its sentences come from a grammar (`demo_parliament_grammar.py`) and are full
+of names of people, places, companies, reports and sums of money, most of which
+are too rare for any vocabulary. The names of the validation and test sentences
+never occur in training, so only a model that copies can translate them.
 """
 
 import functools
 import os
 from collections.abc import Iterator
 
-import tensorflow_datasets as tfds
-
-from tfcopy.data.corpora import tfds_translation
 from tfcopy.data.corpora.corpus import TranslationCorpus
-from tfcopy.data.generated import (
-    demo_lexicon,
-    demo_names,
-    demo_patterns,
-    generated_corpus,
-)
-from tfcopy.data.generated.demo_grammar import Grammar
+from tfcopy.data.generated import generated_corpus
+from tfcopy.data.generated.demo_parliament_grammar import Grammar
 
 
 def load(
@@ -35,29 +27,30 @@ def load(
     """Generates the demo corpus, or reads it if it was generated before.
 
     Args:
-        data_dir: Where TFDS keeps its datasets; by default where it always
-            does, `~/tensorflow_datasets`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
         num_train: Number of training pairs.
         num_validation: Number of validation pairs.
         num_test: Number of test pairs.
         seed: The same seed gives the same sentences on every machine.
         source_language: `"en"` or `"fr"`.
     """
-    sizes = generated_corpus.Sizes(
+    pairs = generated_corpus.GeneratedPairs(
+        corpus="demo_parliament",
+        sides=("en", "fr"),
+        generate=generate,
+        grammar=_grammar_fingerprint(),
         seed=seed,
         num_train=num_train,
         num_validation=num_validation,
         num_test=num_test,
-        grammar=_grammar_fingerprint(),
     )
-    builder = generated_corpus.prepare(TfcopyDemo, sizes, data_dir)
-    return tfds_translation.from_builder(builder, source_language)
+    return generated_corpus.load(pairs, data_dir, source=source_language)
 
 
 def examples() -> list[tuple[str, str]]:
     """Sentences with names of all shapes and scripts, and their translations.
 
-    None of these names can stand in the training pairs.
+    None of these names can occur in the training pairs.
     """
     return list(_EXAMPLES)
 
@@ -88,24 +81,6 @@ _EXAMPLES = (
 )
 
 
-class TfcopyDemo(generated_corpus.Generated):
-    """Builds the demo corpus; TFDS stores, checks and reads it."""
-
-    TITLE = "Demo corpus"
-
-    def _info(self) -> tfds.core.DatasetInfo:
-        return tfds.core.DatasetInfo(
-            builder=self,
-            description=__doc__,
-            features=tfds.features.Translation(languages=("en", "fr")),
-            supervised_keys=("en", "fr"),
-            disable_shuffling=True,
-        )
-
-    def _pairs(self, split, number, seed):
-        return generate(split, number, seed)
-
-
 def generate(split: str, num_pairs: int, seed: int = 0) -> Iterator:
     """Yields English-French pairs without storing them anywhere."""
     grammar = Grammar(seed, split)
@@ -115,7 +90,8 @@ def generate(split: str, num_pairs: int, seed: int = 0) -> Iterator:
 
 @functools.cache
 def _grammar_fingerprint() -> str:
-    """Changes with the grammar, so that no stale corpus is ever read."""
+    """Changes with the grammar, so that a stale corpus is never read."""
     return generated_corpus.grammar_fingerprint(
-        (demo_lexicon, demo_names, demo_patterns), list(generate("train", 200))
+        ("demo_names", "demo_parliament_patterns", "demo_parliament_words"),
+        list(generate("train", 200)),
     )

@@ -1,10 +1,10 @@
-"""Single-turn dialogues, made of patterns whose slots are filled with names.
+"""Single-turn dialogues, made from patterns whose slots are filled.
 
-After the corpus of [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section
-5.3, which was not published: here are 173 pairs of patterns of our own, in
-English (`dialogue_patterns.py`), for 121 inputs, 52 of which have two
+Modelled on the corpus of [Gu et al., 2016](https://arxiv.org/abs/1603.06393),
+section 5.3, which was not published: 173 pairs of our own patterns, in English
+(`tables/dialogue_patterns.txt`), for 121 inputs, 52 of which have two
 responses. In DS-I training and test share their fillers; in DS-II no filler of
-the test set, nor any word of one but function words, stands in a training
+the test set, nor any of its words except function words, occurs in a training
 sentence, so that only a model that copies can respond.
 """
 
@@ -17,7 +17,7 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from tfcopy.data import chunks
+from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora import tables
 from tfcopy.data.corpora.corpus import (
     SPLITS,
@@ -26,18 +26,14 @@ from tfcopy.data.corpora.corpus import (
     fingerprint,
 )
 from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.data.generated import (
-    dialogue_lexicon,
-    dialogue_patterns,
-    generated_corpus,
-)
+from tfcopy.data.generated import dialogue_fillers, generated_corpus
 from tfcopy.data.generated.dialogue_patterns import PATTERNS
 
 DATASETS = ("DS-I", "DS-II")
-# How often each pattern is used at least, if there are pairs enough.
+# The least number of uses of each pattern, if there are enough pairs.
 _MIN_USES = {"train": 20, "validation": 0, "test": 4}
-_MIN_LENGTH = 4  # of a filler that is looked for in the training sentences
-_MAX_DRAWS = 1000  # for a pair that is new
+_MIN_LENGTH = 4  # of a filler that is searched for in the training sentences
+_MAX_DRAWS = 1000  # tries to find a new pair
 
 Row = tuple[str, str, int]  # input, response, number of the pattern
 
@@ -49,10 +45,10 @@ class DialogueCorpus:
     Args:
         corpus: Inputs as sources, responses as targets.
         ceiling_top1: The best possible accuracy on this test set, in percent:
-            the share of pairs whose response is of that pattern which the test
-            set has most often for their pattern of input. Top-1 accuracy stays
-            below 100 as no model can know which of two responses is wanted.
-            With equally many pairs of each pattern it would be 121/173, 69.9.
+            the share of pairs whose response has the test set's most frequent
+            pattern for their input pattern. Top-1 accuracy stays below 100, as
+            no model can know which of two responses is expected. With equally
+            many pairs of each pattern it would be 121/173, 69.9.
         test_patterns: Index in `PATTERNS` of each test pair.
     """
 
@@ -75,16 +71,16 @@ def load(
     They are kept in `train.tsv`, `validation.tsv` and `test.tsv` below `folder`
     and the name of the dataset: input, response and number of the pattern,
     from 1. Patterns are drawn uniformly, but each at least 20 times for
-    training and 4 times for testing; then their fillers. No pair is there
-    twice. The validation pairs have the fillers of the training pairs.
+    training and 4 times for testing; then their fillers. No pair occurs twice.
+    The validation pairs share the fillers of the training pairs.
 
     Args:
-        folder: Where the files are, or shall be.
+        folder: Folder of the files.
         dataset: `"DS-I"` or `"DS-II"`.
         num_train: Number of training pairs. With fewer than 20 for each
-            pattern, all patterns still get an equal share at least.
+            pattern, each still gets at least an equal share.
         num_validation: Number of validation pairs.
-        num_test: Number of test pairs; the same holds for fewer than 4.
+        num_test: Number of test pairs; likewise with fewer than 4 for each.
         seed: The same seed gives the same pairs on every machine.
 
     Returns:
@@ -120,6 +116,7 @@ def load(
         target_language="en",
         name=f"dialogues {dataset}",
     )
+    corpus = dataclasses.replace(corpus, generated=True)
     return DialogueCorpus(corpus, _ceiling_top1(test_patterns), test_patterns)
 
 
@@ -151,10 +148,10 @@ def generate(
 
 
 def _pools(dataset, half) -> dict[str, tuple[str, ...]]:
-    """The fillers of each type: of both halves in DS-I, of one in DS-II."""
+    """The fillers of each type: from both halves in DS-I, from one in DS-II."""
     if dataset == "DS-II":
-        return dialogue_lexicon.pools(half)
-    halves = [dialogue_lexicon.pools(half) for half in dialogue_lexicon.HALVES]
+        return dialogue_fillers.pools(half)
+    halves = [dialogue_fillers.pools(half) for half in dialogue_fillers.HALVES]
     return {type: halves[0][type] + halves[1][type] for type in halves[0]}
 
 
@@ -184,19 +181,19 @@ def _new_pair(pattern, pools, seen, rng) -> tuple[str, str]:
 
 
 def _share_a_word(fillers) -> bool:
-    words = [set(dialogue_lexicon.content_words(text)) for text in fillers]
+    words = [set(dialogue_fillers.content_words(text)) for text in fillers]
     return sum(map(len, words)) > len(set().union(*words))
 
 
 def _check_unseen(rows):
-    """Looks for fillers of the test set, short figures excepted."""
-    known = [row[:2] for name in ("train", "validation") for row in rows[name]]
-    text = "\n".join(itertools.chain(*known)).lower()
-    for filler in itertools.chain(*dialogue_lexicon.pools("test").values()):
+    """Raises an error if longer fillers of the test set occur in training."""
+    pairs = [row[:2] for name in ("train", "validation") for row in rows[name]]
+    text = "\n".join(itertools.chain(*pairs)).lower()
+    for filler in itertools.chain(*dialogue_fillers.pools("test").values()):
         if len(filler) >= _MIN_LENGTH and filler.lower() in text:
             raise CorpusError(
                 f"The test filler {filler!r} stands in a training sentence of "
-                "DS-II. Change the tables of dialogue_lexicon.py."
+                "DS-II. Change dialogue_words.txt."
             )
 
 
@@ -204,7 +201,7 @@ def _check_unseen(rows):
 
 
 def _write_once(paths, dataset, sizes, seed):
-    """Writes the files, unless they are there for the same arguments."""
+    """Writes the files, unless they exist for the same arguments."""
     key = fingerprint(dataset, sizes, seed, _tables_fingerprint())
     key_path = paths["train"].with_name("corpus.key")
     try:
@@ -218,16 +215,16 @@ def _write_once(paths, dataset, sizes, seed):
     for name, path in paths.items():
         lines = ["\t".join(map(str, row)) for row in rows[name]]
         text = "\n".join([*lines, ""]).encode()
-        chunks.write_atomically(path, lambda file: file.write(text))
-    chunks.write_atomically(key_path, lambda file: file.write(key.encode()))
+        write_atomically(path, lambda file: file.write(text))
+    write_atomically(key_path, lambda file: file.write(key.encode()))
 
 
 @functools.cache
 def _tables_fingerprint() -> str:
-    """Changes with patterns and words, so that no stale file is read."""
+    """Changes with the patterns and words, so that no stale file is read."""
     sizes = dict.fromkeys(SPLITS, 2 * len(PATTERNS))
     return generated_corpus.grammar_fingerprint(
-        (dialogue_patterns, dialogue_lexicon), generate("DS-II", sizes)
+        ("dialogue_words", "dialogue_patterns"), generate("DS-II", sizes)
     )
 
 
@@ -268,7 +265,7 @@ def _damaged(path, number, message):
 
 
 def _ceiling_top1(indices: Iterable[int]) -> float:
-    """Percent of pairs with the most frequent response to their input."""
+    """Percentage of pairs with the most frequent response to their input."""
     uses = collections.Counter(indices)
     most = collections.Counter()
     for index, count in uses.items():

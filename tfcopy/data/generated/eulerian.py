@@ -1,9 +1,9 @@
 """Eulerian circuits: a task for planners, generated.
 
-A graph of two parts, each a ring or rings of nodes: n nodes of one ring, and m
-that distract. Its edges come in any order, each in both directions; then two
-neighbours on the ring are named, and the ring is to be told from the first
-through the second on:
+A graph has two parts: a ring of n nodes, and m distracting nodes in one or more
+rings. The source lists its edges in random order, each in both directions, then
+two neighbours on the ring of n; the target is this ring, from the first through
+the second on:
 
     n3 to n7 ; n7 to n3 ; n1 to n4 ; n4 to n1 ; ... ? n7 n3 :
     n7 n3 n9 n0 n5
@@ -12,8 +12,8 @@ The answer is unique. A source has 8 (n + m) + 4 tokens, a target n.
 
 Reference:
     [Li et al., 2016](https://arxiv.org/abs/1511.05493), section 5.2, and the
-    authors' generator; seven and four nodes are those of
-    [Dutil et al., 2017](https://arxiv.org/abs/1711.10462).
+    authors' generator; seven and four nodes are as in [Dutil et al.,
+    2017](https://arxiv.org/abs/1711.10462).
 """
 
 import functools
@@ -78,6 +78,7 @@ def load(
             for name, number in numbers.items()
         },
         tokenized=True,
+        generated=True,
     )
 
 
@@ -104,15 +105,15 @@ def generate(
         ring, others = labels[:num_nodes], labels[num_nodes:]
         edges = list(zip(ring, np.roll(ring, -1)))
         edges += two_regular(others, rng)
-        # A ring may be asked for in either direction, from any node on.
+        # The ring may be requested in either direction, from any node on.
         circuit = np.roll(ring, rng.integers(num_nodes))
         if rng.integers(2):
             circuit = circuit[::-1]
         lines = []
         for i in rng.permutation(len(edges)):
-            one, other = edges[i] if rng.integers(2) else edges[i][::-1]
-            lines += [names[one], "to", names[other], ";"]
-            lines += [names[other], "to", names[one], ";"]
+            start, end = edges[i] if rng.integers(2) else edges[i][::-1]
+            lines += [names[start], "to", names[end], ";"]
+            lines += [names[end], "to", names[start], ";"]
         answer = [names[node] for node in circuit]
         yield " ".join([*lines, "?", *answer[:2], ":"]), " ".join(answer)
 
@@ -135,8 +136,8 @@ def solve(source: str) -> str:
     neighbours = {}
     for line in graph.split(" ;"):
         if line.strip():
-            one, _, other = line.split()
-            neighbours.setdefault(one, []).append(other)
+            start, _, end = line.split()
+            neighbours.setdefault(start, []).append(end)
     circuit = [first, second]
     while True:
         last, here = circuit[-2:]
@@ -147,9 +148,9 @@ def solve(source: str) -> str:
 
 
 def sorted_match(answers: list[str], references: list[str]) -> float:
-    """Percent of answers with the right nodes, in whatever order.
+    """Percentage of answers with the right nodes, in any order.
 
-    What the authors' code called accuracy.
+    The authors' code calls this accuracy.
     """
     right = [
         sorted(answer.split()) == sorted(reference.split())

@@ -1,34 +1,53 @@
-"""Corpora that the package generates itself, kept by TensorFlow Datasets.
+"""Corpora that the package generates itself, stored by TensorFlow Datasets.
 
-A corpus has a config (`Sizes`), a builder (`Generated`) and a grammar; TFDS
-stores, checks and reads what the grammar writes.
+A corpus is a config (`GeneratedPairs`) of its name, its sizes and its grammar.
+TFDS stores, checks and reads what the grammar generates.
 """
 
 import contextlib
 import dataclasses
 import io
+import os
+from collections.abc import Callable, Iterable, Iterator
 
 import absl.logging
 import tensorflow_datasets as tfds
 import tqdm
 
-from tfcopy.data.corpora.corpus import CorpusError, fingerprint
+from tfcopy.data.corpora import tfds_translation
+from tfcopy.data.corpora.corpus import (
+    CorpusError,
+    TranslationCorpus,
+    fingerprint,
+)
+from tfcopy.data.generated import text_tables
 
 
 @dataclasses.dataclass
-class Sizes(tfds.core.BuilderConfig):
-    """How many examples, of which seed; each choice is a dataset of its own.
+class GeneratedPairs(tfds.core.BuilderConfig):
+    """A corpus of pairs; each choice of sizes and seed is a separate one.
 
     Attributes:
+        name: The full name, made from the other attributes.
+        corpus: The name without the numbers, such as `"demo_news"`.
+        sides: The names of source and target in the stored examples.
+        generate: Called with a split, a number of pairs and the seed.
         grammar: Fingerprint of the grammar, so that no stale corpus is read.
+        seed: The same seed gives the same pairs on every machine.
+        num_train: Number of training pairs.
+        num_validation: Number of validation pairs.
+        num_test: Number of test pairs.
     """
 
-    name: str = ""  # follows from the rest
+    name: str = ""
+    corpus: str = ""
+    sides: tuple[str, str] = ("source", "target")
+    generate: Callable[[str, int, int], Iterator] | None = None
+    grammar: str = ""
     seed: int = 0
     num_train: int = 1
     num_validation: int = 1
     num_test: int = 1
-    grammar: str = ""
 
     def __post_init__(self):
         sizes = list(self.splits.values())
@@ -38,8 +57,8 @@ class Sizes(tfds.core.BuilderConfig):
                 f"Received: {sizes[0]} for training, {sizes[1]} for validation "
                 f"and {sizes[2]} for testing."
             )
-        numbers = "_".join(map(str, (self.seed, *sizes)))
-        self.name = f"{numbers}_{self.grammar}"
+        parts = (self.corpus, self.seed, *sizes, self.grammar)
+        self.name = "_".join(map(str, parts))
 
     @property
     def splits(self) -> dict[str, int]:
@@ -51,34 +70,28 @@ class Sizes(tfds.core.BuilderConfig):
         }
 
 
-class Generated(tfds.core.GeneratorBasedBuilder, skip_registration=True):
-    """Builder of a generated corpus.
+def load(
+    pairs: GeneratedPairs,
+    data_dir: str | os.PathLike | None,
+    *,
+    source: str | None = None,
+    languages: tuple[str, str] | None = None,
+) -> TranslationCorpus:
+    """Generates a corpus, or reads it if it was generated before.
 
-    A subclass has `_info`, whose supervised keys name source and target, and
-    `_pairs`, an iterable of pairs.
+    Args:
+        pairs: Which corpus.
+        data_dir: Where TFDS keeps its datasets; `None` for its default.
+        source: The side to translate from; by default the first.
+        languages: The languages of source and target, if the sides are not
+            named after them.
+
+    Raises:
+        CorpusError: naming the folder that cannot be written to.
     """
-
-    VERSION = tfds.core.Version("1.0.0")
-
-    def _split_generators(self, dl_manager):
-        return {
-            split: self._generate_examples(split, number)
-            for split, number in self.builder_config.splits.items()
-        }
-
-    def _generate_examples(self, split, number):
-        pairs = self._pairs(split, number, self.builder_config.seed)
-        title = f"{self.TITLE}, {split}"
-        pairs = tqdm.tqdm(pairs, title, number, unit=" pairs", disable=None)
-        for i, pair in enumerate(pairs):
-            yield i, dict(zip(self.info.supervised_keys, pair))
-
-
-def prepare(builder_class, config, data_dir):
-    """The builder of a corpus, which is generated if it is not there yet."""
     try:
         with _without_messages():
-            builder = builder_class(config=config, data_dir=data_dir)
+            builder = TfcopyGenerated(config=pairs, data_dir=data_dir)
             builder.download_and_prepare()
     except OSError as error:
         place = data_dir or "the default folder of TFDS"
@@ -87,28 +100,64 @@ def prepare(builder_class, config, data_dir):
             f"({error.strerror or error}). Choose another folder with "
             "--data_dir."
         ) from error
-    return builder
+    corpus = tfds_translation.from_builder(builder, source)
+    corpus = dataclasses.replace(corpus, generated=True)
+    if languages:
+        source_language, target_language = languages
+        return dataclasses.replace(
+            corpus,
+            source_language=source_language,
+            target_language=target_language,
+        )
+    return corpus
 
 
-def grammar_fingerprint(modules, sample) -> str:
-    """Changes with a grammar's tables, and with what it writes of them.
+class TfcopyGenerated(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+    """The builder of all generated corpora, which are its configs."""
+
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self):
+        sides = self.builder_config.sides
+        return tfds.core.DatasetInfo(
+            builder=self,
+            description="Generated pairs of texts.",
+            features=tfds.features.FeaturesDict(
+                {side: tfds.features.Text() for side in sides}
+            ),
+            supervised_keys=sides,
+            disable_shuffling=True,
+        )
+
+    def _split_generators(self, dl_manager):
+        return {
+            split: self._generate_examples(split, number)
+            for split, number in self.builder_config.splits.items()
+        }
+
+    def _generate_examples(self, split, number):
+        config = self.builder_config
+        pairs = config.generate(split, number, config.seed)
+        title = f"{config.corpus}, {split}"
+        pairs = tqdm.tqdm(pairs, title, number, unit=" pairs", disable=None)
+        for i, pair in enumerate(pairs):
+            yield i, dict(zip(config.sides, pair))
+
+
+def grammar_fingerprint(tables: Iterable[str], sample) -> str:
+    """Changes with a grammar's tables, and with the text it makes from them.
 
     Args:
-        modules: Those with the tables: constants in capitals.
-        sample: Some of its examples.
+        tables: The tables' names, as in `text_tables.read`.
+        sample: Some examples of the grammar.
     """
-    tables = [
-        (name, repr(table))
-        for module in modules
-        for name, table in sorted(vars(module).items())
-        if name.strip("_").isupper() and "object at" not in repr(table)
-    ]
-    return fingerprint(tables, sample)[:8]
+    texts = [list(text_tables.read(name).items()) for name in tables]
+    return fingerprint(texts, sample)[:8]
 
 
 @contextlib.contextmanager
 def _without_messages():
-    """Leaves one bar of ours on the screen instead of many of TFDS."""
+    """Shows a single progress bar instead of the many of TFDS."""
     verbosity = absl.logging.get_verbosity()
     absl.logging.set_verbosity(absl.logging.ERROR)
     tfds.disable_progress_bar()

@@ -1,10 +1,10 @@
 """Generated news and their headlines, in place of LCSTS and in its format.
 
-For whoever has no copy of LCSTS. A text tells one event in a key sentence and
-says more about it; one or two other sentences tell of other names of the same
-kind. The summary has about 70 % of its words from the key sentence. Names are
-made of syllables and mostly outside of any vocabulary; those of parts II and
-III never occur in part I. Results say nothing about those on LCSTS.
+It is for users without a copy of LCSTS. A text tells one event in a key
+sentence and adds details; one or two other sentences are about other names of
+the same kind. About 70 % of the summary's words are in the key sentence. Names
+are made of syllables and mostly out-of-vocabulary; the names of parts II and
+III never occur in part I. Results cannot be compared with those on LCSTS.
 """
 
 import functools
@@ -16,11 +16,10 @@ from pathlib import Path
 
 import tqdm
 
-from tfcopy.data import chunks
+from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.corpus import CorpusError, fingerprint
 from tfcopy.data.generated import generated_corpus
-from tfcopy.data.generated import newsgen_patterns as patterns
 from tfcopy.data.generated.newsgen_grammar import Story
 from tfcopy.data.text.vocabulary import count_words
 
@@ -31,7 +30,7 @@ _FILES = {
     "validation": "PART_II.txt",
     "test": "PART_III.txt",
 }
-_RECORD_OF = "newsgen.txt"  # the fingerprint of what lies beside it
+_RECORD_OF = "newsgen.txt"  # the fingerprint of the files beside it
 
 
 def write(
@@ -46,26 +45,26 @@ def write(
 ) -> None:
     """Writes `PART_I.txt`, `PART_II.txt` and `PART_III.txt`.
 
-    Nothing is written if the same news are there already. The text is English;
-    `lcsts.load(folder, language="en")` reads it. The scores of parts II and
-    III are distributed as in LCSTS, and a record of score 1 or 2 carries the
+    Nothing is written if the same news exists already. The text is English;
+    `lcsts.load(folder, language="en")` reads it. The scores of parts II and III
+    are distributed as in LCSTS, and a record of score 1 or 2 carries the
     summary of another one.
 
     Args:
-        folder: Where to write; made if it is not there.
+        folder: Folder to write to; made if it does not exist.
         num_train: Number of records of part I.
-        num_validation: The same of part II.
-        num_test: The same of part III; by default as many as in LCSTS, of
-            which 725 have a score of 3 or more.
-        full: Whether parts I and II are as large as in LCSTS, too.
+        num_validation: Number of records of part II.
+        num_test: Number of records of part III; by default as many as in LCSTS,
+            of which 725 have a score of 3 or more.
+        full: Whether parts I and II are also as large as in LCSTS.
         script: `"latin"`, or `"cjk"` to write each syllable of a name as one
             of 6,000 ideographs, the rare ones outside of a vocabulary of
             characters.
         seed: The same seed gives the same news on every machine.
 
     Raises:
-        CorpusError: if the folder cannot be written to, or holds files of
-            these names that are not from here.
+        CorpusError: if the folder cannot be written to, or holds files with
+            these names that were not generated here.
     """
     if script not in SCRIPTS:
         raise ValueError(
@@ -102,8 +101,8 @@ def generate(
     Args:
         split: `"train"`, whose score is `None`, `"validation"` or `"test"`.
         number: How many.
-        script: As for `write`.
-        seed: As for `write`.
+        script: As in `write`.
+        seed: As in `write`.
     """
     rng = random.Random(f"newsgen/{seed}/{split}")
     stories = (Story(rng, split, script).tell() for _ in range(number))
@@ -158,7 +157,7 @@ def _is_there(folder: Path, key: str) -> bool:
 
 def _write_all(folder, sizes, script, seed, key):
     def save(name, text):
-        chunks.write_atomically(folder / name, lambda f: f.writelines(text))
+        write_atomically(folder / name, lambda f: f.writelines(text))
 
     save(_RECORD_OF, [])  # until all parts are there
     for (split, name), number in zip(_FILES.items(), sizes):
@@ -182,6 +181,8 @@ def _format(number, record) -> bytes:
 
 @functools.cache
 def _grammar_fingerprint() -> str:
-    """Changes with the grammar, so that no stale news are ever read."""
+    """Changes with the grammar, so that stale news is never read."""
     sample = [list(generate("test", 50, script=script)) for script in SCRIPTS]
-    return generated_corpus.grammar_fingerprint((patterns,), sample)
+    return generated_corpus.grammar_fingerprint(
+        ("newsgen_words", "newsgen_patterns"), sample
+    )

@@ -1,7 +1,7 @@
-"""Tells the events of the generated news, with names made of syllables.
+"""Writes the events of the generated news, with names made of syllables.
 
-Each name, one word, belongs to one split only, which a checksum of its letters
-decides: whatever the seed, no name of parts II and III is in part I.
+Each name is one word and belongs to one split only, given by a checksum of its
+letters: whatever the seed, no name of parts II and III is in part I.
 """
 
 import bisect
@@ -9,30 +9,39 @@ import functools
 import itertools
 import random
 import re
-import zlib
 
-from tfcopy.data.generated import newsgen_patterns as patterns
+from tfcopy.data.generated import slot_filling, text_tables
+from tfcopy.data.generated.demo_names import split_of
 
 MAX_LENGTH = 600  # characters of a text
 
-_SLOT = re.compile(r"\{([a-z]+)(\d?)(\.\w+)?\}")
-_SPLIT_OF_REMAINDER = {0: "test", 1: "validation"}  # of eight; else training
+EVENTS = text_tables.groups("newsgen_patterns")
+# Fillers of slots: words by type, forms of names by "person forms" and so on.
+WORDS = {
+    section: text_tables.phrases(lines)
+    for section, lines in text_tables.read("newsgen_words").items()
+} | {
+    "year": tuple(map(str, range(2027, 2035))),
+    "number": tuple(map(str, range(11, 100))),
+    "percent": tuple(map(str, range(2, 36))),
+    "share": tuple(map(str, range(51, 75))),
+    "sum": tuple(f"{millions} million" for millions in range(2, 61)),
+}
+# Onsets, vowels and codas.
+SYLLABLE = tuple(
+    text_tables.words(text_tables.read("newsgen_words")[section])
+    for section in ("onsets", "vowels", "codas")
+)
 _FIRST_IDEOGRAPH = 0x4E00
 
 
-def split_of(name: str) -> str:
-    """The only split in which a name, one word in Latin script, may stand."""
-    remainder = zlib.crc32(name.encode()) % 8
-    return _SPLIT_OF_REMAINDER.get(remainder, "train")
-
-
 class Story:
-    """One event: the values of its slots, and what is told about it.
+    """One event: the values of its slots, and the text about it.
 
     Args:
         rng: A `random.Random`.
-        split: To which the names belong.
-        script: As for `write`.
+        split: The split to which the names belong.
+        script: As in `newsgen.write`.
     """
 
     def __init__(self, rng: random.Random, split: str, script: str = "latin"):
@@ -50,15 +59,16 @@ class Story:
 
     def _draw(self):
         rng, values = self.rng, {}
-        event = rng.choice(patterns.EVENTS)
+        event = rng.choice(list(EVENTS))
         lead, *summaries = rng.choice(leads(event))
         sentences = [lead]
         num_distractors = rng.choice((1, 2))
         num_supports = rng.randint(1, 4 - num_distractors)
-        sentences += rng.sample(lines(event.supports), num_supports)
+        sentences += rng.sample(EVENTS[event]["supports"], num_supports)
         sentences = [self.fill(sentence, values) for sentence in sentences]
         summary = self.fill(rng.choice(summaries), values)
-        for line in rng.sample(lines(event.distractors), num_distractors):
+        distractors = EVENTS[event]["distractors"]
+        for line in rng.sample(distractors, num_distractors):
             place = rng.randint(0, len(sentences))
             sentences.insert(place, self.fill(line, {}))
         return " ".join(sentences), summary
@@ -66,24 +76,23 @@ class Story:
     def fill(self, line: str, values: dict[str, str]) -> str:
         """Fills the slots of a line; `values` gains those that it lacks."""
 
-        def slot(match):
-            kind, digit, part = match.groups()
-            key = kind + digit
-            while key not in values:
-                value = self._value(kind)
-                others = (values.get(f"{kind}{x}") for x in ("", 2, 3))
+        def text_of(slot):
+            while slot.name not in values:
+                value = self._value(slot.type)
+                others = (values.get(f"{slot.type}{x}") for x in ("", 2, 3))
                 if value not in others:
-                    values[key] = value
-            if part:
-                return values[key].split(" ")[-1 if part == ".last" else 0]
-            return values[key]
+                    values[slot.name] = value
+            value = values[slot.name]
+            if slot.form:
+                return value.split(" ")[-1 if slot.form == "last" else 0]
+            return value
 
-        return _SLOT.sub(slot, line)
+        return slot_filling.fill(line, text_of)
 
-    def _value(self, kind):
-        if kind in patterns.TABLES:
-            return self.rng.choice(patterns.TABLES[kind].split("|"))
-        form = self.rng.choice(patterns.FORMS[kind].split("|"))
+    def _value(self, type):
+        if type in WORDS:
+            return self.rng.choice(WORDS[type])
+        form = self.rng.choice(WORDS[f"{type} forms"])
         return re.sub(r"\*", lambda _: self._name(), form)
 
     def _name(self):
@@ -104,24 +113,16 @@ class Story:
 
 
 @functools.cache
-def lines(block: str) -> list[str]:
-    """The lines of a block of patterns."""
-    return block.strip().split("\n")
-
-
-@functools.cache
-def leads(event: patterns.Event) -> list[list[str]]:
-    """Each key sentence, with its summaries after it."""
-    blocks = f"\n{event.leads.strip()}".replace("\n> ", "\t").split("\n")[1:]
-    return [block.split("\t") for block in blocks]
+def leads(event: str) -> list[list[str]]:
+    """The key sentences of an event, each with its summaries after it."""
+    return text_tables.with_replies(EVENTS[event]["leads"])
 
 
 @functools.cache
 def _syllables():
-    """All 6,000 of them, and their weights, added up."""
-    parts = (patterns.ONSETS, patterns.VOWELS, patterns.CODAS)
+    """All 6,000 syllables, and their cumulative weights."""
     spellings, weights = [], []
-    for ranked in itertools.product(*map(enumerate, parts)):
+    for ranked in itertools.product(*map(enumerate, SYLLABLE)):
         spellings.append("".join(part for _, part in ranked))
         (onset, _), (vowel, _), (coda, _) = ranked
         weights.append(1 / ((onset + 8) * (vowel + 2) * (coda + 1)))

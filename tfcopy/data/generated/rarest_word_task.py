@@ -1,7 +1,7 @@
 """The rarest word: a task of the pointer softmax paper, generated.
 
-A sequence of words, drawn independently, the first of the vocabulary most
-often; its rarest word is to be named. Words are numbered from 0, the most
+The words of a sequence are drawn independently, the first of the vocabulary
+most often; the target is its rarest word. Words are numbered from 0, the most
 frequent, and written `w0`, `w1` and so on.
 
 Shapes: B sequences, S words of each (`length`), W words of the vocabulary.
@@ -19,26 +19,26 @@ from tfcopy import tokens
 FIRST_ID = len(tokens.SPECIAL_TOKENS)
 BATCHES_PER_EPOCH = 1_000  # of an endless stream
 
-# Each use of random numbers has a stream of its own.
+# Each use of random numbers has its own stream.
 _STREAMS = ("train", "validation", "test", "limited", "order")
 
 
 @dataclasses.dataclass(frozen=True)
 class RarestWord:
-    """Which words there are, and how often each occurs.
+    """The words, and how often each occurs.
 
     Args:
         num_words: W.
-        num_pointed: So many of the rarest words are pointed at; the others
-            are the shortlist. With 0 all words are generated.
+        num_pointed: Number of the rarest words, which are pointed at; the
+            others are the shortlist. With 0 all words are generated.
         length: S.
-        q: Each word is by this share rarer than the one before it: the
-            frequencies are those of a geometric distribution, cut after W
-            words and normalised again. With 0 all are equally frequent.
+        q: Each word is rarer than the one before it by this fraction: the
+            frequencies are a geometric distribution, truncated after W words
+            and renormalised. With 0 all are equally frequent.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section
-        5.1, which does not tell `q`.
+        5.1, which does not give `q`.
     """
 
     num_words: int = 600
@@ -72,14 +72,14 @@ class RarestWord:
 
     @property
     def vocabulary_size(self) -> int:
-        """V, that of the target side: specials, and the shortlist."""
+        """V, the size of the target's vocabulary: specials and shortlist."""
         return FIRST_ID + self.num_generated
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
         """All words of the source side, specials first.
 
-        The target's are the first `vocabulary_size` of them.
+        The target's words are the first `vocabulary_size` of them.
         """
         words = (f"w{word}" for word in range(self.num_words))
         return (*tokens.SPECIAL_TOKENS, *words)
@@ -90,11 +90,11 @@ class RarestWord:
         return weights / weights.sum()
 
     def draw(self, number: int, stream: str, *seed: int) -> np.ndarray:
-        """Sequences that depend on the arguments alone.
+        """Draws sequences that depend only on the arguments.
 
         Args:
             number: B.
-            stream: What they are for, such as `"test"`.
+            stream: The purpose of the sequences, such as `"test"`.
             seed: Integers from 0 to below 2^32, at most three.
 
         Returns:
@@ -105,7 +105,7 @@ class RarestWord:
         words = np.searchsorted(
             below, rng.random((number, self.length)), "right"
         )
-        # Rounding may leave the last sum a trifle below one.
+        # Rounding may leave the last sum slightly below one.
         return np.minimum(words, self.num_words - 1).astype(np.int32)
 
     def encode(self, words: np.ndarray) -> dict[str, np.ndarray]:
@@ -116,9 +116,8 @@ class RarestWord:
 
         Returns:
             Dict of `source_ids` and `source_copy_ids`, `(B, S)`, and
-            `target_ids` and `pointers`, `(B, 1)`. A rare target is pointed
-            at where it stands first; any other is generated, as its pointer
-            says.
+            `target_ids` and `pointers`, `(B, 1)`. A rare target is pointed at
+            where it first occurs; any other is generated, as its pointer says.
         """
         words = np.asarray(words, np.int32)
         same = words[:, :, None] == words[:, None, :]
@@ -146,7 +145,7 @@ class RarestWord:
     def expected(
         self, updates: int = 1_000, batch_size: int = 250
     ) -> Mapping[str, float]:
-        """What follows from the frequencies, exactly.
+        """Exact expectations from the frequencies.
 
         Args:
             updates: Batches of endless training.
@@ -155,8 +154,8 @@ class RarestWord:
         Returns:
             Dict of `pointed_words` and `pointed_targets`, the shares of
             words, and of targets, that are among those pointed at; and
-            `rarest_targets`, how often the rarest word is the target in so
-            many updates.
+            `rarest_targets`, how often the rarest word is the target in as many
+            updates.
         """
         frequencies = self.probabilities()
         pointed = frequencies[self.num_generated :].sum()
@@ -170,7 +169,7 @@ class RarestWord:
         }
 
     def _in_sequence(self, probability):
-        """That something as likely happens at least once in a sequence."""
+        """The probability that an event happens at least once in a sequence."""
         return -math.expm1(self.length * math.log1p(-probability))
 
 
@@ -178,16 +177,17 @@ class RarestWord:
 class TrainingSequences:
     """Batches to train on: new ones without end, or a limited set.
 
-    Batch b of epoch e depends on the seeds, e and b alone, so that training
-    resumes at any batch at once.
+    Batch b of epoch e depends only on the seeds, e and b, so that training can
+    resume at any batch at once.
 
     Args:
         task: `RarestWord`.
         batch_size: B.
-        seed: Of the endless sequences, or of the order of the limited ones.
+        seed: The seed of the endless sequences, or of the order of limited
+            ones.
         size: Number of sequences of the limited set, which are read in
             another order in each epoch; `None` for no limit.
-        set_seed: Of the limited set.
+        set_seed: The seed of the limited set.
     """
 
     task: RarestWord
@@ -205,7 +205,7 @@ class TrainingSequences:
 
     @property
     def batches_per_epoch(self) -> int:
-        """What is left of a limited set at the end of an epoch is not read."""
+        """Number of full batches of a limited set; the rest is not read."""
         if self.size is None:
             return BATCHES_PER_EPOCH
         return self.size // self.batch_size

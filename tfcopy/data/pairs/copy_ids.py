@@ -2,11 +2,11 @@
 
 The same functions encode whole corpora and, for the source side, run in the
 served graph. Words are compared through `tf.unique`, in time linear in the
-length of the text, and exactly; whoever wants words to match whatever their
-case passes the `fold` of the tokenisers. The source vocabulary knows words
-under the source's form, and everything else (the target vocabulary, and which
-source word a target word equals) goes by the target's form. `Entities` put
-placeholders in the place of names before any of this.
+length of the text, and exactly; to match words regardless of case, pass the
+`fold` of the tokenizers. The source vocabulary knows words under the source's
+form, and everything else (the target vocabulary, and which source word a target
+word equals) goes by the target's form. `Entities` replace names by placeholders
+before any of this.
 
 Glossary of shapes: B sentences, S source and T target positions with EOS; all
 tensors are ragged, int32, of shape (B, None). V is the size of the target
@@ -83,8 +83,8 @@ def encode_pairs(
 ):
     """Ids, copy ids and pointer labels of sentence pairs.
 
-    A target word of the vocabulary is generated, even where the source has it
-    too. For any other, the label is the first of these that applies:
+    A target word of the vocabulary is generated, even if the source has it. For
+    any other, the label is the first of these that applies:
 
     1. the first source position that holds the same word;
     2. the first source position of a sense of the word in `dictionary`, the
@@ -105,7 +105,7 @@ def encode_pairs(
         source_vocabulary: `Vocabulary` of the encoder.
         target_vocabulary: `Vocabulary` of the decoder.
         append_eos: Whether source sentences end with `EOS`; targets always do.
-        label_pointers: Whether to label at all; if not, all are `GENERATE`.
+        label_pointers: Whether to label pointers; if not, all are `GENERATE`.
         unmatched: `"attention_argmax"` or `"unk"`, rule 3.
         dictionary: `Dictionary` from the target to the source language, in
             the form that `fold_target` gives.
@@ -173,12 +173,12 @@ def encode_pairs(
 
 
 def _flat(words):
-    """Ragged words to all words in a row, and the sentence of each."""
+    """The flat words of ragged ones, and the sentence of each."""
     return words.values, tf.cast(words.value_rowids(), tf.int64)
 
 
 def _first_positions(source, queries):
-    """First position of words in the sentences they are asked for.
+    """First position of each query word in its sentence.
 
     Args:
         source: Ragged words, `(B, None)`.
@@ -219,27 +219,27 @@ def _source_rows(words, source_ids, copy_ids, append_eos):
 
 
 def _append(words, values, last):
-    """Ragged `values` in the rows of `words`, each with `last` at its end."""
+    """Ragged `values` in the rows of `words`, with `last` appended to each."""
     rows = words.with_values(values)
     return tf.concat([rows, tf.fill([words.nrows(), 1], last)], axis=1)
 
 
 def _point_at_senses(pointers, is_asked, source, target, dictionary):
-    """Rule 2: sets the pointers of those words that have a sense in reach."""
+    """Rule 2: sets the pointers of words with a sense in the source."""
     asked = tf.where(is_asked)[:, 0]  # (N,) flat positions
     senses = dictionary.lookup(tf.gather(target[0], asked))  # (N, None)
     owners = senses.value_rowids()
     sentences = tf.gather(tf.gather(target[1], asked), owners)
-    found = _first_positions(source, (senses.values, sentences))
-    found = tf.where(senses.values == _UNK_WORD, _ABSENT, found)
+    positions = _first_positions(source, (senses.values, sentences))
+    positions = tf.where(senses.values == _UNK_WORD, _ABSENT, positions)
     # The likeliest sense that occurs, not the leftmost position.
-    order = tf.range(tf.size(found))
+    order = tf.range(tf.size(positions))
     best = tf.math.unsorted_segment_min(
-        tf.where(found == _ABSENT, _ABSENT, order), owners, tf.size(asked)
+        tf.where(positions == _ABSENT, _ABSENT, order), owners, tf.size(asked)
     )
     is_found = best != _ABSENT
     return tf.tensor_scatter_nd_update(
         pointers,
         tf.boolean_mask(asked, is_found)[:, None],
-        tf.gather(found, tf.boolean_mask(best, is_found)),
+        tf.gather(positions, tf.boolean_mask(best, is_found)),
     )

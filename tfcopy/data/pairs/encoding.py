@@ -1,6 +1,7 @@
 """Whole corpora as flat integer arrays in memory, cached on disk."""
 
 import dataclasses
+import functools
 import hashlib
 import logging
 import os
@@ -10,10 +11,12 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.data import chunks
+from tfcopy.atomic_files import write_atomically
+from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.pairs import copy_ids
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 
@@ -32,12 +35,14 @@ _ARRAYS = (
 )
 _COUNTS = ("num_read", "num_empty", "num_too_long")
 
+_NO_LIMIT = 2**31 - 1  # more than any text has tokens
+
 _logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EncodedCorpus:
-    """Sentence pairs as ids, about 0.5 kB a pair.
+    """Sentence pairs as ids, about 0.5 kB per pair.
 
     Pair i owns the places `source_splits[i]` to `source_splits[i + 1]` of
     `source_ids` and `source_copy_ids`, and `target_splits[i]` to
@@ -50,12 +55,12 @@ class EncodedCorpus:
         target_ids: int32 array.
         pointers: int32 array.
         target_splits: int64 array of shape `(num_pairs + 1,)`.
-        indices: int64 array of shape `(num_pairs,)`, the place (from 0) of
-            each pair among the pairs that were read.
+        indices: int64 array of shape `(num_pairs,)`, the index (from 0) of each
+            pair among the pairs that were read.
         num_read: Number of pairs read.
         num_empty: Pairs left out because a side has no tokens.
         num_too_long: Pairs left out because a side has too many.
-        texts: The pairs as they were read, where asked for, else `None`.
+        texts: The pairs as they were read, if requested, otherwise `None`.
     """
 
     source_ids: np.ndarray
@@ -132,17 +137,17 @@ def encode(
         truncate: Limits `(source, target)`, to cut longer sides instead;
             `None` for a side that is not cut. A source keeps its first words,
             to which `EOS` is added if `append_eos`; words beyond the cut
-            cannot be pointed at. A target keeps so many words, `EOS` among
-            them: if there is no place for `EOS`, it has none, since its end
-            was not seen (so the code of See et al., 2017).
-        append_eos, label_pointers, unmatched, dictionary, entities: As for
+            cannot be pointed at. A target keeps that many words, including
+            `EOS`: if there is no room for `EOS`, it has none, since its end was
+            not seen (as in the code of See et al., 2017).
+        append_eos, label_pointers, unmatched, dictionary, entities: As in
             `copy_ids.encode_pairs`. Entities are numbered after `truncate`.
         keep_texts: Whether to keep the strings, for test sets.
         cache_dir: Folder in which the arrays are kept under a name made of
             all that they depend on; without it, nothing is written.
         total: Number of pairs, for the time left; `pairs.num_pairs` if not
             given.
-        name: What to call the corpus in messages and the cached file.
+        name: Name of the corpus in messages and in the cached file's name.
         progress: Whether to show a bar (on a terminal only).
 
     Raises:
@@ -179,17 +184,21 @@ def encode(
         arrays = _load(path)
         if arrays is not None:
             return _corpus(arrays, pairs if keep_texts else None)
-    encode_chunk = _encoder(
-        source_vocabulary,
-        target_vocabulary,
-        source_tokenizer,
-        target_tokenizer,
-        max_length,
-        truncate,
-        {**options, "entities": entities},
+    graph = _encoding_graph(
+        (source_vocabulary, target_vocabulary),
+        (source_tokenizer, target_tokenizer),
+        *options.values(),
+        entities,
     )
+    most, longest = _as_numbers(truncate, max_length)
+
+    def encode_chunk(pairs):
+        source, target = map(string_tensor, zip(*pairs))
+        arrays = graph(source, target, most, longest)
+        return {key: value.numpy() for key, value in arrays.items()}
+
     arrays = _concatenate(
-        chunks.map_chunks(
+        map_chunks(
             encode_chunk,
             pairs,
             total=total or getattr(pairs, "num_pairs", None),
@@ -200,14 +209,14 @@ def encode(
     _check_not_empty(arrays, name, max_length)
     if path is not None:
         try:
-            chunks.write_atomically(path, lambda file: np.savez(file, **arrays))
-        except OSError as error:  # the work goes on, only not remembered
+            write_atomically(path, lambda file: np.savez(file, **arrays))
+        except OSError as error:  # encoding continues without the cache
             _logger.warning("Warning: %s Going on without it.", error)
     return _corpus(arrays, pairs if keep_texts else None)
 
 
 def _limits(truncate):
-    """`(source, target)`, checked."""
+    """Limits as `(source, target)`, checked."""
     limits = (None, None) if truncate is None else tuple(truncate)
     if len(limits) != 2 or any(x is not None and x < 1 for x in limits):
         raise ValueError(
@@ -217,31 +226,43 @@ def _limits(truncate):
     return limits
 
 
-def _encoder(
-    source_vocabulary,
-    target_vocabulary,
-    source_tokenizer,
-    target_tokenizer,
-    max_length,
-    truncate,
-    options,
-):
-    """Returns the function of a list of pairs to a dict of arrays."""
-    source_vocabulary.table(), target_vocabulary.table()
-    source_limit, target_limit = truncate
+def _as_numbers(truncate, max_length):
+    """The lengths at which sides are cut, and are too long, int64 `(2,)`.
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)] * 2)
-    def encode_texts(source, target):
-        source = source_tokenizer.tokenize(source)[:, :source_limit]
-        target = target_tokenizer.tokenize(target)[:, :target_limit]
+    A side that is cut is never too long.
+    """
+    most = [_NO_LIMIT if limit is None else limit for limit in truncate]
+    longest = np.full(2, _NO_LIMIT if max_length is None else max_length)
+    for side, limit in enumerate(truncate):
+        if limit is not None:
+            longest[side] = _NO_LIMIT
+    return np.array(most, np.int64), longest.astype(np.int64)
+
+
+# The splits of a corpus share a graph, which takes longer to make than to run.
+@functools.lru_cache(maxsize=4)
+def _encoding_graph(
+    vocabularies,
+    tokenizers,
+    append_eos,
+    label_pointers,
+    unmatched,
+    dictionary,
+    entities,
+):
+    """The function of texts and limits to a dict of arrays."""
+    source_vocabulary, target_vocabulary = vocabularies
+    source_tokenizer, target_tokenizer = tokenizers
+    source_vocabulary.table(), target_vocabulary.table()
+    texts, limits = tf.TensorSpec([None], tf.string), tf.TensorSpec(2, tf.int64)
+
+    @tf.function(input_signature=[texts, texts, limits, limits])
+    def encode_texts(source, target, most, longest):
+        source = source_tokenizer.tokenize(source)[:, : most[0]]
+        target = target_tokenizer.tokenize(target)[:, : most[1]]
         lengths = tf.stack([source.row_lengths(), target.row_lengths()])
         is_empty = tf.reduce_any(lengths == 0, axis=0)
-        is_too_long = tf.zeros_like(is_empty)
-        if max_length is not None:
-            is_cut = tf.constant([limit is not None for limit in truncate])
-            limits = tf.broadcast_to(tf.constant(max_length, tf.int64), [2])
-            is_too_long = (lengths > limits[:, None]) & ~is_cut[:, None]
-            is_too_long = tf.reduce_any(is_too_long, axis=0)
+        is_too_long = tf.reduce_any(lengths > longest[:, None], axis=0)
         is_too_long &= ~is_empty
         kept = tf.where(~is_empty & ~is_too_long)[:, 0]
         ids = copy_ids.encode_pairs(
@@ -251,10 +272,14 @@ def _encoder(
             target_vocabulary,
             fold_source=source_tokenizer.fold,
             fold_target=target_tokenizer.fold,
-            **options,
+            append_eos=append_eos,
+            label_pointers=label_pointers,
+            unmatched=unmatched,
+            dictionary=dictionary,
+            entities=entities,
         )
-        for key in ("target_ids", "pointers"):  # the EOS that has no place
-            ids[key] = ids[key][:, :target_limit]
+        for key in ("target_ids", "pointers"):  # the EOS without room
+            ids[key] = ids[key][:, : most[1]]
         arrays = {key: ragged.values for key, ragged in ids.items()}
         arrays["source_lengths"] = ids["source_ids"].row_lengths()
         arrays["target_lengths"] = ids["target_ids"].row_lengths()
@@ -268,18 +293,11 @@ def _encoder(
         )
         return arrays
 
-    graph = encode_texts.get_concrete_function()
-
-    def encode_chunk(pairs):
-        source, target = zip(*pairs)
-        arrays = graph(chunks.to_tensor(source), chunks.to_tensor(target))
-        return {key: value.numpy() for key, value in arrays.items()}
-
-    return encode_chunk
+    return encode_texts.get_concrete_function()
 
 
 def _concatenate(encoded_chunks) -> dict[str, np.ndarray]:
-    """Joins the arrays of chunks, one kind after the other to spare memory."""
+    """Joins the arrays of chunks, one kind at a time to save memory."""
     parts = {}
     num_read = 0
     for arrays in encoded_chunks:
@@ -335,10 +353,9 @@ def _load(path) -> dict[str, np.ndarray] | None:
 
 
 def _pairs_fingerprint(pairs) -> str:
-    """The fingerprint `pairs` has, or a digest of all its text."""
-    known = getattr(pairs, "fingerprint", None)
-    if known is not None:
-        return str(known)
+    """The fingerprint of `pairs`, or a digest of all its text."""
+    if (fingerprint := getattr(pairs, "fingerprint", None)) is not None:
+        return str(fingerprint)
     if iter(pairs) is pairs:
         raise ValueError(
             "`pairs` can be iterated over only once, so its cached copy could "

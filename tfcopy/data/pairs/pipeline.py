@@ -1,7 +1,7 @@
 """Batches of an encoded corpus as a `tf.data.Dataset`.
 
-Which pairs batch k of epoch e holds depends on (seed, e, k) alone, so training
-resumes at any batch at once. Shapes: B pairs, S source and T target positions.
+The pairs in batch k of epoch e depend only on (seed, e, k), so training can
+resume at any batch at once. Shapes: B pairs, S source and T target positions.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def batches(
         batch_size: Pairs in a global batch.
         shuffle_seed: Integer; `None` keeps the order of the corpus.
         epoch: Counted from 0.
-        start_batch: Batches of the epoch to leave out, to resume.
+        start_batch: Number of batches to skip, to resume.
         pool_batches: Batches in a pool; 1 does not sort by length.
         pad_multiple: Lengths S and T are padded to a multiple of this, or, if
             it is a list of lengths, to the first that is long enough.
@@ -94,8 +94,8 @@ def batches(
 
     def read(start, replica):
         rows = order[start : start + batch_size]
-        own = rows[replica * size : (replica + 1) * size]
-        return _pad_rows(encoded, own, rows, pad_multiple)
+        of_replica = rows[replica * size : (replica + 1) * size]
+        return _pad_rows(encoded, of_replica, rows, pad_multiple)
 
     static_size = size if drop_remainder else None
     return _dataset(slices, read, static_size, pad_multiple, encoded)
@@ -107,18 +107,18 @@ def evaluation_batches(
     *,
     pad_multiple: int | Sequence[int] = 1,
 ) -> tf.data.Dataset:
-    """All pairs, once, longest sources first, with their places.
+    """All pairs, once, longest sources first, with their indices.
 
     Args:
         encoded: `EncodedCorpus`.
         batch_size: Largest number of pairs in a batch; the last may be
             smaller.
-        pad_multiple: As for `batches`.
+        pad_multiple: As in `batches`.
 
     Returns:
         `tf.data.Dataset` of dicts as `batches` yields, and `indices`, int32 of
-        shape `(B,)`: the number of each pair in `encoded`. `outputs[indices]`
-        is assigned to in order to put results back in order.
+        shape `(B,)`: the number of each pair in `encoded`. Assigning to
+        `outputs[indices]` restores the order.
     """
     _check(encoded, batch_size, [0], 1, False)
     order = np.lexsort((encoded.target_lengths, encoded.source_lengths))[::-1]
@@ -207,8 +207,8 @@ def _dataset(
     names = (*PADDING, "indices")
 
     def read_slice(position):
-        # NumPy reads the arrays where they are: as tensors they would be
-        # copied, half a kilobyte a pair.
+        # NumPy reads the arrays in place: tensors would copy them, half a
+        # kilobyte per pair.
         arrays = tf.numpy_function(
             lambda i: read(*slices[i]), [position], [tf.int32] * len(names)
         )

@@ -1,4 +1,4 @@
-"""Which words the output layer of a batch knows: the large vocabulary trick.
+"""The words that a batch's output layer knows: the large vocabulary trick.
 
 Shapes: B pairs, S source positions, K candidates, V target vocabulary.
 """
@@ -18,17 +18,17 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
     """The special tokens, the words of a batch, and others.
 
     Without a seed, the others are the most frequent. With one, these take half
-    of the room that is left, and words drawn from all others, alike likely,
-    the rest; each stands for as many as were not drawn, so that the sum over
-    the candidates is that over all words in the mean.
+    of the remaining places, and words drawn uniformly from all others the rest;
+    each of those is weighted for the words not drawn, so that the expected sum
+    over the candidates is the sum over all words.
 
-    Where the batch holds more words than there is room, the most frequent of
-    them are kept. Ids are taken to be ordered by frequency, as those of a
-    `Vocabulary` that was counted are.
+    If the batch holds more words than there are places, the most frequent are
+    kept. Ids are assumed to be ordered by frequency, as in a counted
+    `Vocabulary`.
 
     Args:
         copy_ids: Words of the target vocabulary, of any shape; ids outside of
-            it are passed over.
+            it are ignored.
         vocabulary_size: V.
         count: K; all words if it is larger than V.
         seed: Two integers, or `None`.
@@ -45,8 +45,8 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
     count = min(count, vocabulary_size)
     ids = tf.range(vocabulary_size)
     words = tf.reshape(copy_ids, [-1])
-    known = (words >= 0) & (words < vocabulary_size)
-    words = tf.boolean_mask(words, known)
+    is_word = (words >= 0) & (words < vocabulary_size)
+    words = tf.boolean_mask(words, is_word)
     in_batch = tf.scatter_nd(
         words[:, None], tf.ones_like(words), [vocabulary_size]
     )
@@ -56,8 +56,8 @@ def choose_candidates(copy_ids, vocabulary_size: int, count: int, seed=None):
     if seed is None:
         _, chosen = tf.math.top_k(-rank, count)
         return tf.sort(chosen), tf.zeros([count])
-    held = tf.math.count_nonzero(rank < 0, dtype=tf.int32)
-    certain = (tf.minimum(held, count) + count) // 2
+    num_needed = tf.math.count_nonzero(rank < 0, dtype=tf.int32)
+    certain = (tf.minimum(num_needed, count) + count) // 2
     place = tf.argsort(tf.argsort(rank))
     is_certain = place < certain
     # Certain words come first, the others in random order.
@@ -86,9 +86,9 @@ def with_candidates(
             to be compared with others.
         words_of: Which words come before the most frequent ones: those of the
             batch's `"sources"`, as in the paper, where both sides share a
-            language; or of the whole `"batch"`, sources and targets. With
-            `"sample"` the same, and half of the others are drawn, by a seed
-            made of the batch itself.
+            language; or of the whole `"batch"`, sources and targets. `"sample"`
+            is like `"batch"`, but half of the others are drawn, with a seed
+            made from the batch itself.
 
     Raises:
         ValueError: If `count` has no room for the special tokens.

@@ -1,9 +1,9 @@
 """Dictionaries between two languages: `word<TAB>translation<TAB>probability`.
 
-One entry a line, UTF-8; lines that start with `# ` and blank lines are
+One entry per line, UTF-8; lines that start with `# ` and blank lines are
 skipped. Several lines for one word are its senses. The same format serves both
 directions: target to source finds what an unknown target word translates
-(labels), source to target says what to write for a word pointed at (output).
+(labels), source to target gives the output for a word pointed at.
 
 Reference: Gulcehre et al., 2016, section 4.4 and Figure 1.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 import tensorflow as tf
 
-from tfcopy.data import chunks
+from tfcopy.atomic_files import write_atomically
 
 
 class Dictionary:
@@ -41,12 +41,15 @@ class Dictionary:
 
     def save(self, path) -> None:
         """Writes the entries, atomically."""
+        write_atomically(path, lambda file: file.write(self.to_bytes()))
+
+    def to_bytes(self) -> bytes:
+        """The content of the file that `save` writes."""
         text = "# word\ttranslation\tprobability\n" + "".join(
             f"{word}\t{translation}\t{probability:.6g}\n"
-            for word, senses in self._senses.items()
-            for translation, probability in senses
+            for word, translation, probability in self
         )
-        chunks.write_atomically(path, lambda file: file.write(text.encode()))
+        return text.encode()
 
     def __len__(self) -> int:
         return len(self._senses)
@@ -84,8 +87,7 @@ class Dictionary:
         return tf.gather(senses, table.lookup(words))
 
     def emission_table(self, shared: Iterable[str] = ()):
-        """The table that output uses for words pointed at: word to its best
-        translation; what it does not hold gives `""`, to be copied unchanged.
+        """The best translation of each word, `""` for words to copy unchanged.
 
         Args:
             shared: Words of both languages, which are copied.
@@ -111,8 +113,8 @@ def emit(words, table):
         table: `Dictionary.emission_table()` of source to target language.
 
     Returns:
-        String tensor of the same shape: the best translation, or the very word
-        where the dictionary has none.
+        String tensor of the same shape: the best translation, or the word
+        itself if the dictionary has none.
     """
     translations = table.lookup(words)
     return tf.where(translations == "", words, translations)

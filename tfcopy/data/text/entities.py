@@ -1,20 +1,18 @@
 """Named entities as numbered placeholders, as TensorFlow ops.
 
-Each token of an entity becomes `@1`, `@2`, ..., which are words of the
-vocabulary like any others: the model learns where `@2` goes and need not know
-what it is called. Tokens are numbered as they come, from left to right through
-the source and on through the target; equal tokens share a number. So a word of
-the target's that the source has, even as part of a longer name, has the number
-that it has there.
+Each token of an entity becomes `@1`, `@2`, ..., which are ordinary words of the
+vocabulary: the model learns where `@2` goes without knowing its name. Tokens
+are numbered as they come, from left to right through the source and on through
+the target; equal tokens share a number. So a target word that occurs in the
+source, even as part of a longer name, has the same number there.
 
-Whether a token is an entity is decided by the token alone, not by where it
-stands: a name that opens the source is then the same entity in the middle of
-the target. The price is that a common word with a capital, as at the start of
-a sentence, is taken for one; function words are excepted, and so can be words
-that other texts have in lower case, which helps with headlines that have
-capitals throughout. Where that is not good enough (text in lower case), the
-tokens that a tagger found are marked in the text: `acme￨ORG of`, see
-`corpora.tagged_pairs`.
+Whether a token is an entity depends only on the token, not on its position: a
+name at the start of the source is the same entity in the middle of the target.
+The price is that a common word with a capital, as at the start of a sentence,
+counts as an entity; function words are excluded, and optionally words that
+other texts have in lower case, which helps with headlines in title case. Where
+that is not enough (text in lower case), the tokens that a tagger found are
+marked in the text: `acme￨ORG of`, see `corpora.tagged_pairs`.
 
 The same functions run in the training pipeline and in the served graph.
 
@@ -32,7 +30,8 @@ from collections.abc import Iterable, Iterator
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data import chunks
+from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.tokenization import Tokenizer, lower
 from tfcopy.data.text.vocabulary import count_words
 
@@ -42,7 +41,7 @@ _VERSION = 1
 MARK = "￨"  # U+FFE8, between a token and its tag
 NO_TAG = "O"
 
-# A capital at the front, or a figure anywhere.
+# A capital at the front, or a digit anywhere.
 PATTERN = r"[\p{Lu}\p{Lt}].*|.*\p{Nd}.*"
 _FUNCTION_WORDS = """
 a an the this that these those there here i you he she it we they his her its
@@ -57,10 +56,10 @@ EXCEPTIONS = "UNK|" + "|".join(
     f"[{word[0].upper()}{word[0]}]{word[1:]}" for word in _FUNCTION_WORDS
 )
 
-# A word that is in lower case but for its first letter.
+# A word in lower case except its first letter.
 _ONE_CAPITAL = r"[\p{Lu}\p{Lt}][^\p{Lu}\p{Lt}\p{Nd}]*"
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
-# Nine figures at most: they are read as int32.
+# At most nine digits: they are read as int32.
 _PLACEHOLDER = "@[1-9][0-9]{0,8}"
 
 
@@ -68,19 +67,19 @@ _PLACEHOLDER = "@[1-9][0-9]{0,8}"
 class Entities:
     """Which tokens are entities, and the placeholders that stand for them.
 
-    A literal `<unk>` never is one. A token that is spelt like a placeholder
-    always is, so that nobody takes it for one of ours.
+    A literal `<unk>` never is an entity. A token that is spelt like a
+    placeholder always is, so that it cannot be mistaken for a real one.
 
     Args:
         pattern: Regular expression (RE2) that matches entities from their
             first character to the last; `None` for text in which they are
             marked.
-        exceptions: The same, of tokens that are no entities nevertheless. It
-            has no say about marked text.
-        lowercase: Whether tokens that differ in case alone are one entity; as
-            in the `Tokenizer`s.
-        common: Words in lower case that are no entities with a capital in
-            front either; `common_words` finds them.
+        exceptions: Regular expression of tokens that match `pattern` but are no
+            entities. Marked text ignores it.
+        lowercase: Whether tokens that differ only in case are one entity; as in
+            the `Tokenizer`s.
+        common: Words in lower case that are no entities even if capitalised;
+            `common_words` finds them.
     """
 
     pattern: str | None = PATTERN
@@ -143,8 +142,8 @@ class Entities:
         return found & (surfaces != _UNK_WORD)
 
     def _is_common(self, words):
-        """Which tokens are `common`, but for a capital in front."""
-        # Constants need no table, which each graph would have to keep.
+        """Which tokens are `common`, apart from an initial capital."""
+        # Constants need no table, which every graph would have to track.
         known = tf.sort(_hash(tf.constant(self.common)))
         hashes = _hash(lower(words))
         flat = tf.reshape(hashes, [-1])
@@ -154,7 +153,7 @@ class Entities:
         return found & tf.strings.regex_full_match(words, _ONE_CAPITAL)
 
     def source(self, words):
-        """What source words are looked up as.
+        """The keys under which source words are looked up.
 
         Args:
             words: Ragged string tensor of shape `(B, None)`, after any cut.
@@ -182,7 +181,7 @@ class Entities:
         return words.with_values(keys)
 
     def pair(self, source_words, target_words):
-        """The same of both sides, the target's numbers after the source's.
+        """The keys of both sides, the target's numbers after the source's.
 
         Args:
             source_words: Ragged string tensor of shape `(B, None)`.
@@ -206,17 +205,16 @@ def _hash(words):
 
 
 def common_words(texts: Iterable[str], tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Words that stand in lower case at least as often as with a capital.
+    """Words that are in lower case at least as often as capitalised.
 
-    Of running text: sentences begin with a capital, but no headline does
-    throughout.
+    The texts should be running text, not headlines in title case.
 
     Args:
         texts: Strings.
         tokenizer: `Tokenizer`, whatever its `lowercase`.
 
     Returns:
-        In lower case, sorted.
+        The words in lower case, sorted.
     """
     tokenizer = dataclasses.replace(tokenizer, lowercase=False)
     (counts,) = count_words(
@@ -244,7 +242,7 @@ def numbers_of(keys):
         keys: String tensor of any shape.
 
     Returns:
-        int32 of the same shape; 0 for whatever is no placeholder.
+        int32 of the same shape; 0 for any other key.
     """
     figures = tf.strings.regex_replace(keys, "^@", "")
     found = tf.strings.regex_full_match(keys, _PLACEHOLDER)
@@ -261,7 +259,7 @@ def placeholder_ids(vocabulary) -> tuple[int, ...]:
 
 
 def restore(keys, source_keys, source_words):
-    """Words for keys: a placeholder becomes the source word it stands for.
+    """Turns keys into words: a placeholder becomes its source word.
 
     Args:
         keys: Strings, `(B, T)`.
@@ -274,7 +272,7 @@ def restore(keys, source_keys, source_words):
     """
     numbers = numbers_of(keys)
     held = numbers[:, :, None] == numbers_of(source_keys)[:, None]  # (B, T, S)
-    # One column more: no source needs to have a word.
+    # One more column, as no source may have a word.
     held = tf.pad(held, [[0, 0], [0, 0], [0, 1]], constant_values=True)
     choices = tf.pad(source_words, [[0, 0], [0, 1]], constant_values=_UNK_WORD)
     first = tf.argmax(tf.cast(held, tf.int8), axis=-1)
@@ -290,13 +288,13 @@ def anonymise(
 ) -> Iterator[tuple[str, str]]:
     """Yields pairs of texts with placeholders, their tokens between blanks.
 
-    What is counted to make a vocabulary, and what the paper scored.
+    Vocabularies are counted on these texts, and the paper's scores use them.
 
     Args:
         pairs: (source, target) strings, or bytes.
         entities: `Entities`.
-        tokenizers: Of source and target; words come in the form that `fold`
-            gives.
+        tokenizers: The tokenizers of source and target; words come in the form
+            that `fold` gives.
         truncate: Most words of a source and of a target, `None` for all.
     """
 
@@ -314,9 +312,9 @@ def anonymise(
     graph = anonymised.get_concrete_function()
 
     def anonymise_chunk(chunk):
-        texts = graph(*(chunks.to_tensor(side) for side in zip(*chunk)))
+        texts = graph(*(string_tensor(side) for side in zip(*chunk)))
         sides = ([x.decode() for x in side.numpy().tolist()] for side in texts)
         return list(zip(*sides))
 
-    for chunk in chunks.map_chunks(anonymise_chunk, pairs, progress=False):
+    for chunk in map_chunks(anonymise_chunk, pairs, progress=False):
         yield from chunk

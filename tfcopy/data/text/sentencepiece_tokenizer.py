@@ -17,7 +17,7 @@ _SPLITS = tf.TensorSpec([None], tf.int64)
 
 @dataclasses.dataclass(frozen=True)
 class SentencepieceTokenizer:
-    """Cuts text into the pieces of a model, in place of `Tokenizer`.
+    """Cuts text into the pieces of a model, instead of `Tokenizer`.
 
     Pieces are strings, `▁` standing for the blank before a word. Characters
     that the model lacks stay as they are, so that they can be copied like any
@@ -26,7 +26,7 @@ class SentencepieceTokenizer:
 
     A model keeps text as it was typed only if it was trained not to normalise
     it, as `tfcopy.data.train_sentencepiece` does; a `▁` in the text becomes a
-    blank all the same.
+    blank in any case.
 
     Args:
         model_file: The file that SentencePiece wrote, `<name>.model`.
@@ -45,7 +45,7 @@ class SentencepieceTokenizer:
     def detokenize(self, tokens):
         """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
         text = self._functions[1](tokens.flat_values, tokens.row_splits)
-        # Pieces copied from another model's may be unknown to this one.
+        # Pieces copied from another model may be unknown to this one.
         return tf.strings.strip(tf.strings.regex_replace(text, "▁", " "))
 
     @property
@@ -60,12 +60,12 @@ class SentencepieceTokenizer:
 
     @functools.cached_property
     def _functions(self):
-        """Graphs that make the resource of the model for themselves.
+        """Graphs that create the model's resource themselves.
 
         One made outside of them would be lost as soon as TensorFlow clears
         its caches, which it does when a random seed is set.
         """
-        import tensorflow_text  # Late: only those who want pieces need it.
+        import tensorflow_text  # Imported here: only models of pieces need it.
 
         def processor():
             return tensorflow_text.SentencepieceTokenizer(

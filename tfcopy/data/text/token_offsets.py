@@ -1,7 +1,7 @@
-"""Where tokens stand in the text they were cut from.
+"""The positions of tokens in the text they were cut from.
 
-All is core TensorFlow, as the tokeniser is, so that an answer is cut out of
-the text in training and in a served graph alike, just as it was typed.
+Like the tokenizer, it uses core TensorFlow only, so that an answer is cut out
+of the text as it was typed, both in training and in a served graph.
 
 Shapes: B batch; tokens are ragged, (B, None).
 """
@@ -13,18 +13,18 @@ from tfcopy.data.text.tokenization import Tokenizer, normalize_blanks
 
 
 def tokenize_with_offsets(text, tokenizer: Tokenizer):
-    """Cuts text into tokens that know their place.
+    """Cuts text into tokens with their positions.
 
     Args:
         text: String tensor of shape `(B,)`.
-        tokenizer: Cuts it into tokens; pieces of SentencePiece will not do,
-            as they may differ from the text.
+        tokenizer: Cuts it into tokens; SentencePiece is not supported, as its
+            pieces may differ from the text.
 
     Returns:
         `(tokens, starts, ends)`, ragged tensors of shape `(B, None)`: the
         tokens of `tokenizer.tokenize`, and int32 offsets into the text in code
-        points, such that the token is `text[start:end]`. Among characters, the
-        token of a blank stands for the first one of several.
+        points, such that the token is `text[start:end]`. In character mode, the
+        token of a blank stands for the first of several.
     """
     if not isinstance(tokenizer, Tokenizer):
         raise ValueError(
@@ -52,8 +52,8 @@ def cut_out(text, starts, ends, first, last):
 
     Args:
         text: String tensor of shape `(B,)`.
-        starts: Ragged, `(B, None)`, of `tokenize_with_offsets`.
-        ends: The same.
+        starts: Ragged, `(B, None)`, from `tokenize_with_offsets`.
+        ends: Ragged, `(B, None)`, from `tokenize_with_offsets`.
         first: int32 `(B,)`, the span's first token.
         last: int32 `(B,)`, the token after its last one; there may be fewer.
 
@@ -64,7 +64,7 @@ def cut_out(text, starts, ends, first, last):
     is_empty = last <= first
     rows = tf.cast(starts.row_starts(), tf.int32)
     begins, stops = (
-        # One more, so that there is a value even if nothing has a token.
+        # One more, so that there is a value even without any token.
         tf.gather(
             tf.concat([offsets.flat_values, [0]], 0),
             tf.where(is_empty, 0, rows + place),
@@ -83,9 +83,9 @@ def covering_span(
     """The fewest tokens that cover a part of their text.
 
     Args:
-        starts: int array, the offsets of one text; see
+        starts: int array, the start offsets of one text's tokens; see
             `tokenize_with_offsets`.
-        ends: The same.
+        ends: int array, their end offsets.
         start: Where the part begins, in code points.
         end: Where it ends, exclusive.
 
@@ -99,7 +99,7 @@ def covering_span(
 
 
 def _places(text, tokenizer):
-    """Places of the code points that are in tokens: ragged `(B, None)`."""
+    """Positions of the code points that are in tokens: ragged `(B, None)`."""
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
     characters = tf.strings.unicode_split(text, "UTF-8")
     is_kept = characters.with_flat_values(
@@ -115,7 +115,7 @@ def _places(text, tokenizer):
 
 
 def _with_first_blanks(is_kept, places):
-    """Marks the first blank between two characters that are kept, too."""
+    """Also marks the first blank between two characters that are kept."""
     kept = is_kept.flat_values
     after_kept = tf.concat([[False], kept[:-1]], 0) & (places.flat_values > 0)
     # The last one of each text, or -1.

@@ -1,16 +1,16 @@
-"""Moses-style tokenisation and back, as core TensorFlow string ops.
+"""Moses-style tokenisation and its inverse, as core TensorFlow string ops.
 
 Text may be cut into its characters instead; see `tokenize`.
 
 The same functions run in the training pipeline and in the served graph, so
-that the two cannot drift apart. A tokeniser here is one regular expression
-that matches whole tokens (a lexer), since RE2 has no look-around; the two
-places that need to see what follows are marked beforehand with control
-characters, which cannot be in the text any more by then.
+that the two cannot drift apart. A tokenizer here is one regular expression that
+matches whole tokens (a lexer), since RE2 has no look-around; the two places
+that need to see what follows are marked beforehand with control characters,
+which can no longer occur in the text.
 
 Where it departs from the Moses script, it does so to keep words whole, because
 a model that copies must give back a word as it was typed: names with an
-apostrophe, URLs, e-mail addresses, figures with `:` or `/`, codes with
+apostrophe, URLs, e-mail addresses, numbers with `:` or `/`, codes with
 parentheses, `and/or`, emoji sequences. Nothing is escaped.
 
 Shapes: B batch; tokens are ragged, (B, None).
@@ -30,8 +30,8 @@ LANGUAGES = ("en", "fr", "zh", "other")
 # that changes a token.
 VERSION = 1
 
-# A blank among characters; where the text has this very character, its token
-# is doubled, so that everything comes back.
+# A blank in character mode; if the text has this character itself, its token is
+# doubled, so that the text can be restored.
 _BLANK = "▁"
 
 _BLANKS = r"[\pZ\p{Cc}\x{200B}\x{FEFF}]+"
@@ -39,9 +39,9 @@ _STOP = "\x01"  # a full stop that belongs to the word before it
 _SUFFIX = "\x02"  # stands in a contraction, after its apostrophe
 
 _APOSTROPHE = "['’]"
-# Punctuation and symbols are tokens of their own; everything else, unassigned
-# characters included, is part of a word. Ranges instead of Unicode classes
-# keep the automaton small: with classes RE2 runs out of memory and crawls.
+# Punctuation and symbols are separate tokens; everything else, unassigned
+# characters included, is part of a word. Ranges instead of Unicode classes keep
+# the automaton small: with classes RE2 runs out of memory and becomes slow.
 _PUNCTUATION = (
     r"¡-©«¬®-±´¶-¸»¿×÷\x{2010}-\x{2027}\x{2030}-\x{205E}\x{20A0}-\x{20CF}"
     r"\x{3001}-\x{3004}\x{3008}-\x{3020}\x{30FB}\x{FF01}-\x{FF0F}"
@@ -138,11 +138,11 @@ def tokenize(text, *, mode="moses", language="en"):
     Args:
         text: String tensor of shape `(B,)`.
         mode: `"moses"`; `"space"` for text that is tokenised already; or
-            `"characters"`, where every code point is a token. Among these a
-            blank is `"▁"` (U+2581), and that character itself `"▁▁"`.
+            `"characters"`, where every code point is a token. There a blank is
+            `"▁"` (U+2581), and that character itself is `"▁▁"`.
         language: `"en"` splits contractions (`don 't`, `Parliament 's`),
-            `"fr"` elisions (`l' eau`), `"zh"` and `"other"` neither. Blanks
-            are no characters in `"zh"`.
+            `"fr"` elisions (`l' eau`), `"zh"` and `"other"` neither. In `"zh"`
+            blanks are not tokens.
 
     Returns:
         Ragged string tensor of shape `(B, None)`; no token is empty or holds a
@@ -166,7 +166,7 @@ def _characters(text, language):
 
 
 def _swap(tokens, old, new):
-    """Ragged tokens, with `new` for each that is `old`."""
+    """Ragged tokens with `old` replaced by `new`."""
     values = tokens.flat_values
     return tokens.with_flat_values(tf.where(values == old, new, values))
 
@@ -265,8 +265,8 @@ def lower(words):
     """
     if isinstance(words, tf.RaggedTensor):
         return words.with_flat_values(lower(words.flat_values))
-    # Where the locale is Turkish, TensorFlow would lower `I` to `ı`: a served
-    # model must not depend on that.
+    # With a Turkish locale, TensorFlow would lower `I` to `ı`: a served model
+    # must not depend on the locale.
     words = tf.strings.regex_replace(words, "I", "i")
     words = tf.strings.regex_replace(words, "İ", "i\u0307")
     return tf.strings.lower(words, encoding="utf-8")
@@ -277,11 +277,11 @@ class Tokenizer:
     """The tokenisation of one side of a corpus, as one value.
 
     Args:
-        mode: `"moses"`, `"space"` or `"characters"`, as for `tokenize`.
+        mode: `"moses"`, `"space"` or `"characters"`, as in `tokenize`.
         language: ISO 639 code; one without rules of its own is `"other"`.
-        lowercase: Whether words that differ in case alone are one word of the
-            vocabulary, and match. Tokens stay as typed all the same, so that
-            a copied word comes back with its capitals; see `fold`.
+        lowercase: Whether words that differ only in case are one word of the
+            vocabulary, and match. Tokens still stay as typed, so that a copied
+            word comes back with its capitals; see `fold`.
     """
 
     mode: str = "moses"

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tfcopy.data import chunks
 from tfcopy.data.alignment.alignment_links import Sentences
+from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.text import tokenization
+from tfcopy.data.text.string_tensor import string_tensor
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -20,8 +21,7 @@ class TokenizedText:
     Args:
         sentences: The words, as ids.
         words: The words as they are written, by id.
-        folds: int array, by id: words that differ in case alone share a
-            number.
+        folds: int array, by id: words that differ only in case share a number.
     """
 
     sentences: Sentences
@@ -30,12 +30,12 @@ class TokenizedText:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[bytes]]) -> "TokenizedText":
-        """Of sentences that are words in UTF-8."""
+        """Makes a text from sentences, whose words are UTF-8."""
         numbers, ids, lengths = {}, array.array("i"), [0]
         for row in rows:
             ids.extend(numbers.setdefault(word, len(numbers)) for word in row)
             lengths.append(len(row))
-        lower = tokenization.lower(chunks.to_tensor(numbers)).numpy()
+        lower = tokenization.lower(string_tensor(numbers)).numpy()
         return cls(
             Sentences(np.array(ids, np.int32), np.cumsum(lengths)),
             [word.decode() for word in numbers],
@@ -51,7 +51,7 @@ class TokenizedText:
         total: int | None = None,
         progress: bool = True,
     ) -> "TokenizedText":
-        """Of a file, plain or gzipped; each line is a sentence.
+        """Reads a file, plain or gzipped; each line is a sentence.
 
         Args:
             path: The file.
@@ -62,8 +62,8 @@ class TokenizedText:
         Raises:
             CorpusError: naming file and line.
         """
-        parts = chunks.map_chunks(
-            lambda lines: tokenizer.tokenize(chunks.to_tensor(lines)).to_list(),
+        parts = map_chunks(
+            lambda lines: tokenizer.tokenize(string_tensor(lines)).to_list(),
             read_lines(path),
             total=total,
             description=os.path.basename(path),

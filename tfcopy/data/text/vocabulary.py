@@ -1,18 +1,21 @@
 """Vocabularies: counted from text, kept as files of one word per line."""
 
 import collections
+import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data import chunks
+from tfcopy.atomic_files import write_atomically
+from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.tokenization import Tokenizer
 
 
 class Vocabulary:
-    """The words of one side; a word's id is its place in the list.
+    """The words of one side; a word's id is its index in the list.
 
     The first four words are the specials (`tfcopy.tokens`). Text that spells
     a special, such as `</s>` in a tokenised corpus, is an unknown word: the id
@@ -78,9 +81,18 @@ class Vocabulary:
 
     def save(self, path) -> "Vocabulary":
         """Writes one word per line; returns this vocabulary as that file's."""
-        text = "".join(f"{word}\n" for word in self.words).encode()
-        chunks.write_atomically(path, lambda file: file.write(text))
+        write_atomically(path, lambda file: file.write(self.to_bytes()))
         return Vocabulary(self.words, path)
+
+    def to_bytes(self) -> bytes:
+        """The content of the file that `save` writes."""
+        return "".join(f"{word}\n" for word in self.words).encode()
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with any word, and with their order."""
+        text = "\n".join(self.words)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def size(self) -> int:
@@ -98,7 +110,7 @@ class Vocabulary:
         return self.words[i]
 
     def id(self, word: str) -> int:
-        """The id of a word, `UNK` if it is none of the words."""
+        """The id of a word, `UNK` if it is not in the vocabulary."""
         return self._index().get(word, special.UNK)
 
     def _index(self):
@@ -110,8 +122,7 @@ class Vocabulary:
     def table(self) -> tf.lookup.StaticHashTable:
         """The table of word to int64 id, the same one at each call.
 
-        To be tracked by what is exported. It reads the vocabulary's file, if
-        it has one.
+        An export must track it. It reads the vocabulary's file, if it has one.
         """
         if self._table is None:
             with tf.init_scope():
@@ -145,7 +156,7 @@ class Vocabulary:
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.lookup(words.flat_values))
         ids = tf.cast(self.table().lookup(words), tf.int32)
-        # What is spelt like a special is still a word of the text.
+        # A word that is spelt like a special is still a word of the text.
         return tf.where(ids < len(special.SPECIAL_TOKENS), special.UNK, ids)
 
 
@@ -164,7 +175,8 @@ def count_words(
     Args:
         pairs: Tuples of strings (or bytes), one string for each side; any
             number of sides.
-        tokenizers: One for each side, which says as what words count (`fold`).
+        tokenizers: One for each side, whose `fold` gives the form that is
+            counted.
         total: Number of pairs, for the time left; `pairs.num_pairs` if not
             given.
         progress: Whether to show a bar (on a terminal only).
@@ -187,11 +199,11 @@ def count_words(
     graph = count.get_concrete_function()
 
     def count_chunk(chunk):
-        counted = graph(*(chunks.to_tensor(side) for side in zip(*chunk)))
+        counted = graph(*(string_tensor(side) for side in zip(*chunk)))
         return [(w.numpy().tolist(), c.numpy().tolist()) for w, c in counted]
 
     counters = [collections.Counter() for _ in tokenizers]
-    for counted in chunks.map_chunks(
+    for counted in map_chunks(
         count_chunk,
         pairs,
         total=total or getattr(pairs, "num_pairs", None),

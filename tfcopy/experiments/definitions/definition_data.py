@@ -2,39 +2,41 @@
 
 import collections
 import dataclasses
-import functools
 import os
+from collections.abc import Callable, Iterable, Mapping
 
-import numpy as np
-
-from tfcopy import tokens
+from tfcopy.data.corpora.corpus import Corpus
 from tfcopy.data.definitions import (
     DefinitionLookup,
     Definitions,
-    word_vectors,
     wordnet,
 )
 from tfcopy.data.definitions.word_texts import WordNumbers, WordTexts
 from tfcopy.data.generated import demo_definitions
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.experiments import reporting
+from tfcopy.experiments import flag_checks
 from tfcopy.experiments.definitions import definition_demo
-
-NUM_SPECIALS = len(tokens.SPECIAL_TOKENS)
+from tfcopy.experiments.definitions.definition_flags import (
+    DefinitionsConfig,
+    LabelledTextsConfig,
+)
+from tfcopy.experiments.definitions.word_sources import WordSources
 
 
 @dataclasses.dataclass(frozen=True)
-class Data:
+class DefinitionData:
     """A corpus made ready: the words of its three parts, and what they mean.
 
     Attributes:
-        name: Of the corpus.
-        train, validation, test: `WordTexts` that share their numbers.
+        name: The name of the corpus.
+        train: `WordTexts` to train on.
+        validation: `WordTexts` to validate on, with the same numbers of words.
+        test: `WordTexts` to test on, with the same numbers of words.
         counts: How often each word occurs in training.
-        definitions: `Definitions`, or `None` if no system needs them.
-        lookup: Of these definitions.
-        vectors: File of word vectors, or `None`.
+        definitions: The `Definitions`, or `None` if no system needs them.
+        lookup: The `DefinitionLookup` of these definitions, or `None`.
+        vectors: A file of word vectors, or `None`.
         tokenizer: What cut the texts into words.
     """
 
@@ -46,20 +48,29 @@ class Data:
     definitions: Definitions | None
     lookup: DefinitionLookup | None
     vectors: str | None
-    tokenizer: object
+    tokenizer: Tokenizer
 
     @property
-    def words(self):
+    def words(self) -> list[str]:
         """All words of the corpus, by their numbers."""
         return self.train.words
 
     @property
-    def vocabulary(self):
+    def vocabulary(self) -> Vocabulary:
         """All words of the training text, the most frequent first."""
         return Vocabulary.build(self.counts)
 
     @property
-    def identity(self):
+    def examples(self) -> list[dict]:
+        """A few texts of the test set, by name."""
+        test = self.test
+        return [
+            {name: " ".join(test.tokens(name, i)) for name in test.texts}
+            for i in range(min(4, len(test)))
+        ]
+
+    @property
+    def identity(self) -> dict:
         """What must not change between a run and its resumption."""
         identity = {"training data": self.train.checksum}
         if self.definitions is not None:
@@ -67,74 +78,109 @@ class Data:
         return identity
 
 
-def prepare(config, corpus, examples, systems, demo, count=WordTexts.counts):
-    """Reads a corpus, and the dictionary and vectors that systems need.
+def prepare(
+    config: DefinitionsConfig,
+    corpus: Corpus,
+    examples: Mapping[str, Iterable],
+    sources: Iterable[WordSources],
+    count: Callable = WordTexts.counts,
+) -> DefinitionData:
+    """Reads a corpus, and the dictionary and the vectors that systems need.
 
     Args:
         config: The recipe's config.
-        corpus: `Corpus`.
-        examples: Function of a `Split`, which yields what
-            `WordTexts.from_examples` takes.
-        systems: Dict from a name to a `System`; those of the config count.
-        demo: Whether dictionary and vectors are the demo's, where the flags
-            name no others.
-        count: Function of the training `WordTexts` to the counts of its
-            words.
+        corpus: The corpus.
+        examples: For each of its splits what `WordTexts.from_examples` takes.
+        sources: The `WordSources` of the systems to train.
+        count: Function of the training `WordTexts` that gives the counts of
+            the words.
 
-    Returns:
-        `Data`.
+    Raises:
+        OSError, ValueError: naming the flag, if there is no dictionary or
+            there are no vectors; or the split, if it is empty.
     """
-    wanted = [systems[name] for name in config.systems]
+    sources = list(sources)
     definitions = vectors = None
-    if any(system.needs_definitions for system in wanted):
-        definitions = load_definitions(config, demo)
-    if any(system.needs_vectors for system in wanted):
-        vectors = find_vectors(config, demo)
+    if any(x.needs_dictionary for x in sources):
+        definitions = load_definitions(config)
+    if any(x.needs_vectors for x in sources):
+        vectors = find_vectors(config)
     numbers = WordNumbers()
-    parts = {}
-    for name, split in corpus.splits.items():
+    texts = {}
+    for name, split in examples.items():
         try:
-            parts[name] = WordTexts.from_examples(examples(split), numbers)
+            texts[name] = WordTexts.from_examples(split, numbers)
         except ValueError as error:
             raise ValueError(f"{corpus.name}, {name}: {error}") from error
-    train = parts["train"]
-    data = Data(
+    if config.corpus == "demo":
+        count = definition_demo.counts
+    data = DefinitionData(
         corpus.name,
-        **parts,
-        counts=definition_demo.counts(train) if demo else count(train),
+        **texts,
+        counts=count(texts["train"]),
         definitions=definitions,
         lookup=definitions and DefinitionLookup(definitions),
         vectors=vectors,
         tokenizer=tokenizer_of(corpus),
     )
+    _print_sizes(data)
+    flag_checks.check_batch_size(config, len(data.train), "examples")
+    return data
+
+
+def _print_sizes(data):
     print(
         f"{data.name}: {len(data.train):,} examples to train on,"
         f" {len(data.validation):,} to validate, {len(data.test):,} to test;"
         f" {len(data.words):,} distinct words"
     )
-    if definitions is not None:
-        number = sum(map(len, definitions.definitions))
+    if data.definitions is not None:
+        number = sum(map(len, data.definitions.definitions))
         print(
             f"Dictionary: {number:,} definitions of"
-            f" {len(definitions.headwords):,} headwords"
+            f" {len(data.definitions.headwords):,} headwords"
         )
-    if len(data.train) < config.batch_size:
-        raise ValueError(
-            f"--batch_size must be at most {len(data.train)}, the number of "
-            f"examples to train on. Received: {config.batch_size}."
-        )
-    return data
 
 
-def tokenizer_of(corpus):
-    """What cuts the texts of a corpus into words; case is kept."""
+def tokenizer_of(corpus: Corpus) -> Tokenizer:
+    """What cuts the texts of a corpus into words; their case is kept."""
     return Tokenizer(mode="space" if corpus.tokenized else "moses")
 
 
-def load_definitions(config, demo):
-    """The dictionary that `--dictionary` or `--wordnet` names."""
+def load_labelled(config: LabelledTextsConfig, reader, **options) -> Corpus:
+    """The corpus of files or of TFDS that the flags ask for.
+
+    Args:
+        config: The recipe's config.
+        reader: Module with `load` of files and `load_tfds` of a dataset.
+        **options: More arguments of `load`.
+
+    Raises:
+        ValueError: naming `--train_file`, if it is not given.
+    """
+    if config.corpus != "files":
+        return reader.load_tfds(config.corpus, config.data_dir)
+    if config.train_file is None:
+        raise ValueError(
+            "--train_file must be given. Received: --corpus files without it."
+        )
+    return reader.load(
+        config.train_file,
+        config.validation_file,
+        config.test_file,
+        num_held_out=config.num_held_out,
+        **options,
+    )
+
+
+def load_definitions(config: DefinitionsConfig) -> Definitions:
+    """The dictionary that `--dictionary` or `--wordnet` names, or the demo's.
+
+    Raises:
+        OSError, ValueError: naming the flag, if there is none.
+    """
     if config.dictionary is not None:
-        return reporting.load_file(
+        return flag_checks.load_file(
             Definitions, config.dictionary, "--dictionary"
         )
     if config.wordnet is not None:
@@ -142,7 +188,7 @@ def load_definitions(config, demo):
             return wordnet.read(config.wordnet)
         except (OSError, ValueError) as error:
             raise type(error)(f"--wordnet: {error}") from error
-    if demo:
+    if config.corpus == "demo":
         return demo_definitions.dictionary()
     raise ValueError(
         "--dictionary or --wordnet must name where the definitions are: a "
@@ -152,13 +198,17 @@ def load_definitions(config, demo):
     )
 
 
-def find_vectors(config, demo):
-    """The file of word vectors."""
+def find_vectors(config: DefinitionsConfig) -> str:
+    """The file of word vectors that `--vectors` names, or the demo's.
+
+    Raises:
+        OSError, ValueError: naming the flag, if there is none.
+    """
     if config.vectors is not None:
         if not os.path.exists(config.vectors):
             raise OSError(f"--vectors: cannot read {config.vectors}.")
         return config.vectors
-    if demo:
+    if config.corpus == "demo":
         path = os.path.join(config.log_dir, "demo_vectors.txt")
         definition_demo.write_vectors(path, config.vectors_dim)
         return path
@@ -166,67 +216,3 @@ def find_vectors(config, demo):
         "--vectors must name a file of word vectors, such as GloVe's "
         "glove.840B.300d.txt. Or leave out the --systems that read them."
     )
-
-
-def matrix(config, data, words):
-    """The vectors of the words of a `Vocabulary`; zeros where there is none."""
-    return _matrix(data.vectors, words, config.vectors_dim)
-
-
-@functools.lru_cache(maxsize=1)  # Such files are large.
-def _matrix(path, words, dim):
-    try:
-        found = word_vectors.load(path, words, dim, scale=0.0)
-    except (OSError, ValueError) as error:
-        raise type(error)(f"--vectors: {error}") from error
-    print(f"{found.coverage:.1f} % of the words have a vector")
-    return found.matrix
-
-
-def restricted(config, data):
-    """The words that have both a definition and a vector.
-
-    Sources that tell of no others can be compared; the paper's (R).
-
-    Returns:
-        `Vocabulary`.
-    """
-    if data.definitions is None or data.vectors is None:
-        raise ValueError(
-            "--restricted needs --systems that read definitions and ones that "
-            "read vectors. Received: "
-            f"{', '.join(config.systems)}."
-        )
-    words = Vocabulary.build(dict.fromkeys(filter(None, data.words), 1))
-    has_vector = matrix(config, data, words).any(axis=1)
-    has_entry = data.lookup.entries_of_all(words.words)[:, 0] > 0
-    both = np.flatnonzero(has_vector & has_entry)
-    return Vocabulary.build(
-        {words.word(i): 1 for i in both if i >= NUM_SPECIALS}
-    )
-
-
-def definition_vocabulary(data, max_size):
-    """The words that are most frequent in the definitions of a text.
-
-    Each definition counts as often as training has words that it defines, as
-    in the authors' code.
-
-    Args:
-        data: `Data`.
-        max_size: Largest size, the special words included.
-
-    Returns:
-        `Vocabulary`.
-    """
-    counts = collections.Counter()
-    words = list(data.counts)
-    times = collections.Counter()
-    for word, row in zip(words, data.lookup.entries_of_all(words)):
-        for entry in row[row > 0]:
-            times[int(entry) - 1] += data.counts[word]
-    for entry, number in times.items():
-        for definition in data.definitions.definitions[entry]:
-            for word in definition:
-                counts[word] += number
-    return Vocabulary.build(counts, max_size)

@@ -1,8 +1,8 @@
 """What TensorBoard shows of models that read definitions as they train.
 
-After each dev score a few examples of the validation set: a table and, where
-matplotlib is installed, pictures. Each class is made once a system, and is an
-`on_eval` of `Trainer`.
+After each dev score a few examples of the validation set are shown: a table
+and, where matplotlib is installed, pictures. Each class is made once per
+system, and is an `on_eval` of `Trainer`.
 """
 
 import keras
@@ -13,47 +13,47 @@ from tfcopy import tokens
 from tfcopy.training.tensorboard import bold, log_table
 
 try:
-    from tfcopy.figures import definition_figures, sample_figures
+    from tfcopy import figures
 except ImportError:  # matplotlib is an extra
-    definition_figures = sample_figures = None
+    figures = None
 
 _COUNT = 4
-_MOST_WORDS = 80  # of a picture's side
+_MOST_WORDS = 80  # along each side of a picture
 
 
 class AnswerSamples:
     """Questions: where each word of a context looks, and the answer.
 
     Args:
-        built: `Built` of a `coattention` model.
+        text_system: `TextSystem` of a `coattention` model.
         questions: `TokenizedQuestion`s.
-        texts: `WordTexts` of them.
-        answer: Callable of `(predictions, questions)` that gives an object
-            with `texts` and `spans`.
+        texts: `WordTexts` of the questions.
+        answer: Function of `(predictions, questions)` that gives their
+            `FoundAnswer`s.
     """
 
-    def __init__(self, built, questions, texts, answer):
+    def __init__(self, text_system, questions, texts, answer):
         rows = _spread(len(texts))
         self._questions = [questions[row] for row in rows]
         self._answer = answer
-        layer = built.model.get_layer("coattention")
-        self._sample = _Sample(built, texts, rows, layer.output[1])
+        layer = text_system.model.get_layer("coattention")
+        self._sample = _Sample(text_system, texts, rows, layer.output[1])
 
     def __call__(self, update, writer):
         scores, weights = self._sample()
-        found = self._answer([(self._sample.batch, scores)], self._questions)
+        predictions = [(self._sample.batch, scores)]
+        answers = self._answer(predictions, self._questions)
         rows = []
-        for i, (question, text, span) in enumerate(
-            zip(self._questions, found.texts, found.spans)
-        ):
-            self._draw(writer, update, i, question, weights[i], span)
+        for i, (question, answer) in enumerate(zip(self._questions, answers)):
+            self._draw(writer, update, i, question, weights[i], answer.span)
             places = range(len(question.context_tokens))
-            answered = [span[0] <= place < span[1] for place in places]
+            first, last = answer.span
+            answered = [first <= place < last for place in places]
             rows.append(
                 (
                     bold(question.context_tokens, answered),
                     question.example.question,
-                    text,
+                    answer.text,
                     question.references[0],
                 )
             )
@@ -61,10 +61,10 @@ class AnswerSamples:
         log_table(writer, update, header, rows, "examples")
 
     def _draw(self, writer, update, i, question, weights, span):
-        if definition_figures is None:
+        if figures is None:
             return
         end = [tokens.SPECIAL_TOKENS[tokens.EOS]]
-        picture = definition_figures.reading_figure(
+        picture = figures.reading_figure(
             question.context_tokens + end,
             question.question_tokens + end,
             {"Answer": weights},
@@ -79,17 +79,17 @@ class EntailmentSamples:
     """Pairs: which words are compared, and how probable each label is.
 
     Args:
-        built: `Built` of an `esim` model.
+        text_system: `TextSystem` of an `esim` model.
         texts: `WordTexts` with labels.
-        labels: Names of the labels.
+        labels: The names of the labels.
     """
 
-    def __init__(self, built, texts, labels):
+    def __init__(self, text_system, texts, labels):
         rows = _spread(len(texts))
         self._labels = labels
         self._truth = texts.labels["label"][rows]
-        layer = built.model.get_layer("soft_alignment")
-        self._sample = _Sample(built, texts, rows, layer.input[:2])
+        layer = text_system.model.get_layer("soft_alignment")
+        self._sample = _Sample(text_system, texts, rows, layer.input[:2])
 
     def __call__(self, update, writer):
         logits, sides = self._sample()
@@ -105,7 +105,7 @@ class EntailmentSamples:
             rows.append(
                 (
                     *(bold(texts[name], defined[name]) for name in texts),
-                    _told(self._labels, probabilities[i]),
+                    _with_percent(self._labels, probabilities[i]),
                     self._labels[true],
                 )
             )
@@ -116,10 +116,10 @@ class EntailmentSamples:
         premise, hypothesis = (
             words[:_MOST_WORDS] for words in self._sample.words[i].values()
         )
-        if sample_figures is None or not (premise and hypothesis):
+        if figures is None or not (premise and hypothesis):
             return
         scores = scores[: len(hypothesis), : len(premise)]
-        picture = sample_figures.alignment_figure(
+        picture = figures.alignment_figure(
             premise,
             hypothesis,
             _probabilities(scores),
@@ -135,13 +135,13 @@ class NextWordSamples:
     """Texts: how probable each word is, and which words are likely there.
 
     Args:
-        built: `Built` of an `lstm_language_model`.
+        text_system: `TextSystem` of an `lstm_language_model`.
         texts: `WordTexts`.
     """
 
-    def __init__(self, built, texts):
-        self._vocabulary = built.features.vocabulary
-        self._sample = _Sample(built, texts, _spread(len(texts)))
+    def __init__(self, text_system, texts):
+        self._vocabulary = text_system.features.vocabulary
+        self._sample = _Sample(text_system, texts, _spread(len(texts)))
 
     def __call__(self, update, writer):
         logits, _ = self._sample()
@@ -151,25 +151,25 @@ class NextWordSamples:
             words = texts["text"]
             ids = targets[i, : len(words)]
             known = ids != tokens.UNK
-            found = probabilities[i, np.arange(len(words)), ids]
+            of_words = probabilities[i, np.arange(len(words)), ids]
             likely = [self._likely(x) for x in probabilities[i, : len(words)]]
-            if sample_figures is not None:
-                picture = sample_figures.next_words_figure(
-                    words, found, known, likely
+            if figures is not None:
+                picture = figures.next_words_figure(
+                    words, of_words, known, likely
                 )
                 with writer.as_default(update):
                     tf.summary.image(f"next_words/{i}", picture)
             rows = [
                 (bold([word], [is_known]), f"{100 * value:.2f} %", ", ".join(x))
                 for word, is_known, value, x in zip(
-                    words, ~known, found, likely
+                    words, ~known, of_words, likely
                 )
             ]
             header = "word (bold: unknown)", "probability", "likely there"
             log_table(writer, update, header, rows, f"examples/{i}")
 
     def _likely(self, probabilities, count=3):
-        """The best words, special ones apart."""
+        """The best words, without special ones."""
         first = len(tokens.SPECIAL_TOKENS)
         best = first + np.argsort(-probabilities[first:])[:count]
         return [
@@ -179,32 +179,34 @@ class NextWordSamples:
 
 
 class _Sample:
-    """A few examples, and what a model says of them.
+    """A few examples, and a model's output for them.
 
     Attributes:
-        batch: The batch.
-        words: For each example its words, a list by text.
+        batch: The batch of these examples.
+        words: List of each example's words, a dict of lists by text.
 
     Args:
-        built: `Built`.
+        text_system: `TextSystem`.
         texts: `WordTexts`.
-        rows: Which examples.
-        details: Tensors of the model that are wanted beside its output.
+        rows: The numbers of the examples.
+        details: Tensors of the model to return in addition to its output.
     """
 
-    def __init__(self, built, texts, rows, details=()):
+    def __init__(self, text_system, texts, rows, details=()):
         some = texts.subset(rows)
-        (self.batch,) = built.batches.evaluation(some, len(rows))
+        (self.batch,) = text_system.batches.evaluation(some, len(rows))
         self.words = [
             {name: some.tokens(name, i) for name in some.texts}
             for i in range(len(rows))
         ]
-        model = keras.Model(built.model.input, (built.model.output, details))
-        self._inputs = {name: self.batch[name] for name in built.model.input}
-        self._run = tf.function(model, autograph=False)
+        model = text_system.model
+        self._inputs = {name: self.batch[name] for name in model.input}
+        self._run = tf.function(
+            keras.Model(model.input, (model.output, details)), autograph=False
+        )
 
     def __call__(self):
-        """The model's output, and the details, as it is now."""
+        """The model's present output, and the details."""
         return self._run(self._inputs)
 
     def defined(self, i, name):
@@ -226,7 +228,7 @@ def _probabilities(scores):
     return keras.ops.convert_to_numpy(keras.ops.softmax(scores, axis=-1))
 
 
-def _told(names, probabilities):
+def _with_percent(names, probabilities):
     return ", ".join(
         f"{x} {100 * p:.0f} %" for x, p in zip(names, probabilities)
     )

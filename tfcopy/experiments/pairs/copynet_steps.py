@@ -1,235 +1,170 @@
-"""What recipes with CopyNet do alike: vocabulary, training, n-best scores.
+"""CopyNet and the paper's baselines: vocabulary, model, search, training."""
 
-Functions, not a base class: a recipe calls those it needs.
-"""
-
-import os
-
-import keras
-import tensorflow as tf
-
-from tfcopy import losses, tokens, training
-from tfcopy.data.pairs import encoding, pipeline
-from tfcopy.data.text import vocabulary
+from tfcopy import losses, models
 from tfcopy.decoding import SearchOptions
-from tfcopy.experiments import reporting, restoring
-from tfcopy.layers import copying
-from tfcopy.models import copynet
-from tfcopy.serving.servables.translator import Translator
+from tfcopy.experiments.pairs import pair_data, pair_training, translators
+from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
 
 
 def prepare(
-    config, corpus, tokenizer, folder, max_size=None, min_count=1, truncate=None
+    config: PairsConfig,
+    corpus,
+    tokenizer,
+    folder,
+    *,
+    end_mark,
+    max_size=None,
+    min_count=1,
+    truncate=None,
 ):
-    """Counts words, and turns the corpus into ids; both are remembered.
+    """Counts words, and turns the corpus into ids; both are kept.
 
     Both sides share one vocabulary, counted on the training split. The mark
     at the end of a source, if wanted, can be looked at but not copied.
 
     Args:
-        config: The recipe's config.
+        config: The flags.
         corpus: `TranslationCorpus`.
         tokenizer: `Tokenizer` of both sides.
         folder: Where vocabulary and ids are kept.
+        end_mark: Whether sources end with a mark.
         max_size: Largest size of the vocabulary; `None` for no limit.
         min_count: Rarer words are left out.
         truncate: Most words of a source and of a target, or `None`.
 
     Returns:
-        `common.Data`.
+        `PairData`.
     """
-
-    def make():
-        counts = vocabulary.count_words(corpus.train, (tokenizer, tokenizer))
-        both = counts[0] + counts[1]
-        return [vocabulary.Vocabulary.build(both, max_size, min_count)]
-
-    parts = [corpus.fingerprint, tokenizer.fingerprint, max_size, min_count]
-    path = os.path.join(folder, "vocabulary.txt")
-    (words,) = reporting.make_once([path], parts, make)
-    encoded = {
-        name: encoding.encode(
-            corpus.splits[name],
-            words,
-            words,
-            source_tokenizer=tokenizer,
-            target_tokenizer=tokenizer,
-            max_length=None,
-            truncate=truncate,
-            append_eos=config.end_mark,
-            unmatched="unk",
-            cache_dir=folder,
-            name=name,
-        )
-        for name in ("train", "validation")
-    }
-    data = reporting.Data(
-        corpus=corpus,
-        tokenizers=(tokenizer, tokenizer),
-        vocabularies=(words, words),
-        **encoded,
-        test=[tuple(map(reporting.as_text, pair)) for pair in corpus.test],
-    )
-    data.words.save(folder)
-    print(
-        f"{corpus.name}: {len(data.train):,} pairs to train on,"
-        f" {len(data.validation):,} to validate, {len(data.test):,} to test;"
-        f" {words.size:,} words"
-    )
-    if len(data.train) < config.batch_size:
-        raise ValueError(
-            f"--batch_size must be at most {len(data.train)}, the number of "
-            f"pairs to train on. Received: {config.batch_size}."
-        )
-    return data
-
-
-def build_model(config, data, system, strategy):
-    """The system's model, the same at each start."""
-    keras.utils.set_random_seed(config.seed)
-    size = data.vocabularies[0].size
-    with strategy.scope():
-        return copynet(
-            size,
-            size,
-            system=system,
-            embedding_dim=config.embedding_dim,
-            units=config.units,
-            attention_units=config.attention_units,
-            position_one_hot=config.position_one_hot,
-            coverage=config.coverage,
-            deep_readout=config.deep_readout,
-            dropout=config.dropout,
-            initializers=config.initializers,
-            seed=config.seed,
-        )
-
-
-# Flags that a run may not change half-way; the sizes show in the weights.
-FIXED = ("dropout", "initializers", "seed", "optimizer", "learning_rate")
-FIXED += ("schedule", "batch_size", "accumulate", "clip_norm")
-FIXED += ("pad_multiple", "precision", "updates")
-
-
-def train(
-    config,
-    system,
-    model,
-    translator,
-    data,
-    folder,
-    *,
-    head=None,
-    metrics=None,
-    penalty=None,
-    fixed=FIXED,
-):
-    """Trains a system, or goes on training it; returns its results.
-
-    The loss is summed over a sentence, and its mean over sentences taken.
-
-    Args:
-        config: The recipe's config.
-        system: Name of the system.
-        model: Its model.
-        translator: Of that model.
-        data: `common.Data`.
-        folder: Of the run.
-        head: Name of the head; the system's own if `None`.
-        metrics: As of `Trainer`; the mean probability to copy if `None`.
-        penalty: As of `Trainer`.
-        fixed: Flags that a run may not change half-way.
-    """
-    head = head or ("copynet" if system == "copynet" else "softmax")
-    log_dir = os.path.join(folder, system)
-    dev = pipeline.evaluation_batches(
-        data.validation, config.batch_size, pad_multiple=config.pad_multiple
-    )
-    dev = dev.map(lambda batch: {name: batch[name] for name in reporting.BATCH})
-    trainer = training.Trainer(
-        model,
-        losses.OF_HEAD[head],
-        reporting.optimizer(config, config.updates),
-        reporting.batches(config, data.train, config.seed),
-        dev,
-        log_dir,
-        metrics=metrics or _metrics,
-        penalty=penalty,
-        on_eval=reporting.Pictures(
-            translator, data.corpus.splits["validation"]
+    tokenizers = (tokenizer, tokenizer)
+    return pair_data.prepare(
+        config,
+        corpus,
+        tokenizers,
+        pair_data.count_vocabularies(
+            corpus,
+            tokenizers,
+            folder,
+            sizes={"both": max_size},
+            min_count=min_count,
         ),
-        steps=config.updates,
-        normalize="sentences",
-        accumulate=config.accumulate,
-        clip_norm=config.clip_norm,
-        eval_every=config.eval_every,
-        patience=config.patience,
-        seed=config.seed,
-        fresh=config.fresh,
-        identity={
-            **data.identity,
-            "system": system,
-            **{f"--{flag}": getattr(config, flag) for flag in fixed},
-        },
+        folder,
+        max_length=None,
+        truncate=truncate,
+        append_eos=end_mark,
+        unmatched="unk",
     )
-    result = trainer.fit()
-    reporting.log_embeddings(model, data, log_dir)
-    return {
-        "parameters": reporting.num_parameters(model),
-        "updates": result.updates,
-        "perplexity": result.best_dev_perplexity,
-        "seconds_training": round(result.seconds, 1),
-        "target_tokens_per_second": round(result.target_tokens_per_second),
-    }
 
 
-def _metrics(batch, distribution):
-    """Mean probability that a word is copied."""
-    mask = tf.cast(batch["target_ids"] != tokens.PAD, tf.float32)
-    copied = copying.copied_mass(distribution) * mask
-    return {"copy_probability": tf.reduce_sum(copied) / tf.reduce_sum(mask)}
+def make_model(config: CopyNetConfig, data, system):
+    """The model of `system`, one of `models.copynet.SYSTEMS`."""
+    size = data.vocabularies[0].size
+    return models.copynet(
+        size,
+        size,
+        system=system,
+        embedding_dim=config.embedding_dim,
+        units=config.units,
+        attention_units=config.attention_units,
+        position_one_hot=config.position_one_hot,
+        coverage=config.coverage,
+        deep_readout=config.deep_readout,
+        dropout=config.dropout,
+        initializers=config.initializers,
+        seed=config.seed,
+    )
 
 
-def build_translator(config, model, data, max_target_length=None, **options):
-    """Text in, text out, with the system's model.
+def make_translator(
+    config: PairsConfig,
+    model,
+    data,
+    *,
+    max_target_length,
+    end_mark,
+    allow_unk=False,
+    **options,
+):
+    """Text in, text out, with the model of a system.
+
+    Scores are rescaled at each step, as in the authors' search.
 
     Args:
-        config: The recipe's config.
-        model: The system's.
-        data: `common.Data`.
-        max_target_length: Most tokens of an answer, with its end; that of the
-            config if not given.
-        options: More arguments of `Translator`.
+        config: The flags.
+        model: The Keras model.
+        data: `PairData`.
+        max_target_length: Most tokens of an answer, with its end.
+        end_mark: Whether sources end with a mark.
+        allow_unk: Whether `<unk>` may be an answer.
+        **options: More arguments of `Translator`.
     """
     search = SearchOptions(
         num_beams=config.num_beams,
-        max_length=max_target_length or config.max_target_length,
+        max_length=max_target_length,
         length_penalty=config.length_penalty,
-        forbid_unk=not config.allow_unk,
+        forbid_unk=not allow_unk,
         rescale=True,
     )
-    return Translator(
+    return translators.make_translator(
         model,
-        *data.vocabularies,
-        source_tokenizer=data.tokenizers[0],
-        target_tokenizer=data.tokenizers[1],
-        options=search,
-        append_eos=config.end_mark,
+        data,
+        search,
+        append_eos=end_mark,
         **options,
     )
 
 
-def restore(config, system, folder, checkpoint, words, **options):
-    """The translator of a system that was trained.
+def build(run, name, data, kind=None, limits=None, part="", **details):
+    """A system, text in and text out.
 
     Args:
-        config: The recipe's config.
-        system: Name of the system.
-        folder: Of the system.
-        checkpoint: As of `restored.load_weights`.
-        words: `Words`.
-        options: More arguments of `build_translator`.
+        run: `Run` of a `CopyNetConfig`.
+        name: The system's name, and that of its folder.
+        data: `PairData`.
+        kind: One of `models.copynet.SYSTEMS`; `name` if `None`.
+        limits: Most tokens of a source and, with its end, of an answer;
+            `None` reads all, and takes `--max_target_length`.
+        part, **details: As in `Run.build`.
     """
-    model = build_model(config, words, system, tf.distribute.get_strategy())
-    restoring.load_weights(model, folder, checkpoint, words.identity)
-    return build_translator(config, model, words, **options)
+    config: CopyNetConfig = run.config
+    options, longest = {}, config.max_target_length
+    if limits is not None:
+        options, longest = {"max_source_length": limits[0]}, limits[1]
+    return run.build(
+        name,
+        lambda: make_model(config, data, kind or name),
+        lambda model: make_translator(
+            config,
+            model,
+            data,
+            max_target_length=longest,
+            end_mark=config.end_mark,
+            allow_unk=config.allow_unk,
+            **options,
+        ),
+        data.examples,
+        part=part,
+        **details,
+    )
+
+
+def train(system, data, head, **options):
+    """Trains a system, or resumes its training; returns its results.
+
+    The loss is summed over each sentence, then averaged over the sentences.
+
+    Args:
+        system: `System`.
+        data: `PairData`.
+        head: Name of its output head.
+        **options: More arguments of `pair_training.train`.
+    """
+    options = {"metrics": pair_training.copy_probability, **options}
+    *_, results = pair_training.train(
+        system, data, losses.OF_HEAD[head], normalize="sentences", **options
+    )
+    return results
+
+
+def head_of(kind) -> str:
+    """The head of one of `models.copynet.SYSTEMS`: only CopyNet copies."""
+    return "copynet" if kind == "copynet" else "softmax"

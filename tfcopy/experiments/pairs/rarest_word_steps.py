@@ -1,4 +1,4 @@
-"""The steps of the rarest-word recipe, for it and for its benchmark.
+"""The rarest word of a sequence: task, model, training, errors.
 
 Shapes: B sequences, S words of each.
 """
@@ -7,28 +7,38 @@ import dataclasses
 import json
 import os
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from tfcopy import losses, training
-from tfcopy.data.generated import rarest_word_task as corpus
+from tfcopy.data.generated import rarest_word_task
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.evaluation import translations
-from tfcopy.experiments import reporting
+from tfcopy.experiments import (
+    flag_checks,
+    optimizer_choice,
+    projector_tables,
+    reporting,
+)
+from tfcopy.experiments.config import identity, trainer_options
+from tfcopy.experiments.pairs.model_flags import RarestWordConfig
+from tfcopy.experiments.pairs.sample_pictures import SamplePictures
+from tfcopy.experiments.run import System, write_json
 from tfcopy.layers import copying
 from tfcopy.models.rarest_word_model import RarestWord, best_words
 from tfcopy.serving.servables.translator import Translator
 
 try:
-    from tfcopy.figures import curves
+    from tfcopy import figures
 except ImportError:  # matplotlib is an extra
-    curves = None
+    figures = None
 
 _EVALUATED = 500  # sequences at once
 _ANSWERS = 5  # that `analyse` gives
+# Flags of the task, which must stay the same in a resumed run.
+_TASK = ("num_words", "num_pointed", "length", "q", "train_size", "data_seed")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,27 +46,27 @@ class Data:
     """The task made ready.
 
     Attributes:
-        task: `corpus.RarestWord`, with the words that are pointed at.
-        train: `corpus.TrainingSequences`.
-        validation: Numbers of words, `(B, S)`.
-        test: The same.
+        task: `rarest_word_task.RarestWord`, with the words that are pointed at.
+        train: `rarest_word_task.TrainingSequences`.
+        validation: Word numbers of the validation sequences, `(B, S)`.
+        test: Word numbers of the test sequences, `(B, S)`.
     """
 
-    task: corpus.RarestWord
-    train: corpus.TrainingSequences
+    task: rarest_word_task.RarestWord
+    train: rarest_word_task.TrainingSequences
     validation: np.ndarray
     test: np.ndarray
 
     @property
     def reads(self):
-        """What `expected` is of, in words."""
+        """The training data that `expected` counts, for messages."""
         if self.train.size is None:
             return "1,000 updates."
         return f"the {self.train.size:,} sequences to train on."
 
     @property
     def expected(self):
-        """See `corpus.RarestWord.expected`."""
+        """See `rarest_word_task.RarestWord.expected`."""
         if self.train.size is None:
             return self.task.expected(1_000, self.train.batch_size)
         return self.task.expected(1, self.train.size)
@@ -75,13 +85,13 @@ def text(words):
     return " ".join(f"w{word}" for word in words)
 
 
-def prepare(config):
-    """`Data` as the flags ask for; a ValueError names the flag."""
+def prepare(config: RarestWordConfig) -> Data:
+    """The task as the flags ask for; a ValueError names the flag."""
     try:
-        task = corpus.RarestWord(
+        task = rarest_word_task.RarestWord(
             config.num_words, config.num_pointed, config.length, config.q
         )
-        train = corpus.TrainingSequences(
+        train = rarest_word_task.TrainingSequences(
             task,
             config.batch_size,
             config.seed,
@@ -89,10 +99,9 @@ def prepare(config):
             config.data_seed,
         )
     except ValueError as error:
-        message = str(error).replace("`size`", "`train_size`")
-        for flag in dataclasses.asdict(config):
-            message = message.replace(f"`{flag}`", f"--{flag}")
-        raise ValueError(message) from error
+        names = {field: field for field in dataclasses.asdict(config)}
+        names["size"] = "train_size"
+        raise flag_checks.naming_flags(error, names) from error
     return Data(
         task,
         train,
@@ -101,40 +110,37 @@ def prepare(config):
     )
 
 
-def train_and_test(config, system, data, log_dir, strategy):
-    """Trains a system, or goes on training it, and counts its errors.
+def train_and_test(system: System, data):
+    """Trains a system, or resumes its training, and counts its errors.
 
     Args:
-        config: The recipe's config.
-        system: `"softmax"` or `"pointer_softmax"`.
+        system: `System` named `"softmax"` or `"pointer_softmax"`; without a
+            folder nothing is kept.
         data: `Data`.
-        log_dir: Folder of the system, or `None` to keep nothing.
-        strategy: `tf.distribute.Strategy`.
 
     Returns:
-        `(model, scores)`: the model with the weights of the best validation
-        loss, and its scores on the test set.
+        The system's scores on the test set, with the weights of the best
+        validation loss, which its model then has.
     """
-    task = task_of(system, data.task)
-    model = build_model(config, task, strategy)
-    print(f"{reporting.num_parameters(model):,} parameters")
-    answer = make_answer(model)
-    history = History(log_dir, answer, data, config.fresh)
-    pictures = reporting.Pictures(
-        build_translator(model, data.task), data.examples
-    )
+    task = task_of(system.name, data.task)
+    answer = make_answer(system.model)
+    history = History(system.folder, answer, data, system.config.fresh)
+    pictures = SamplePictures(system.served, data.examples)
 
     def on_eval(update, writer):
         history(update, writer)
-        if log_dir:
+        if system.folder:
             pictures(update, writer)
 
-    result = _trainer(config, system, task, model, data, log_dir, on_eval).fit()
-    if log_dir:
-        _log_embeddings(model, task, log_dir)
+    result = _trainer(system, task, data, on_eval).fit()
+    if system.folder:
+        table = system.model.source_embedding.embeddings
+        projector_tables.log_tables(
+            system.folder, {"words": (table, task.vocabulary)}
+        )
     words, copied_from = answer_all(answer, data.test)
-    return model, {
-        "parameters": reporting.num_parameters(model),
+    return {
+        "parameters": system.num_parameters,
         "updates": result.updates,
         "best_update": result.best_update,
         "perplexity": result.best_dev_perplexity,
@@ -153,55 +159,42 @@ def task_of(system, task):
     return task
 
 
-def build_model(config, task, strategy):
-    """The model, the same at each start."""
-    keras.utils.set_random_seed(config.seed)
-    with strategy.scope():
-        return RarestWord(
-            task.num_words,
-            task.num_pointed,
-            task.length,
-            embedding_dim=config.embedding_dim,
-            units=config.units,
-            pointer=config.pointer,
-            activation=config.activation,
-            temperature=config.temperature,
-            switch_bias=config.switch_bias,
-        )
+def make_model(config: RarestWordConfig, task):
+    """The model of a task, as `task_of` gives it."""
+    return RarestWord(
+        task.num_words,
+        task.num_pointed,
+        task.length,
+        embedding_dim=config.embedding_dim,
+        units=config.units,
+        pointer=config.pointer,
+        activation=config.activation,
+        temperature=config.temperature,
+        switch_bias=config.switch_bias,
+    )
 
 
-# Flags that a run may not change half-way; the sizes show in the weights.
-_FIXED = ("num_words", "num_pointed", "length", "q", "train_size", "data_seed")
-_FIXED += ("pointer", "activation", "temperature", "switch_bias", "seed")
-_FIXED += ("optimizer", "learning_rate", "schedule", "batch_size")
-_FIXED += ("clip_norm", "precision")
-
-
-def _trainer(config, system, task, model, data, log_dir, on_eval):
-    fixed = _FIXED
-    if config.schedule != "constant":
-        fixed += ("updates",)
+def _trainer(system, task, data, on_eval):
+    config: RarestWordConfig = system.config
     validation = tf.data.Dataset.from_tensor_slices(
         task.encode(data.validation)
     )
     return training.Trainer(
-        model,
-        losses.OF_HEAD[system],
-        reporting.optimizer(config, config.updates),
+        system.model,
+        losses.OF_HEAD[system.name],
+        optimizer_choice.make_optimizer(config, system.model, config.updates),
         _batches(data.train, task),
         validation.batch(_EVALUATED),
-        log_dir,
+        system.folder,
         metrics=_metrics,
         on_eval=on_eval,
         steps=config.updates,
         normalize="sentences",
-        clip_norm=config.clip_norm,
-        eval_every=config.eval_every,
-        seed=config.seed,
-        fresh=config.fresh,
+        **trainer_options(config),
         identity={
-            "system": system,
-            **{f"--{flag}": getattr(config, flag) for flag in fixed},
+            "system": system.name,
+            **{f"--{name}": getattr(config, name) for name in _TASK},
+            **identity(config),
         },
     )
 
@@ -265,7 +258,7 @@ def make_answer(model):
 
 
 def answer_all(answer, words):
-    """What a model says to all sequences.
+    """A model's answers to all sequences.
 
     Args:
         answer: From `make_answer`.
@@ -275,11 +268,13 @@ def answer_all(answer, words):
         `(words, copied_from)`, both `(B,)`.
     """
     parts = [
-        answer(tf.constant(corpus.FIRST_ID + words[i : i + _EVALUATED]))
+        answer(
+            tf.constant(rarest_word_task.FIRST_ID + words[i : i + _EVALUATED])
+        )
         for i in range(0, len(words), _EVALUATED)
     ]
     ids, copied_from = (np.concatenate(arrays) for arrays in zip(*parts))
-    return ids - corpus.FIRST_ID, copied_from
+    return ids - rarest_word_task.FIRST_ID, copied_from
 
 
 def errors(answers, words, task):
@@ -289,13 +284,13 @@ def errors(answers, words, task):
 
     Args:
         answers: Numbers of words, `(B,)`.
-        words: Those of the sequences, `(B, S)`.
-        task: `corpus.RarestWord`, which says what is pointed at.
+        words: Word numbers of the sequences, `(B, S)`.
+        task: `rarest_word_task.RarestWord`, which says what is pointed at.
 
     Returns:
         Dict of `error_rate`, its 95 % `interval`, the number of `sequences`;
-        and the same in `targets`, for those `pointed` at and `unpointed`.
-        Without sequences the first two are `None`.
+        and a dict `targets` with the same for words `pointed` at and
+        `unpointed`. Without sequences the first two are `None`.
     """
     wrong = answers != words.max(axis=1)
     is_pointed = task.is_pointed(words)
@@ -351,10 +346,10 @@ class History:
                 if row[kind] is not None:
                     tf.summary.scalar(f"dev/error_rate_{kind}", row[kind])
         if self._path:
-            reporting.write_results(self._path, self._rows)
+            write_json(self._path, self._rows)
 
     def columns(self, updates):
-        """Dict of lists of equal length, up to so many updates."""
+        """Dict of lists of equal length, up to a number of updates."""
         names = {"updates": "update"}
         names |= {x: x for x in ("error_rate", "pointed", "unpointed")}
         rows = [row for row in self._rows if row["update"] <= updates]
@@ -365,10 +360,10 @@ class History:
             with open(self._path, encoding="utf-8") as file:
                 return json.load(file)
         except (OSError, TypeError, ValueError):
-            return []  # Not there, or damaged: it is only looked at.
+            return []  # Missing or damaged: it is only looked at.
 
 
-def build_translator(model, task):
+def make_translator(model, task):
     """Text in, text out; `analyse` gives the five likeliest events.
 
     Of a text with more words than a sequence of the task, the rest is cut
@@ -391,10 +386,10 @@ def build_translator(model, task):
 
 def draw(results, paper, num_pointed, folder):
     """Draws errors against updates: `error_rate.png`, and in TensorBoard."""
-    if curves is None:
+    if figures is None:
         return
     panels = [
-        curves.Panel(
+        figures.Panel(
             {
                 system: (scores["history"]["updates"], scores["history"][kind])
                 for system, scores in results.items()
@@ -409,16 +404,6 @@ def draw(results, paper, num_pointed, folder):
             ("pointed", f"The {num_pointed} rarest words", {}),
         )
     ]
-    picture = curves.panels_figure(panels)
+    picture = figures.panels_figure(panels)
     path = os.path.join(folder, "error_rate.png")
     reporting.keep_picture(picture, path)
-
-
-def _log_embeddings(model, task, log_dir):
-    """Writes the embeddings for TensorBoard's projector."""
-    table = keras.ops.convert_to_numpy(model.source_embedding.embeddings)
-    try:
-        training.log_embeddings(log_dir, {"words": (table, task.vocabulary)})
-    except (OSError, tf.errors.OpError) as error:  # only to be looked at
-        reason = str(error).splitlines()[0].rpartition("; ")[2]
-        print(f"Warning: {log_dir}: embeddings are not written ({reason}).")

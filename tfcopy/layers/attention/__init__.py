@@ -1,1 +1,1 @@
-"""Attentions: which source positions a decoder step looks at."""
+"""Attentions: the source positions that a decoder step attends to."""

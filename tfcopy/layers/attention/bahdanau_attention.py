@@ -7,7 +7,8 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.loop import Product
+from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.memory import Memory
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -18,9 +19,9 @@ class BahdanauAttention(keras.layers.Layer):
     `v^T tanh(W query + U value + b)`; the softmax of the scores weighs
     `value`. The weights are returned as well: copying heads point with them.
 
-    In a decoder cell, call `prepare` once a sentence and `step` at each
-    step; `call` does both for all queries at once. The softmax and what
-    leads to it are in float32 whatever the dtype policy.
+    In a decoder cell, call `prepare` once per sentence and `step` at each step;
+    `call` does both for all queries at once. The scores and the softmax are in
+    float32 whatever the dtype policy.
 
     Masking: steps where `value_mask` is `False` get a weight of exactly
     zero. A row without any `True` gets zeros and a context of zeros.
@@ -38,7 +39,7 @@ class BahdanauAttention(keras.layers.Layer):
         query: Decoder states, of shape `(B, T, query_dim)`.
         value: Encoder states, of shape `(B, S, value_dim)`.
         value_mask: Optional boolean tensor of shape `(B, S)`.
-        inputs: The words before, embedded, `(B, T, E)`, with `reads_words`.
+        inputs: The previous words, embedded, `(B, T, E)`, with `reads_words`.
 
     Returns:
         `(context, attention_weights)`: `(B, T, value_dim)` and `(B, T, S)`.
@@ -76,7 +77,8 @@ class BahdanauAttention(keras.layers.Layer):
             name="value_projection",
         )
 
-    output_sizes = {}  # of what `outputs` gives
+    output_sizes = {}  # sizes of the entries of `outputs`
+    has_state = False  # whether a step depends on earlier steps
 
     @property
     def query_units(self):
@@ -119,39 +121,43 @@ class BahdanauAttention(keras.layers.Layer):
         )
 
     def prepare(self, value, value_mask=None):
-        """What every step needs: keys and values, and the mask as a bias.
+        """Computes what every step needs: keys, values, and the mask as a bias.
 
         Args:
             value: `(B, S, value_dim)`.
             value_mask: Optional, `(B, S)`.
 
         Returns:
-            Dict of tensors and products.
+            `Memory`.
         """
         if value_mask is None:
             value_mask = ops.ones(ops.shape(value)[:2], dtype="bool")
-        memory = {
+        sentences = {
             "keys": ops.cast(self.value_projection(value), "float32"),
             "values": Product(ops.cast(value, self.compute_dtype)),
             "mask_bias": ops.where(value_mask, 0.0, MASKED),  # (B, S)
-            "weight_score": ops.cast(self.score_kernel, "float32"),
         }
+        weights = {"score": ops.cast(self.score_kernel, "float32")}
         if self.use_score_bias:
-            # The softmax does not see it: its gradient is exactly zero, but
-            # would come back as rounding noise, which Adam blows up.
-            bias = ops.cast(self.score_bias, "float32")
-            memory["weight_score_bias"] = ops.stop_gradient(bias) + 0.0 * bias
-        return memory
+            weights["score_bias"] = self._score_bias()
+        return Memory(sentences, weights)
+
+    def _score_bias(self):
+        """The bias of the score, float32."""
+        # The softmax is invariant to it: its gradient is zero, but would be
+        # rounding noise, which Adam amplifies.
+        bias = ops.cast(self.score_bias, "float32")
+        return ops.stop_gradient(bias) + 0.0 * bias
 
     def project(self, inputs, training=False):
-        """What the words before add to the queries of all steps.
+        """What the previous words add to the queries of all steps.
 
         Args:
             inputs: Embedded words, `(..., E)`.
-            training: Whether noise is drawn, of attentions that have any.
+            training: Whether noise is drawn, by attentions that have any.
 
         Returns:
-            `(..., query_units)`, float32; `None` if the words say nothing.
+            `(..., query_units)`, float32; `None` if words are not read.
         """
         return self._read_words(inputs) if self.reads_words else None
 
@@ -171,14 +177,14 @@ class BahdanauAttention(keras.layers.Layer):
         """The query that `step` reads.
 
         Args:
-            product: The query times `query_matrix`, `(B, query_units)`.
-            words: From `project`, of this step; `None` for no words.
+            product: The query times `query_matrix`, `(..., query_units)`.
+            words: From `project`, of the same steps; `None` for no words.
             memory: From `prepare`.
         """
         return product if words is None else product + words
 
     def outputs(self, state):
-        """What the state after a step tells the layers behind the decoder.
+        """Outputs for the layers after the decoder, from a step's new state.
 
         Returns:
             Dict of `(B, size)`, with the sizes of `output_sizes`.
@@ -186,23 +192,23 @@ class BahdanauAttention(keras.layers.Layer):
         return {}
 
     def step(self, query, state, memory, read=None):
-        """One query of each sentence.
+        """Attends with one query of each sentence.
 
         Args:
             query: The query times `query_matrix`, and what the words add to
-                it, `(B, query_units)`, float32. A cell multiplies it together
-                with what else it needs of the query.
-            state: `()`; a subclass may keep one.
+                it, `(B, query_units)`, float32. A cell computes this product
+                together with its own products.
+            state: `()`; a subclass may have one.
             memory: From `prepare`.
-            read: Optional weights of the cell's own, `(B, S)`, by which the
-                values are read in the same product.
+            read: Optional further weights, `(B, S)`, with which the cell reads
+                the values in the same product.
 
         Returns:
             `(context, log_weights, state)`: `(B, value_dim)`, and `(B, S)`,
             the logs of the attention weights, about `MASKED` on padding.
             With `read` the context is `[attended ; read]`.
         """
-        hidden = memory["keys"] + ops.expand_dims(query, 1)
+        hidden = memory.sentences["keys"] + ops.expand_dims(query, 1)
         hidden = self._add_state(hidden, state, memory)
         scores = ops.squeeze(self._scores(hidden, memory), -1)
         scores = self._add_to_scores(scores, state, memory)
@@ -210,61 +216,82 @@ class BahdanauAttention(keras.layers.Layer):
         return context, log_weights, self._next_state(state, weights)
 
     def _scores(self, hidden, memory):
-        """The scores of a hidden layer, `(B, S, U)`, before its `tanh`.
+        """The scores of a hidden layer, `(..., U)`, before its `tanh`.
 
         Returns:
-            `(B, S, *)`, with as many columns as the score's kernel.
+            `(..., k)`, with the k columns of the score's kernel.
         """
         shape = ops.shape(hidden)
         hidden = ops.reshape(ops.tanh(hidden), (-1, self.units))
-        scores = ops.matmul(hidden, memory["weight_score"])
-        scores = ops.reshape(scores, (*shape[:2], scores.shape[-1]))
+        scores = ops.matmul(hidden, memory.weights["score"])
+        scores = ops.reshape(scores, (*shape[:-1], scores.shape[-1]))
         if self.use_score_bias:
-            scores = scores + memory["weight_score_bias"]
+            scores = scores + memory.weights["score_bias"]
         return scores
 
     def _read(self, scores, memory, read):
-        """The softmax of scores, `(B, S)`, and what it reads.
+        """The softmax of scores, `(B, S)`, and the values that it weighs.
 
         Returns:
             `(context, log_weights, weights)`; see `step`.
         """
-        log_weights = masked_log_softmax(scores, memory["mask_bias"])
+        log_weights = masked_log_softmax(scores, memory.sentences["mask_bias"])
         weights = ops.exp(log_weights)
         rows = [weights] if read is None else [weights, read]
-        context = memory["values"](ops.stack(rows, axis=1))
+        context = memory.sentences["values"](ops.stack(rows, axis=1))
         context = ops.reshape(context, (-1, len(rows) * context.shape[-1]))
         return context, log_weights, weights
 
     def _add_state(self, hidden, state, memory):
-        """Adds what a subclass's state has to say before the `tanh`."""
+        """Adds a subclass's state before the `tanh`."""
         return hidden
 
     def _add_to_scores(self, scores, state, memory):
-        """Adds what a subclass's state has to say after the `tanh`."""
+        """Adds a subclass's state after the `tanh`."""
         return scores
 
     def _next_state(self, state, weights):
         """The state after a step with these weights, `(B, S)`."""
         return state
 
-    def call(self, query, value, value_mask=None, inputs=None):
+    def call(self, query, value, value_mask=None, inputs=None, training=False):
         memory = self.prepare(value, value_mask)
-        query = ops.cast(query, self.compute_dtype)
-        query = ops.cast(ops.matmul(query, self.query_kernel), "float32")
-        query = self.combine(query, self.project(inputs), memory)
-        hidden = ops.tanh(
-            ops.expand_dims(query, 2) + ops.expand_dims(memory["keys"], 1)
-        )  # (B, T, S, U)
-        scores = ops.matmul(hidden, memory["weight_score"])
-        scores = ops.squeeze(scores, -1)
-        if self.use_score_bias:
-            scores = scores + memory["weight_score_bias"]
-        mask_bias = ops.expand_dims(memory["mask_bias"], 1)
-        weights = ops.exp(masked_log_softmax(scores, mask_bias))
-        return memory["values"](weights), weights
+        # Steps first, (T, B, *), as in a decoder.
+        words = query if inputs is None else inputs
+        words = self.project(ops.transpose(words, (1, 0, 2)), training)
+        query = ops.matmul(
+            ops.cast(ops.transpose(query, (1, 0, 2)), self.compute_dtype),
+            ops.cast(self.query_matrix(), self.compute_dtype),
+        )
+        query = self.combine(ops.cast(query, "float32"), words, memory)
+        if self.has_state:
+            return self._attend_in_turn(query, memory, training)
+        return self._attend_at_once(query, memory)
 
-    def compute_output_spec(self, query, value, value_mask=None, inputs=None):
+    def _attend_at_once(self, queries, memory):
+        """The results of `call` for queries `(T, B, query_units)`."""
+        hidden = memory.sentences["keys"] + ops.expand_dims(queries, 2)
+        scores = ops.squeeze(self._scores(hidden, memory), -1)  # (T, B, S)
+        mask_bias = memory.sentences["mask_bias"]
+        weights = ops.exp(masked_log_softmax(scores, mask_bias))
+        weights = ops.transpose(weights, (1, 0, 2))
+        return memory.sentences["values"](weights), weights
+
+    def _attend_in_turn(self, queries, memory, training):
+        """The results of `call` if each step needs the last step's state."""
+
+        def step(query, state, memory):
+            context, log_weights, state = self.step(query, state, memory)
+            return (context, ops.exp(log_weights)), state
+
+        outputs, _ = scan(
+            step, queries, self.initial_state(memory), memory, training
+        )
+        return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
+
+    def compute_output_spec(
+        self, query, value, value_mask=None, inputs=None, training=False
+    ):
         batch, length = query.shape[0], query.shape[1]
         return (
             keras.KerasTensor((batch, length, value.shape[-1]), "float32"),

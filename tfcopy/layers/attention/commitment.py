@@ -1,10 +1,10 @@
-"""When a planner plans anew: the commitment plan.
+"""The commitment plan: when a planner replans.
 
     z = s W_c + b_c,  kappa = 1.001 + softplus(s w + b)
     p = softmax(kappa (z + G)),  c = onehot(argmax p), straight through
 
 A plan `c` of `k` steps is one-hot; where its first element is one, the planner
-re-plans and draws a new `c`. Else `c` moves on by one step.
+replans and draws a new `c`. Otherwise `c` moves on by one step.
 
 Shapes: B batch, k plan steps.
 
@@ -18,8 +18,8 @@ from keras import ops
 
 # Where the temperature's bias starts: kappa is 1.154 without a state.
 TEMPERATURE_BIAS = -1.8
-# What a logit that moves in from behind the plan's end is, if plans are
-# drawn again at each step.
+# The logit that enters at the plan's end, if plans are drawn again at each
+# step.
 _BEHIND = -10.0
 
 
@@ -49,7 +49,7 @@ def straight_through(probabilities):
     chosen = ops.one_hot(
         ops.argmax(probabilities, axis=-1), probabilities.shape[-1]
     )
-    # In this order no rounding is left in the value.
+    # In this order the value has no rounding error.
     return chosen + (probabilities - ops.stop_gradient(probabilities))
 
 
@@ -64,7 +64,7 @@ def mix(switch, new, old):
 
 
 def initial_commitment(batch, plan_steps):
-    """All ones: the first step plans, whatever moves on."""
+    """The commitment state at first: all ones, so that the first step plans."""
     ones = ops.ones((batch, plan_steps), "float32")
     return {"plan": ones, "probabilities": ones / plan_steps, "logits": ones}
 
@@ -78,12 +78,12 @@ def commit(state, logits, kappa, noise, switch="previous", resample=False):
         logits: z, `(B, k)`.
         kappa: `(B, 1)`.
         noise: Gumbel noise, `(B, k)`.
-        switch: `"previous"`: what the last plan says decides whether to plan
-            now. `"current"`, as in the authors' code: a new commitment plan
-            is drawn then, and what that one says decides.
-        resample: As in the authors' code, plans that move on are drawn again
-            from their moved logits. When the next plan is made has the same
-            law; its gradient has not.
+        switch: `"previous"`: the last plan decides whether to replan now.
+            `"current"`, as in the authors' code: a new commitment plan is drawn
+            then, and decides.
+        resample: Whether, as in the authors' code, plans that move on are drawn
+            again from their moved logits. The time of the next plan has the
+            same distribution, but another gradient.
 
     Returns:
         `(replan, state)`; `replan` is `(B, 1)`, zero or one.

@@ -1,4 +1,4 @@
-"""Additive attention that knows where it has looked before.
+"""Additive attention with coverage.
 
 Shapes: B batch, T target steps, S source steps, U units.
 """
@@ -7,7 +7,6 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
-from tfcopy.layers.loop import scan
 
 FEATURES = ("vector", "scalar")
 
@@ -18,32 +17,36 @@ class CoverageAttention(BahdanauAttention):
 
     The score of source step `j` is
     `v^T tanh(W query + U value_j + b + w_c * coverage_j)`, and the coverage
-    of a step is what the steps BEFORE it gave to `j`. It is the state that
-    `step` carries, `(B, S)`, float32, zeros at first. With `feature="scalar"`
-    the score is `v^T tanh(W query + U value_j + b) + w_c * coverage_j`, and
-    `w_c` a single number, as in the authors' code of CopyNet.
+    of a step is the sum of the weights that EARLIER steps gave to `j`. It is
+    the state of `step`, `(B, S)`, float32, zeros at first. With
+    `feature="scalar"` the score is
+    `v^T tanh(W query + U value_j + b) + w_c * coverage_j`, and `w_c` a single
+    number, as in the authors' code of CopyNet.
 
-    `w_c` starts at zero, so that a model trained without coverage goes on
-    where it was. With `enabled=False` it stays there: its gradient is exactly
-    zero and all is as in `BahdanauAttention`, until `enable` is called.
+    `w_c` starts at zero, so that a model trained without coverage is unchanged
+    at first. With `enabled=False` it stays there: its gradient is exactly zero
+    and all is as in `BahdanauAttention`, until `enable` is called.
 
     Args:
-        units: As in `BahdanauAttention`, and so are the three below.
-        use_bias: As there.
-        kernel_initializer: As there, of all matrices but `w_c`.
-        use_score_bias: As there.
+        units: As in `BahdanauAttention`.
+        use_bias: As in `BahdanauAttention`.
+        kernel_initializer: As in `BahdanauAttention`, for all matrices but
+            `w_c`.
+        use_score_bias: As in `BahdanauAttention`.
         enabled: Whether coverage is on from the start. It is kept in a
-            weight, so a checkpoint brings back what it was.
+            weight, so a checkpoint restores it.
         feature: `"vector"` or `"scalar"`: whether coverage is added to the
             hidden layer, or to the score.
 
-    Call arguments and results are those of `BahdanauAttention`, but the
-    queries are taken one after the other.
+    Call arguments and results are as in `BahdanauAttention`, but the queries
+    are processed one after the other.
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.3;
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393) for `"scalar"`.
     """
+
+    has_state = True
 
     def __init__(
         self,
@@ -87,57 +90,33 @@ class CoverageAttention(BahdanauAttention):
 
     def prepare(self, value, value_mask=None):
         kernel = ops.cast(self.coverage_kernel, "float32")
-        return {
-            **super().prepare(value, value_mask),
-            "weight_coverage": ops.expand_dims(
-                kernel * ops.cast(self.enabled, "float32"), 0
-            ),
-        }
+        kernel = kernel * ops.cast(self.enabled, "float32")
+        return (
+            super()
+            .prepare(value, value_mask)
+            .updated(weights={"coverage": ops.expand_dims(kernel, 0)})
+        )
 
     def initial_state(self, memory):
         """The coverage before the first step: zeros, `(B, S)`."""
-        return ops.zeros_like(memory["mask_bias"])
+        return ops.zeros_like(memory.sentences["mask_bias"])
 
     def _add_state(self, hidden, state, memory):
         if self.feature == "scalar":
             return hidden
-        # A product of matrices, since its gradients need no `(B, S, U)` each.
+        # A matrix product, whose gradients need no further `(B, S, U)` tensors.
         term = ops.matmul(
-            ops.reshape(state, (-1, 1)), memory["weight_coverage"]
+            ops.reshape(state, (-1, 1)), memory.weights["coverage"]
         )
         return hidden + ops.reshape(term, ops.shape(hidden))
 
     def _add_to_scores(self, scores, state, memory):
         if self.feature == "vector":
             return scores
-        return scores + memory["weight_coverage"] * state
+        return scores + memory.weights["coverage"] * state
 
     def _next_state(self, state, weights):
         return state + weights
-
-    def call(self, query, value, value_mask=None, inputs=None, training=False):
-        memory = self.prepare(value, value_mask)
-        query = ops.cast(query, self.compute_dtype)
-        query = ops.cast(ops.matmul(query, self.query_kernel), "float32")
-        query = self.combine(query, self.project(inputs), memory)
-
-        def step(query, state, memory):
-            context, log_weights, state = self.step(query, state, memory)
-            return (context, ops.exp(log_weights)), state
-
-        outputs, _ = scan(
-            step,
-            ops.transpose(query, (1, 0, 2)),
-            self.initial_state(memory),
-            memory,
-            training,
-        )
-        return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
-
-    def compute_output_spec(
-        self, query, value, value_mask=None, inputs=None, training=False
-    ):
-        return super().compute_output_spec(query, value, value_mask)
 
     def get_config(self):
         return {

@@ -1,4 +1,4 @@
-"""The whole source in one vector, where an attention would stand.
+"""The whole source in one vector, instead of an attention.
 
 Shapes: B batch, S source steps, C value size.
 """
@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
+from tfcopy.layers.memory import Memory
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -14,15 +15,15 @@ class FinalContext(keras.layers.Layer):
     """The encoder's last states are the context of every step.
 
     It has the methods of an attention, so that any decoder cell becomes the
-    plain encoder-decoder: the context is what a bidirectional encoder ended
-    with, `[forward at the last word ; backward at the first]`, whatever the
-    query. Where weights are asked for, all words have the same.
+    plain encoder-decoder: the context is the last states of a bidirectional
+    encoder, `[forward at the last word ; backward at the first]`, whatever the
+    query. The attention weights are uniform over the words.
 
     Reference:
         [Cho et al., 2014](https://arxiv.org/abs/1406.1078), section 2.2.
     """
 
-    query_units = 0  # of a query there is nothing to project
+    query_units = 0  # nothing of a query is projected
     output_sizes = {}
 
     def __init__(self, **kwargs):
@@ -36,22 +37,22 @@ class FinalContext(keras.layers.Layer):
         return ops.zeros((self.query_size, 0), self.compute_dtype)
 
     def project(self, inputs, training=False):
-        """The words say nothing."""
+        """What words add to the query: nothing."""
         return None
 
     def combine(self, product, words, memory):
-        """There is no query."""
+        """The query that `step` ignores."""
         return product
 
     def outputs(self, state):
-        """Nothing."""
+        """Outputs for the layers after the decoder: none."""
         return {}
 
     def prepare(self, value, value_mask=None):
         """The context and the weights of all steps.
 
         Args:
-            value: Of a bidirectional encoder, `(B, S, C)`.
+            value: Annotations of a bidirectional encoder, `(B, S, C)`.
             value_mask: Optional, `(B, S)`.
         """
         value = ops.cast(value, "float32")
@@ -64,15 +65,35 @@ class FinalContext(keras.layers.Layer):
         last = ops.cast(positions == count - 1.0, "float32")
         forward, backward = ops.split(value, 2, axis=-1)
         forward = ops.einsum("bs,bsc->bc", last, forward)
-        return {
+        sentences = {
             "context": ops.concatenate([forward, backward[:, 0]], axis=-1),
             "log_weights": ops.where(value_mask, -ops.log(count), MASKED),
         }
+        return Memory(sentences, weights={})
 
     def initial_state(self, memory):
         """Nothing is kept between steps."""
         return ()
 
-    def step(self, query, state, memory):
-        """As that of an attention: `(context, log_weights, state)`."""
-        return memory["context"], memory["log_weights"], state
+    def step(self, query, state, memory, read=None):
+        """One step, like that of `BahdanauAttention`.
+
+        Args:
+            query: Ignored.
+            state: `()`.
+            memory: From `prepare`.
+            read: Must be `None`; there are no values for a cell to read.
+
+        Returns:
+            `(context, log_weights, state)`.
+        """
+        if read is not None:
+            raise ValueError(
+                "A cell that reads the source by weights of its own needs an "
+                "attention, such as `BahdanauAttention`. "
+                "Received: attention=FinalContext()."
+            )
+        context, log_weights = (
+            memory.sentences[name] for name in ("context", "log_weights")
+        )
+        return context, log_weights, state

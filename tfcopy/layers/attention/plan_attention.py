@@ -9,8 +9,8 @@ from keras import ops
 
 from tfcopy.layers.attention import commitment
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
-from tfcopy.layers.layer_norm import add_norms, normalize, norms_memory
-from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
+from tfcopy.layers.loop import Product
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")
@@ -18,7 +18,7 @@ SWITCHES = ("previous", "current")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PlanAttention(BahdanauAttention):
-    """Plans the alignments of the next `k` steps, and when to plan anew.
+    """Plans the alignments of the next `k` steps, and when to replan.
 
     With query `s`, value `h_j`, the word before `y`, and the plan `A`, logits
     of the weights of source step j at each of the next steps:
@@ -30,44 +30,44 @@ class PlanAttention(BahdanauAttention):
         A_j <- g [(1 - v_j) new_j + v_j A_j] + (1 - g) shift(A_j)
         weights = softmax_j(A_j[0])
 
-    `g` is one where the commitment plan says so, see `commitment`, and else
-    zero; `shift` moves a plan on by one step. With `mode="repeat"` there is
-    no plan of the alignment: its logits stay what they are until `g` is one,
-    and are then those of additive attention.
+    `g` is one if the commitment plan says so, see `commitment`, and otherwise
+    zero; `shift` moves a plan on by one step. With `mode="repeat"` there is no
+    plan of the alignment: its logits stay the same until `g` is one, and are
+    then those of additive attention.
 
-    `A` and the commitment plan are the state that `step` carries, all ones at
-    first, so that the first step plans. Noise that draws the commitment plan
-    comes from `project`, in training alone; without it the likeliest one is
-    taken.
+    `A` and the commitment plan are the state of `step`, all ones at first, so
+    that the first step plans. The noise that draws the commitment plan comes
+    from `project`, only in training; without it the likeliest plan is taken.
 
     Args:
-        units: As in `BahdanauAttention`, and so are the next two.
-        use_bias: As there; here of all that has a bias above.
-        kernel_initializer: As there.
+        units: As in `BahdanauAttention`.
+        use_bias: As in `BahdanauAttention`, for all that has a bias above.
+        kernel_initializer: As in `BahdanauAttention`.
         plan_steps: k.
         mode: `"plan"` (PAG) or `"repeat"` (rPAG).
         summary_units: Size of `beta`.
         use_gate: Whether there is a `v`; zero if not.
         reads_words: Whether there is a `y`: as in `BahdanauAttention`.
         switch: `"previous"` or `"current"`; see `commitment.commit`.
-        resample: See there.
+        resample: See `commitment.commit`.
         inverse_temperature: A number, `kappa`; learned if `None`.
         layer_norm: Whether `s W_d + b_d`, `s W_B`, `s W_c + b_c` and
             `A_j W_r + b_r` are normalised.
-        always_replan: Whether each step plans, the control that tells
-            planning from having more weights.
-        sample_at_test: Whether there is noise outside of training too.
+        always_replan: Whether each step plans, a control for the effect of
+            having more weights.
+        sample_at_test: Whether there is noise outside of training, too.
         seed: Optional integer, of the noise.
+        use_score_bias: Whether there is a `b_p`; `use_bias` if `None`.
 
     Call arguments:
         query: `(B, T, query_dim)`.
         value: `(B, S, value_dim)`.
         value_mask: Optional, boolean, `(B, S)`.
-        inputs: The words before, embedded, `(B, T, E)`, with `reads_words`.
+        inputs: The previous words, embedded, `(B, T, E)`, with `reads_words`.
         training: Whether noise is drawn.
 
     Returns:
-        `(context, attention_weights)`, as `BahdanauAttention`.
+        `(context, attention_weights)`, as in `BahdanauAttention`.
 
     Reference:
         [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087), sections
@@ -75,6 +75,7 @@ class PlanAttention(BahdanauAttention):
     """
 
     output_sizes = {"replan": 1, "commitment_deviation": 1}
+    has_state = True
 
     def __init__(
         self,
@@ -93,13 +94,15 @@ class PlanAttention(BahdanauAttention):
         always_replan=False,
         sample_at_test=False,
         seed=None,
+        use_score_bias=None,
         **kwargs,
     ):
         super().__init__(
             units,
             use_bias,
             kernel_initializer,
-            reads_words=reads_words,
+            use_score_bias,
+            reads_words,
             **kwargs,
         )
         for name, value, choices in (
@@ -159,6 +162,7 @@ class PlanAttention(BahdanauAttention):
             self._build_words(inputs_shape)
         if self.use_bias:
             self.query_bias = self._bias("query", self.units)
+        if self.use_score_bias:
             self.score_bias = self._bias("score", outputs)
         # === Commitment ===
         self.commitment_kernel = self._kernel("commitment", query_dim, k)
@@ -183,16 +187,18 @@ class PlanAttention(BahdanauAttention):
         if self._has_gate:
             self.gate_query_kernel = self._kernel("gate_query", query_dim, k)
             self.gate_key_kernel = self._kernel("gate_key", self.units, k)
-        if self.layer_norm:
-            self._build_norms()
+        self.norms = add_norms(self, self._norm_sizes())
 
-    def _build_norms(self):
+    def _norm_sizes(self):
+        """The sizes of what is normalised, by name."""
+        if not self.layer_norm:
+            return {}
         sizes = {"hidden": self.units, "commitment": self.plan_steps}
         if self._has_gate:
             sizes["gate"] = self.plan_steps
         if self._plans:
             sizes["summary"] = self.summary_units
-        self.norms = add_norms(self, sizes)
+        return sizes
 
     def _kernel(self, name, *shape):
         return self.add_weight(
@@ -221,7 +227,7 @@ class PlanAttention(BahdanauAttention):
         return ops.concatenate(parts, axis=-1)
 
     def project(self, inputs, training=False):
-        """What words and noise add to the queries of all steps.
+        """What previous words and noise add to the queries of all steps.
 
         Args:
             inputs: Embedded words, `(..., E)`.
@@ -250,41 +256,47 @@ class PlanAttention(BahdanauAttention):
 
     def prepare(self, value, value_mask=None):
         memory = super().prepare(value, value_mask)
-        keys = memory["keys"]
-
-        def cast(x):
-            return ops.cast(x, self.compute_dtype)
-
-        if self._plans and self.use_bias:
-            # Unlike that of plain attention, the gate lets it count.
-            memory["weight_score_bias"] = ops.cast(self.score_bias, "float32")
-        biases = [
-            self.query_bias if self.use_bias else ops.zeros((self.units,)),
-            self.commitment_bias,
-            ops.zeros((1,))
-            if self.inverse_temperature is not None
-            else self.temperature_bias,
-        ]
-        biases.append(ops.zeros((sum(self._sizes[3:]),)))
-        memory["weight_query_bias"] = ops.concatenate(
-            [ops.cast(bias, "float32") for bias in biases]
-        )
+        keys = memory.sentences["keys"]
+        sentences = {}
+        weights = {
+            "query_bias": self._query_bias(),
+            "norms": cast_norms(self.norms),
+        }
         if self._has_gate:
-            memory["gate_keys"] = ops.matmul(
+            sentences["gate_keys"] = ops.matmul(
                 keys, ops.cast(self.gate_key_kernel, "float32")
             )
         if self._plans:
-            # Weights and not `Product`s: the loop would keep what these small
-            # kernels give, `(T, B, S, units)`, and it is quicker made again.
-            memory["weight_summarize"] = cast(self.summary_kernel)
-            memory["weight_summarize_bias"] = self.summary_bias
-            memory["weight_read"] = cast(self.read_kernel)
-            if self.use_bias:  # Added once, and to no gate.
+            # Tensors and not `Product`s: the loop would keep the results of
+            # these small kernels, `(T, B, S, units)`, which are quicker to
+            # recompute.
+            weights["summarize"] = (
+                ops.cast(self.summary_kernel, self.compute_dtype),
+                ops.convert_to_tensor(self.summary_bias),
+            )
+            weights["read"] = ops.cast(self.read_kernel, self.compute_dtype)
+            if self.use_bias:  # Added once, and not to the gate.
                 bias = ops.cast(self.read_bias, keys.dtype)
-                memory["keys"] = keys + bias
-        if self.layer_norm:
-            memory |= norms_memory(self.norms)
-        return memory
+                sentences["keys"] = keys + bias
+        return memory.updated(sentences, weights)
+
+    def _query_bias(self):
+        """The biases of the query's products, float32."""
+        hidden, z, kappa, gate, noise = (
+            ops.zeros((size,), "float32") for size in self._sizes
+        )
+        if self.use_bias:
+            hidden = ops.cast(self.query_bias, "float32")
+        z = ops.cast(self.commitment_bias, "float32")
+        if self.inverse_temperature is None:
+            kappa = ops.cast(self.temperature_bias, "float32")
+        return ops.concatenate([hidden, z, kappa, gate, noise])
+
+    def _score_bias(self):
+        if not self._plans:
+            return super()._score_bias()
+        # Unlike in plain attention, the gate gives it an effect.
+        return ops.cast(self.score_bias, "float32")
 
     def initial_state(self, memory):
         """The state before the first step: all ones.
@@ -293,7 +305,7 @@ class PlanAttention(BahdanauAttention):
             Dict of `alignment`, `(B, S, k)`, or `(B, S)` of a repeater, and
             of `commitment`; `replan` is for the pictures.
         """
-        mask_bias = memory["mask_bias"]
+        mask_bias = memory.sentences["mask_bias"]
         ones = ops.ones_like(mask_bias)
         batch = ops.shape(mask_bias)[0]
         if self._plans:
@@ -307,7 +319,12 @@ class PlanAttention(BahdanauAttention):
         }
 
     def outputs(self, state):
-        """`replan`, zero or one, and how far from uniform the plan's law is."""
+        """Outputs for the layers after the decoder, from the state.
+
+        Returns:
+            Dict of `replan`, zero or one, and `commitment_deviation`, how far
+            from uniform the distribution of the commitment plan is.
+        """
         probabilities = state["commitment"]["probabilities"]
         return {
             "replan": state["replan"],
@@ -315,13 +332,14 @@ class PlanAttention(BahdanauAttention):
         }
 
     def combine(self, product, words, memory):
-        query = product + memory["weight_query_bias"]
+        query = product + memory.weights["query_bias"]
         if self.layer_norm:
+            norms = memory.weights["norms"]
             hidden, logits, kappa, gate, noise = self._split(query)
-            hidden = normalize(hidden, "hidden", memory)
-            logits = normalize(logits, "commitment", memory)
+            hidden = normalize(hidden, norms["hidden"])
+            logits = normalize(logits, norms["commitment"])
             if self._has_gate:
-                gate = normalize(gate, "gate", memory)
+                gate = normalize(gate, norms["gate"])
             parts = [hidden, logits, kappa, gate, noise]
             query = ops.concatenate(parts, axis=-1)
         return query if words is None else query + words
@@ -342,7 +360,7 @@ class PlanAttention(BahdanauAttention):
         )
         if self.always_replan:
             replan = ops.ones_like(replan)
-        hidden = memory["keys"] + ops.expand_dims(hidden, 1)
+        hidden = memory.sentences["keys"] + ops.expand_dims(hidden, 1)
         old = state["alignment"]
         if self._plans:
             new = self._new_plan(hidden, gate, old, memory)
@@ -367,46 +385,21 @@ class PlanAttention(BahdanauAttention):
 
     def _new_plan(self, hidden, gate, old, memory):
         """`(1 - v) new + v old`, `(B, S, k)`."""
-        summary = _multiply(old, "summarize", memory)
+        weights = memory.weights
+        summary = _multiply(old, *weights["summarize"])
         if self.layer_norm:
-            summary = normalize(summary, "summary", memory)
-        hidden = hidden + _multiply(ops.tanh(summary), "read", memory)
+            summary = normalize(summary, weights["norms"]["summary"])
+        hidden = hidden + _multiply(ops.tanh(summary), weights["read"])
         new = self._scores(hidden, memory)
         if not self._has_gate:
             return new
-        keep = ops.sigmoid(ops.expand_dims(gate, 1) + memory["gate_keys"])
+        gate_keys = memory.sentences["gate_keys"]
+        keep = ops.sigmoid(ops.expand_dims(gate, 1) + gate_keys)
         return new + keep * (old - new)
 
-    def call(self, query, value, value_mask=None, inputs=None, training=False):
-        memory = self.prepare(value, value_mask)
-        words = query if inputs is None else inputs
-        words = self.project(ops.transpose(words, (1, 0, 2)), training)
-        query = ops.matmul(
-            ops.cast(query, self.compute_dtype),
-            ops.cast(self.query_matrix(), self.compute_dtype),
-        )
-        query = ops.transpose(ops.cast(query, "float32"), (1, 0, 2))
-
-        def step(inputs, state, memory):
-            query = self.combine(*inputs, memory)
-            context, log_weights, state = self.step(query, state, memory)
-            return (context, ops.exp(log_weights)), state
-
-        outputs, _ = scan(
-            step, (query, words), self.initial_state(memory), memory, training
-        )
-        return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
-
-    def compute_output_spec(
-        self, query, value, value_mask=None, inputs=None, training=False
-    ):
-        return super().compute_output_spec(query, value, value_mask)
-
     def get_config(self):
-        config = super().get_config()
-        del config["use_score_bias"]
         return {
-            **config,
+            **super().get_config(),
             "plan_steps": self.plan_steps,
             "mode": self.mode,
             "summary_units": self.summary_units,
@@ -421,9 +414,8 @@ class PlanAttention(BahdanauAttention):
         }
 
 
-def _multiply(x, name, memory):
-    """`x @ kernel + bias`, with the weights of that name."""
-    bias = memory.get(f"weight_{name}_bias")
-    product = Product(memory[f"weight_{name}"], bias)
+def _multiply(x, kernel, bias=None):
+    """`x @ kernel + bias`, in the dtype of `x`."""
+    product = Product(kernel, bias)
     y = product(ops.reshape(x, (-1, x.shape[-1])))  # one large product
     return ops.reshape(y, (*ops.shape(x)[:-1], y.shape[-1]))

@@ -34,7 +34,7 @@ class AttentionalGRUCell(DecoderCell):
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), A.2.2.
     """
 
-    reads = 1  # how many vectors of the source the GRU reads at a step
+    reads = 1  # number of source vectors that the GRU reads at a step
 
     def build(self, inputs_shape, annotations_shape):
         self._build_attention(inputs_shape, annotations_shape, self.units)
@@ -60,7 +60,7 @@ class AttentionalGRUCell(DecoderCell):
 
         Args:
             inputs: Embedded words, `(..., E)`.
-            matches: Ignored; where the source holds the word.
+            matches: Ignored; see `DecoderCell.project`.
 
         Returns:
             `(..., 3 * units)`, float32.
@@ -68,19 +68,19 @@ class AttentionalGRUCell(DecoderCell):
         return self._multiply(inputs, self._kernels()[0], self.bias)
 
     def prepare(self, annotations, mask=None):
-        """All that the steps of a sentence share: see `scan`'s memory."""
+        """Computes all that the steps of a sentence share, a `Memory`."""
         gates, candidate = ops.split(
             self._cast(self.recurrent_kernel), [2 * self.units], axis=-1
         )
         state_kernel = ops.concatenate(
             [self._cast(self.attention.query_matrix()), gates], axis=-1
         )
-        return {
-            **self.attention.prepare(annotations, mask),
-            "state_product": Product(state_kernel),
-            "candidate_product": Product(candidate),
-            "context_product": Product(self._kernels()[1]),
+        weights = {
+            "state": Product(state_kernel),
+            "candidate": Product(candidate),
+            "context": Product(self._kernels()[1]),
         }
+        return self._prepare(annotations, mask, weights)
 
     def step(self, inputs, state, memory):
         """One step.
@@ -95,19 +95,26 @@ class AttentionalGRUCell(DecoderCell):
             `(B, units)`, `context` `(B, C)` and `attention`, the logs of the
             attention weights, `(B, S)`.
         """
-        hidden = state["hidden"]
+        return self._step(inputs, state, memory)
+
+    def _step(self, inputs, state, memory, read=None):
+        """One step; with `read`, `(B, S)`, the GRU reads the source as well.
+
+        The context is then the attention's, followed by the vector read.
+        """
+        hidden, weights = state["hidden"], memory.weights
         query, gates = ops.split(
-            memory["state_product"](hidden),
+            weights["state"](hidden),
             [self.attention.query_units],
             axis=-1,
         )
         context, log_weights, attention_state = self._attend(
-            self._query(query, inputs, memory), state, memory
+            query, inputs, state, memory, read
         )
         hidden = gru_update_reset_before(
-            inputs["words"] + memory["context_product"](context),
+            inputs["words"] + weights["context"](context),
             gates,
-            memory["candidate_product"],
+            weights["candidate"],
             hidden,
         )
         outputs = {
@@ -116,10 +123,6 @@ class AttentionalGRUCell(DecoderCell):
             "attention": log_weights,
         }
         return outputs, {"hidden": hidden, "attention": attention_state}
-
-    def _attend(self, query, state, memory):
-        """`(context, log_weights, attention's state)`."""
-        return self.attention.step(query, state["attention"], memory)
 
     def _kernels(self):
         """The kernel's rows that read the word, and the others."""

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.cells.two_layer_cell import TwoLayerCell
-from tfcopy.layers.layer_norm import add_norms, normalize, norms_memory
+from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
 
 _GATES = ("fast_gate", "fast_candidate", "slow_gate", "slow_candidate")
@@ -15,7 +15,7 @@ _GATES = ("fast_gate", "fast_candidate", "slow_gate", "slow_candidate")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BiscaleGRUCell(TwoLayerCell):
-    """A fast and a slow layer whose gates tell when the slow one moves.
+    """A fast and a slow layer whose gates decide when the slow one moves.
 
     With the last states `h1'`, `h2'` and gates `g1'`, `g2'`, word `e` and
     context `c` (found by the last states):
@@ -28,10 +28,10 @@ class BiscaleGRUCell(TwoLayerCell):
         n = tanh(f X_ww + d X_cw + c X_pw + b_xw)
         h2 = g1 n + (1 - g1) h2'
 
-    With `layer_norm` what enters the four of `sigmoid` and `tanh` is
-    normalised, each by itself.
+    With `layer_norm`, the arguments of each `sigmoid` and `tanh` of gates and
+    candidates are normalised.
 
-    Args are those of `TwoLayerCell`.
+    Args are as in `TwoLayerCell`.
 
     Reference:
         [Chung et al., 2016](https://arxiv.org/abs/1603.06147), section 4.2,
@@ -59,11 +59,11 @@ class BiscaleGRUCell(TwoLayerCell):
             self.norms = add_norms(self, dict.fromkeys(_GATES, units))
 
     def _project(self, inputs, matches):
-        """What the fast layer reads of the words, `(..., 2 * units)`."""
+        """The fast layer's products of the words, `(..., 2 * units)`."""
         return self._multiply(inputs, self.input_kernel, self.fast_bias)
 
     def prepare(self, annotations, mask=None):
-        """All that the steps of a sentence share: see `scan`'s memory."""
+        """Computes all that the steps of a sentence share, a `Memory`."""
         cast = self._cast
         kernels = {
             "fast": [self.fast_kernel, self.slow_to_fast_kernel],
@@ -73,14 +73,14 @@ class BiscaleGRUCell(TwoLayerCell):
             ops.concatenate([cast(kernel) for kernel in kernels[name]])
             for name in ("fast", "slow")
         )
-        return {
-            **self.attention.prepare(annotations, mask),
-            **norms_memory(self.norms),
-            "query_product": Product(cast(self.attention.query_matrix())),
-            "context_product": Product(cast(self.context_kernel)),
-            "fast_product": Product(fast),
-            "slow_product": Product(slow, ops.cast(self.slow_bias, "float32")),
+        weights = {
+            "norms": cast_norms(self.norms),
+            "query": Product(cast(self.attention.query_matrix())),
+            "context": Product(cast(self.context_kernel)),
+            "fast": Product(fast),
+            "slow": Product(slow, ops.cast(self.slow_bias, "float32")),
         }
+        return self._prepare(annotations, mask, weights)
 
     def initial_state(self, state, memory):
         state = super().initial_state(state, memory)
@@ -97,20 +97,21 @@ class BiscaleGRUCell(TwoLayerCell):
             memory: From `prepare`.
 
         Returns:
-            `(outputs, state)`, as that of `TwoLayerGRUCell`.
+            `(outputs, state)`, as in `TwoLayerGRUCell`.
         """
-        context, log_weights, attention_state = self._attend(
-            state, inputs, memory
+        context, log_weights, attention_state = self._attend_with_states(
+            inputs, state, memory
         )
-        read = ops.split(memory["context_product"](context), 2, axis=-1)
+        weights = memory.weights
+        read = ops.split(weights["context"](context), 2, axis=-1)
         last, slow = state["first_gate"], state["second"]
         both = [(1.0 - last) * state["first"], last * slow]
-        products = memory["fast_product"](ops.concatenate(both, axis=-1))
+        products = weights["fast"](ops.concatenate(both, axis=-1))
         products = products + inputs["words"] + read[0]
-        gate, first = self._activate("fast", products, memory)
+        gate, first = self._activate("fast", products, weights)
         both = [(1.0 - state["second_gate"]) * slow, gate * first]
-        products = memory["slow_product"](ops.concatenate(both, axis=-1))
-        second_gate, new = self._activate("slow", products + read[1], memory)
+        products = weights["slow"](ops.concatenate(both, axis=-1))
+        second_gate, new = self._activate("slow", products + read[1], weights)
         second = slow + gate * (new - slow)
         outputs = self._outputs(first, second, context, log_weights)
         state = {
@@ -122,10 +123,11 @@ class BiscaleGRUCell(TwoLayerCell):
         }
         return outputs, state
 
-    def _activate(self, name, products, memory):
+    def _activate(self, name, products, weights):
         """`(gate, candidate)` of a layer."""
         gate, candidate = ops.split(products, 2, axis=-1)
         if self.layer_norm:
-            gate = normalize(gate, f"{name}_gate", memory)
-            candidate = normalize(candidate, f"{name}_candidate", memory)
+            norms = weights["norms"]
+            gate = normalize(gate, norms[f"{name}_gate"])
+            candidate = normalize(candidate, norms[f"{name}_candidate"])
         return ops.sigmoid(gate), ops.tanh(candidate)

@@ -18,11 +18,11 @@ class ConditionalGRUCell(DecoderCell):
 
     1. The first GRU reads the previous word: `q = GRU_1(e, s')`.
     2. `q` attends to the source: `c, l = attention(q)`.
-    3. The second GRU reads the context: `s = GRU_2(c, q)`; here the bias of
-       the candidate sits inside the reset product.
+    3. The second GRU reads the context: `s = GRU_2(c, q)`; here the reset gate
+       multiplies the candidate's bias, too.
 
     A cell is used in three calls: `project` for the words of all steps at
-    once, `prepare` once a sentence, and `step` at each step.
+    once, `prepare` once per sentence, and `step` at each step.
 
     Args:
         units: Positive integer, the size of the state.
@@ -62,7 +62,7 @@ class ConditionalGRUCell(DecoderCell):
 
         Args:
             inputs: Embedded words, `(..., input_dim)`.
-            matches: Ignored; where the source holds the word.
+            matches: Ignored; see `DecoderCell.project`.
 
         Returns:
             `(..., 3 * units)`, float32.
@@ -70,7 +70,7 @@ class ConditionalGRUCell(DecoderCell):
         return self._multiply(inputs, self.input_kernel, self.input_bias)
 
     def prepare(self, annotations, mask=None):
-        """All that the steps of a sentence share: see `scan`'s memory."""
+        """Computes all that the steps of a sentence share, a `Memory`."""
         attention = self.attention
         query_kernel = ops.concatenate(
             [
@@ -85,12 +85,12 @@ class ConditionalGRUCell(DecoderCell):
                 ops.cast(self.query_bias, "float32"),
             ]
         )
-        return {
-            **attention.prepare(annotations, mask),
-            "state_product": Product(self._cast(self.state_kernel)),
-            "query_product": Product(query_kernel, query_bias),
-            "context_product": Product(self._cast(self.context_kernel)),
+        weights = {
+            "state": Product(self._cast(self.state_kernel)),
+            "query": Product(query_kernel, query_bias),
+            "context": Product(self._cast(self.context_kernel)),
         }
+        return self._prepare(annotations, mask, weights)
 
     def step(self, inputs, state, memory):
         """One step.
@@ -105,22 +105,18 @@ class ConditionalGRUCell(DecoderCell):
             `(B, units)`, `context` `(B, C)` and `attention`, the logs of the
             attention weights, `(B, S)`.
         """
-        hidden = state["hidden"]
-        recurrent = memory["state_product"](hidden)
+        hidden, weights = state["hidden"], memory.weights
+        recurrent = weights["state"](hidden)
         query = gru_update(inputs["words"], recurrent, hidden)
         attention_query, recurrent = ops.split(
-            memory["query_product"](query),
+            weights["query"](query),
             [self.attention.query_units],
             axis=-1,
         )
-        context, log_weights, attention_state = self.attention.step(
-            self._query(attention_query, inputs, memory),
-            state["attention"],
-            memory,
+        context, log_weights, attention_state = self._attend(
+            attention_query, inputs, state, memory
         )
-        hidden = gru_update(
-            memory["context_product"](context), recurrent, query
-        )
+        hidden = gru_update(weights["context"](context), recurrent, query)
         outputs = {
             "hidden": hidden,
             "context": context,

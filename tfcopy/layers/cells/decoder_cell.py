@@ -1,4 +1,4 @@
-"""What all decoder cells have alike.
+"""The base of all decoder cells.
 
 Shapes: B batch, D units.
 """
@@ -11,7 +11,7 @@ class DecoderCell(keras.layers.Layer):
     """One step of a decoder with attention; the base of such cells.
 
     A cell is used in three calls: `project` for the words of all steps at
-    once, `prepare` once a sentence, and `step` at each step. `initial_state`
+    once, `prepare` once per sentence, and `step` at each step. `initial_state`
     makes the state before the first one.
 
     Args:
@@ -22,7 +22,7 @@ class DecoderCell(keras.layers.Layer):
     """
 
     emits_copy_scores = False
-    input_units = None  # of cells that change what the recurrence reads
+    input_units = None  # of cells that change the recurrence's inputs
 
     def __init__(
         self,
@@ -55,17 +55,17 @@ class DecoderCell(keras.layers.Layer):
         return self.units
 
     def project(self, inputs, matches=None, training=False):
-        """What steps read of the words before, for all steps at once.
+        """What the steps read from the previous words, for all steps at once.
 
         Args:
             inputs: Embedded words, `(..., E)`.
-            matches: 1.0 where the source holds the word, `(..., S)`; for
-                cells that read there.
-            training: Whether noise is drawn, of attentions that have any.
+            matches: 1.0 where the source holds the word, `(..., S)`; for cells
+                with selective read.
+            training: Whether noise is drawn, by attentions that have any.
 
         Returns:
-            Dict of `words`, the cell's own products, and of `query`, what
-            words add to the attention's query, if they do.
+            Dict of `words`, the cell's own products, and of `query`, what words
+            add to the attention's query, if anything.
         """
         projected = {"words": self._project(inputs, matches)}
         query = self.attention.project(inputs, training)
@@ -81,9 +81,28 @@ class DecoderCell(keras.layers.Layer):
         product = ops.matmul(self._cast(inputs), self._cast(kernel))
         return ops.cast(product, "float32") + ops.cast(bias, "float32")
 
-    def _query(self, product, inputs, memory):
-        """The attention's query of a step, words included."""
-        return self.attention.combine(product, inputs.get("query"), memory)
+    def _prepare(self, annotations, mask, weights, sentences=None):
+        """The attention's memory, and the cell's own entries."""
+        memory = self.attention.prepare(annotations, mask).nested("attention")
+        return memory.updated(sentences, weights)
+
+    def _attend(self, query, inputs, state, memory, read=None):
+        """The attention's step.
+
+        Args:
+            query: The product with the attention's `query_matrix`.
+            inputs: From `project`, without the steps.
+            state: Dict with the attention's state.
+            memory: From `prepare`.
+            read: Optional weights with which the cell reads the source, too;
+                see `BahdanauAttention.step`.
+
+        Returns:
+            `(context, log_weights, attention's state)`.
+        """
+        memory = memory.part("attention")
+        query = self.attention.combine(query, inputs.get("query"), memory)
+        return self.attention.step(query, state["attention"], memory, read)
 
     def initial_state(self, state, memory):
         """The state before the first step.
@@ -94,11 +113,14 @@ class DecoderCell(keras.layers.Layer):
         """
         return {
             "hidden": ops.cast(state, "float32"),
-            "attention": self.attention.initial_state(memory),
+            "attention": self._attention_state(memory),
         }
 
+    def _attention_state(self, memory):
+        return self.attention.initial_state(memory.part("attention"))
+
     def search_state(self, state, memory):
-        """The state before the first step of a search: that of training.
+        """The state before the first step of a search; by default training's.
 
         Args:
             state: From `initial_state`.

@@ -11,9 +11,9 @@ def gru_update(inputs, recurrent, state):
         u * state + (1 - u) * n
 
     Args:
-        inputs: What does not pass through the reset gate, `(..., 3 * units)`,
-            in the order reset, update, candidate.
-        recurrent: What does, in the same order.
+        inputs: The products that do not pass through the reset gate,
+            `(..., 3 * units)`, in the order reset, update, candidate.
+        recurrent: The products that do, in the same order.
         state: `(..., units)`.
 
     Returns:

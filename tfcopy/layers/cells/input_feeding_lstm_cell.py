@@ -15,7 +15,7 @@ from tfcopy.layers.loop import Product
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class InputFeedingLSTMCell(DecoderCell):
-    """An LSTM that reads the last context beside the word, then attends.
+    """An LSTM that reads the word and the last context, then attends.
 
     1. Word and last context are merged, linearly:
        `x = W_x [e ; context'] + b_x`.
@@ -35,7 +35,7 @@ class InputFeedingLSTMCell(DecoderCell):
         input_initializer: Initializer of `W_x`.
         decode_initial_attention: Whether a search attends once before the
             first step, as the authors' does: the first context is then not
-            zero, and coverage always holds one vector of weights more than
+            zero, and coverage always includes one more vector of weights than
             in training.
 
     Reference:
@@ -104,7 +104,7 @@ class InputFeedingLSTMCell(DecoderCell):
 
         Args:
             inputs: Embedded words, `(..., E)`.
-            matches: Ignored; where the source holds the word.
+            matches: Ignored; see `DecoderCell.project`.
 
         Returns:
             `(..., X)`, float32.
@@ -113,17 +113,17 @@ class InputFeedingLSTMCell(DecoderCell):
         return self._multiply(inputs, kernel, self.input_bias)
 
     def prepare(self, annotations, mask=None):
-        """All that the steps of a sentence share: see `scan`'s memory."""
+        """Computes all that the steps of a sentence share, a `Memory`."""
         _, context_kernel = self._input_kernels()
         kernel = ops.concatenate(
             [self._cast(self.kernel), self._cast(self.recurrent_kernel)]
         )
-        return {
-            **self.attention.prepare(annotations, mask),
-            "context_product": Product(context_kernel),
-            "lstm_product": Product(kernel, ops.cast(self.bias, "float32")),
-            "query_product": Product(self._cast(self.attention.query_matrix())),
+        weights = {
+            "context": Product(context_kernel),
+            "lstm": Product(kernel, ops.cast(self.bias, "float32")),
+            "query": Product(self._cast(self.attention.query_matrix())),
         }
+        return self._prepare(annotations, mask, weights)
 
     def initial_state(self, state, memory):
         """The state before the first step of training.
@@ -138,7 +138,7 @@ class InputFeedingLSTMCell(DecoderCell):
             "hidden": hidden,
             "cell": cell,
             "context": ops.zeros((batch, self.context_size), "float32"),
-            "attention": self.attention.initial_state(memory),
+            "attention": self._attention_state(memory),
         }
 
     def search_state(self, state, memory):
@@ -150,7 +150,7 @@ class InputFeedingLSTMCell(DecoderCell):
         """
         if not self.decode_initial_attention:
             return state
-        context, _, attention = self._attend(state, memory, {})
+        context, _, attention = self._attend_with_state({}, state, memory)
         return {**state, "context": context, "attention": attention}
 
     def step(self, inputs, state, memory):
@@ -167,12 +167,13 @@ class InputFeedingLSTMCell(DecoderCell):
             of `inputs`, the merged input `(B, X)`, of `context` `(B, C)` and
             `attention`, the logs of the attention weights, `(B, S)`.
         """
-        merged = inputs["words"] + memory["context_product"](state["context"])
+        weights = memory.weights
+        merged = inputs["words"] + weights["context"](state["context"])
         both = ops.concatenate([merged, state["hidden"]], axis=-1)
-        hidden, cell = lstm_update(memory["lstm_product"](both), state["cell"])
+        hidden, cell = lstm_update(weights["lstm"](both), state["cell"])
         state = {**state, "hidden": hidden, "cell": cell}
-        context, log_weights, attention_state = self._attend(
-            state, memory, inputs
+        context, log_weights, attention_state = self._attend_with_state(
+            inputs, state, memory
         )
         state = {**state, "context": context, "attention": attention_state}
         outputs = {
@@ -184,10 +185,11 @@ class InputFeedingLSTMCell(DecoderCell):
         }
         return outputs, state
 
-    def _attend(self, state, memory, inputs):
+    def _attend_with_state(self, inputs, state, memory):
+        """Attends with the whole state, `[c ; s]`, as the query."""
         both = ops.concatenate([state["cell"], state["hidden"]], axis=-1)
-        query = self._query(memory["query_product"](both), inputs, memory)
-        return self.attention.step(query, state["attention"], memory)
+        query = memory.weights["query"](both)
+        return self._attend(query, inputs, state, memory)
 
     def _input_kernels(self):
         """The rows that read the word, and those that read the context."""

@@ -1,4 +1,4 @@
-"""What decoder cells with two layers have alike.
+"""The base of decoder cells with two layers.
 
 Shapes: B batch, D units of a layer, Q the attention's query, C value size.
 """
@@ -12,19 +12,20 @@ QUERIES = ("both", "first", "second")
 
 
 class TwoLayerCell(DecoderCell):
-    """A fast layer that reads the words, and a slow one that reads the fast.
+    """A fast layer that reads the words, and a slow layer that reads the fast.
 
-    At each step the states of the last step attend to the source; both layers
-    read what they found, and words are read from both: `hidden` is the two
-    states, side by side.
+    At each step the states of the last step attend to the source, and both
+    layers read the context. Words are predicted from both: `hidden` is the two
+    states, concatenated.
 
     Args:
-        units: Of each layer.
-        attention: As in `DecoderCell`, and so are the next two.
-        kernel_initializer: As there.
-        recurrent_initializer: As there.
-        query: Whose last state attends: `"both"`, `"first"` or `"second"`.
-        layer_norm: Whether what enters gates and candidates is normalised.
+        units: Size of each layer's state.
+        attention: As in `DecoderCell`.
+        kernel_initializer: As in `DecoderCell`.
+        recurrent_initializer: As in `DecoderCell`.
+        query: The layers whose last state attends: `"both"`, `"first"` or
+            `"second"`.
+        layer_norm: Whether the inputs of gates and candidates are normalised.
     """
 
     def __init__(
@@ -65,14 +66,14 @@ class TwoLayerCell(DecoderCell):
         """The state before the first step.
 
         Args:
-            state: Of both layers, `(B, 2 * units)`.
+            state: States of both layers, `(B, 2 * units)`.
             memory: From `prepare`.
         """
         first, second = ops.split(ops.cast(state, "float32"), 2, axis=-1)
         return {
             "first": first,
             "second": second,
-            "attention": self.attention.initial_state(memory),
+            "attention": self._attention_state(memory),
         }
 
     @property
@@ -80,7 +81,7 @@ class TwoLayerCell(DecoderCell):
         return self.state_size if self.query == "both" else self.units
 
     def _kernel(self, name, rows, blocks, recurrent=False):
-        """A kernel of so many blocks of `units` columns."""
+        """A kernel of a number of blocks of `units` columns."""
         initializer = self.kernel_initializer
         if recurrent:
             initializer = self.recurrent_initializer
@@ -97,18 +98,16 @@ class TwoLayerCell(DecoderCell):
             initializer="zeros",
         )
 
-    def _attend(self, state, inputs, memory):
-        """`(context, log_weights, attention's state)` of the last states."""
+    def _attend_with_states(self, inputs, state, memory):
+        """Attends with the last states as the query."""
         states = [state["first"], state["second"]]
         states = {
             "both": states,
             "first": states[:1],
             "second": states[1:],
         }[self.query]
-        product = memory["query_product"](ops.concatenate(states, axis=-1))
-        return self.attention.step(
-            self._query(product, inputs, memory), state["attention"], memory
-        )
+        query = memory.weights["query"](ops.concatenate(states, axis=-1))
+        return self._attend(query, inputs, state, memory)
 
     @staticmethod
     def _outputs(first, second, context, log_weights):

@@ -8,22 +8,22 @@ from keras import ops
 
 from tfcopy.layers.cells.gru import gru_update
 from tfcopy.layers.cells.two_layer_cell import TwoLayerCell
-from tfcopy.layers.layer_norm import add_norms, normalize, norms_memory
+from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class TwoLayerGRUCell(TwoLayerCell):
-    """Attention with the last states, then two GRUs, one above the other.
+    """Attention with the last states, then two stacked GRUs.
 
     1. `c, l = attention(states', word)`.
     2. `h1 = GRU_1([e ; c], h1')`, and `h2 = GRU_2([h1 ; c], h2')`.
 
     The reset gate acts after the product. With `layer_norm` the word's
-    products, and what enters the gates and the candidate of each GRU, are
+    products, and the inputs of the gates and of the candidate of each GRU, are
     normalised; the two gates together.
 
-    Args are those of `TwoLayerCell`.
+    Args are as in `TwoLayerCell`.
 
     Reference:
         The authors' code of
@@ -39,7 +39,7 @@ class TwoLayerGRUCell(TwoLayerCell):
         self.between_kernel = self._kernel("between", units, 3)
         self.second_kernel = self._kernel("second", units, 3, recurrent=True)
         self.second_bias = self._bias("second", 3)
-        # What both layers read of the context, side by side.
+        # Both layers' kernels of the context, side by side.
         self.context_kernel = self._kernel("context", annotations_shape[-1], 6)
         self.norms = {}
         if self.layer_norm:
@@ -54,29 +54,29 @@ class TwoLayerGRUCell(TwoLayerCell):
         if not self.layer_norm:
             return projected
         gates, candidate = ops.split(projected, [2 * self.units], axis=-1)
-        memory = norms_memory(self.norms)
+        norms = cast_norms(self.norms)
         return ops.concatenate(
             [
-                normalize(gates, "input_gates", memory),
-                normalize(candidate, "input_candidate", memory),
+                normalize(gates, norms["input_gates"]),
+                normalize(candidate, norms["input_candidate"]),
             ],
             axis=-1,
         )
 
     def prepare(self, annotations, mask=None):
-        """All that the steps of a sentence share: see `scan`'s memory."""
+        """Computes all that the steps of a sentence share, a `Memory`."""
         cast = self._cast
-        return {
-            **self.attention.prepare(annotations, mask),
-            **norms_memory(self.norms),
-            "query_product": Product(cast(self.attention.query_matrix())),
-            "context_product": Product(cast(self.context_kernel)),
-            "first_product": Product(cast(self.first_kernel)),
-            "between_product": Product(
+        weights = {
+            "norms": cast_norms(self.norms),
+            "query": Product(cast(self.attention.query_matrix())),
+            "context": Product(cast(self.context_kernel)),
+            "first": Product(cast(self.first_kernel)),
+            "between": Product(
                 cast(self.between_kernel), ops.cast(self.second_bias, "float32")
             ),
-            "second_product": Product(cast(self.second_kernel)),
+            "second": Product(cast(self.second_kernel)),
         }
+        return self._prepare(annotations, mask, weights)
 
     def step(self, inputs, state, memory):
         """One step.
@@ -92,13 +92,14 @@ class TwoLayerGRUCell(TwoLayerCell):
             `(B, 2 * units)`, `context` `(B, C)` and `attention`, the logs of
             the attention weights, `(B, S)`.
         """
-        context, log_weights, attention_state = self._attend(
-            state, inputs, memory
+        context, log_weights, attention_state = self._attend_with_states(
+            inputs, state, memory
         )
-        read = ops.split(memory["context_product"](context), 2, axis=-1)
-        first = self._gru("first", inputs["words"] + read[0], state, memory)
-        below = memory["between_product"](first) + read[1]
-        second = self._gru("second", below, state, memory)
+        weights = memory.weights
+        read = ops.split(weights["context"](context), 2, axis=-1)
+        first = self._gru("first", inputs["words"] + read[0], state, weights)
+        below = weights["between"](first) + read[1]
+        second = self._gru("second", below, state, weights)
         outputs = self._outputs(first, second, context, log_weights)
         state = {
             "first": first,
@@ -107,18 +108,17 @@ class TwoLayerGRUCell(TwoLayerCell):
         }
         return outputs, state
 
-    def _gru(self, name, inputs, state, memory):
+    def _gru(self, name, inputs, state, weights):
         """The new state of a layer, which reads `inputs`."""
-        recurrent = memory[f"{name}_product"](state[name])
+        recurrent = weights[name](state[name])
         if not self.layer_norm:
             return gru_update(inputs, recurrent, state[name])
         gates, candidate = ops.split(inputs, [2 * self.units], axis=-1)
         more, recurrent = ops.split(recurrent, [2 * self.units], axis=-1)
-        gates = normalize(gates + more, f"{name}_gates", memory)
+        norms = weights["norms"]
+        gates = normalize(gates + more, norms[f"{name}_gates"])
         reset, update = ops.split(ops.sigmoid(gates), 2, axis=-1)
         candidate = ops.tanh(
-            normalize(
-                candidate + reset * recurrent, f"{name}_candidate", memory
-            )
+            normalize(candidate + reset * recurrent, norms[f"{name}_candidate"])
         )
         return candidate + update * (state[name] - candidate)

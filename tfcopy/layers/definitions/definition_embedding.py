@@ -1,4 +1,4 @@
-"""Word embeddings that are computed from definitions and spellings.
+"""Word embeddings computed from definitions and spellings.
 
 Shapes: B batch, T words, E embedding size, L entries of a word, U entries
 that are defined, W words that are spelt, K characters, D size of what a
@@ -23,10 +23,10 @@ class DefinitionEmbedding(keras.layers.Layer):
 
     The embedding of a word's definitions is the mean over all definitions of
     all of its entries, `sum_l E[slot_l] / max(1, sum_l n[slot_l])`, where `E`
-    sums up what a reader says of the `n` definitions of an entry. That of its
-    spelling is what an LSTM says of its characters. Either is zero where
-    there is none. `WordCombination` puts them together with the word's own,
-    the row of a table.
+    sums the reader's vectors of the `n` definitions of an entry. The embedding
+    of its spelling is the last state of an LSTM over its characters. Either is
+    zero if there is none. `WordCombination` combines them with the word's own
+    embedding, a row of a table.
 
     All texts of a call share one reading of the definitions. Everything but
     the products of the readers and the combination is in float32 whatever the
@@ -35,14 +35,14 @@ class DefinitionEmbedding(keras.layers.Layer):
     Args:
         vocabulary_size: Positive integer, the rows of the words' table.
         embedding_dim: Positive integer, E.
-        reader: What reads definitions: `"mean"`, `"mean_linear"` or `"lstm"`
+        reader: The reader of definitions: `"mean"`, `"mean_linear"` or `"lstm"`
             (of E units), a layer such as `LSTMReader`, or `None`.
-        definition_vocabulary_size: Rows of a table of their own for the words
-            of definitions; `None` if they share that of the text.
-        depth: How many levels of definitions of the words of definitions may
-            be read, see `read_levels`. If any, one more row is trained: that
-            of a headword in its own definitions.
-        phrases: Whether what is read about phrases is added to their words;
+        definition_vocabulary_size: Rows of a separate table for the words of
+            definitions; `None` if they share the text's table.
+        depth: Number of levels of definitions of the words of definitions, see
+            `read_levels`. If there are any, one more row is trained: for a
+            headword in its own definitions.
+        phrases: Whether the definitions of phrases are added to their words;
             see `PhraseCombination`.
         spelling: Optional dict of `characters`, the size of their vocabulary,
             and `units`, the size of their embeddings and of the `LSTMReader`
@@ -50,19 +50,19 @@ class DefinitionEmbedding(keras.layers.Layer):
             words are not spelt.
         combine: `"sum"`, `"transform"`, `"bands"` or `"replace"`; see
             `WordCombination`.
-        stop_gradient: Whether nothing is learnt by way of definitions, but
-            for the matrix of `transform`. Weights made here that could learn
-            in no other way are then not trainable.
+        stop_gradient: Whether no gradient passes through definitions, except to
+            the matrix of `transform`. Weights made here that get no other
+            gradient are then not trainable.
         dropout: Share of the elements of each embedding that is dropped in
             training before they are combined.
         embeddings: Optional `(vocabulary_size, E)`: the words' table, which
             is not trained. Or its shape, where a saved table is loaded later.
-        definition_embeddings: The same for the table of the words of
-            definitions, of vectors of any size.
-        embeddings_initializer: Of all tables that are trained.
-        kernel_initializer: Of the matrices of `transform`, and of the readers
-            made here.
-        recurrent_initializer: Of the LSTMs made here.
+        definition_embeddings: The values or shape of the table of the words of
+            definitions, likewise, of vectors of any size.
+        embeddings_initializer: Initializer of all tables that are trained.
+        kernel_initializer: Initializer of the matrices of `transform`, and of
+            the readers made here.
+        recurrent_initializer: Initializer of the LSTMs made here.
         seed: Optional integer, of the dropout.
 
     Call arguments:
@@ -76,20 +76,20 @@ class DefinitionEmbedding(keras.layers.Layer):
         spellings: Dict of `slots`, `(B, T)`, of the structure of `ids`, and
             `ids`, `(W + 1, K)`, the spelling of each slot; that of slot 0
             stands for none. `None` if nothing is spelt.
-        rows: Optional pair `(E, n)`, as from `table`: then nothing is read,
-            and of `definitions` only the slots are asked for, which are
-            numbers of entries. May be in float16.
+        rows: Optional pair `(E, n)`, as from `table`: then nothing is read, and
+            `definitions` needs only the slots, which are numbers of entries.
+            May be in float16.
         request: Optional dict of further definitions, beside `definitions`:
             `matches`, 1.0 or 0.0, `(B, T, R)`, of the structure of `ids`,
-            says which of them are of a word, and `vectors`, `(R, D)`, what
-            the reader says of them (see `read`). A word that has some has
-            their mean in the place of that of its entries.
+            tells which of them define a word, and `vectors`, `(R, D)`, is the
+            reader's output for them (see `read`). A word that has any gets
+            their mean instead of that of its entries.
 
     Returns:
         `(B, T, E)`, float32, of the structure of `ids`.
 
     Raises:
-        ValueError: If sizes or structures do not fit, or if something is
+        ValueError: If sizes or structures do not fit, or if an argument is
             given that nothing reads.
 
     Reference:
@@ -244,7 +244,7 @@ class DefinitionEmbedding(keras.layers.Layer):
         return self.own_definition_table or self.word_table
 
     def build(self, ids_shape=None):
-        """Makes all weights, those of sources that a call leaves out too."""
+        """Makes all weights, including those that a call does not use."""
         sizes = {}
         readers = {
             "definitions": (self.reader, self.definition_table),
@@ -318,7 +318,7 @@ class DefinitionEmbedding(keras.layers.Layer):
         return keras.tree.pack_sequence_as(ids, outputs)
 
     def read(self, definitions, training=False):
-        """What the reader says of definitions.
+        """The reader's output for definitions.
 
         Args:
             definitions: Dict of a `DefinitionPacker`.
@@ -344,7 +344,7 @@ class DefinitionEmbedding(keras.layers.Layer):
         return ops.stop_gradient(sums) if self.stop_gradient else sums
 
     def table(self, packs):
-        """What the reader says of all entries, for `rows`.
+        """The reader's output for all entries, for `rows`.
 
         Args:
             packs: Iterable of dicts of a `DefinitionPacker`, whose `slots`,
@@ -378,7 +378,7 @@ class DefinitionEmbedding(keras.layers.Layer):
         ]
 
     def _with_phrases(self, outputs, definitions, rows, training):
-        """Words of each text with what is read about their phrases."""
+        """Words of each text with the definitions of their phrases."""
         if not self.phrases:
             raise ValueError(
                 "`phrase_slots` are given, but the layer has no `phrases`."
@@ -482,22 +482,22 @@ class DefinitionEmbedding(keras.layers.Layer):
 
 
 def _shape(fixed):
-    """The shape of a table that is given, or whose shape is."""
+    """The shape of a table, given by its values or its shape."""
     if fixed is None:
         return None
     return tuple(fixed if np.ndim(fixed) == 1 else np.shape(fixed))
 
 
-def _check_structure(given, texts):
-    if len(given) != len(texts):
+def _check_structure(vectors, texts):
+    if len(vectors) != len(texts):
         raise ValueError(
             "What is said of words must be given for each text of `ids`, "
-            f"{len(texts)}. Received: {len(given)}."
+            f"{len(texts)}. Received: {len(vectors)}."
         )
 
 
 def _mean_of_entries(sums, counts, slots):
-    """Sums, `(U + 1, D)`, and their numbers to means, `(B, T, D)`."""
+    """Means, `(B, T, D)`, from sums, `(U + 1, D)`, and their counts."""
     sums, counts = (
         ops.cast(ops.take(x, slots, axis=0), "float32") for x in (sums, counts)
     )
@@ -506,7 +506,7 @@ def _mean_of_entries(sums, counts, slots):
 
 
 def _of_request(matches, vectors, others):
-    """The mean of the vectors that match a word; if none does, the other."""
+    """The mean of the vectors that match a word; if none does, `others`."""
     matches = ops.cast(matches, "float32")
     number = ops.sum(matches, axis=-1, keepdims=True)  # (B, T, 1)
     mean = ops.matmul(matches, ops.cast(vectors, "float32"))

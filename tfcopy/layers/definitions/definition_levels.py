@@ -24,7 +24,7 @@ def level_names(level):
 
 
 def read_levels(reader, table, definitions, headword=None, training=False):
-    """What a reader says of definitions, the deepest level first.
+    """Reads definitions with a reader, the deepest level first.
 
         h_0(w) = e(UNK)
         g_k(x) = e(x) if x is known, h_k(x) if it is defined, else e(UNK)

@@ -1,4 +1,4 @@
-"""Readers of definitions: tokens to one vector for each defined word.
+"""Readers of definitions: from tokens to one vector for each defined word.
 
 Shapes: M tokens, N definitions, K tokens of the longest, U words that are
 defined, V words of a table, E embedding size, D size of what is read.
@@ -10,26 +10,28 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.keras_internals import serialize_shared
 from tfcopy.layers.cells.lstm import add_lstm_weights, lstm_update
 from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.word_products import word_products
 
 # Whether no shape may depend on the values of tensors.
 _SHAPES_ARE_STATIC = keras.backend.backend() == "jax"
 
 
 class DefinitionReader(keras.layers.Layer):
-    """Reads definitions, and adds up those of each word; the base of readers.
+    """Reads definitions and sums them by word; the base of readers.
 
     Call arguments:
         table: Embeddings of the words of definitions, `(V, E)`.
         definitions: Dict of a `DefinitionPacker`: `ids`, and `owners`, the
             slot that each belongs to; `weights`, by which each counts; and
-            `counts`, `(U + 1,)`, of which only the shape is asked for.
+            `counts`, `(U + 1,)`, of which only the shape is used.
 
     Returns:
-        `(U + 1, D)`, float32: for each slot the sum over its definitions.
-        Row 0, that of words without any, is zero as long as all that slot 0
-        owns has weight 0.
+        `(U + 1, D)`, float32: for each slot the sum over its definitions. Row
+        0, for words without any, is zero if everything that slot 0 owns has
+        weight 0.
     """
 
     def __init__(self, **kwargs):
@@ -108,18 +110,16 @@ class LSTMReader(DefinitionReader):
     """The last state of an LSTM over a definition's tokens.
 
     No peepholes, and the first state is zero. `ids` are `(N, K)`, `PAD` after
-    the end of a definition, where the state is carried on; `owners` and
-    `weights` are `(N,)`.
+    the end of a definition, where the state is kept; `owners` and `weights` are
+    `(N,)`.
 
     Most definitions are much shorter than the longest. They are read in
     `num_buckets` parts of equal size by their length, each only as far as its
     longest. The shapes then depend on the ids, which XLA does not compile: on
-    JAX there is one bucket, whatever is asked for, and on TensorFlow
-    `supports_jit` is `False` for more than one.
+    JAX there is always one bucket, and on TensorFlow `supports_jit` is `False`
+    for more than one.
 
-    What a word adds to the gates is the same wherever it stands. Where there
-    are more places than words, the table itself is multiplied by the input
-    kernel, once, and the product's rows are looked up.
+    `word_products` computes what words add to the gates.
 
     Call arguments and what is returned are as in `DefinitionReader`.
 
@@ -168,7 +168,14 @@ class LSTMReader(DefinitionReader):
 
     def call(self, table, definitions, training=False):
         ids = definitions["ids"]
-        project = self._projection(table, ids)
+        num_definitions, longest = ops.shape(ids)
+        project = word_products(
+            table,
+            self.kernel,
+            self.bias,
+            num_definitions * longest,
+            self.compute_dtype,
+        )
         lengths = ops.sum(ops.cast(ids != tokens.PAD, "int32"), axis=1)
         order, buckets = self._buckets(lengths)
         states = []
@@ -188,7 +195,7 @@ class LSTMReader(DefinitionReader):
         )
 
     def _buckets(self, lengths):
-        """Definitions by length, and the same cut into buckets."""
+        """Definitions sorted by length, and their buckets."""
         size = ops.shape(lengths)[0]
         if self.num_buckets == 1 or _SHAPES_ARE_STATIC:
             order = ops.arange(size)
@@ -198,38 +205,13 @@ class LSTMReader(DefinitionReader):
         bounds = [i * size // number for i in range(number + 1)]
         return order, [order[i:j] for i, j in zip(bounds, bounds[1:])]
 
-    def _projection(self, table, ids):
-        """What gives ids, `(N, K)`, their part of the gates, `(N, K, 4D)`."""
-        kernel = ops.cast(self.kernel, self.compute_dtype)
-        bias = ops.cast(self.bias, "float32")
-
-        def multiply(rows):
-            product = ops.matmul(ops.cast(rows, self.compute_dtype), kernel)
-            return ops.cast(product, "float32") + bias
-
-        num_definitions, length = ops.shape(ids)
-        are_many = num_definitions * length > ops.shape(table)[0]
-
-        def choose(by_word, by_place):
-            if isinstance(are_many, bool):  # The sizes are known.
-                return by_word() if are_many else by_place()
-            return ops.cond(are_many, by_word, by_place)
-
-        words = choose(
-            lambda: multiply(table), lambda: ops.zeros((0, 4 * self.units))
-        )
-        return lambda ids: choose(
-            lambda: ops.take(words, ids, axis=0),
-            lambda: multiply(ops.take(table, ids, axis=0)),
-        )
-
     def _last_state(self, ids, project, training):
         """The state after each definition, `(N, D)`."""
         ids = ops.transpose(ids)
         keep = ops.expand_dims(ops.cast(ids != tokens.PAD, "float32"), -1)
         projected = project(ids)  # (K, N, 4D)
         kernel = ops.cast(self.recurrent_kernel, self.compute_dtype)
-        # Keeps the number of `ids` even where it is not known.
+        # Keeps the number of `ids` even if it is unknown.
         zeros = ops.zeros_like(projected[0, :, : self.units])
         _, (_, hidden) = scan(
             self._step,
@@ -247,7 +229,7 @@ class LSTMReader(DefinitionReader):
         new_hidden, cell = lstm_update(
             projected + memory["recurrent"](hidden), cell
         )
-        # After the end of a definition nothing reads the cell any more.
+        # After the end of a definition the cell is no longer read.
         hidden = hidden + keep * (new_hidden - hidden)
         return (), (cell, hidden)
 
@@ -270,9 +252,9 @@ class LSTMReader(DefinitionReader):
 class RecurrentReader(DefinitionReader):
     """The last output of a given recurrent layer over a definition's tokens.
 
-    So that a language model's own LSTM may read its definitions. `ids` are
-    `(N, K)`, `PAD` after the end of a definition and never first; `owners`
-    and `weights` are `(N,)`.
+    With it, a language model's own LSTM can read its definitions. `ids` are
+    `(N, K)`, `PAD` after the end of a definition and never first; `owners` and
+    `weights` are `(N,)`.
 
     Call arguments and what is returned are as in `DefinitionReader`.
 
@@ -310,11 +292,7 @@ class RecurrentReader(DefinitionReader):
         return _sum_by_owner(outputs, definitions)
 
     def get_config(self):
-        layer = keras.saving.serialize_keras_object(self.layer)
-        # Keras sets it too late for what is nested: a model that calls the
-        # layer elsewhere as well would be loaded with two of them.
-        layer["shared_object_id"] = id(self.layer)
-        return {**super().get_config(), "layer": layer}
+        return {**super().get_config(), "layer": serialize_shared(self.layer)}
 
     @classmethod
     def from_config(cls, config):

@@ -1,4 +1,4 @@
-"""What a phrase says of the words it is made of.
+"""The definitions of phrases, added to their words.
 
 Shapes: B batch, T words, E embedding size, D size of what is read.
 """
@@ -12,13 +12,14 @@ _PLACES = 3
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PhraseCombination(keras.layers.Layer):
-    """Adds what is read about a phrase to each of its words.
+    """Adds the definition of a phrase to each of its words.
 
         e(t) + W_p a(t) + P[position(t)]
 
-    with `a(t)` what is read about the phrase that word t belongs to. `W_p`
+    where `a(t)` is the definition of the phrase that word t belongs to. `W_p`
     and `P` start at zero, so that nothing changes until they are trained; a
-    word of no phrase never changes. Only the product is in the compute dtype.
+    word outside of phrases never changes. Only the product is in the compute
+    dtype.
 
     Args:
         dropout: Share of the elements of `a` that is dropped in training.
@@ -26,8 +27,8 @@ class PhraseCombination(keras.layers.Layer):
 
     Call arguments:
         words: Embeddings of words, `(B, T, E)`.
-        phrases: What is read about their phrases, `(B, T, D)`; zeros where
-            there is none.
+        phrases: Definitions of their phrases, `(B, T, D)`; zeros where there is
+            none.
         positions: Integers, `(B, T)`: 1 the first word of a phrase, 2 one
             inside, 3 the last, 0 a word of no phrase.
 
@@ -35,7 +36,7 @@ class PhraseCombination(keras.layers.Layer):
         `(B, T, E)`, float32.
 
     Reference:
-        Phrases are beyond the paper, [Bahdanau et al.,
+        Phrases are not in the paper, [Bahdanau et al.,
         2017](https://arxiv.org/abs/1706.00286).
     """
 
@@ -66,7 +67,8 @@ class PhraseCombination(keras.layers.Layer):
         )
         product = ops.cast(ops.matmul(phrases, kernel), "float32")
         places = ops.cast(self.places, "float32")
-        places = ops.pad(places, [[1, 0], [0, 0]])  # Row 0 is of no phrase.
+        # Row 0 is for words outside of phrases.
+        places = ops.pad(places, [[1, 0], [0, 0]])
         return words + product + ops.take(places, positions, axis=0)
 
     def compute_output_spec(self, words, phrases, positions, training=False):

@@ -1,4 +1,4 @@
-"""What a word's own embedding and what is read about it make together.
+"""A word's own embedding combined with its definitions and spelling.
 
 Shapes: B batch, T words, E embedding size, D size of what is read.
 """
@@ -13,18 +13,18 @@ COMBINATIONS = ("sum", "transform", "bands", "replace")
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class WordCombination(keras.layers.Layer):
-    """Adds what is read about a word to its own embedding, or replaces it.
+    """Adds the sources of a word to its own embedding, or replaces it.
 
-    With `e(w)` the word's own and `a(w)` the sum of what its sources say:
+    With `e(w)` the word's own embedding and `a(w)` the sum of its sources:
 
         sum        e(w) + a(w)
-        transform  e(w) + a(w), each source times a matrix of its own
+        transform  e(w) + a(w), each source times its own matrix
         bands      e(w) + a(w) of known words, a(w) of unknown ones
         replace    e(w) of known words, a(w) of unknown ones
 
-    There is no bias: a word that no source says anything of, all of its
-    vectors being zero, is exactly `e(w)` by `sum` and `transform`. Only the
-    products are in the compute dtype.
+    There is no bias: a word without sources, whose vectors are all zero, is
+    exactly `e(w)` with `sum` and `transform`. Only the products are in the
+    compute dtype.
 
     Args:
         combine: `"sum"`, `"transform"`, `"bands"` or `"replace"`.
@@ -36,8 +36,8 @@ class WordCombination(keras.layers.Layer):
     Call arguments:
         ids: `(B, T)`; unknown words are `UNK`.
         word: Their own embeddings, `(B, T, E)`.
-        sources: Dict of `(B, T, D)`; of those that it was built with, some
-            may be missing.
+        sources: Dict of `(B, T, D)`; some of those that it was built with may
+            be missing.
 
     Returns:
         `(B, T, E)`, float32.

@@ -15,12 +15,12 @@ class Bidirectional(keras.layers.Layer):
     """Reads a sentence forwards and backwards; the base of such encoders.
 
     Both directions take each step together, as one product of two stacked
-    matrices. Padding must be on the right; there the state is carried on, so
-    that the backward direction starts at the last real word with zeros.
+    matrices. Padding must be on the right; there the state is kept, so that the
+    backward direction starts at the last real word with zeros.
 
-    A subclass says how many blocks its kernels have (`blocks`) and how many
-    tensors its state (`num_states`), the hidden state last, and how a step
-    changes them (`update`).
+    A subclass defines the number of blocks of its kernels (`blocks`), the
+    number of tensors of its state (`num_states`), the hidden state last, and
+    their update in a step (`update`).
 
     Args:
         units: Positive integer, the size of one direction's hidden state.
@@ -33,8 +33,8 @@ class Bidirectional(keras.layers.Layer):
 
     Returns:
         `(annotations, final)`: `(B, S, 2 * units)`, float32, and the last
-        states, `(B, num_states * 2 * units)`: of each tensor of the state
-        both directions side by side.
+        states, `(B, num_states * 2 * units)`: each tensor of the state has both
+        directions side by side.
     """
 
     blocks = None
@@ -118,7 +118,7 @@ class Bidirectional(keras.layers.Layer):
             )
         ]
         memory = self.products(ops.stack(kernels))
-        # Keeps the batch size of `inputs` even where it is not known.
+        # Keeps the batch size of `inputs` even if it is unknown.
         zeros = ops.zeros_like(both[0, :, :, : self.units])
         state = [zeros] * self.num_states
         states, final = scan(self._step, (both, keep), state, memory, training)

@@ -16,9 +16,9 @@ class BidirectionalGRU(Bidirectional):
     `[h_forward ; h_backward]`, `(B, 2 * units)`.
 
     Args:
-        units: As in `Bidirectional`, and so are the two below.
-        kernel_initializer: As there.
-        recurrent_initializer: As there.
+        units: As in `Bidirectional`.
+        kernel_initializer: As in `Bidirectional`.
+        recurrent_initializer: As in `Bidirectional`.
         reset_after: Whether the reset gate acts after the product with the
             recurrent kernel (the dl4mt tutorial), or before (Cho et al.).
 

@@ -14,9 +14,10 @@ class BidirectionalLSTM(Bidirectional):
     `[c_forward ; c_backward ; h_forward ; h_backward]`, `(B, 4 * units)`.
 
     Args:
-        *args: Those of `Bidirectional`.
+        units: As in `Bidirectional`.
+        kernel_initializer: As in `Bidirectional`.
+        recurrent_initializer: As in `Bidirectional`.
         unit_forget_bias: Whether the bias of the forget gates starts at 1.
-        **kwargs: Those of `Bidirectional`.
 
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.1.
@@ -25,8 +26,17 @@ class BidirectionalLSTM(Bidirectional):
     blocks = 4
     num_states = 2
 
-    def __init__(self, *args, unit_forget_bias=True, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        unit_forget_bias=True,
+        **kwargs,
+    ):
+        super().__init__(
+            units, kernel_initializer, recurrent_initializer, **kwargs
+        )
         self.unit_forget_bias = unit_forget_bias
 
     @property

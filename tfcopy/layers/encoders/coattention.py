@@ -11,17 +11,18 @@ from tfcopy.layers.masked_softmax import masked_softmax
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Coattention(keras.layers.Layer):
-    """What each word of a context has to do with a question, and back.
+    """Attention from each word of a context to a question, and back.
 
         L = C Q^T
         A_C = softmax of L over the question,  A_Q = over the context
         [C ; A_C Q ; A_C S]  with  S = A_Q^T C
 
-    `S` is each word of the question as the context sees it. There are no
-    weights: the paper's `tanh(Q W + b)` comes before. Softmax in float32.
+    `S` summarises the context for each word of the question. The layer has no
+    weights: the paper's `tanh(Q W + b)` comes before it. The softmax is in
+    float32.
 
     Args:
-        **kwargs: Those of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
         context: `(B, N, D)`, C.
@@ -33,8 +34,8 @@ class Coattention(keras.layers.Layer):
         `(annotations, context_attention, question_attention)`, float32:
         `(B, N, 3 * D)`; `A_C`, `(B, N, M)`, whose rows are distributions
         over the question; and `A_Q`, `(B, N, M)`, whose columns are
-        distributions over the context. Padding of what is summed over gets
-        no weight. A text that is all padding gets uniform weights.
+        distributions over the context. Padding in the text that is summed over
+        gets no weight. A text that is all padding gets uniform weights.
 
     Reference:
         [Xiong et al., 2017](https://arxiv.org/abs/1611.01604), section 2.2,

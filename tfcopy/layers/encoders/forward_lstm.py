@@ -15,9 +15,8 @@ class ForwardLSTM(keras.layers.Layer):
     """Reads texts from left to right with an LSTM.
 
     No peepholes, and the first state is zero. Where the mask is `False` the
-    state is carried on. Weights are laid out as those of `keras.layers.LSTM`,
-    which would neither take rows without any word on a GPU nor be compiled
-    by XLA there.
+    state is kept. Weights have the layout of `keras.layers.LSTM`, which on a
+    GPU neither accepts rows without any word nor is compiled by XLA.
 
     Args:
         units: Positive integer, U.
@@ -69,7 +68,7 @@ class ForwardLSTM(keras.layers.Layer):
         if mask is not None:
             keep = ops.cast(ops.transpose(mask), "float32")
             steps["keep"] = ops.expand_dims(keep, -1)  # (S, B, 1)
-        # Keeps the batch size of `inputs` even where it is not known.
+        # Keeps the batch size of `inputs` even if it is unknown.
         zeros = ops.zeros_like(projected[0, :, : self.units])
         states, _ = scan(
             self._step,

@@ -15,7 +15,7 @@ class MeanInitialState(keras.layers.Layer):
     Call arguments:
         annotations: `(B, S, C)`.
         mask: Boolean, `(B, S)`.
-        final: Ignored; what the encoder ended with.
+        final: Ignored; the encoder's last states.
 
     Returns:
         `(B, units)`, float32.

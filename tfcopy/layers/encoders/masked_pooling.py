@@ -11,10 +11,10 @@ from tfcopy.layers.copying import MASKED
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MaskedPooling(keras.layers.Layer):
-    """Average and maximum over the steps that are no padding.
+    """Average and maximum over the steps that are not padding.
 
     Args:
-        **kwargs: Those of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(B, S, D)`.
@@ -51,5 +51,5 @@ class MaskedPooling(keras.layers.Layer):
         return keras.KerasTensor((batch, 2 * size), "float32")
 
     def compute_mask(self, inputs, previous_mask):
-        """There are no steps any more."""
+        """The outputs have no steps to mask."""
         return None

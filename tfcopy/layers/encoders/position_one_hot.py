@@ -1,4 +1,4 @@
-"""Annotations that know where they stand.
+"""Annotations with their positions.
 
 Shapes: B batch, S source steps, E input size, C annotation size, P positions.
 """
@@ -12,8 +12,8 @@ class PositionOneHot(keras.layers.Layer):
     """Appends to each annotation of an encoder a one-hot of its position.
 
     The authors' code of CopyNet does so for the synthetic rules, with 57
-    positions; the paper has no such thing. Positions from `positions` on get
-    zeros only, and so does padding.
+    positions; the paper does not mention it. Positions from `positions` on, and
+    padding, get zeros.
 
     Args:
         encoder: An encoder, such as `BidirectionalGRU`.
@@ -24,8 +24,8 @@ class PositionOneHot(keras.layers.Layer):
         mask: Boolean, `(B, S)`.
 
     Returns:
-        `(annotations, final)`: `(B, S, C + P)`, and the encoder's last
-        states as they are.
+        `(annotations, final)`: `(B, S, C + P)`, and the encoder's last states
+        unchanged.
 
     Reference:
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.

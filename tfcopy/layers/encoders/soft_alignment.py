@@ -11,14 +11,14 @@ from tfcopy.layers.masked_softmax import masked_softmax
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class SoftAlignment(keras.layers.Layer):
-    """Compares each word of a sentence with what it aligns to in the other.
+    """Compares each word of a sentence with its counterpart in the other.
 
         E = a b^T
         a~ = softmax of E over b, times b;  b~ = softmax over a, times a
         [a ; a~ ; a - a~ ; a * a~],  [b ; b~ ; b - b~ ; b * b~]
 
     Args:
-        **kwargs: Those of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
         premise: `(B, N, D)`, a.

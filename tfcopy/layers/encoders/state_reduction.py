@@ -1,4 +1,4 @@
-"""The decoder's first state, from what a bidirectional encoder ended with."""
+"""The decoder's first state, from a bidirectional encoder's last states."""
 
 import keras
 from keras import ops
@@ -8,20 +8,20 @@ from keras import ops
 class StateReduction(keras.layers.Layer):
     """`relu(W_i final_i + b_i)` of each part of the state, side by side.
 
-    Of an LSTM, part 0 is the cell state and part 1 the hidden state, each of
+    For an LSTM, part 0 is the cell state and part 1 the hidden state, each of
     both directions; the result is the decoder's `[cell ; hidden]`.
 
     Args:
         units: Positive integer, the size of each reduced part.
-        parts: Positive integer, in how many equal parts `final` is cut.
-        activation: Of the reduced parts.
+        parts: Positive integer, the number of equal parts of `final`.
+        activation: Activation of the reduced parts.
         kernel_initializer: Initializer of each `W_i`.
         bias_initializer: Initializer of each `b_i`.
 
     Call arguments:
         annotations: Ignored, `(B, S, C)`.
         mask: Ignored, `(B, S)`.
-        final: What the encoder ended with, `(B, F)`.
+        final: The encoder's last states, `(B, F)`.
 
     Returns:
         `(B, parts * units)`, float32.
@@ -98,7 +98,7 @@ class StateReduction(keras.layers.Layer):
 
 
 def _another(initializer, i):
-    """One that draws other values: Keras's initializers repeat themselves."""
+    """A copy with other values: Keras's initializers repeat themselves."""
     config = initializer.get_config()
     if isinstance(config.get("seed"), int):
         config["seed"] += i

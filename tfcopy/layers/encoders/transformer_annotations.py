@@ -1,4 +1,4 @@
-"""A Transformer encoder, of KerasHub's blocks.
+"""A Transformer encoder of KerasHub's blocks.
 
 Shapes: B batch, S source steps, E input size, C units.
 """
@@ -9,12 +9,11 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class TransformerAnnotations(keras.layers.Layer):
-    """Reads a sentence by self-attention, in place of `BidirectionalGRU`.
+    """Reads a sentence by self-attention, instead of a `BidirectionalGRU`.
 
-    The inputs are projected to `units` and get sinusoidal positions, which
-    have no largest length. Each block normalises before it attends, and the
-    sum of all blocks is normalised once more, so that training needs no
-    warm-up.
+    The inputs are projected to `units` and get sinusoidal positions, which have
+    no maximum length. Each block normalises before it attends, and the sum of
+    all blocks is normalised once more, so that training needs no warm-up.
 
     Masking: no word attends to padding; annotations of padding are zero.
 
@@ -24,7 +23,7 @@ class TransformerAnnotations(keras.layers.Layer):
         num_heads: Positive integer that divides `units`.
         feedforward_units: Hidden size of a block's feed-forward network;
             `4 * units` if `None`.
-        dropout: Of the attention and of what each block adds.
+        dropout: Dropout rate of the attention and of each block's outputs.
 
     Call arguments:
         inputs: Embedded words, `(B, S, E)`.
@@ -49,7 +48,7 @@ class TransformerAnnotations(keras.layers.Layer):
         dropout=0.0,
         **kwargs,
     ):
-        # Here: it takes a second, and imports TensorFlow on every backend.
+        # Imported here: it takes a second, and needs TensorFlow on any backend.
         import keras_hub
 
         super().__init__(autocast=False, **kwargs)
@@ -68,7 +67,7 @@ class TransformerAnnotations(keras.layers.Layer):
         self.projection = keras.layers.Dense(
             units, use_bias=False, dtype=self.dtype_policy, name="projection"
         )
-        # In bfloat16 the positions after 256 would fall together.
+        # In bfloat16 the positions after 256 could not be distinguished.
         self.positions = keras_hub.layers.SinePositionEncoding(
             dtype="float32", name="positions"
         )

@@ -9,26 +9,25 @@ from keras import ops
 from tfcopy.layers.cells.gru import gru_update
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.word_products import word_products
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class WordGRU(keras.layers.Layer):
     """Embeds words, and reads them from left to right with a GRU.
 
-    What a word adds to the gates is the same wherever it stands. Where a
-    batch has more words than the table has rows, the table itself is
-    multiplied by the input kernel, once, and the product's rows are looked
-    up. The first step, whose state is zero, takes no recurrent product.
+    `word_products` computes what words add to the gates. The first step, whose
+    state is zero, needs no recurrent product.
 
-    Padding must be on the right; there the state is carried on.
+    Padding must be on the right; there the state is kept.
 
     Args:
         num_words: N, specials included.
         embedding_dim: E.
         units: D.
-        embeddings_initializer: Of the table.
-        kernel_initializer: Of each block of the input kernel.
-        recurrent_initializer: Of each gate's recurrent kernel.
+        embeddings_initializer: Initializer of the table.
+        kernel_initializer: Initializer of each block of the input kernel.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
 
     Call arguments:
         ids: `(B, S)`, S known.
@@ -93,7 +92,15 @@ class WordGRU(keras.layers.Layer):
         )
 
     def call(self, ids, mask, training=False):
-        projected = self._project(ops.transpose(ids))  # (S, B, 3D)
+        batch, length = ops.shape(ids)
+        project = word_products(
+            ops.convert_to_tensor(self.embeddings),
+            self.kernel,
+            self.bias,
+            batch * length,
+            self.compute_dtype,
+        )
+        projected = project(ops.transpose(ids))  # (S, B, 3D), float32
         keep = ops.cast(ops.transpose(mask), "float32")
         keep = ops.expand_dims(keep, -1)  # (S, B, 1)
         first, others = ops.split(projected, [1], axis=0)
@@ -113,27 +120,6 @@ class WordGRU(keras.layers.Layer):
             )
             states = ops.concatenate([states, following], axis=0)
         return ops.transpose(states, (1, 0, 2)), final
-
-    def _project(self, ids):
-        """The input products of all steps, `(S, B, 3D)`, float32."""
-        embeddings = ops.cast(self.embeddings, self.compute_dtype)
-        kernel = ops.cast(self.kernel, self.compute_dtype)
-
-        def multiply(rows):
-            product = ops.cast(ops.matmul(rows, kernel), "float32")
-            return product + ops.cast(self.bias, "float32")
-
-        def by_word():
-            return ops.take(multiply(embeddings), ids, axis=0)
-
-        def by_place():
-            return multiply(ops.take(embeddings, ids, axis=0))
-
-        length, batch = ops.shape(ids)
-        are_many = length * batch > self.num_words
-        if isinstance(are_many, bool):  # The batch's size is known.
-            return by_word() if are_many else by_place()
-        return ops.cond(are_many, by_word, by_place)
 
     @staticmethod
     def _step(inputs, state, memory):

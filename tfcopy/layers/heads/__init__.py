@@ -1,1 +1,1 @@
-"""Output heads: the split of the next word into generating and pointing."""
+"""Output heads: distributions that split into generating and pointing."""

@@ -9,8 +9,7 @@ from keras import ops
 def copy_keys(annotations, kernel):
     """`tanh(h_j W_c)`, whose product with a state is the score of position j.
 
-    The same at all steps. The product itself is not squashed: scores are
-    unbounded.
+    The keys are the same at all steps. The scores are unbounded.
 
     Args:
         annotations: `(B, S, C)`.

@@ -1,4 +1,4 @@
-"""Generate-mode and copy-mode under one softmax.
+"""Generate mode and copy mode under one softmax.
 
 Shapes: B batch, T target steps, S source steps, V target vocabulary, C value
 size, D decoder units.
@@ -25,12 +25,12 @@ class CopyNetHead(SoftmaxHead):
         psi_c(j) = tanh(h_j W_c) . hidden        a score for each position
         log Z = logsumexp([psi_g ; psi_c])
 
-    No switch: the two modes compete for the same mass. A word's probability
-    adds up all its ways, see `copying.marginal_log_likelihood`.
+    There is no switch: the two modes compete for the same mass. A word's
+    probability sums over both modes, see `copying.marginal_log_likelihood`.
 
-    A decoder cell with selective read, `SelectiveReadGRUCell`, needs the
-    scores `psi_c` itself and hands them over as `copy_scores`; behind any
-    other cell the head has a `W_c` of its own.
+    A decoder cell with selective read, `SelectiveReadGRUCell`, needs the scores
+    `psi_c` itself and outputs them as `copy_scores`; after any other cell the
+    head has its own `W_c`.
 
     Args:
         vocabulary_size: Positive integer.

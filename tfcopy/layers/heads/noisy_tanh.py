@@ -14,7 +14,7 @@ class NoisyTanh(keras.layers.Layer):
         sigma = scale * (sigmoid(p * gap) - 1/2)^2
         alpha * hard(x) + (1 - alpha) * x - sgn(x) sgn(1 - alpha) sigma noise
 
-    In training `noise` is drawn anew for each unit and call; otherwise it is
+    In training, `noise` is drawn for each unit and call; otherwise it is
     replaced by its mean.
 
     Args:
@@ -52,7 +52,8 @@ class NoisyTanh(keras.layers.Layer):
 
     def call(self, x, training=False):
         hard = ops.clip(x, -1.0, 1.0)
-        sigma = self.scale * ops.square(ops.sigmoid(self.p * (hard - x)) - 0.5)
+        gap = ops.cast(self.p, x.dtype) * (hard - x)
+        sigma = self.scale * ops.square(ops.sigmoid(gap) - 0.5)
         direction = -ops.sign(x) * math.copysign(1.0, 1.0 - self.alpha)
         value = self.alpha * hard + (1.0 - self.alpha) * x
         return value + direction * sigma * self._noise(x, training)

@@ -18,9 +18,9 @@ class PointerGeneratorHead(SoftmaxHead):
         p(generate word) = p_gen softmax(logits)
         p(point at j) = (1 - p_gen) attention_j
 
-    `state` is the whole state of the decoder and `inputs` what its recurrence
-    read, as in the authors' code: of an LSTM with input feeding, cell and
-    hidden state, and the word merged with the last context.
+    `state` is the whole state of the decoder and `inputs` the input of its
+    recurrence, as in the authors' code: for an LSTM with input feeding, cell
+    and hidden state, and the word merged with the last context.
 
     Args:
         vocabulary_size: Size of the vocabulary.
@@ -51,7 +51,7 @@ class PointerGeneratorHead(SoftmaxHead):
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         super().build(features_shape, decoded_shape)
-        # In float32, since it is its log that we need.
+        # In float32, since its log is needed.
         self.switch = keras.layers.Dense(
             1,
             kernel_initializer=self.switch_initializer,
@@ -98,5 +98,5 @@ class PointerGeneratorHead(SoftmaxHead):
 
 
 def _read(decoded):
-    """What of the dict of `decoder_outputs` the switch reads."""
+    """The entries of `decoder_outputs` that the switch reads."""
     return decoded["context"], decoded["state"], decoded["inputs"]

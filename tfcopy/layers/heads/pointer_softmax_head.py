@@ -22,8 +22,8 @@ class PointerSoftmaxHead(SoftmaxHead):
         p(generate word) = p(generate) softmax(logits)
         p(point at j) = (1 - p(generate)) attention_j
 
-    The paper gives `b` as -1 "to lean to the shortlist", which contradicts
-    its own definition of the switch; we keep the definition and the lean:
+    The paper gives `b` as -1 "to lean to the shortlist", which contradicts its
+    definition of the switch; we keep the definition and the intention:
     `switch_bias=1`.
 
     Args:
@@ -35,7 +35,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         temperature: Inverse temperature of the switch; 2 in the paper's toy
             task.
         pointer: `"attention"` points with the attention weights;
-            `"separate"` has a pointer network of its own.
+            `"separate"` with its own pointer network.
         kernel_initializer: Initializer of all matrices.
         seed: Optional integer, of the switch's noise.
 
@@ -85,7 +85,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         self.activations = [self._activation(i) for i in (1, 2)]
         for activation in self.activations:
             activation.build((*leading, units))
-        # The switch itself stays in float32: its log is what we need.
+        # The switch itself stays in float32, since its log is needed.
         self.switch = keras.layers.Dense(
             1,
             kernel_initializer=self.kernel_initializer,

@@ -1,4 +1,4 @@
-"""What words are read from, without a layer in between."""
+"""The decoder's outputs from which words are predicted, unprojected."""
 
 import keras
 from keras import ops
@@ -6,10 +6,10 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Readout(keras.layers.Layer):
-    """Some of a decoder's outputs, side by side.
+    """Some of a decoder's outputs, concatenated.
 
     Args:
-        parts: Names of `decoder_outputs`. The hidden state alone in CopyNet;
+        parts: Names of `decoder_outputs`. Only the hidden state in CopyNet;
             `("hidden", "context", "inputs")` gives each a linear term in the
             head's logits.
         dropout: Share of the elements dropped in training.

@@ -1,8 +1,7 @@
-"""The large vocabulary trick: an output layer of a few words a batch.
+"""The large vocabulary trick: an output layer of a few words per batch.
 
-A head given `candidate_ids` has logits for these words alone. What is left to
-do is to number a batch's words as that smaller vocabulary would: the loss of
-any head then works as it is.
+A head given `candidate_ids` has logits for these words only. If a batch's words
+are numbered in that smaller vocabulary, the loss of any head works unchanged.
 
 Shapes: B batch, T target steps, S source steps, K candidates, V vocabulary.
 """
@@ -14,13 +13,13 @@ from tfcopy.layers.copying import matches
 
 
 def restrict(ids, source_copy_ids, candidate_ids, vocabulary_size):
-    """Extended ids of a vocabulary that holds the candidates alone.
+    """Extended ids in the vocabulary of the candidates.
 
-    A word becomes its place among the candidates; else K and the first source
+    A word becomes its index among the candidates; else K plus the first source
     position that holds it; else UNK.
 
     Args:
-        ids: Extended ids, `(B, T)`; negative ones stay as they are.
+        ids: Extended ids, `(B, T)`; negative ones are unchanged.
         source_copy_ids: `(B, S)`.
         candidate_ids: `(K,)`, without repetition; the special tokens must
             come first, in their own order.
@@ -38,9 +37,9 @@ def restrict(ids, source_copy_ids, candidate_ids, vocabulary_size):
         ops.expand_dims(candidate_ids, 1),
         ops.arange(count, dtype="int32"),
     )
-    known = ops.take(places, ops.clip(ids, 0, vocabulary_size - 1))
-    known = ops.where(ids < vocabulary_size, known, -1)
-    held = matches(ids, source_copy_ids)  # (B, T, S)
-    first = ops.cast(ops.argmax(ops.cast(held, "int8"), axis=-1), "int32")
-    copied = ops.where(ops.any(held, axis=-1), count + first, tokens.UNK)
-    return ops.where(ids < 0, ids, ops.where(known >= 0, known, copied))
+    place = ops.take(places, ops.clip(ids, 0, vocabulary_size - 1))
+    is_candidate = ops.logical_and(ids < vocabulary_size, place >= 0)
+    is_at = matches(ids, source_copy_ids)  # (B, T, S)
+    first = ops.cast(ops.argmax(ops.cast(is_at, "int8"), axis=-1), "int32")
+    copied = ops.where(ops.any(is_at, axis=-1), count + first, tokens.UNK)
+    return ops.where(ids < 0, ids, ops.where(is_candidate, place, copied))

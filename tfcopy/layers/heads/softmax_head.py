@@ -1,4 +1,4 @@
-"""The ordinary output layer, as a head that never points."""
+"""The usual output layer, as a head that never points."""
 
 import keras
 from keras import ops
@@ -15,7 +15,8 @@ class SoftmaxHead(keras.layers.Layer):
         kernel_initializer: Initializer of the output matrix.
 
     Call arguments:
-        features: What the words are read from (a deep output), `(B, T, F)`.
+        features: The features that predict the words (a deep output),
+            `(B, T, F)`.
         decoded: dict of `decoder_outputs`; heads that point use them.
         annotations: `(B, S, C)`.
         source_mask: Boolean, `(B, S)`.

@@ -1,4 +1,4 @@
-"""Where a span begins, or where it ends.
+"""Scores of where a span begins, or where it ends.
 
 Shapes: B batch, N words of the context, D size.
 """
@@ -30,7 +30,7 @@ class SpanHead(keras.layers.Layer):
 
     Reference:
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
-        4.1; two heads of their own are from the authors' code.
+        4.1; separate heads for start and end are from the authors' code.
     """
 
     def __init__(

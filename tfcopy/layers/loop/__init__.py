@@ -1,7 +1,8 @@
 """The loop over time steps, differentiable, on every Keras backend.
 
 Neither `keras.layers.RNN` nor `keras.ops.scan` lets a step return several
-outputs of their own shapes, so `scan` is ours. Each backend has its own file.
+outputs of different shapes, so `scan` is our own. Each backend has its own
+file.
 """
 
 import keras

@@ -1,4 +1,4 @@
-"""A matrix product that a loop may treat apart."""
+"""A matrix product that a loop may treat separately."""
 
 from keras import ops
 
@@ -41,5 +41,5 @@ class Product:
         return [self.kernel] + ([] if self.bias is None else [self.bias])
 
     def replace(self, tensors):
-        """The same product with other tensors, in the order of `tensors()`."""
+        """A copy with other tensors, in the order of `tensors()`."""
         return Product(*tensors)

@@ -1,11 +1,11 @@
-"""`scan` for TensorFlow: one while loop forward and one of our own backward.
+"""`scan` for TensorFlow: a while loop forward and our own loop backward.
 
 TensorFlow can differentiate `tf.while_loop`, but then it keeps every
 intermediate of every step and adds up each kernel's gradient step by step.
-Here the forward loop keeps a step's state and the results of its products
-only. The backward loop recomputes the cheap rest (sigmoids, tanhs, softmax)
-and hands back the gradients of the products' results; one large product
-after the loop turns those of all steps into the kernel's gradient.
+Here the forward loop keeps only a step's state and the results of its products.
+The backward loop recomputes the cheap rest (sigmoids, tanhs, softmax) and
+returns the gradients of the products' results; one large product after the loop
+turns those of all steps into the kernel's gradient.
 
 The recomputation never multiplies: a replayed product returns what the
 forward loop kept.
@@ -14,7 +14,6 @@ forward loop kept.
 import keras
 import tensorflow as tf
 
-from tfcopy.layers.loop.memory import flatten
 from tfcopy.layers.loop.product import Product
 
 
@@ -27,9 +26,10 @@ def scan(step, inputs, state, memory, training=False):
             `Product`s of `memory` only, each called once a step.
         inputs: Nested structure of tensors `(T, ...)`, `T >= 1`.
         state: Nested structure of tensors; a step keeps its shapes and dtypes.
-        memory: Dict of tensors and `Product`s, the same at every step.
-        training: Whether gradients will be asked for: quicker then, but such
-            a graph cannot be saved. They can be had either way.
+        memory: Nested structure of tensors and `Product`s, the same at every
+            step.
+        training: Whether gradients will be computed: this is quicker, but such
+            a graph cannot be saved. Gradients are available either way.
 
     Returns:
         `(outputs, state)`: the steps' outputs, each stacked to `(T, ...)`,
@@ -79,7 +79,16 @@ class _Scan:
     def __init__(self, step, inputs, state, memory, training):
         self.step = step
         self.training = training
-        tensors, self.products = flatten(memory)
+        self.memory = memory
+        leaves = {
+            "/".join(str(key) for key in path): x
+            for path, x in keras.tree.flatten_with_path(memory)
+        }
+        self.paths = list(leaves)
+        self.products = {
+            k: x for k, x in leaves.items() if isinstance(x, Product)
+        }
+        tensors = {k: x for k, x in leaves.items() if k not in self.products}
         products = {k: p.tensors() for k, p in self.products.items()}
         self.arguments = keras.tree.map_structure(
             tf.convert_to_tensor, [inputs, state, tensors, products]
@@ -87,7 +96,7 @@ class _Scan:
 
     def __call__(self):
         flat = tf.nest.flatten(self.arguments)
-        self.outputs_spec, self.results_spec = self._trace()
+        self.outputs_spec, self.results_spec = self._specs()
         outputs = tf.custom_gradient(self._run)(*flat)
         return tf.nest.pack_sequence_as(
             (self.outputs_spec, self.arguments[1]), outputs
@@ -96,13 +105,22 @@ class _Scan:
     def _pack(self, flat):
         return tf.nest.pack_sequence_as(self.arguments, flat)
 
+    def _memory(self, tensors, products):
+        """A memory of the same structure with other leaves."""
+        leaves = {**tensors, **products}
+        return keras.tree.pack_sequence_as(
+            self.memory, [leaves[path] for path in self.paths]
+        )
+
     def _step_and_results(self, inputs_t, state, tensors, products):
         """One step, and the results of its products by name."""
         recorded = {
             name: _Record(self.products[name].replace(products[name]))
             for name in products
         }
-        outputs, state = self.step(inputs_t, state, {**tensors, **recorded})
+        outputs, state = self.step(
+            inputs_t, state, self._memory(tensors, recorded)
+        )
         results = {name: p.result for name, p in recorded.items()}
         unused = [name for name, result in results.items() if result is None]
         if unused:
@@ -111,17 +129,19 @@ class _Scan:
             )
         return outputs, state, results
 
-    def _trace(self):
+    def _specs(self):
         """Shapes and dtypes of a step's outputs and products' results."""
-        specs = tf.nest.map_structure(
-            lambda x: tf.TensorSpec(x.shape, x.dtype), self.arguments
-        )
-        specs[0] = tf.nest.map_structure(
-            lambda x: tf.TensorSpec(x.shape[1:], x.dtype), specs[0]
-        )
+        if tf.executing_eagerly():
+            # Running a step costs a fraction of tracing it.
+            inputs, *others = self.arguments
+            first = tf.nest.map_structure(lambda x: x[0], inputs)
+            outputs, _, results = self._step_and_results(first, *others)
+            return tf.nest.map_structure(_spec, (outputs, results))
+        inputs, *others = tf.nest.map_structure(_spec, self.arguments)
+        inputs = tf.nest.map_structure(_step_spec, inputs)
         graph = tf.function(
             self._step_and_results, autograph=False
-        ).get_concrete_function(*specs)
+        ).get_concrete_function(inputs, *others)
         outputs, _, results = graph.structured_outputs
         return outputs, results
 
@@ -136,7 +156,7 @@ class _Scan:
             outputs, new_state, results = self._step_and_results(
                 sources.read(t), state, tensors, products
             )
-            # Copy shapes that a step's broadcasting may have blurred.
+            # Copy static shapes that a step's broadcasting may have lost.
             new_state = tf.nest.map_structure(_like, new_state, state)
             return (
                 t + 1,
@@ -150,7 +170,7 @@ class _Scan:
         )
         outputs = saved.stack(saved_arrays)
         if self.training:
-            # Handed over as they are: stacking would copy them twice.
+            # Passed unstacked: stacking would copy them twice.
             kept = _Arrays(kept.structure, kept_arrays)
         else:
             stacked = kept.stack(kept_arrays)
@@ -199,7 +219,7 @@ class _Scan:
                     for name in products
                 }
                 outputs, new_state = self.step(
-                    inputs_t, state_t, {**tensors, **replayed}
+                    inputs_t, state_t, self._memory(tensors, replayed)
                 )
                 targets = _floats([outputs, new_state])
             d_inputs, d_state, d_new, d_results = tape.gradient(
@@ -337,7 +357,7 @@ class _Arrays:
 
 def _length(inputs):
     first = tf.nest.flatten(inputs)[0]
-    # A static length is what XLA wants.
+    # XLA needs a static length.
     return first.shape[0] or tf.shape(first)[0]
 
 
@@ -348,6 +368,10 @@ def _while(length, body, loop_variables):
         loop_variables,
         maximum_iterations=length,
     )
+
+
+def _spec(x):
+    return tf.TensorSpec(x.shape, x.dtype)
 
 
 def _step_spec(x):
@@ -370,7 +394,7 @@ def _matching(reference, gradients):
 
 
 def _unfloats(structure, gradients):
-    """Flat gradients for all tensors, `None` for those that are integers."""
+    """Flat gradients for all tensors, `None` for integers."""
     gradients = iter(gradients)
     return [
         next(gradients) if x.dtype.is_floating else None

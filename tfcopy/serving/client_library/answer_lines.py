@@ -80,7 +80,7 @@ def run(program, work) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever reads has seen enough; keep Python from flushing again.
+        # The reader has closed the pipe; keep Python from flushing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -89,14 +89,14 @@ def answer(model, options, size=None):
     """Answers the lines of standard input, in order.
 
     Args:
-        model: A `LocalModel`, or its like.
-        options: Those of the command.
+        model: A `LocalModel` or a `RemoteModel`.
+        options: The command's options.
         size: The most lines that the model is asked at once; `batch_size` of
             the options if not given.
 
     Raises:
-        AskError: If the model has not what the options ask for, or a line is
-            of another form.
+        AskError: If the model lacks what the options ask for, or a line has
+            another form.
     """
     answering = _answering(model, options)
     for lines in _batches(_stdin(), size or options.batch_size):
@@ -154,7 +154,7 @@ def _to_lines(row, number, n_best):
 
 
 def _to_json(row, number, n_best):
-    found = [
+    answers = [
         {
             "text": text.decode(),
             "score": round(float(score), 6),
@@ -164,9 +164,9 @@ def _to_json(row, number, n_best):
         for text, score, words, copied_from in _hypotheses(row, n_best or 1)
     ]
     source = [word.decode() for word in row["source_tokens"] if word]
-    answer = {**found[0], "source_tokens": source}
+    answer = {**answers[0], "source_tokens": source}
     if n_best:
-        answer["n_best"] = found
+        answer["n_best"] = answers
     return json.dumps(answer, ensure_ascii=False).encode()
 
 
@@ -182,9 +182,10 @@ def _hypotheses(row, count):
 def _stdin():
     """Standard input, as a file that nobody else reads or closes."""
     try:
-        # Python wants the lock of its own as it ends, and a thread has it.
+        # As it ends, Python wants the lock of its own file, which a thread
+        # holds.
         return open(sys.stdin.fileno(), "rb", closefd=False)
-    except OSError:  # of a test, which is no file
+    except OSError:  # in tests, where it is no file
         return sys.stdin.buffer
 
 

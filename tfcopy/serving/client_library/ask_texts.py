@@ -15,13 +15,13 @@ def answering(model, texts, options):
     """Returns the function of a list of lines (bytes) to answers (bytes).
 
     Args:
-        model: A `LocalModel`, or its like.
+        model: A `LocalModel` or a `RemoteModel`.
         texts: Names of the texts that it reads.
-        options: Those of the command.
+        options: The command's options.
 
     Raises:
-        AskError: If the model has not what the options ask for, or the
-            dictionary has lines of another form.
+        AskError: If the model lacks what the options ask for, or the dictionary
+            has lines of another form.
     """
     if options.n_best:
         raise AskError(f"{model.name}: --n_best is for models that translate.")
@@ -109,11 +109,11 @@ def _parse(line, number, texts):
 
 
 def _encoded(text):
-    return text.encode("utf-8", "replace")  # JSON may have half a character.
+    return text.encode("utf-8", "replace")  # JSON may hold half a character.
 
 
 def _plain(x):
-    """An array or a number of NumPy's as Python's own."""
+    """A NumPy array or number as Python's own."""
     if hasattr(x, "tolist"):
         x = x.tolist()
     if isinstance(x, bytes):

@@ -51,10 +51,10 @@ class Connection:
         retries: Non-negative integer.
         tls: Whether gRPC is to go through TLS; `https` does anyway.
         root_certificate: Optional path of a file of certificates, PEM, that
-            vouch for the server in the place of the usual ones; implies TLS.
+            vouch for the server instead of the usual ones; implies TLS.
 
     Raises:
-        AskError: If the address is none, gRPC is not installed, or the
+        AskError: If the address is malformed, gRPC is not installed, or the
             certificates cannot be read.
     """
 
@@ -87,7 +87,7 @@ class Connection:
         return self._call("its signatures", self._transport.signatures)
 
     def status(self) -> list[VersionStatus]:
-        """States of the versions, or of the one, in order."""
+        """States of the versions in order, or of the chosen one."""
         return sorted(self._call("its status", self._transport.status))
 
     def predict(self, signature: str, inputs, outputs) -> dict:
@@ -154,11 +154,11 @@ class Connection:
         )
 
     def _not_found(self, details):
-        """Which of the model, its version and its being loaded is missing."""
+        """A message that tells what is missing: the model, or its version."""
         name, version, _ = self.model
         try:
             every = ModelSpec(name)
-            found = sorted(self._transport.status(every, timeout=_EXPLAIN))
+            versions = sorted(self._transport.status(every, timeout=_EXPLAIN))
         except Failure as failure:
             if failure.code != "NOT_FOUND":
                 return f"{self.name}: {details}."
@@ -167,24 +167,24 @@ class Connection:
                 f"({details}). Expected the name that it was started with "
                 "(--model_name, or a name of its --model_config_file)."
             )
-        states = {x.version: x.state for x in found}
-        told = ", ".join(
+        states = {x.version: x.state for x in versions}
+        listing = ", ".join(
             f"{x.version} {x.state}" + (f" ({x.message})" if x.message else "")
-            for x in found
+            for x in versions
         )
         if version is not None and version not in states:
-            return f"{self.name}: no version {version}. There is: {told}."
+            return f"{self.name}: no version {version}. There is: {listing}."
         asked = states.values() if version is None else [states[version]]
         if {"START", "LOADING"} & {*asked}:
             return (
                 f"{self.name}: the server is still loading it (versions: "
-                f"{told}). Ask again later."
+                f"{listing}). Ask again later."
             )
-        return f"{self.name}: not available (versions: {told})."
+        return f"{self.name}: not available (versions: {listing})."
 
 
 def _wait(tries):
-    """Seconds to wait after so many tries; no two clients alike."""
+    """Seconds to wait after a number of tries, different for each client."""
     longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(tries - 1, 10))
     return longest * random.uniform(0.5, 1)
 

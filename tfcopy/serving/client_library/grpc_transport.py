@@ -34,7 +34,7 @@ _OPTIONS = [
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2000),
 ]
-# How gRPC begins to tell that it has not heard of the server.
+# How gRPC's messages begin if the server was not reached.
 _UNREACHED = (
     "deadline exceeded",
     "failed to connect",
@@ -53,7 +53,7 @@ class GrpcTransport:
     """Asks by gRPC; see `tfcopy.serving.client_library.transport`.
 
     Args:
-        address: `Address` of the server.
+        address: The server's `Address`.
         root_certificate: Optional path of the certificates, PEM, that vouch
             for the server; by default those that gRPC brings do.
 
@@ -82,12 +82,12 @@ class GrpcTransport:
         )
         call = self._predictions.GetModelMetadata
         response = _ask(call, request, model, timeout)
-        found = get_model_metadata_pb2.SignatureDefMap()
-        response.metadata["signature_def"].Unpack(found)
+        signatures = get_model_metadata_pb2.SignatureDefMap()
+        response.metadata["signature_def"].Unpack(signatures)
         return signature_infos(
             {
                 name: (_infos(x.inputs), _infos(x.outputs))
-                for name, x in found.signature_def.items()
+                for name, x in signatures.signature_def.items()
             }
         )
 

@@ -5,7 +5,7 @@ _LOWEST_SCORE = -1e8
 
 
 def found(row) -> list[int]:
-    """Their numbers; the first is always there.
+    """The numbers of the hypotheses; the first is always there.
 
     Args:
         row: `texts` and `scores`, `(N,)`, of one example, by name.

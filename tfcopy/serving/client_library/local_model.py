@@ -15,12 +15,12 @@ import numpy as np
 
 from tfcopy.quiet import quiet
 
-# Of a version, in its folder `assets.extra`.
+# In the folder `assets.extra` of a version.
 CONFIG_NAME = "tfcopy.json"
 
 
 class AskError(Exception):
-    """What the user must know, in one line."""
+    """An error that is told to the user in one line."""
 
 
 class Signature(NamedTuple):
@@ -40,7 +40,7 @@ class LocalModel:
     """A SavedModel, loaded and ready to answer.
 
     Args:
-        folder: Of one version, or of numbered versions.
+        folder: The folder of one version, or of numbered versions.
         version: Which of them; the highest if not given.
 
     Raises:
@@ -58,7 +58,7 @@ class LocalModel:
                     for name, function in self._model.signatures.items()
                 }
                 self._warm_up()
-        except Exception as error:  # whatever a damaged file leads to
+        except Exception as error:  # whatever a damaged file causes
             reason = str(error).strip().split("\n")[0]
             raise AskError(
                 f"{self.name}: cannot be loaded ({reason})."
@@ -86,11 +86,11 @@ class LocalModel:
         return {name: x.numpy() for name, x in outputs.items()}
 
     def _warm_up(self):
-        # The first question would be slow, and have its own messages.
+        # The first question would be slow, and print messages.
         for name, (inputs, _) in self.signatures.items():
             if inputs and all(inputs.values()):
-                one = {1: ["a"], 2: [["a"]]}
-                self.ask(name, {key: one[x] for key, x in inputs.items()})
+                blank = {1: ["a"], 2: [["a"]]}
+                self.ask(name, {key: blank[x] for key, x in inputs.items()})
 
 
 def _load(folder):
@@ -113,7 +113,7 @@ def _signature(function):
 
 
 def _shape(value, rank):
-    """That of a list which may be empty."""
+    """The shape of a list of texts or rows, which may be empty."""
     rows = len(value)
     return [rows] if rank == 1 else [rows, len(value[0]) if rows else 0]
 
@@ -136,8 +136,8 @@ def find_version(folder, version=None):
         )
     number = version if version is not None else names[-1]
     if number not in names:
-        known = ", ".join(map(str, names))
-        raise AskError(f"{folder}: no version {version}. There is: {known}.")
+        versions = ", ".join(map(str, names))
+        raise AskError(f"{folder}: no version {version}. There is: {versions}.")
     return os.path.join(folder, str(number))
 
 
@@ -152,12 +152,12 @@ def find_versions(folder) -> list[int]:
 
 def find_models(folder) -> dict[str, list[int]]:
     """The models below a folder: their names, and their versions."""
-    found = {
+    models = {
         name: find_versions(os.path.join(folder, name))
         for name in sorted(os.listdir(folder))
         if os.path.isdir(os.path.join(folder, name))
     }
-    return {name: versions for name, versions in found.items() if versions}
+    return {name: versions for name, versions in models.items() if versions}
 
 
 def has_pieces(folder) -> bool:

@@ -19,17 +19,17 @@ class RemoteModel:
     at once. Threads may share a model.
 
     Args:
-        address: Of the server; see `Connection`. gRPC is faster, and REST
-            needs neither gRPC nor TensorFlow.
+        address: The server's address; see `Connection`. gRPC is faster, and
+            REST needs neither gRPC nor TensorFlow.
         model: Its name.
         batch_size: Positive integer, the most examples of a request.
         at_once: Positive integer, the most requests under way for a question.
-        **options: As for `Connection`: `version` or `label`, `deadline`,
+        **options: As in `Connection`: `version` or `label`, `deadline`,
             `retries`, `tls`, `root_certificate`.
 
     Raises:
         RequestError: If the server does not answer.
-        AskError: If it cannot be asked so.
+        AskError: If the server cannot be asked that way.
     """
 
     def __init__(
@@ -98,9 +98,9 @@ class RemoteModel:
     def _arrays(self, signature, inputs):
         """Inputs as arrays of `bytes`, one row an example."""
         if signature not in self.signatures:
-            known = ", ".join(self.signatures)
+            names = ", ".join(self.signatures)
             raise AskError(
-                f"{self.name}: no signature {signature!r}. There is: {known}."
+                f"{self.name}: no signature {signature!r}. There is: {names}."
             )
         ranks = self.signatures[signature].inputs
         sizes = {len(x) for x in inputs.values()}
@@ -116,7 +116,7 @@ class RemoteModel:
 
 
 def joined(arrays) -> np.ndarray:
-    """Arrays one behind the other, all as large as the largest."""
+    """Concatenated arrays, padded to the size of the largest."""
     shape = np.max([x.shape for x in arrays], axis=0)[1:]
     fill = {"O": b"", "i": -1}.get(arrays[0].dtype.kind, 0)
     size = sum(map(len, arrays))
@@ -134,7 +134,7 @@ def _text_rank(info):
 
 
 def _texts(value, rank):
-    """An array of `bytes`, of a list that may be empty."""
+    """An array of `bytes` from a list that may be empty."""
     if rank == 1:
         rows, shape = [_encoded(x) for x in value], (len(value),)
     else:
@@ -153,7 +153,7 @@ def _texts(value, rank):
 
 
 def _encoded(text):
-    # JSON may have half a character.
+    # JSON may hold half a character.
     return text.encode("utf-8", "replace") if isinstance(text, str) else text
 
 

@@ -23,7 +23,7 @@ from tfcopy.serving.client_library.transport import (
     signature_infos,
 )
 
-# As TensorFlow Serving turns gRPC's into HTTP's.
+# As TensorFlow Serving maps the codes of gRPC to those of HTTP.
 _CODES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -51,7 +51,7 @@ class RestTransport:
     """Asks by REST; see `tfcopy.serving.client_library.transport`.
 
     Args:
-        address: `Address` of the server.
+        address: The server's `Address`.
         root_certificate: Optional path of the certificates, PEM, that vouch
             for the server; by default those of the system do.
 
@@ -70,11 +70,11 @@ class RestTransport:
     def signatures(self, model: ModelSpec, timeout) -> dict:
         answer = self._ask(_path(model) + "/metadata", None, timeout)
         with _expecting("signatures"):
-            found = answer["metadata"]["signature_def"]["signature_def"]
+            signatures = answer["metadata"]["signature_def"]["signature_def"]
             return signature_infos(
                 {
                     name: (_infos(x.get("inputs")), _infos(x.get("outputs")))
-                    for name, x in found.items()
+                    for name, x in signatures.items()
                 }
             )
 
@@ -95,7 +95,8 @@ class RestTransport:
     ) -> dict[str, np.ndarray]:
         rows = len(next(iter(inputs.values())))
         if not rows:
-            # JSON cannot tell the shape of nothing: ask for a row, drop it.
+            # JSON cannot tell the shape of an empty list: ask for a row, drop
+            # it.
             inputs = {
                 name: np.full((1, *x.shape[1:]), b"", object)
                 for name, x in inputs.items()
@@ -107,17 +108,17 @@ class RestTransport:
         body = json.dumps(request, ensure_ascii=False).encode()
         answer = self._ask(_path(model) + ":predict", body, timeout)
         with _expecting("outputs"):
-            found = answer["outputs"]
+            values = answer["outputs"]
             if len(outputs) == 1:
-                found = dict.fromkeys(outputs, found)
-            arrays = {k: _array(found[k], info) for k, info in outputs.items()}
+                values = dict.fromkeys(outputs, values)
+            arrays = {k: _array(values[k], info) for k, info in outputs.items()}
         return arrays if rows else {k: x[:0] for k, x in arrays.items()}
 
     def close(self):
         """Nothing is open: each request has a connection of its own."""
 
     def _ask(self, path, body, timeout):
-        """The object that a GET answers, or a POST if there is a body."""
+        """The JSON object that answers a GET, or a POST if there is a body."""
         end = time.monotonic() + timeout
         connection = self._connection(timeout)
         method = "GET" if body is None else "POST"
@@ -235,7 +236,7 @@ def _decoded(texts):
         return base64.b64decode(texts["b64"])
     try:
         return texts.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # JSON may have half a character.
+    except UnicodeEncodeError:  # JSON may hold half a character.
         return texts.encode("utf-8", "replace")
 
 

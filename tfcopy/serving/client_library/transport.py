@@ -27,7 +27,7 @@ class Failure(Exception):
     Args:
         code: Name of a status of gRPC, such as "NOT_FOUND".
         details: What is known about it.
-        is_reached: Whether it is the server that says so.
+        is_reached: Whether the failure was reported by the server itself.
     """
 
     def __init__(self, code: str, details: str, is_reached: bool = True):
@@ -39,7 +39,7 @@ class Failure(Exception):
 
 
 class ModelSpec(NamedTuple):
-    """Which model of a server; the highest version if neither is given."""
+    """A model of a server; its highest version if none is given."""
 
     name: str
     version: int | None = None
@@ -85,7 +85,7 @@ class Address(NamedTuple):
     Attributes:
         is_rest: Whether it is asked by REST, not by gRPC.
         host: Its name or number.
-        port: Of the protocol; `None` if not given.
+        port: Its port; `None` if not given.
         path: What comes before `/v1` in URLs.
         tls: Whether it is asked through TLS.
     """
@@ -131,7 +131,7 @@ def _is_complete(address, parts):
 
 
 def signature_infos(signatures: dict) -> dict[str, SignatureInfo]:
-    """Without what initialises a SavedModel, in order of the names.
+    """The signatures by name, without those that initialise a SavedModel.
 
     Args:
         signatures: Dict of `(inputs, outputs)`, dicts of `TensorInfo`.

@@ -13,9 +13,9 @@ from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
 
 # A word with less was not copied, but replaced afterwards.
 _LEAST_COPYING = 1e-6
-# There is nothing to see in switches with less.
+# The switches are not shown if they all differ from 1 by less.
 _LEAST_SWITCH = 0.005
-# Of sources with more characters, answers stand below.
+# Sources with more characters have their answers below them.
 _LONG = 280
 # More words are not shown one by one.
 _MOST_SWITCHES = 120
@@ -42,7 +42,7 @@ class Hypothesis(NamedTuple):
 
 
 class Translation(NamedTuple):
-    """What `analyse` of a `Translator` says about one text.
+    """What `Translator.analyse` says about one text.
 
     Attributes:
         text: The source.
@@ -58,7 +58,7 @@ class Translation(NamedTuple):
 
 
 def read(text, outputs) -> Translation:
-    """Of the arrays that `analyse` gives, without the axis of the batch."""
+    """A `Translation` from the arrays of `analyse`, without the batch axis."""
     source = [x.decode("utf-8", "replace") for x in outputs["source_tokens"]]
     while source and not source[-1]:
         source.pop()
@@ -81,7 +81,7 @@ def read(text, outputs) -> Translation:
 
 
 def show(translation: Translation, chosen: int = 0) -> str:
-    """All about a text, and about one of its answers."""
+    """HTML of all about a text, and about one of its answers."""
     hypothesis = translation.hypotheses[chosen]
     is_short = len(translation.text) < _LONG
     parts = [

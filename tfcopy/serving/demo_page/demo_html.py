@@ -11,7 +11,7 @@ import itertools
 
 import numpy as np
 
-# What is drawn of a map at most.
+# The largest part of a map that is drawn.
 MAX_ROWS = 100
 MAX_COLUMNS = 80
 # Weights below are not drawn.
@@ -19,7 +19,7 @@ LEAST_WEIGHT = 0.001
 _LONGEST_LABEL = 40
 _GOLDEN_ANGLE = 137.508
 _END = "</s>"
-# A template must find nothing of its own in a text.
+# No text may look like a placeholder of the template.
 _TEMPLATE_MARKS = str.maketrans(
     {x: f"&#{ord(x)};" for x in "${}`"} | {"\x00": "\ufffd"}
 )
@@ -31,7 +31,7 @@ def escape(text) -> str:
 
 
 def label(word) -> str:
-    """A word on an axis or in a list: isolated, and cut if it is endless.
+    """A word on an axis or in a list: isolated, and cut if it is too long.
 
     A blank at the beginning of a piece, `▁`, is shown faintly, and so is the
     end of a text.
@@ -62,15 +62,15 @@ def hues(positions) -> dict[int, int]:
 
 
 def find_words(text, words) -> list[tuple[int, int]] | None:
-    """Where words stand in a text, one behind the other, blanks between.
+    """Where words stand in a text, one after the other, with blanks between.
 
     Args:
         text: The text.
         words: Words, pieces that begin with `▁` for a blank, or characters;
-            of the text in lower case, perhaps.
+            perhaps in lower case.
 
     Returns:
-        `(start, end)` of each; `None` if the text has not all of them.
+        `(start, end)` of each; `None` if the text does not have all of them.
     """
     for function in (str, _folded):
         spans = _find(function(text), [function(word) for word in words])
@@ -94,7 +94,7 @@ def _find(text, words):
 
 
 def _folded(text):
-    """In lower case, of the same length."""
+    """The text in lower case, of the same length."""
     return "".join(x.lower() if len(x.lower()) == 1 else x for x in text)
 
 
@@ -102,8 +102,8 @@ def running_text(text, words, decorate, span=(), span_class="") -> str:
     """A text with some of its words decorated, the rest as it is.
 
     Args:
-        text: The text; where it has not these words in this order, the words
-            between blanks are shown in its place.
+        text: The text; if it does not have these words in this order, the words
+            are shown instead, with blanks between.
         words: Its words.
         decorate: Function of the number of a word and its HTML, to HTML.
         span: Numbers of neighbouring words that are marked together.
@@ -146,8 +146,8 @@ def bar_chart(names, probabilities, notes=None, marked=()) -> str:
 
     Args:
         names: Texts.
-        probabilities: As many numbers, from 0 to 1.
-        notes: As many texts beside the names, if any.
+        probabilities: A number for each name, from 0 to 1.
+        notes: A text beside each name, if any.
         marked: Numbers of the rows to point out.
     """
     notes = notes or [""] * len(names)
@@ -275,6 +275,6 @@ def paragraph(content, text) -> str:
 
 
 def error(message) -> str:
-    """One line for what went wrong."""
+    """HTML of a message, one line."""
     line = " ".join(str(message).split())
     return f'<p class="tfc-error" role="alert">{escape(line)}</p>'

@@ -22,8 +22,8 @@ class Models:
     """The models below a folder, loaded when they are asked for.
 
     Args:
-        folder: Of models, of one model's versions, or of one version.
-        kept: How many stay loaded: those that were used last.
+        folder: A folder of models, of one model's versions, or one version.
+        kept: How many stay loaded, those used last.
 
     Raises:
         AskError: If there is no model.
@@ -44,11 +44,11 @@ class Models:
             )
 
     def choices(self) -> dict[str, str]:
-        """What there is now: names for people, and the folders.
+        """The models there are now: names to show, and their folders.
 
         The highest version of a model comes first.
         """
-        found = {}
+        choices = {}
         own_name = os.path.basename(os.path.abspath(self.folder))
         if os.path.isfile(os.path.join(self.folder, "saved_model.pb")):
             return {own_name: self.folder}
@@ -62,8 +62,8 @@ class Models:
         for name, versions in models.items():
             for number in reversed(versions):
                 path = os.path.join(folders[name], str(number))
-                found[f"{name}, version {number}"] = path
-        return found
+                choices[f"{name}, version {number}"] = path
+        return choices
 
     def load(self, choice: str) -> LocalModel:
         """The model of one of the choices.
@@ -84,14 +84,14 @@ class Models:
 
 
 def text_names(model) -> list[str]:
-    """Names of the texts that `analyse` takes, the dictionary not counted.
+    """Names of the texts that `analyse` takes, without the dictionary.
 
     Raises:
         AskError: If it has no such signature.
     """
     signature = model.signatures.get("analyse")
     names = [x for x in getattr(signature, "inputs", ()) if x != "dictionary"]
-    # In the order of the model, if it tells.
+    # In the model's order, if it is known.
     names.sort(key=[*model.config.get("texts", ()), *names].index)
     if not names:
         raise AskError(
@@ -99,6 +99,30 @@ def text_names(model) -> list[str]:
             "signature 'analyse' of texts)."
         )
     return names
+
+
+def examples_of(
+    model, most: int = 5, longest: int = 300
+) -> list[dict[str, str]]:
+    """The examples that the export remembers, if they are not too long.
+
+    Args:
+        model: A `LocalModel` or a `RemoteModel`.
+        most: How many to give.
+        longest: The most characters of an example's texts together.
+
+    Returns:
+        Dicts of texts by name, no two alike; none for exports of releases
+        that remembered no examples.
+    """
+    names = text_names(model)
+    examples = {}
+    for example in model.config.get("examples", ()):
+        texts = tuple(str(example.get(name, "")) for name in names)
+        is_short = sum(map(len, texts)) <= longest
+        if is_short and all(text.strip() for text in texts):
+            examples[texts] = dict(zip(names, texts))
+    return list(examples.values())[:most]
 
 
 def takes_dictionary(model) -> bool:
@@ -110,7 +134,7 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
     """What a model says about one example.
 
     Args:
-        model: A `LocalModel`, or its like.
+        model: A `LocalModel` or a `RemoteModel`.
         texts: The texts by name.
         rows: Pairs of headword and definition, for models that take a
             dictionary; blank ones do not count.
@@ -130,7 +154,7 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
         outputs = model.ask("analyse", inputs)
     except AskError:
         raise
-    except Exception as error:  # whatever TensorFlow has to say
+    except Exception as error:  # whatever TensorFlow raises
         reason = str(error).strip().split("\n")[0]
         raise AskError(f"{model.name}: cannot answer ({reason}).") from None
     return {name: x[0] for name, x in outputs.items()}

@@ -2,7 +2,7 @@
 
 import os
 
-# Before Gradio is imported: it asks other hosts for nothing.
+# Set before Gradio is imported, so that it asks no other host for anything.
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr  # noqa: E402
@@ -188,14 +188,14 @@ class _Handlers:
         self.models = models
 
     def refresh(self, choice):
-        """The models that are there now."""
+        """Lists the models that are there now."""
         names = list(self.models.choices())
         if choice not in names:
             choice = names[0] if names else None
         return gr.Dropdown(names, value=choice)
 
     def choose(self, choice):
-        """The fields of a model."""
+        """Shows the fields of the chosen model."""
         try:
             model = self.models.load(choice)
             names = demo_models.text_names(model)
@@ -223,22 +223,22 @@ class _Handlers:
             _facts(choice, model.config),
             *texts,
             gr.Accordion(label=title, visible=takes),
-            _example_buttons(self._examples(model)),
+            _example_buttons(demo_models.examples_of(model)),
             "",
             None,
         ]
 
     def example(self, choice, event: gr.EventData):
-        """The texts of an example."""
+        """Fills in the texts of an example."""
         try:
-            examples = self._examples(self.models.load(choice))
+            examples = demo_models.examples_of(self.models.load(choice))
             texts = list(examples[event.index].values())
         except (AskError, IndexError):
             texts = []
         return texts + [""] * (_MOST_TEXTS - len(texts))
 
     def ask(self, choice, rows, *texts):
-        """The answer, and what it came from."""
+        """Shows the answer to a text, and keeps what it came from."""
         try:
             model = self.models.load(choice)
             names = demo_models.text_names(model)
@@ -255,15 +255,10 @@ class _Handlers:
             return demo_html.error(error), None
 
     def show(self, found, event: gr.EventData):
-        """Another of the answers."""
+        """Shows another of the answers."""
         if found is None:
             return gr.skip()
         return demo_answers.show(found, event.index)
-
-    def _examples(self, model):
-        from tfcopy.serving.demo_page.demo_examples import read_examples
-
-        return read_examples(model.name, demo_models.text_names(model))
 
 
 def _facts(choice, config):

@@ -1,7 +1,7 @@
 """Colours and type of the page, light and dark."""
 
-# Saturation and lightness, in percent, of the colours of copied words, whose
-# hue is a word's own.
+# Saturation and lightness, in percent, of the colours of copied words; each
+# word has its own hue.
 LIGHT = {"back": (88, 89), "text": (90, 14), "line": (72, 32)}
 DARK = {"back": (48, 22), "text": (88, 90), "line": (62, 62)}
 

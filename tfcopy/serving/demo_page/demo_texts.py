@@ -18,23 +18,23 @@ _MOST_EDGES = 5
 
 
 def show(texts, outputs, config, headwords=()) -> str:
-    """All about one example.
+    """HTML of all about one example.
 
     Args:
         texts: Dict of the texts by name.
         outputs: Dict of the arrays of `analyse`, without the axis of the
             batch.
         config: What the export remembered.
-        headwords: Those of the reader's own dictionary.
+        headwords: The headwords of the user's own dictionary.
 
     Raises:
-        AskError: If the outputs are those of no model that is known.
+        AskError: If the outputs are of no known model.
     """
     for name, function in _VIEWS.items():
         if name in outputs:
             return function(texts, outputs, config, frozenset(headwords))
-    found = ", ".join(sorted(outputs))
-    raise AskError(f"The page cannot show what this model answers: {found}.")
+    names = ", ".join(sorted(outputs))
+    raise AskError(f"The page cannot show what this model answers: {names}.")
 
 
 def _question_answering(texts, outputs, config, headwords):
@@ -177,13 +177,13 @@ def _language_model(texts, outputs, config, headwords):
     (text,) = texts.values()
     words = _words(outputs["tokens"])
     costs = outputs["token_log_probabilities"]
-    known = outputs["is_known"]
+    is_known = outputs["is_known"]
     defined = _definitions(outputs, "headwords", headwords)
 
     def decorate(i, word):
         probability = math.exp(min(float(costs[i]), 0.0))
-        kind = "" if known[i] else " tfc-unknown"
-        note = "" if known[i] else ", as an unknown word"
+        kind = "" if is_known[i] else " tfc-unknown"
+        note = "" if is_known[i] else ", as an unknown word"
         return (
             f'<mark class="tfc-heat{kind}" '
             f'style="--p:{_surprise(probability):.3f}" '
@@ -216,7 +216,7 @@ def _language_model(texts, outputs, config, headwords):
     )
 
 
-# What an output that only such models have says about them.
+# Outputs that only one kind of model has.
 _VIEWS = {
     "start_probability": _question_answering,
     "probabilities": _entailment,
@@ -225,7 +225,7 @@ _VIEWS = {
 
 
 def _surprise(probability):
-    """From 0, certain, to 1, less probable than one in ten thousand."""
+    """A shade from 0, certain, to 1, less probable than one in 10,000."""
     return -math.log10(min(1.0, max(probability, 1e-4))) / 4 + 0.0
 
 
@@ -239,21 +239,25 @@ def _text(name, texts, outputs, headwords):
     return demo_html.section(name.capitalize(), paragraph(shown, text))
 
 
-def _definitions(outputs, name, own):
+def _definitions(outputs, name, own_headwords):
     """Decorates a word that has definitions with the headwords."""
     entries = outputs.get(name, ())
-    own = {headword.casefold() for headword in own}
+    own_headwords = {headword.casefold() for headword in own_headwords}
 
     def decorate(i, word):
-        found = [_decoded(x) for x in entries[i] if x] if len(entries) else []
-        if not found:
+        defined_by = (
+            [_decoded(x) for x in entries[i] if x] if len(entries) else []
+        )
+        if not defined_by:
             return word
-        is_own = any(headword.casefold() in own for headword in found)
+        is_own = any(
+            headword.casefold() in own_headwords for headword in defined_by
+        )
         whose = "your dictionary" if is_own else "the model's dictionary"
         kind = "tfc-defined tfc-own" if is_own else "tfc-defined"
         return (
             f'<span class="{kind}" '
-            f'title="defined by {whose}: {escape(", ".join(found))}">'
+            f'title="defined by {whose}: {escape(", ".join(defined_by))}">'
             f"{word}</span>"
         )
 

@@ -1,1 +1,1 @@
-"""What is exported: models with all that makes text of them and for them."""
+"""What is exported: models with all that turns text into ids and back."""

@@ -31,12 +31,12 @@ class AnswerFinder(TextModel):
       has; `start_probability` and `end_probability`, float32 `(B, N)`, of
       the answer to begin at a word and to end before it; and, if the model
       has a `Coattention` of this name, `attention`, float32 `(B, N, M)`:
-      that of each word of the context to the question.
+      the attention of each word of the context to the question.
 
     Args:
-        *args: As for `TextModel`.
+        *args: As in `TextModel`.
         max_answer_length: Positive integer, the most words of an answer.
-        **kwargs: As for `TextModel`.
+        **kwargs: As in `TextModel`.
     """
 
     task = "question_answering"
@@ -83,7 +83,7 @@ class AnswerFinder(TextModel):
             tf.nn.log_softmax(read.outputs[name]) for name in ("start", "end")
         )
         first, last = joint_spans(start, end, self.max_answer_length)
-        # Of a blank context alone no word follows the first.
+        # Only in a blank context does no word follow the first.
         last = tf.minimum(last, tf.shape(end)[1] - 1)
         score = tf.gather(start, first, batch_dims=1)
         return first, last, score + tf.gather(end, last, batch_dims=1)
@@ -107,5 +107,5 @@ def _value_at(offsets, place, is_blank):
     """Offsets, ragged `(B, None)`, at a place of each row; 0 if blank."""
     rows = tf.cast(offsets.row_starts(), tf.int32)
     values = tf.concat([offsets.flat_values, [0]], 0)
-    found = tf.gather(values, tf.where(is_blank, 0, rows + place))
-    return tf.where(is_blank, 0, found)
+    picked = tf.gather(values, tf.where(is_blank, 0, rows + place))
+    return tf.where(is_blank, 0, picked)

@@ -1,4 +1,4 @@
-"""What the reader of a model says of all entries of a dictionary, kept.
+"""A model's reading of all entries of a dictionary, computed once.
 
 Shapes: B texts, T words, L entries of a word, N entries of the dictionary, U
 entries of a batch, D size of what a reader returns.
@@ -14,15 +14,15 @@ _BLOCK = 1024  # entries that are read at once
 
 
 class DefinitionTable(tf.Module):
-    """Rows of entries in the place of their definitions.
+    """A table with a row for each entry, used instead of its definitions.
 
     It is a packer for `DefinitionFeatures`, after which nothing is left to
-    read. Numbers beyond those of the entries are of further rows, such as
+    read. Numbers beyond those of the entries stand for further rows, such as
     those that a request brings.
 
     Args:
-        embedding: `DefinitionEmbedding` with a reader. Its weights count as
-            they are now.
+        embedding: `DefinitionEmbedding` with a reader. Its present weights
+            count.
         packer: The `DefinitionPacker` of the model.
     """
 
@@ -41,9 +41,9 @@ class DefinitionTable(tf.Module):
         Args:
             entries: Dict of int32 `(B, T, L)`, numbers of entries, 0 for none,
                 or of further rows, from `size` on.
-            ids: Dict of int32 `(B, T)`. As for `DefinitionPacker.pack`, but
-                further rows are of frequent words as well.
-            phrases: Optional dict of pairs of int32 `(B, T)`, as for
+            ids: Dict of int32 `(B, T)`. As in `DefinitionPacker.pack`, but
+                frequent words may have further rows as well.
+            phrases: Optional dict of pairs of int32 `(B, T)`, as in
                 `DefinitionPacker.pack`.
 
         Returns:
@@ -58,11 +58,13 @@ class DefinitionTable(tf.Module):
         if phrases is None:
             numbers, slots = distinct(entries, nothing=0)
             return {"slots": slots, "numbers": numbers}
-        found = {
+        phrase_entries = {
             name: tf.where(tf.gather(self._counts, x) > 0, x, 0)
             for name, (x, _) in phrases.items()
         }
-        numbers, (slots, of_phrases) = distinct((entries, found), nothing=0)
+        numbers, (slots, of_phrases) = distinct(
+            (entries, phrase_entries), nothing=0
+        )
         positions = {
             name: tf.where(of_phrases[name] > 0, x, 0)
             for name, (_, x) in phrases.items()
@@ -75,7 +77,7 @@ class DefinitionTable(tf.Module):
         }
 
     def rows(self, numbers, further=None):
-        """What the reader says of entries.
+        """The reader's output for entries.
 
         Args:
             numbers: int32 `(U + 1,)`, as `pack` gives them.

@@ -27,9 +27,9 @@ class EntailmentClassifier(TextModel):
       `(B, T, L)`: whose definitions a word has.
 
     Args:
-        *args: As for `TextModel`.
+        *args: As in `TextModel`.
         labels: Names of the labels, in the order of the model's scores.
-        **kwargs: As for `TextModel`.
+        **kwargs: As in `TextModel`.
     """
 
     task = "entailment"

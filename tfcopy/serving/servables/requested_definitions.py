@@ -39,16 +39,16 @@ class Requested(NamedTuple):
 class RequestedDefinitions(tf.Module):
     """Reads lines `headword<TAB>definition`, and finds the words they define.
 
-    A line of any other form says nothing, nor does one without a word in its
-    headword or in its definition: whoever serves many must not refuse all of a
-    batch for one line. A third field is ignored. All definitions of a headword
-    count, cut as those of the dictionary are; their words that are not in the
-    vocabulary are unknown, whatever the packer's depth.
+    A line of any other form is ignored, and so is one without a word in its
+    headword or in its definition: a server must not refuse a whole batch for
+    one line. A third field is ignored. All definitions of a headword count, cut
+    as those of the dictionary are; their words that are not in the vocabulary
+    are unknown, whatever the packer's depth.
 
     Args:
         packer: The `DefinitionPacker` of the model.
-        vocabulary: Of the words of definitions, the packer's; it may read
-            another file.
+        vocabulary: The packer's vocabulary of definitions; it may read another
+            file.
         tokenizer: Cuts definitions into tokens, as those of the dictionary
             were.
         lemmas: Whether words are looked up by their lemmas too, those that
@@ -100,7 +100,7 @@ class RequestedDefinitions(tf.Module):
             tf.ragged.boolean_mask(x, is_read)
             for x in (headwords, examples, words)
         )
-        # A headword of one example is none of the others'.
+        # A headword belongs to one example, not to the others.
         _, numbers = tf.unique(headwords)
         keys = _keys(examples, numbers, tf.size(headwords))
         keys, owners = tf.unique(keys)
@@ -120,7 +120,7 @@ class RequestedDefinitions(tf.Module):
         ids = self.vocabulary.lookup(words)
         if self.boundaries:
             ids = tf.concat([*begin, ids, *end], axis=1)
-        # Something must be read even if nothing is defined.
+        # Something must be read, even if nothing is defined.
         filler = tf.ragged.constant([[special.EOS]], tf.int32)
         ids = tf.concat([ids, filler], axis=0)
         owners = tf.concat([owners + 1, [0]], axis=0)
@@ -141,7 +141,7 @@ class RequestedDefinitions(tf.Module):
 
     @tf.function(autograph=False)
     def find(self, requested: Requested, words, examples, headwords):
-        """Which headword of its own example defines a word.
+        """Finds the headword of its own example that defines each word.
 
         That is the first one there is: the word as it is written; in lower
         case; the headwords of the entries that it has in the dictionary; and
@@ -172,10 +172,10 @@ class RequestedDefinitions(tf.Module):
         # The keys of headwords are distinct, so that they have the numbers
         # below their own.
         slots = tf.reshape(slots[size:], tf.shape(candidates))
-        found = slots < size
-        first = tf.argmax(found, axis=1, output_type=tf.int32)
+        is_headword = slots < size
+        first = tf.argmax(is_headword, axis=1, output_type=tf.int32)
         slots = tf.gather(slots, first, batch_dims=1) + 1
-        return tf.where(tf.reduce_any(found, axis=1), slots, 0)
+        return tf.where(tf.reduce_any(is_headword, axis=1), slots, 0)
 
     def _forms(self, words):
         """A word, in lower case, and its stems: `(W,)` to `(W, C - L)`."""

@@ -38,8 +38,8 @@ def prediction_log(signature: str, inputs: Inputs, name: str) -> bytes:
 
     Args:
         signature: Its name.
-        inputs: Dict of its inputs: texts, or rows of as many texts each. Or
-            the texts of the one input `text`.
+        inputs: Dict of its inputs: texts, or rows of equally many texts. Or
+            just the texts, if `text` is the only input.
         name: Name of the model.
     """
     if not isinstance(inputs, Mapping):

@@ -34,9 +34,9 @@ class WordPredictor(TextModel):
       has.
 
     Args:
-        *args: As for `TextModel`.
+        *args: As in `TextModel`.
         num_words: Positive integer, K; no more than there are.
-        **kwargs: As for `TextModel`.
+        **kwargs: As in `TextModel`.
     """
 
     task = "language_model"
@@ -46,7 +46,9 @@ class WordPredictor(TextModel):
         self.num_words = num_words
         super().__init__(*args, **kwargs)
         with tf.init_scope():
-            self._words = tf.constant(self.vocabulary.words[NUM_SPECIALS:])
+            self._words = tf.constant(
+                self.features.vocabulary.words[NUM_SPECIALS:]
+            )
 
     def _check(self, features, *args):
         super()._check(features, *args)
@@ -66,7 +68,9 @@ class WordPredictor(TextModel):
         logits = tf.cast(read.outputs, tf.float32)
         following = tf.gather(logits, lengths, batch_dims=1)  # (B, V)
         probabilities = tf.nn.softmax(following)[:, NUM_SPECIALS:]
-        number = min(self.num_words, self.vocabulary.size - NUM_SPECIALS)
+        number = min(
+            self.num_words, self.features.vocabulary.size - NUM_SPECIALS
+        )
         best, places = tf.math.top_k(probabilities, number)
         log_probability = tf.reduce_sum(self._log_probabilities(read), axis=1)
         number = tf.cast(tf.maximum(lengths, 1), tf.float32)
@@ -78,7 +82,7 @@ class WordPredictor(TextModel):
         }
 
     def _log_probabilities(self, read):
-        """Of each word, `(B, T)`, 0 on padding."""
+        """The log-probability of each word, `(B, T)`, 0 on padding."""
         ids = read.inputs["text_ids"][:, 1:]
         logits = tf.cast(read.outputs[:, :-1], tf.float32)
         costs = tf.nn.sparse_softmax_cross_entropy_with_logits(ids, logits)
@@ -89,7 +93,7 @@ class WordPredictor(TextModel):
         ids = read.inputs["text_ids"][:, 1:]
         return {
             **self._answer(texts, read),
-            # Nobody asks about the mark at the beginning.
+            # The probability of the mark at the beginning is not needed.
             **{x.removeprefix("text_"): y[:, 1:] for x, y in about.items()},
             "token_log_probabilities": self._log_probabilities(read),
             "is_known": (ids != special.UNK) & (ids != special.PAD),

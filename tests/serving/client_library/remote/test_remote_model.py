@@ -211,8 +211,8 @@ def test_rest_needs_neither_tensorflow_nor_grpc(server):
         import sys
         for name in ("tensorflow", "grpc", "tensorflow_serving"):
             sys.modules[name] = None
-        from tfcopy.serving.local_model import AskError
-        from tfcopy.serving.remote_model import RemoteModel
+        from tfcopy.serving.client_library.local_model import AskError
+        from tfcopy.serving.client_library.remote_model import RemoteModel
         model = RemoteModel(sys.argv[1], "echo")
         print(model.ask("single", {"text": ["a"]})["text"])
         loaded = {name.split(".")[0] for name in sys.modules}

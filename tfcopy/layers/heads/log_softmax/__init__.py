@@ -1,7 +1,7 @@
 """The log-softmax of one word, fused with its gradient.
 
 The largest tensors of a training step are the logits and their gradient.
-Each backend has its own file for how to touch them least.
+Each backend has its own file, to access them as little as possible.
 """
 
 import keras

@@ -1,9 +1,9 @@
 """`log_softmax_at` for TensorFlow, compiled by XLA.
 
 TensorFlow's own operation makes many passes over the logits with narrow
-vector instructions. XLA compiles this one for the processor at hand: for
-1,088 rows of 10,000 logits 7 ms instead of 20. It compiles once for each
-number of rows, in a tenth of a second.
+vector instructions. XLA compiles this one for the actual processor: 1,088 rows
+of 10,000 logits take 7 ms instead of 20. It compiles once for each number of
+rows, in a tenth of a second.
 """
 
 import tensorflow as tf
@@ -32,7 +32,7 @@ def _of_rows(logits, ids):
 
     def gradient(upstream):
         # `one_hot(ids) - softmax`, without a pass for the one-hot. In place:
-        # nobody else holds `softmax`.
+        # nothing else uses `softmax`.
         slopes = softmax * -tf.expand_dims(tf.cast(upstream, softmax.dtype), 1)
         here = tf.cast(-tf.math.expm1(log_probs) * upstream, slopes.dtype)
         return tf.tensor_scatter_nd_update(slopes, places, here), None

@@ -1,0 +1,89 @@
+import importlib.resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcopy.data.generated import text_tables
+from tfcopy.data.generated.text_tables import TableError
+
+names = st.text("abc xyz", min_size=1).map(lambda x: " ".join(x.split()))
+lines = st.text("ab{}.|>=é北 ", min_size=1).map(lambda x: " ".join(x.split()))
+tables = st.dictionaries(
+    names.filter(bool),
+    st.lists(lines.filter(lambda x: x and not x.startswith("==")), min_size=1),
+)
+
+
+def written(table, between):
+    """A table as one may write it, with lines that mean nothing in between."""
+    rows = [between]
+    for name, lines in table.items():
+        rows += [f"== {name} ==", between]
+        for line in lines:
+            first, *rest = line.split(" ")
+            rows += [first, *(f"  {word}" for word in rest), between]
+    return "\n".join(rows)
+
+
+@given(tables, st.sampled_from(["", "# told to readers", "  \n#== x =="]))
+def test_what_is_written_is_read(table, between):
+    sections = text_tables.parse(written(table, between), "x.txt")
+    assert sections == {name: tuple(lines) for name, lines in table.items()}
+
+
+def test_a_line_knows_where_it_stands():
+    sections = text_tables.parse("# x\n== a ==\n\nb\n  c\nd = e\n", "x.txt")
+    first, second = sections["a"]
+    assert (first, first.place) == ("b c", "x.txt, line 4")
+    assert second.sides() == ("d", "e")
+    with pytest.raises(TableError, match="x.txt, line 4.*two sides.*'b c'"):
+        first.sides()
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("a\n== b ==\nc", "line 1: expected `== name ==` before"),
+        ("== a ==\nb\n\n== a ==\nc", "line 4: .* a new name.*'== a =='"),
+        ("== a\nb", "line 1: expected `== name ==`.*'== a'"),
+        ("== a ==\n# b\n== c ==\nd", "line 1: expected lines in this section"),
+        ("== a ==\nb\n== c ==\n", "line 3: expected lines in this section"),
+        ("== a ==\n  b", "line 2: expected a line before.*'b'"),
+    ],
+)
+def test_errors_name_file_and_line(text, message):
+    with pytest.raises(TableError, match=f"x.txt, {message}"):
+        text_tables.parse(text, "x.txt")
+
+
+def test_phrases_words_and_replies():
+    assert text_tables.phrases(["a b | c", "d"]) == ("a b", "c", "d")
+    assert text_tables.words(["a b", "_ c"]) == ("a", "b", "", "c")
+    sections = text_tables.parse("== a ==\nb\n> c\n> d\ne\n", "x.txt")
+    replies = text_tables.with_replies(sections["a"])
+    assert replies == [["b", "c", "d"], ["e"]]
+    with pytest.raises(TableError, match="x.txt, line 3: .*'> c'"):
+        text_tables.with_replies(sections["a"][1:])
+
+
+def test_groups_are_sections_of_the_same_first_word():
+    sections = text_tables.read("demo_names")
+    groups = text_tables.groups("demo_names")
+    assert groups["latin"]["nordic"] == sections["latin nordic"]
+    assert groups["place"][""] == sections["place"]
+    assert sum(map(len, groups.values())) == len(sections)
+
+
+def test_every_table_can_be_read_and_says_what_it_is():
+    folder = importlib.resources.files("tfcopy.data.generated") / "tables"
+    files = sorted(folder.iterdir(), key=lambda file: file.name)
+    assert len(files) == 12
+    for file in files:
+        assert file.read_text(encoding="utf-8").startswith("# ")
+        assert len(text_tables.read(file.name.removesuffix(".txt"))) > 3
+
+
+def test_a_table_that_is_not_there_is_named():
+    with pytest.raises(FileNotFoundError, match="nothing.txt"):
+        text_tables.read("nothing")

@@ -1,0 +1,84 @@
+"""Corpora and dictionaries of recipes that read definitions."""
+
+import types
+
+import numpy as np
+import pytest
+
+from tfcopy.data.definitions import (
+    DefinitionLookup,
+    Definitions,
+    TextBatches,
+)
+from tfcopy.data.generated import demo_definitions
+from tfcopy.experiments.definitions import (
+    answering_steps,
+    definition_data,
+    definition_vocabularies,
+    entailment_steps,
+    next_word_steps,
+)
+from tfcopy.experiments.definitions.definition_embeddings import make_embedding
+from tfcopy.experiments.definitions.definition_features import make_features
+from tfcopy.recipes import lm1b_definitions, snli_definitions, squad_definitions
+
+NUMBERS = {"num_train": 20, "num_validation": 4, "num_test": 8}
+
+
+def test_words_of_definitions_count_as_often_as_what_they_define():
+    data = types.SimpleNamespace(
+        counts={"cats": 3, "dog": 1, "ghost": 7},
+        definitions=Definitions(
+            ("cat", "dog", "bird"),
+            ((("small", "pet"),), (("large", "pet"),), (("wings",),)),
+        ),
+    )
+    data.lookup = DefinitionLookup(data.definitions)
+    words = definition_vocabularies.definition_vocabulary(data, 7).words
+    assert words[4:] == ("pet", "small", "large")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "corpus", "read"),
+    [
+        (
+            lm1b_definitions,
+            demo_definitions.sentences(**NUMBERS),
+            lambda split, cut: next_word_steps.read(split, cut, 20),
+        ),
+        (
+            snli_definitions,
+            demo_definitions.entailments(**NUMBERS),
+            lambda split, cut: entailment_steps.read(split, cut, 20),
+        ),
+        (
+            squad_definitions,
+            demo_definitions.questions(**NUMBERS),
+            answering_steps.read,
+        ),
+    ],
+    ids=["lm", "nli", "qa"],
+)
+def test_each_system_reads_what_it_says(tmp_path, recipe, corpus, read):
+    """All systems of a recipe, without training."""
+    config = recipe.Config(
+        embedding_dim=8, vectors_dim=8, batch_size=4, log_dir=str(tmp_path)
+    )
+    tokenizer = definition_data.tokenizer_of(corpus)
+    examples = {
+        name: read(split, tokenizer) for name, split in corpus.splits.items()
+    }
+    data = definition_data.prepare(
+        config, corpus, examples, recipe.SYSTEMS.values()
+    )
+    for name, sources in recipe.SYSTEMS.items():
+        features = make_features(config, sources, data, end=True)
+        embedding = make_embedding(config, sources, data, features)
+        batches = TextBatches(features, data.words)
+        batch = next(iter(batches.evaluation(data.test, 4)))
+        assert ("definition_ids" in batch) == (sources.reads is not None), name
+        assert ("spelling_ids" in batch) == sources.spelling, name
+        assert embedding.word_table.trainable != sources.fixed, name
+        if sources.reads == "vector":
+            # Each unknown word has one definition: itself.
+            assert (np.asarray(batch["definition_weights"]) == 1).all()

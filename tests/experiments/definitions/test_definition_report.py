@@ -1,0 +1,58 @@
+"""Which system is exported, and how far definitions have come."""
+
+from tfcopy.experiments.definitions import definition_report
+from tfcopy.experiments.definitions.word_sources import WordSources
+
+SOURCES = {
+    "baseline": WordSources(),
+    "mean": WordSources("definitions"),
+    "lstm": WordSources("definitions", "lstm"),
+    "vectors": WordSources("vector"),
+}
+
+
+def test_the_best_system_reads_definitions_if_any_does():
+    def best(score, **values):
+        results = {name: {score: value} for name, value in values.items()}
+        return definition_report.best_system(results, SOURCES, score)
+
+    assert best("accuracy", baseline=50, mean=60, lstm=70, vectors=90) == "lstm"
+    assert best("perplexity", baseline=50, mean=60, lstm=70) == "mean"
+    assert best("accuracy", baseline=50, vectors=90) == "vectors"
+
+
+def test_a_system_that_reads_more_is_compared_with_another():
+    def pair(**values):
+        results = {name: {"f1": value} for name, value in values.items()}
+        return definition_report.worse_and_better(results, SOURCES, "f1")
+
+    assert pair(baseline=50, mean=60, lstm=70) == ("baseline", "lstm")
+    assert pair(lstm=70, mean=60) == ("mean", "lstm")
+    assert pair(lstm=70) == pair(baseline=50) == ()
+
+
+def test_a_gap_is_closed_by_groups_with_invented_words():
+    def results(plain, seen, unseen):
+        scores = {"plain": plain, "seen": seen, "unseen": unseen}
+        return {"groups": {name: {"f1": x} for name, x in scores.items()}}
+
+    closed = definition_report.gap_closed(
+        {
+            "baseline": results(90, 40, 30),
+            "mean": results(10, 45, 90),
+            "vectors": results(90, 60, 80),
+        },
+        "baseline",
+        "vectors",
+        "f1",
+    )
+    assert closed == {"mean": {"seen": 25.0, "unseen": 120.0}}
+
+
+def test_no_gap_without_its_ends_or_its_width():
+    groups = {x: {"f1": 50} for x in ("plain", "seen", "unseen")}
+    same = dict.fromkeys(SOURCES, {"groups": groups})
+    ends = "baseline", "vectors", "f1"
+    assert definition_report.gap_closed(same, *ends)["mean"] == {}
+    del same["vectors"]
+    assert definition_report.gap_closed(same, *ends) == {}

@@ -1,0 +1,88 @@
+import ast
+import dataclasses
+import importlib
+import typing
+from pathlib import Path
+
+import pytest
+
+import tfcopy
+from tfcopy.experiments import config
+from tfcopy.experiments.config import TOPICS, RunConfig, TrainingConfig
+
+ROOT = Path(tfcopy.__file__).parent
+RECIPES = sorted(path.stem for path in (ROOT / "recipes").glob("[a-z]*.py"))
+
+
+@config.configuration("my_recipe", learning_rate=0.5, batch_size=4)
+class Config(TrainingConfig, RunConfig):
+    """Flags of two groups and of its own."""
+
+    units: int = config.model(8, "Size of the state.")
+    baseline_units: int | None = config.model(None, "The baseline's --units.")
+    systems: list[str] = config.training(["a"], "Systems to train.")
+
+
+def test_a_recipe_changes_defaults_and_keeps_help():
+    made = Config()
+    assert (made.learning_rate, made.batch_size) == (0.5, 4)
+    assert TrainingConfig().batch_size == 32
+    fields = {field.name: field for field in dataclasses.fields(Config)}
+    group = {field.name: field for field in dataclasses.fields(TrainingConfig)}
+    assert fields["batch_size"].metadata == group["batch_size"].metadata
+    assert Config.recipe == "my_recipe"
+    assert made.log_dir == "tensorboard_logs/my_recipe"
+    assert made.savedmodel_dir == "savedmodels/my_recipe"
+
+
+def test_each_config_has_lists_of_its_own():
+    Config().systems.append("b")
+    assert Config().systems == ["a"]
+
+
+def test_a_default_of_no_flag_is_refused():
+    with pytest.raises(TypeError, match="inherits no flag 'unitz'"):
+
+        @config.configuration("my_recipe", unitz=3)
+        class Wrong(RunConfig):
+            pass
+
+
+def test_identity_holds_what_changes_the_model_or_its_training():
+    fixed = config.identity(Config(schedule="constant"))
+    assert fixed["--units"] == 8 and fixed["--learning_rate"] == 0.5
+    assert fixed["--seed"] == 0
+    others = ("updates", "eval_every", "patience", "systems", "run", "log_dir")
+    assert not {f"--{name}" for name in others} & set(fixed)
+    # A rate that falls to zero at the last update depends on its number.
+    assert config.identity(Config())["--updates"] == 1_000
+
+
+def test_the_baseline_has_flags_of_its_own():
+    assert config.baseline_config(Config()).units == 8
+    assert config.baseline_config(Config(baseline_units=3)).units == 3
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_flags_of_a_recipe_have_a_topic_a_help_and_a_type(name):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    assert recipe.Config.recipe == name
+    kinds = typing.get_type_hints(recipe.Config)
+    for field in dataclasses.fields(recipe.Config):
+        assert field.metadata["topic"] in TOPICS, field.name
+        assert len(field.metadata["help"].split()) > 1, field.name
+        assert field.name in kinds
+    for preset in recipe.PRESETS.values():
+        recipe.Config(**preset)
+
+
+def test_no_config_is_read_by_a_name_that_may_be_missing():
+    """`hasattr` and `getattr` with a default hide what a helper needs."""
+    for path in sorted((ROOT / "experiments").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id == "hasattr" or (
+                    node.func.id == "getattr" and len(node.args) > 2
+                ):
+                    read = ast.unparse(node.args[0])
+                    assert "config" not in read, f"{path}: {read}"

@@ -1,0 +1,39 @@
+import keras
+import numpy as np
+import pytest
+
+from tfcopy.experiments import optimizer_choice
+from tfcopy.experiments.config import TrainingConfig
+
+
+@pytest.fixture(scope="module")
+def model():
+    return keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+
+
+@pytest.mark.parametrize(
+    "gradient, step", [(0.01, 0.004741), (0.1, 0.045227), (1.0, 0.143019)]
+)
+def test_first_step_of_the_papers_adagrad(model, gradient, step):
+    """Check 10 of the pointer-generator's numeric checks."""
+    weight = keras.Variable(1.0)
+    config = TrainingConfig(
+        optimizer="adagrad", learning_rate=0.15, schedule="constant"
+    )
+    optimizer = optimizer_choice.make_optimizer(config, model)
+    optimizer.build([weight])
+    optimizer.apply([keras.ops.convert_to_tensor(gradient)], [weight])
+    assert 1 - float(weight) == pytest.approx(step, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["adam", "adagrad", "adadelta"])
+def test_a_linear_schedule_ends_at_zero(model, name):
+    config = TrainingConfig(optimizer=name, learning_rate=0.15)
+    optimizer = optimizer_choice.make_optimizer(config, model, steps=4)
+    weight = keras.Variable(1.0)
+    optimizer.build([weight])
+    rates = []
+    for _ in range(5):
+        rates.append(float(np.array(optimizer.learning_rate)))
+        optimizer.apply([keras.ops.convert_to_tensor(0.1)], [weight])
+    np.testing.assert_allclose(rates, [0.15, 0.1125, 0.075, 0.0375, 0.0])

@@ -1,0 +1,136 @@
+"""A run without any training: its folder, its systems, its results."""
+
+import json
+import types
+
+import keras
+import pytest
+
+from tfcopy.experiments import config
+from tfcopy.experiments import run as run_module
+from tfcopy.experiments.run import Run
+
+
+@config.configuration("my_recipe")
+class Config(config.TrainingConfig, config.RunConfig):
+    """The flags of a recipe with two systems."""
+
+    systems: list[str] = config.training(["a", "b"], "Systems to train.")
+
+
+@pytest.fixture
+def saved(monkeypatch):
+    """What is stored and exported, instead of doing so."""
+    calls = []
+
+    def save(served, folder, **options):
+        calls.append(("save", served, folder, options))
+
+    def export(served, folder, **options):
+        calls.append(("export", served, folder, options))
+        return f"{folder}/1"
+
+    monkeypatch.setattr(run_module.storage, "save", save)
+    monkeypatch.setattr(run_module, "export", export)
+    return calls
+
+
+def make_run(folder, **options):
+    return Run(
+        Config(
+            log_dir=f"{folder}/logs", savedmodel_dir=f"{folder}/out", **options
+        )
+    )
+
+
+def make_model():
+    return keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
+
+
+def test_the_folder_tells_recipe_and_flags(tmp_path):
+    run = make_run(tmp_path, run="first", seed=3)
+    assert run.folder == f"{tmp_path}/logs/first"
+    content = json.loads((tmp_path / "logs/first/config.json").read_text())
+    assert content["recipe"] == "my_recipe" and content["config"]["seed"] == 3
+
+
+@pytest.mark.parametrize("flag", ["log_dir", "savedmodel_dir"])
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, flag):
+    folders = {"log_dir": f"{tmp_path}", "savedmodel_dir": f"{tmp_path}"}
+    with pytest.raises(OSError, match=f"--{flag}: cannot write to /proc/x"):
+        Run(Config(**folders | {flag: "/proc/x"}))
+
+
+def test_systems_are_announced(tmp_path, capsys):
+    run = make_run(tmp_path)
+    assert list(run.each()) == list(run.each("words")) == ["a", "b"]
+    assert capsys.readouterr().out.split("\n") == [
+        *("", "[1/2] a", "", "[2/2] b"),
+        *("", "[words 1/2] a", "", "[words 2/2] b", ""),
+    ]
+
+
+def test_a_system_starts_with_the_same_weights(tmp_path, saved, capsys):
+    run = make_run(tmp_path)
+    systems = [
+        run.build(name, make_model, lambda model: "served", ["text"])
+        for name in ("a", "b")
+    ]
+    first, second = (system.model.get_weights()[0] for system in systems)
+    assert (first == second).all() and first.any()
+    assert systems[0].num_parameters == 9
+    assert "9 parameters" in capsys.readouterr().out
+    assert systems[0].trained is systems[0].model
+    assert list(run.systems) == ["a", "b"]
+
+
+def test_a_system_is_stored_before_it_is_trained(tmp_path, saved):
+    run = make_run(tmp_path)
+    system = run.build(
+        "a", make_model, lambda model: "served", ["text"], part="x", dataset="x"
+    )
+    ((kind, served, folder, options),) = saved
+    assert (kind, served, folder) == ("save", "served", f"{run.folder}/x/a")
+    assert options["warmup_texts"] == ["text"]
+    assert options["details"] == {
+        "recipe": "my_recipe",
+        "system": "a",
+        "dataset": "x",
+    }
+    assert run.systems == {"x/a": system}
+
+
+def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
+    run = make_run(tmp_path)
+    run.build("a", make_model, lambda model: "served", ["it's a text"])
+    run.results["a"] = {"bleu": 1.5, "updates": 2}
+    report = run.finish("a", {"bleu": 1.5}, paper={"a": {"bleu": 2}}, more=3)
+    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    assert list(report) == [*keys, "exported", "more"]
+    assert report["exported"] == "a" and report["more"] == 3
+    assert saved[-1][0] == "export"
+    assert saved[-1][3]["details"] == {"system": "a", "bleu": 1.5}
+    with open(f"{run.folder}/results.json") as file:
+        assert json.load(file) == report
+    out = capsys.readouterr().out
+    assert "python -m tfcopy.serving.ask" in out
+    # Within single quotes of the shell.
+    assert """{"instances": ["it'\\''s a text"]}""" in out
+
+
+def test_nothing_to_export_is_said_by_nothing(tmp_path, saved):
+    report = make_run(tmp_path).finish(paper={})
+    assert "savedmodel" not in report and not saved
+
+
+def test_paths_are_shown_from_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_module.shown(str(tmp_path / "a" / "b")) == "a/b"
+    assert run_module.shown("/elsewhere") == "/elsewhere"
+
+
+def test_a_stopwatch_tells_seconds(monkeypatch):
+    times = iter([10.0, 12.34])
+    clock = types.SimpleNamespace(monotonic=lambda: next(times))
+    monkeypatch.setattr(run_module, "time", clock)
+    assert run_module.Stopwatch().seconds == 2.3

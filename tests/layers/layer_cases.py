@@ -1,0 +1,303 @@
+"""Every layer with small inputs, for tests that run all of them."""
+
+import numpy as np
+
+from tests.layers.flat_arguments import (
+    FlatCombination,
+    FlatEmbedding,
+    FlatReader,
+)
+from tfcopy import layers
+from tfcopy.layers.encoders.initial_state import MeanInitialState
+from tfcopy.layers.encoders.word_gru import WordGRU
+from tfcopy.layers.padding_mask import PaddingMask
+from tfcopy.layers.teacher_forcing import TeacherForcing
+
+B, S, T, V = 2, 4, 3, 7
+MASK = np.array([[True] * S, [True, True, False, False]])
+SOURCE_IDS = np.array([[5, 1, 6, 3], [4, 3, 0, 0]], "int32")
+TARGET_IDS = np.array([[V + 1, 5, 3], [4, 3, 0]], "int32")
+BATCH = {
+    "source_ids": SOURCE_IDS,
+    "source_copy_ids": np.array(
+        [[5, V + 1, V + 1, -1], [4, -1, -1, -1]], "int32"
+    ),
+    "target_ids": TARGET_IDS,
+    "pointers": np.array([[1, -2, -1], [-1, -1, -1]], "int32"),
+}
+
+
+def normal(*shape):
+    rng = np.random.default_rng(sum(shape))
+    return rng.normal(size=shape).astype("float32")
+
+
+MATCHES = np.zeros((B, T, S), "float32")
+MATCHES[0, 1, 1:3] = MATCHES[1, 1, 0] = 1
+DECODER_INPUTS = {
+    "embeddings": normal(B, T, 3),
+    "initial_state": normal(B, 5),
+    "annotations": normal(B, S, 6),
+    "source_mask": MASK,
+    "matches": MATCHES,
+}
+HEAD_INPUTS = {
+    "features": normal(B, T, 3),
+    "decoded_hidden": normal(B, T, 5),
+    "decoded_state": normal(B, T, 5),
+    "decoded_context": normal(B, T, 6),
+    "decoded_inputs": normal(B, T, 3),
+    "decoded_attention": np.log(np.full((B, T, S), 1 / S, "float32")),
+    "annotations": normal(B, S, 6),
+    "source_mask": MASK,
+}
+
+
+SLOTS = np.zeros((B, S, 2), "int32")
+SLOTS[0, 0], SLOTS[0, 1, 0], SLOTS[1, 0, 0] = [1, 2], 2, 1
+# Two definitions of the first slot and one of the second.
+FLAT_DEFINITIONS = {
+    "ids": np.array([4, 5, 6, 7], "int32"),
+    "owners": np.array([1, 1, 1, 2], "int32"),
+    "weights": np.array([0.5, 0.5, 1.0, 1.0], "float32"),
+    "counts": np.array([0.0, 2.0, 1.0], "float32"),
+}
+PADDED_DEFINITIONS = {
+    "ids": np.array([[4, 5], [3, 0], [1, 0]], "int32"),
+    "owners": np.array([1, 1, 2], "int32"),
+    "weights": np.array([1.0, 1.0, 1.0], "float32"),
+    "counts": np.array([0.0, 2.0, 1.0], "float32"),
+}
+
+
+def attention():
+    return layers.BahdanauAttention(4, use_bias=True)
+
+
+# Name: a function that makes the layer, and its inputs.
+LAYERS = {
+    "attentional_gru_cell": (
+        lambda: layers.Decoder(layers.AttentionalGRUCell(5, attention())),
+        DECODER_INPUTS,
+    ),
+    "bahdanau_attention": (
+        attention,
+        {
+            "query": normal(B, T, 5),
+            "value": normal(B, S, 6),
+            "value_mask": MASK,
+        },
+    ),
+    "bidirectional_gru": (
+        lambda: layers.BidirectionalGRU(5),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "bidirectional_gru_reset_before": (
+        lambda: layers.BidirectionalGRU(5, reset_after=False),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "bidirectional_lstm": (
+        lambda: layers.BidirectionalLSTM(5),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "copynet_head": (lambda: layers.CopyNetHead(V), HEAD_INPUTS),
+    "copynet_head_of_given_scores": (
+        lambda: layers.CopyNetHead(V),
+        {**HEAD_INPUTS, "decoded_copy_scores": 2 * normal(B, T, S)},
+    ),
+    "biscale_gru_cell": (
+        lambda: layers.Decoder(layers.BiscaleGRUCell(5, attention())),
+        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
+    ),
+    "coverage_attention": (
+        lambda: layers.CoverageAttention(4, use_bias=True),
+        {
+            "query": normal(B, T, 5),
+            "value": normal(B, S, 6),
+            "value_mask": MASK,
+        },
+    ),
+    "decoder": (
+        lambda: layers.Decoder(layers.ConditionalGRUCell(5, attention())),
+        DECODER_INPUTS,
+    ),
+    "deep_output": (
+        lambda: layers.DeepOutput(4),
+        {
+            "decoded_hidden": normal(B, T, 5),
+            "decoded_inputs": normal(B, T, 3),
+            "decoded_context": normal(B, T, 6),
+        },
+    ),
+    "final_context": (
+        lambda: layers.Decoder(
+            layers.AttentionalGRUCell(5, layers.FinalContext())
+        ),
+        DECODER_INPUTS,
+    ),
+    "initial_state": (
+        lambda: MeanInitialState(5),
+        {"annotations": normal(B, S, 6), "mask": MASK},
+    ),
+    "input_feeding_lstm_cell": (
+        lambda: layers.Decoder(
+            layers.InputFeedingLSTMCell(5, layers.CoverageAttention(4))
+        ),
+        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
+    ),
+    "noisy_tanh": (layers.NoisyTanh, {"x": 4 * normal(B, T, 5)}),
+    "padding_mask": (PaddingMask, {"ids": SOURCE_IDS}),
+    "plan_attention": (
+        lambda: layers.PlanAttention(4, plan_steps=3, summary_units=2),
+        {
+            "query": normal(B, T, 5),
+            "value": normal(B, S, 6),
+            "value_mask": MASK,
+            "inputs": normal(B, T, 3),
+        },
+    ),
+    "pointer_softmax_head": (
+        lambda: layers.PointerSoftmaxHead(V),
+        HEAD_INPUTS,
+    ),
+    "pointer_softmax_head_separate": (
+        lambda: layers.PointerSoftmaxHead(V, 4, "relu", pointer="separate"),
+        HEAD_INPUTS,
+    ),
+    "output_projection": (
+        lambda: layers.OutputProjection(4),
+        {
+            "decoded_hidden": normal(B, T, 5),
+            "decoded_context": normal(B, T, 6),
+        },
+    ),
+    "pointer_generator_head": (
+        lambda: layers.PointerGeneratorHead(V),
+        HEAD_INPUTS,
+    ),
+    "position_one_hot": (
+        lambda: layers.PositionOneHot(layers.BidirectionalGRU(5), 3),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "readout": (
+        lambda: layers.Readout(("hidden", "context")),
+        {
+            "decoded_hidden": normal(B, T, 5),
+            "decoded_context": normal(B, T, 6),
+        },
+    ),
+    "selective_read_gru_cell": (
+        lambda: layers.Decoder(layers.SelectiveReadGRUCell(5, attention())),
+        DECODER_INPUTS,
+    ),
+    "softmax_head": (lambda: layers.SoftmaxHead(V), HEAD_INPUTS),
+    "state_reduction": (
+        lambda: layers.StateReduction(5),
+        {
+            "annotations": normal(B, S, 6),
+            "mask": MASK,
+            "final": normal(B, 12),
+        },
+    ),
+    "teacher_forcing": (
+        lambda: TeacherForcing(V),
+        {k: BATCH[k] for k in ("target_ids", "source_copy_ids")},
+    ),
+    "transformer_annotations": (
+        lambda: layers.TransformerAnnotations(6, 1, 2),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "two_layer_gru_cell": (
+        lambda: layers.Decoder(
+            layers.TwoLayerGRUCell(
+                5,
+                layers.PlanAttention(4, mode="repeat", plan_steps=3),
+                layer_norm=True,
+            )
+        ),
+        {**DECODER_INPUTS, "initial_state": normal(B, 10)},
+    ),
+    "word_gru": (
+        lambda: WordGRU(9, 3, 5),
+        {"ids": SOURCE_IDS, "mask": MASK},
+    ),
+    "coattention": (
+        layers.Coattention,
+        {
+            "context": normal(B, S, 3),
+            "question": normal(B, T, 3),
+            "context_mask": MASK,
+            "question_mask": MASK[:, :T],
+        },
+    ),
+    "definition_embedding": (
+        lambda: FlatEmbedding(
+            layers.DefinitionEmbedding(
+                9,
+                6,
+                spelling={"characters": 6, "units": 3},
+                combine="transform",
+            )
+        ),
+        {
+            "context": SOURCE_IDS,
+            "question": TARGET_IDS % V,
+            "context_slots": SLOTS,
+            "question_slots": SLOTS[:, :T],
+            **FLAT_DEFINITIONS,
+            "context_words": SLOTS[..., 0],
+            "question_words": SLOTS[:, :T, 0],
+            "spellings": PADDED_DEFINITIONS["ids"],
+        },
+    ),
+    "forward_lstm": (
+        lambda: layers.ForwardLSTM(5),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "lstm_reader": (
+        lambda: FlatReader(layers.LSTMReader(5)),
+        {"table": normal(9, 3), **PADDED_DEFINITIONS},
+    ),
+    "masked_pooling": (
+        layers.MaskedPooling,
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "mean_reader": (
+        lambda: FlatReader(layers.MeanReader(5)),
+        {"table": normal(9, 3), **FLAT_DEFINITIONS},
+    ),
+    "phrase_combination": (
+        layers.PhraseCombination,
+        {
+            "words": normal(B, S, 3),
+            "phrases": normal(B, S, 5),
+            "positions": SLOTS[..., 0],
+        },
+    ),
+    "recurrent_reader": (
+        lambda: FlatReader(layers.RecurrentReader(layers.ForwardLSTM(5))),
+        {"table": normal(9, 3), **PADDED_DEFINITIONS},
+    ),
+    "soft_alignment": (
+        layers.SoftAlignment,
+        {
+            "premise": normal(B, S, 3),
+            "hypothesis": normal(B, T, 3),
+            "premise_mask": MASK,
+            "hypothesis_mask": MASK[:, :T],
+        },
+    ),
+    "span_head": (
+        lambda: layers.SpanHead(5),
+        {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "word_combination": (
+        lambda: FlatCombination(layers.WordCombination("transform")),
+        {
+            "ids": SOURCE_IDS,
+            "word": normal(B, S, 3),
+            "definitions": normal(B, S, 5),
+            "spellings": normal(B, S, 6),
+        },
+    ),
+}

@@ -1,0 +1,384 @@
+"""A servable that was stored answers as it did, bit for bit."""
+
+import json
+import os
+import shutil
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.serving.servables.conftest import CASES
+from tests.serving.servables.text_models import (
+    CHARACTERS,
+    GLOSSES,
+    TEXT,
+    UNITS,
+    ask,
+    assert_same,
+    make,
+    make_definitions,
+    plain,
+    texts_of,
+)
+from tests.serving.servables.translators import (
+    SOURCE,
+    TARGET,
+    random_translator,
+    sentences,
+)
+from tfcopy.data import Dictionary, Tokenizer, Vocabulary
+from tfcopy.data.definitions import (
+    DefinitionFeatures,
+    DefinitionLookup,
+    DefinitionPacker,
+)
+from tfcopy.data.text.entities import Entities
+from tfcopy.decoding import SearchOptions
+from tfcopy.layers import DefinitionEmbedding
+from tfcopy.models import esim, gru_translator
+from tfcopy.serving.servables import storage
+from tfcopy.serving.servables.entailment_classifier import EntailmentClassifier
+from tfcopy.serving.servables.settings import SettingError
+from tfcopy.serving.servables.translator import Translator
+from tfcopy.training.checkpoints import (
+    CheckpointError,
+    Checkpoints,
+    collect,
+)
+
+EXAMPLES = ["the session", {"text": "\ud800"}]
+
+
+def store(servable, run, trained=None, name="system"):
+    """Stores a system and its weights as they are; returns its folder."""
+    folder = run / name
+    details = {"system": name}
+    storage.save(
+        servable, folder, warmup_texts=EXAMPLES, details=details, model=trained
+    )
+    checkpoints = Checkpoints(folder / "checkpoints")
+    checkpoints.save_best(trained or servable.model)
+    return folder
+
+
+def assert_same_answers(found, expected):
+    assert found.keys() == expected.keys()
+    for name in expected:
+        np.testing.assert_array_equal(found[name], expected[name], name)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_text_models_answer_as_before(made, functions, tmp_path, name):
+    served, *_ = made[name]
+    folder = store(served, tmp_path / "run")
+    # Where it was made is not where it is used.
+    folder = folder.parent.rename(tmp_path / "moved") / folder.name
+    again = storage.load(folder).served
+    assert len(again.model.weights) == len(served.model.weights)
+    assert again.config == served.config
+    texts = texts_of(served)
+    lines = [["zebra\tfly"], [], ["old\tbig", "x"], []]
+    found = ask(again.signature("analyse"), texts, lines)
+    assert_same(found, ask(functions[name], texts, lines))
+
+
+def test_a_model_without_definitions(tmp_path):
+    folder = store(plain("language"), tmp_path)
+    stored = storage.load(folder, {"max_length": "7"})
+    assert stored.served.features.packer is None
+    assert stored.served.max_length == 7
+    assert stored.details == {"system": "system"}
+    assert stored.warmup_texts == EXAMPLES
+    with pytest.raises(SettingError, match="max_length, num_words[.]"):
+        storage.load(folder, {"dictionary": "x"})
+
+
+def everything():
+    """A translator with no argument as it is by default."""
+    search = SearchOptions(
+        num_beams=3,
+        max_length=9,
+        min_length=2,
+        length_penalty=0.7,
+        length_offset=1,
+        refill=True,
+        coverage_penalty=0.1,
+        no_repeat_ngram=2,
+        forbid_unk=True,
+        rescale=True,
+        source_only=(5,),
+        merge="max",
+    )
+    return random_translator(
+        source_tokenizer=Tokenizer(language="en", lowercase=True),
+        target_tokenizer=Tokenizer("space"),
+        options=search,
+        max_source_length=7,
+        append_eos=False,
+        replace_unk=True,
+        dictionary=Dictionary([("open", "ouverte", 0.6), ("open", "o", 1 / 3)]),
+        candidate_ids=np.array([0, 1, 2, 3, 5, 7, 8], "int32"),
+        entities=Entities(exceptions="The|Of", common=("kowalski",)),
+    )
+
+
+def test_translators_answer_as_before(tmp_path):
+    translator = everything()
+    again = storage.load(store(translator, tmp_path)).served
+    texts = tf.constant([*sentences(12), "", "The Session of Kowalski"])
+    assert_same_answers(again.analyse(texts), translator.analyse(texts))
+    for name, value in translator.arguments.items():
+        found = again.arguments[name]
+        if isinstance(value, (SearchOptions, Tokenizer, Entities, int)):
+            assert found == value, name
+    default = random_translator().arguments
+    unset = [
+        name
+        for name, value in translator.arguments.items()
+        if value is default[name] and name not in ("model", "definitions")
+    ]
+    assert unset == ["source_vocabulary", "target_vocabulary"]
+    assert again.config == translator.config
+
+
+def definition_translator():
+    """A translator whose source words have definitions and spellings."""
+    definitions = make_definitions()
+    features = DefinitionFeatures(
+        SOURCE,
+        lookup=DefinitionLookup(definitions, lemmas=False),
+        packer=DefinitionPacker(definitions, GLOSSES, layout="flat"),
+        characters=CHARACTERS,
+        exclude_top_k=1,
+        only=TEXT,
+    )
+    embedding = DefinitionEmbedding(
+        SOURCE.size,
+        6,
+        definition_vocabulary_size=GLOSSES.size,
+        spelling={"characters": CHARACTERS.size, "units": 6},
+    )
+    model = gru_translator(
+        *(SOURCE.size, TARGET.size),
+        embedding_dim=6,
+        units=7,
+        source_embedding=embedding,
+    )
+    options = SearchOptions(num_beams=2, max_length=6, min_length=2)
+    return Translator(
+        model, SOURCE, TARGET, options=options, definitions=features
+    )
+
+
+def test_a_translator_that_reads_definitions(tmp_path):
+    translator = definition_translator()
+    again = storage.load(store(translator, tmp_path)).served
+    texts = tf.constant(["the zebra runs", "dog", "a wug is open"])
+    assert_same_answers(again.analyse(texts), translator.analyse(texts))
+
+
+def test_fixed_tables_come_with_the_weights(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(TEXT.size, 3))
+    embedding = DefinitionEmbedding(
+        *(TEXT.size, 3), reader=None, embeddings=vectors, name="embedding"
+    )
+    model = esim(embedding, units=UNITS)
+    features = DefinitionFeatures(TEXT)
+    served = EntailmentClassifier(model, embedding, features)
+    folder = store(served, tmp_path)
+    Checkpoints(folder / "checkpoints").save(
+        1, {"identity": {}}, collect(model, keras.optimizers.Adam())
+    )
+    for checkpoint in storage.CHECKPOINTS:
+        again = storage.load(folder, checkpoint=checkpoint).served
+        table = again.embedding.word_table.embeddings
+        np.testing.assert_array_equal(table, vectors.astype("float32"))
+        for x, y in zip(again.model.weights, model.weights, strict=True):
+            np.testing.assert_array_equal(x, y)
+    size = os.path.getsize(folder / storage.FILE_NAME)
+    assert size < 200_000
+
+
+def test_the_model_that_is_trained_may_be_another(tmp_path):
+    translator = random_translator("mixed_bfloat16")
+    trained = translator.model.with_candidates()
+    again = storage.load(store(translator, tmp_path, trained)).served
+    assert not again.model.candidates
+    assert again.model.head.dtype_policy.name == "mixed_bfloat16"
+    assert again.model.shift.dtype_policy == translator.model.shift.dtype_policy
+    assert keras.config.dtype_policy().name == "float32"
+    pairs = zip(again.model.weights, translator.model.weights, strict=True)
+    for x, y in pairs:
+        assert x.name == y.name
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """The folder of a system; tests change copies of it."""
+    run = tmp_path_factory.mktemp("run")
+    words = SOURCE.save(run / "data" / "vocabulary.source.txt")
+    return store(everything().copy(source_vocabulary=words), run)
+
+
+@pytest.fixture
+def system(stored, tmp_path):
+    shutil.copytree(stored.parent, tmp_path / "run")
+    return tmp_path / "run" / stored.name
+
+
+def test_systems_share_the_files_of_their_run(system):
+    data = system.parent / "data"
+    before = sorted(os.listdir(data))
+    assert len(before) == 3  # two vocabularies and a dictionary
+    assert "vocabulary.source.txt" in before
+    translator = storage.load(system).served
+    assert translator.source_vocabulary.path == str(
+        data / "vocabulary.source.txt"
+    )
+    store(translator, system.parent, name="other")
+    assert sorted(os.listdir(data)) == before
+    assert sorted(os.listdir(system)) == ["checkpoints", storage.FILE_NAME]
+
+
+def test_words_that_changed_are_refused(system):
+    path = system.parent / "data" / "vocabulary.source.txt"
+    words = list(SOURCE.words)
+    Vocabulary([*words[:-2], words[-1], words[-2]]).save(path)
+    with pytest.raises(storage.StorageError, match=f"^{path} .*has changed"):
+        storage.load(system)
+    path.unlink()
+    with pytest.raises(storage.StorageError, match=f"^{path}: no such file"):
+        storage.load(system)
+
+
+def test_a_damaged_file_is_refused(system):
+    path = system / storage.FILE_NAME
+    whole = path.read_text(errors="surrogatepass")
+    content = json.loads(whole)
+    arguments = content["arguments"]
+    damaged = [
+        *(whole[: len(whole) // 2], "", "[]", "\x00", "{}"),
+        json.dumps({**content, "arguments": {}}),
+        json.dumps({**content, "arguments": {**arguments, "x": 1}}),
+        json.dumps({**content, "model": {"class_name": "Seq3Seq"}}),
+        json.dumps({k: x for k, x in content.items() if k != "precision"}),
+        json.dumps({**content, "details": 3}),
+    ]
+    for text in damaged:
+        path.write_text(text, errors="surrogatepass")
+        with pytest.raises(storage.StorageError, match=f"^{path} is damaged"):
+            storage.load(system)
+    message = "is of another release of tfcopy .format 9"
+    path.write_text(json.dumps({**content, "format": 9}))
+    with pytest.raises(storage.StorageError, match=message):
+        storage.load(system)
+    path.unlink()
+    with pytest.raises(storage.StorageError, match=f"^{path}: no such file"):
+        storage.load(system)
+
+
+def test_weights_of_another_model_are_refused(system):
+    path = system / "checkpoints" / "best.weights.h5"
+    other = random_translator(dims=(6, 8))
+    Checkpoints(path.parent).save_best(other.model)
+    with pytest.raises(CheckpointError, match=f"^{path} is .*of another model"):
+        storage.load(system)
+    with pytest.raises(CheckpointError, match="no checkpoint yet"):
+        storage.load(system, checkpoint="last")
+    identity = {"vocabulary of the source": "of another run"}
+    Checkpoints(path.parent).save(1, {"identity": identity}, {})
+    with pytest.raises(CheckpointError, match="vocabulary of the source is"):
+        storage.load(system)
+
+
+def test_nothing_is_stored_that_cannot_be_loaded(tmp_path):
+    translator = random_translator().copy(candidate_ids={1, 2})
+    with pytest.raises(TypeError, match="cannot be stored"):
+        store(translator, tmp_path)
+    assert not (tmp_path / "system").exists()
+
+
+def test_options_of_the_search_can_be_set(system):
+    changes = {
+        "num_beams": "2",
+        "length_penalty": "0.5",
+        "length_offset": "3",
+        "min_summary_length": "4",
+        "max_summary_length": "40",
+        "refill_beams": "false",
+        "merge": "sum",
+        "coverage_penalty": "0",
+        "no_repeat_ngram": "3",
+        "rescale": "False",
+    }
+    options = storage.load(system, changes).served.options
+    assert options == SearchOptions(
+        num_beams=2,
+        length_penalty=0.5,
+        length_offset=3,
+        min_length=4,
+        max_length=40,
+        no_repeat_ngram=3,
+        forbid_unk=True,
+        source_only=(5,),
+    )
+
+
+def test_what_else_can_be_set(system, tmp_path):
+    Dictionary([("is", "est", 1.0)]).save(tmp_path / "other.txt")
+    changes = {
+        "max_source_length": "5",
+        "replace_unk": "false",
+        "output_dictionary": str(tmp_path / "other.txt"),
+        "search_candidates": "6",
+        "max_target_length": "41",
+        "allow_unk": "true",
+    }
+    translator = storage.load(system, changes).served
+    assert translator.max_source_length == 5
+    assert translator.replace_unk is False
+    assert translator.options.max_length == 41
+    assert translator.dictionary.senses("is") == ["est"]
+    assert translator.candidate_ids.tolist() == [0, 1, 2, 3, 4, 5]
+    assert translator.options.forbid_unk is False
+    # There are no placeholders that could become <unk>.
+    assert translator.options.source_only == ()
+    none = {"dictionary": "None", "candidates": "None"}
+    translator = storage.load(system, none).served
+    assert translator.dictionary is None and translator.candidate_ids is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"units": "3"}, "units: .*fixed in training.* num_beams, max_len"),
+        ({"num_beams": "x"}, "num_beams must be a whole number .*: x"),
+        ({"num_beams": "0"}, "num_beams. must be at least 1"),
+        ({"min_length": "99"}, "min_length. must be .*below"),
+        ({"length_penalty": "nan"}, "length_penalty must be a number"),
+        ({"refill": "yes"}, "refill must be true or false"),
+        ({"merge": "min"}, "merge. must be 'sum' or 'max'"),
+        ({"max_source_length": "0"}, "whole number from 1 on"),
+        ({"dictionary": "gone.txt"}, "dictionary: cannot read gone.txt"),
+    ],
+)
+def test_wrong_settings_are_explained(system, changes, message):
+    with pytest.raises(SettingError, match=message):
+        storage.load(system, changes)
+
+
+def test_another_dictionary_of_definitions(tmp_path):
+    served, *_ = make("language", "mean", num_words=3)
+    folder = store(served, tmp_path)
+    changed = make_definitions(wug=["a big person"], gnu=["an animal"])
+    changed.save(tmp_path / "other.txt")
+    changes = {"dictionary": str(tmp_path / "other.txt"), "num_words": "2"}
+    found = storage.load(folder, changes).served
+    expected, *_ = make("language", "mean", changed, num_words=2)
+    texts = texts_of(found, ["a wug", "the gnu runs", "", "a zebra"])
+    assert_same(
+        *(ask(x.signature("analyse"), texts) for x in (found, expected))
+    )

@@ -1,0 +1,81 @@
+"""The stand-in trained in a process of its own, to be killed or to be many.
+
+TensorFlow is imported once, in a server that a new process is forked from.
+"""
+
+import multiprocessing
+import os
+import signal
+import time
+
+from tests.training import standin
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["tests.training.standin"])
+
+
+class TrainingProcess:
+    """A process that runs `standin.main`.
+
+    Args:
+        log: Path of a file for what it prints.
+        environment: Variables that are set in it.
+        **options: Of `standin.main`.
+    """
+
+    def __init__(self, log, environment=None, **options):
+        self._log = log
+        log.write_text("")
+        self._process = _CONTEXT.Process(
+            target=_train,
+            args=(str(log), environment or {}, options),
+            daemon=True,
+        )
+        self._process.start()
+
+    @property
+    def text(self):
+        """What it has printed so far."""
+        return self._log.read_text(errors="replace")
+
+    def wait_for_updates(self, count):
+        """Returns after so many updates, or when the process has ended."""
+
+        def number():
+            lines = self.text.splitlines()
+            return sum(
+                x.startswith("update ") and "dev" not in x for x in lines
+            )
+
+        while self._process.is_alive() and number() < count:
+            time.sleep(0.01)
+
+    def send(self, number):
+        """Sends a signal."""
+        os.kill(self._process.pid, number)
+
+    def finish(self, seconds=100):
+        """Returns the exit code, as `subprocess` does.
+
+        Raises:
+            TimeoutError: If it takes longer; the process is killed.
+        """
+        self._process.join(seconds)
+        if self._process.is_alive():
+            self.kill()
+            raise TimeoutError(f"After {seconds} seconds: {self.text}")
+        return self._process.exitcode
+
+    def kill(self):
+        """Ends it, if it has not ended."""
+        if self._process.is_alive():
+            self.send(signal.SIGKILL)
+            self._process.join()
+
+
+def _train(log, environment, options):
+    descriptor = os.open(log, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(descriptor, stream)
+    os.environ.update(environment)
+    standin.main(options)

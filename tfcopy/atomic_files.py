@@ -1,0 +1,84 @@
+"""Files that are replaced as a whole: readers see the old or the new one.
+
+A write that fails, because the disk is full or the process is killed, leaves
+the old file unchanged.
+"""
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterator
+
+_PREFIX = ".writing-"
+
+
+@contextlib.contextmanager
+def replacement(path) -> Iterator[str]:
+    """Yields the path of a new file that replaces `path` at the end.
+
+    Its name has the extension of `path`. Missing folders are made. If the body
+    fails, the new file is removed.
+
+    Raises:
+        OSError: If the file cannot be written, naming `path`; its `errno` is
+            that of the cause. What was at `path` before is still there.
+    """
+    folder, name = os.path.split(os.fspath(path))
+    folder = folder or "."
+    # Several processes may write the same file, each its own copy.
+    new = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(4)}-{name}")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        yield new
+        _sync(new)
+        os.replace(new, path)
+        _sync(folder)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.remove(new)
+        if isinstance(error, OSError):
+            raise _named(error, path) from error
+        raise
+
+
+def write_atomically(path, write: Callable) -> None:
+    """Calls `write(file)` on a new binary file that then replaces `path`.
+
+    Raises:
+        OSError: As in `replacement`.
+    """
+    with replacement(path) as new, open(new, "wb") as file:
+        write(file)
+
+
+def remove_leftovers(folder) -> None:
+    """Removes files left by killed writers from a folder in use by no other."""
+    for name in os.listdir(folder):
+        if name.startswith(_PREFIX):
+            os.remove(os.path.join(folder, name))
+
+
+def is_full(error: OSError) -> bool:
+    """Whether a write failed for lack of space."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def _named(error: OSError, path) -> OSError:
+    """The error with a message that names the file and what to do."""
+    reason = error.strerror or str(error)
+    message = f"{path}: cannot be written ({reason})."
+    if is_full(error):
+        message += " Free some space, then repeat the command."
+    named = OSError(message)
+    named.errno = error.errno
+    return named
+
+
+def _sync(path):
+    """Waits until a file, or a folder's list of names, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,357 @@
+"""Writes the sentences of the demo parliament in both languages at once.
+
+A pattern is a pair of sentences with slots; the same slot stands for the same
+person on both sides. `tables/demo_parliament_patterns.txt` explains how they
+are written, with agreement in square brackets.
+"""
+
+import dataclasses
+import functools
+import random
+import re
+
+from tfcopy.data.generated import slot_filling, text_tables
+from tfcopy.data.generated.demo_names import Names
+from tfcopy.data.generated.demo_parliament_spelling import (
+    NAME,
+    adjective_forms,
+    agree_article,
+    count_tokens,
+    elide,
+    finish,
+    indefinite_article,
+    number_forms,
+)
+
+_WORDS = text_tables.read("demo_parliament_words")
+_PATTERNS = text_tables.read("demo_parliament_patterns")
+# Slots whose phrases are written in full, and their sections.
+_PHRASES = {
+    "committee": "committees",
+    "topic": "topics",
+    "month": "months",
+    "weekday": "weekdays",
+    "hour": "hours",
+    "few": "number words",
+    "past": "past times",
+    "manner": "manners",
+    "soon": "future times",
+}
+_AGREEMENT = re.compile(r"\[([^\[\]]*):(\w+)\]")
+_MAX_TOKENS = 29  # on either side, counting every punctuation mark as a token
+
+
+@dataclasses.dataclass(frozen=True)
+class Phrase:
+    """What fills a slot: its forms in both languages, gender and number."""
+
+    en: dict[str, str]
+    fr: dict[str, str]
+    feminine: bool = False
+    plural: bool = False
+
+    @classmethod
+    def same(cls, name: str, feminine=False) -> "Phrase":
+        """A name, which is the same in both languages."""
+        words = " ".join(NAME + word for word in name.split(" "))
+        return cls.plain(words, words, feminine)
+
+    @classmethod
+    def plain(cls, en: str, fr: str, feminine=False, plural=False) -> "Phrase":
+        return cls({"": en}, {"": fr}, feminine, plural)
+
+
+class Grammar:
+    """Draws sentence pairs whose names belong to one split.
+
+    Args:
+        seed: Any integer or string; the same seed gives the same sentences.
+        split: `"train"`, `"validation"` or `"test"`.
+    """
+
+    def __init__(self, seed, split: str):
+        self.rng = random.Random(f"{seed}/{split}")
+        self.names = Names(self.rng, split)
+
+    def sentence(self) -> tuple[str, str]:
+        """Draws one English sentence and its French translation."""
+        while True:
+            pair = self._pair()
+            if max(map(count_tokens, pair)) <= _MAX_TOKENS:
+                return pair
+
+    def _pair(self) -> tuple[str, str]:
+        rng = self.rng
+        sections = ("statements", "questions", "headings")
+        (section,) = rng.choices(sections, weights=(80, 10, 10))
+        en, fr = self._expand(section)
+        opening = rng.random()
+        if opening < 0.15 and section == "statements":
+            en, fr = self._prepend("openings", en, fr)
+        elif opening < 0.25 and section != "headings":
+            en, fr = self._prepend("addresses", en, fr)
+        return finish(indefinite_article(en)), finish(elide(fr))
+
+    def _prepend(self, section, en, fr):
+        phrase = self._definite(section)
+        return f"{phrase.en['']} {en}", f"{phrase.fr['']} {fr}"
+
+    def _expand(self, section: str) -> tuple[str, str]:
+        """Fills the slots of a pattern, the same way on both sides."""
+        en, fr = self.rng.choice(_pairs(section))
+        phrases = {}
+        for slot in slot_filling.slots(en + fr):
+            if slot.name not in phrases:
+                phrases[slot.name] = self._phrase(slot.type)
+        return _fill(en, "en", phrases), _fill(fr, "fr", phrases)
+
+    def _phrase(self, type: str) -> Phrase:
+        if type in _PHRASES:
+            return self._definite(_PHRASES[type])
+        return getattr(self, f"_{type}")()
+
+    # === Names, figures and dates ===
+
+    def _mr(self) -> Phrase:
+        """A person with a title, which shows the gender."""
+        feminine = self.rng.random() < 0.4
+        name = Phrase.same(self.names.surname()).en[""]
+        if feminine:
+            return Phrase.plain(f"Mrs {name}", f"Mme {name}", feminine)
+        return Phrase.plain(f"Mr {name}", f"M. {name}")
+
+    def _person(self) -> Phrase:
+        if self.rng.random() < 0.5:
+            return self._mr()
+        return Phrase.same(self.names.full_name())
+
+    def _place(self) -> Phrase:
+        return Phrase.same(self.names.place())
+
+    def _org(self) -> Phrase:
+        shape = self.rng.random()
+        if shape < 0.35:
+            return Phrase.same(self.names.company(), feminine=True)
+        if shape < 0.5:
+            name = Phrase.same(self.names.company()).en[""]
+            return Phrase.plain(f"the {name} group", f"le groupe {name}")
+        if shape < 0.75:
+            name = Phrase.same(self.names.acronym()).en[""]
+            en, fr = f"the {name} association", f"l'association {name}"
+            return Phrase.plain(en, fr, feminine=True)
+        name = Phrase.same(self.names.surname()).en[""]
+        return Phrase.plain(f"the {name} institute", f"l'institut {name}")
+
+    def _company(self) -> Phrase:
+        return Phrase.same(self.names.company(), feminine=True)
+
+    def _acronym(self) -> Phrase:
+        return Phrase.same(self.names.acronym())
+
+    def _emoji(self) -> Phrase:
+        return Phrase.same(self.names.emoji())
+
+    def _code(self) -> Phrase:
+        return Phrase.same(self.names.code())
+
+    def _number(self) -> Phrase:
+        digits = self.rng.choice((1, 2, 2, 3, 3))
+        number = self.rng.randrange(max(3, 10 ** (digits - 1)), 10**digits)
+        return Phrase.plain(f"{number}", f"{number}", plural=True)
+
+    def _thousands(self) -> Phrase:
+        number = f"{self.rng.randrange(2, 900)} {self.rng.randrange(10)}00"
+        return Phrase.plain(number, number, plural=True)
+
+    def _year(self) -> Phrase:
+        year = str(self.rng.randrange(1951, 2016))
+        return Phrase.plain(year, year)
+
+    def _late_year(self) -> Phrase:
+        year = str(self.rng.randrange(2016, 2050))
+        return Phrase.plain(year, year)
+
+    def _amount(self) -> Phrase:
+        shape = self.rng.random()
+        if shape < 0.3:
+            number = self._thousands().en[""]
+            return Phrase.plain(f"EUR {number}", f"{number} euros")
+        number = self._number().en[""]
+        if shape < 0.7:
+            return Phrase.plain(
+                f"EUR {number} million", f"{number} millions de euros"
+            )
+        return Phrase.plain(
+            f"{number} billion euros", f"{number} milliards de euros"
+        )
+
+    def _date(self) -> Phrase:
+        """A date such as "3 March 1999"; the article is in the pattern."""
+        day = self.rng.randrange(1, 29)
+        month = self._definite("months")
+        year = f" {self._year().en['']}" if self.rng.random() < 0.6 else ""
+        fr_day = "1er" if day == 1 else day
+        return Phrase.plain(
+            f"{day} {month.en['']}{year}", f"{fr_day} {month.fr['']}{year}"
+        )
+
+    # === Phrases of ordinary words ===
+
+    def _definite(self, section: str) -> Phrase:
+        return self.rng.choice(_phrases(section))
+
+    def _body(self) -> Phrase:
+        if self.rng.random() < 0.12:
+            en, fr, _ = self._adjective("nationalities")
+            return Phrase.plain(
+                f"the {en} government", f"le gouvernement {fr[0]}"
+            )
+        return self._definite("bodies")
+
+    def _role(self) -> Phrase:
+        role = self._definite("roles")
+        if self.rng.random() < 0.25:
+            en, fr, _ = self._adjective("nationalities")
+            article, noun = role.en[""].split(" ", 1)
+            return Phrase.plain(
+                f"{article} {en} {noun}",
+                f"{role.fr['']} {fr[role.feminine]}",
+                role.feminine,
+            )
+        return role
+
+    def _group(self) -> Phrase:
+        group = self._definite("groups")
+        forms = {"en": group.en[""], "fr": group.fr[""]}
+        bare = {key: form.split(" ", 1)[1] for key, form in forms.items()}
+        return dataclasses.replace(
+            group,
+            en={"": forms["en"], "bare": bare["en"]},
+            fr={"": forms["fr"], "bare": bare["fr"]},
+        )
+
+    def _country(self) -> Phrase:
+        en, fr = self.rng.choice(_WORDS["countries"]).sides()
+        place, fr = fr.split("; ")
+        fr, gender, number = fr.rsplit(" ", 2)
+        return Phrase(
+            {"": en, "in": f"in {en}"},
+            {"": fr, "in": place},
+            gender == "f",
+            number == "p",
+        )
+
+    def _clause(self) -> Phrase:
+        """A whole sentence that may follow "that"."""
+        return Phrase.plain(*self._expand("clauses"))
+
+    def _doc(self) -> Phrase:
+        """A document with its article: "the annual report on fisheries"."""
+        plural = self.rng.random() < 0.25
+        articles = ("the", "les") if plural else ("the", "le")
+        (kind,) = self.rng.choices(
+            ("the", "this", "rank"), weights=(70, 15, 15)
+        )
+        if kind == "this":
+            articles = ("these", "ces") if plural else ("this", "ce")
+        if kind == "rank":
+            return self._noun_phrase(("the", "le"), False, "ranks", 1)
+        return self._noun_phrase(articles, plural, "document adjectives", 0.4)
+
+    def _new_doc(self) -> Phrase:
+        """A document with an indefinite article: "a new directive"."""
+        adjectives = "document adjectives"
+        if self.rng.random() < 0.8:
+            return self._noun_phrase(("a", "un"), False, adjectives, 0.5)
+        articles = self.rng.choice((("several", "plusieurs"), ("two", "deux")))
+        return self._noun_phrase(articles, True, adjectives, 0.3)
+
+    def _noun_phrase(
+        self, articles, plural, adjectives, adjective_share
+    ) -> Phrase:
+        en, fr = self.rng.choice(_WORDS["documents"]).sides()
+        fr, gender = fr.rsplit(" ", 1)
+        feminine = gender == "f"
+        en, fr = number_forms(en)[plural], number_forms(fr)[plural]
+        article = agree_article(articles[1], feminine)
+        if self.rng.random() < adjective_share:
+            adjective, forms, before = self._adjective(adjectives)
+            form = forms[2 * plural + feminine]
+            en = f"{adjective} {en}"
+            fr = f"{form} {fr}" if before else f"{fr} {form}"
+        if self.rng.random() < 0.12:
+            topic = self._definite("topics")
+            en, fr = f"{en} on {topic.en['']}", f"{fr} sur {topic.fr['']}"
+        return Phrase.plain(
+            f"{articles[0]} {en}", f"{article} {fr}", feminine, plural
+        )
+
+    def _adjective(self, section: str) -> tuple[str, list, bool]:
+        """The English word, the French forms, and whether these come first."""
+        en, fr = self.rng.choice(_WORDS[section]).sides()
+        before = fr.startswith("<")
+        return en, adjective_forms(fr.lstrip("<")), before
+
+    def _judgement(self) -> Phrase:
+        """An adjective after "to be": `[{judgement}:doc]`."""
+        en, forms, _ = self._adjective("judgements")
+        return Phrase({"": en}, {"": "|".join(forms), "m": forms[0]})
+
+    def _v(self) -> Phrase:
+        """A verb for what is done to a document."""
+        return self._verb("verbs")
+
+    def _said(self) -> Phrase:
+        return self._verb("reporting verbs")
+
+    def _verb(self, section: str) -> Phrase:
+        en, fr = self.rng.choice(_WORDS[section]).sides()
+        base, *others = en.split("/")
+        regular = base + ("d" if base.endswith("e") else "ed")
+        past, participle = others or (regular, regular)
+        infinitive, *others = fr.split("/")
+        done = others[0] if others else infinitive.removesuffix("er") + "é"
+        return Phrase(
+            {"": base, "past": past, "done": participle},
+            {"": infinitive, "done": done},
+        )
+
+
+def _fill(text: str, language: str, phrases: dict[str, Phrase]) -> str:
+    def agreement(match):
+        forms, phrase = match[1], phrases[match[2]]
+        if forms.endswith("*"):
+            forms = "|".join(adjective_forms(forms[:-1]))
+        forms = forms.split("|")
+        if len(forms) == 2:
+            return forms[phrase.plural]
+        return forms[2 * phrase.plural + phrase.feminine]
+
+    filled = slot_filling.fill(
+        text, lambda slot: getattr(phrases[slot.name], language)[slot.form]
+    )
+    return _AGREEMENT.sub(agreement, filled)
+
+
+# === Reading the tables ===
+
+
+@functools.cache
+def _phrases(section: str) -> list[Phrase]:
+    phrases = []
+    for line in _WORDS[section]:
+        en, fr = line.sides()
+        feminine = plural = False
+        if match := re.fullmatch("(.*) ([mf]) ([sp])", fr):
+            fr, feminine, plural = match[1], match[2] == "f", match[3] == "p"
+        phrases.append(Phrase.plain(en, fr, feminine, plural))
+    return phrases
+
+
+@functools.cache
+def _pairs(section: str) -> list[tuple[str, str]]:
+    """English and French lines in turn."""
+    lines = _PATTERNS[section]
+    if len(lines) % 2:
+        raise lines[-1].error("expected a French line after it")
+    return list(zip(lines[::2], lines[1::2]))

@@ -1,0 +1,76 @@
+"""Sentence patterns with slots, used by all generated corpora.
+
+`{person}` is a slot of the type `person`; a digit distinguishes slots of the
+same type, `{person2}`; a dot precedes the form, `{person.last}`. A slot with a
+capital, `{He}`, gets a capitalised filler.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+_SLOT = re.compile(r"\{([A-Za-z_]+)(\d?)(?:\.(\w+))?\}")
+
+
+class Slot(NamedTuple):
+    """A slot of a pattern.
+
+    Attributes:
+        name: Its name within the sentence, `"person2"`.
+        type: The type of its fillers, `"person"`.
+        form: The form of the filler, or `""`.
+    """
+
+    name: str
+    type: str
+    form: str
+
+
+def slots(pattern: str) -> list[Slot]:
+    """The slots of a pattern, in order."""
+    return [slot for _, slot, _ in _parse(pattern)[0]]
+
+
+def fill(pattern: str, text_of: Callable[[Slot], str]) -> str:
+    """Fills the slots of a pattern with texts, from left to right."""
+    parts, rest = _parse(pattern)
+    result = []
+    for before, slot, written in parts:
+        text = text_of(slot)
+        is_capital = written[1].isupper()
+        result += [before, text.capitalize() if is_capital else text]
+    return "".join([*result, rest])
+
+
+def fill_from(pattern: str, texts: Mapping[str, str]) -> str:
+    """Fills the slots that have a text, by name, and leaves the others.
+
+    Here a slot with a capital is a separate slot.
+    """
+    parts, rest = _parse(pattern)
+    result = []
+    for before, _, written in parts:
+        result += [before, texts.get(written[1:-1], written)]
+    return "".join([*result, rest])
+
+
+def split(pattern: str) -> list[str]:
+    """The text before the first slot, its name, the text after, and so on."""
+    parts, rest = _parse(pattern)
+    result = []
+    for before, slot, _ in parts:
+        result += [before, slot.name]
+    return [*result, rest]
+
+
+@functools.lru_cache(maxsize=4096)
+def _parse(pattern):
+    """`(text before, slot, slot as written)` of each slot; the text after."""
+    parts, end = [], 0
+    for match in _SLOT.finditer(pattern):
+        type = match[1].lower()
+        slot = Slot(type + match[2], type, match[3] or "")
+        parts.append((pattern[end : match.start()], slot, match[0]))
+        end = match.end()
+    return parts, pattern[end:]

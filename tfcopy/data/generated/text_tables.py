@@ -1,0 +1,131 @@
+"""Text tables: the words and sentence patterns of the generated corpora.
+
+A table is a file in the folder `tables`, which is installed with the package.
+It holds sections: a name between equals signs, `== places ==`, and the lines
+below it. An indented line continues the one before it. Blank lines, and lines
+that begin with `#`, are ignored.
+"""
+
+import functools
+import importlib.resources
+import re
+from collections.abc import Iterable
+
+_FOLDER = importlib.resources.files("tfcopy.data.generated") / "tables"
+_HEADING = re.compile(r"== (\S.*\S|\S) ==")
+_NOTHING = "_"  # an empty part of a word
+
+
+class TableError(ValueError):
+    """A table is malformed; the message says where."""
+
+
+class Line(str):
+    """A line of a table that knows its position.
+
+    Attributes:
+        place: Its position, such as `"demo_names.txt, line 12"`.
+    """
+
+    place: str
+
+    def __new__(cls, text: str, place: str):
+        line = super().__new__(cls, text)
+        line.place = place
+        return line
+
+    def sides(self) -> tuple[str, str]:
+        """The texts before and after the ` = ` of the line."""
+        sides = self.split(" = ")
+        if len(sides) != 2:
+            raise self.error("expected two sides with ` = ` between them")
+        return tuple(sides)
+
+    def error(self, expected: str) -> TableError:
+        """An error that names the file and the line."""
+        return TableError(f"{self.place}: {expected}. Received: {str(self)!r}.")
+
+
+@functools.cache
+def read(name: str) -> dict[str, tuple[Line, ...]]:
+    """The sections of a table, each a tuple of lines.
+
+    Args:
+        name: The table's file name without extension, such as `"demo_names"`.
+
+    Raises:
+        TableError: naming file and line.
+    """
+    file = _FOLDER / f"{name}.txt"
+    return parse(file.read_text(encoding="utf-8"), file.name)
+
+
+def parse(text: str, name: str) -> dict[str, tuple[Line, ...]]:
+    """The sections of a text; errors call its file by `name`."""
+    sections, lines, heading = {}, None, None
+    for number, row in enumerate(text.split("\n"), start=1):
+        line = Line(row.strip(), f"{name}, line {number}")
+        if not line or row.startswith("#"):
+            continue
+        if row.startswith("=="):
+            match = _HEADING.fullmatch(line)
+            if not match or match[1] in sections:
+                raise line.error("expected `== name ==` with a new name")
+            _require_lines(heading, lines)
+            lines, heading = [], line
+            sections[match[1]] = lines
+        elif lines is None:
+            raise line.error("expected `== name ==` before the first line")
+        elif not row[0].isspace():
+            lines.append(line)
+        elif lines:
+            lines[-1] = Line(f"{lines[-1]} {line}", lines[-1].place)
+        else:
+            raise line.error("expected a line before one that is indented")
+    _require_lines(heading, lines)
+    return {section: tuple(lines) for section, lines in sections.items()}
+
+
+def groups(name: str) -> dict[str, dict[str, tuple[Line, ...]]]:
+    """Sections whose names begin with the same word, by the rest of the names.
+
+    Args:
+        name: As in `read`.
+    """
+    result = {}
+    for section, lines in read(name).items():
+        group, _, rest = section.partition(" ")
+        result.setdefault(group, {})[rest] = lines
+    return result
+
+
+def phrases(lines: Iterable[str]) -> tuple[str, ...]:
+    """The phrases between bars and line ends."""
+    return tuple(x.strip() for line in lines for x in line.split("|"))
+
+
+def words(lines: Iterable[str]) -> tuple[str, ...]:
+    """The words between blanks; an underscore is an empty word."""
+    return tuple(
+        "" if word == _NOTHING else word
+        for line in lines
+        for word in line.split()
+    )
+
+
+def with_replies(lines: Iterable[Line]) -> list[list[str]]:
+    """Each line with the replies after it, which begin with `>`."""
+    result = []
+    for line in lines:
+        if not line.startswith("> "):
+            result.append([str(line)])
+        elif result:
+            result[-1].append(line.removeprefix("> "))
+        else:
+            raise line.error("expected a line before one with `>`")
+    return result
+
+
+def _require_lines(heading, lines):
+    if lines == []:
+        raise heading.error("expected lines in this section")

@@ -1,0 +1,207 @@
+"""The flags of recipes, each declared once: its type, its default, its help.
+
+A recipe's `Config` inherits the groups that it needs, gives some of their flags
+other defaults (`configuration`), and declares what is its own. A helper takes
+the group that it reads. This file imports nothing heavy, so that `--help`
+answers at once.
+"""
+
+import dataclasses
+import functools
+from typing import ClassVar, Literal
+
+from jsonargparse.typing import (
+    PositiveFloat,
+    PositiveInt,
+    restricted_number_type,
+)
+
+# Types of flags, in addition to `PositiveInt` and the others of Pydantic.
+Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
+Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
+
+# The output heads that can point, as `models.head_choice` knows them.
+POINTING_HEADS = ("pointer_softmax", "pointer_generator", "copynet")
+
+# Headings of `--help`, in its order.
+TOPICS = ("data", "model", "training", "search", "results")
+
+
+def flag(default, help, topic):
+    """A field of a config.
+
+    Args:
+        default: Its default; each config gets its own copy of a list.
+        help: Its description in `--help`.
+        topic: One of `TOPICS`, where `--help` lists it.
+    """
+    options = {"metadata": {"help": help, "topic": topic}}
+    if isinstance(default, list):
+        return dataclasses.field(default_factory=default.copy, **options)
+    return dataclasses.field(default=default, **options)
+
+
+data = functools.partial(flag, topic="data")
+model = functools.partial(flag, topic="model")
+training = functools.partial(flag, topic="training")
+search = functools.partial(flag, topic="search")
+results = functools.partial(flag, topic="results")
+
+
+def group(cls):
+    """Makes a class a group of flags: a frozen dataclass."""
+    return dataclasses.dataclass(frozen=True)(cls)
+
+
+def configuration(recipe, **defaults):
+    """Makes a class the config of a recipe.
+
+    Args:
+        recipe: Name of the recipe, which its folders are named after.
+        **defaults: What the recipe wants for flags that it inherits.
+
+    Raises:
+        TypeError: If a default is of a flag that is not inherited.
+    """
+
+    def decorate(cls):
+        folders = {
+            "log_dir": f"tensorboard_logs/{recipe}",
+            "savedmodel_dir": f"savedmodels/{recipe}",
+        }
+        inherited = {}
+        for base in reversed(cls.__mro__[1:]):
+            inherited |= getattr(base, "__dataclass_fields__", {})
+        for name, default in (folders | defaults).items():
+            if name not in inherited:
+                raise TypeError(f"{cls.__name__} inherits no flag {name!r}.")
+            field = inherited[name]
+            cls.__annotations__[name] = field.type
+            setattr(cls, name, flag(default, **field.metadata))
+        cls.recipe = recipe
+        return group(cls)
+
+    return decorate
+
+
+# === Groups of all recipes ===
+
+
+@group
+class RunConfig:
+    """Where a run comes from and where its results go."""
+
+    recipe: ClassVar[str]
+
+    preset: str = results("demo", "Sizes and corpus to start from.")
+    seed: Seed = training(0, "Seed of weights, order of examples and noise.")
+    run: str | None = results(
+        None, "Name of the run; the preset's if not given."
+    )
+    log_dir: str = results("", "Folder of logs, checkpoints and results.")
+    savedmodel_dir: str = results(
+        "", "Folder that gets the system chosen for export, as a SavedModel."
+    )
+    fresh: bool = results(
+        False, "Remove what an earlier run of this name left."
+    )
+
+
+@group
+class TrainingConfig:
+    """How a system is trained."""
+
+    optimizer: Literal["adam", "adagrad", "adadelta"] = training(
+        "adam", "adam, adagrad (its sums start at 0.1), or adadelta."
+    )
+    learning_rate: PositiveFloat = training(
+        2e-3, "Learning rate of the optimizer."
+    )
+    schedule: Literal["constant", "linear"] = training(
+        "linear",
+        "constant, or linear for a learning rate that falls to zero at the "
+        "last update.",
+    )
+    batch_size: PositiveInt = training(
+        32, "Examples in a batch, over all devices."
+    )
+    accumulate: PositiveInt = training(1, "Batches whose gradients are added.")
+    clip_norm: PositiveFloat | None = training(
+        5.0, "Largest global norm of the gradients of an update."
+    )
+    updates: PositiveInt = training(1_000, "Most updates of each system.")
+    eval_every: PositiveInt = training(
+        250, "Updates between two scores on the validation set."
+    )
+    patience: PositiveInt | None = training(
+        None, "Scores in a row without a better one that end training."
+    )
+    precision: Literal["float32", "mixed_bfloat16"] = training(
+        "float32", "float32 or mixed_bfloat16."
+    )
+
+
+@group
+class ModelConfig:
+    """Sizes that nearly all models have."""
+
+    embedding_dim: PositiveInt = model(64, "Size of the embeddings.")
+    units: PositiveInt = model(
+        128, "Size of the recurrent layers, of each direction in an encoder."
+    )
+    dropout: Share = model(
+        0.0, "Share of embeddings and outputs dropped in training."
+    )
+
+
+# === Reading a config ===
+
+# What may change when a run is resumed: how long and where, not what is
+# trained.
+_MAY_CHANGE = ("systems", "updates", "eval_every", "patience")
+_MAY_CHANGE += ("coverage_updates", "epochs", "anneal_epoch")
+_BASELINE = "baseline_"
+
+
+def identity(config: TrainingConfig) -> dict:
+    """The flags of model and training that must stay the same in a resumed run.
+
+    Returns:
+        Dict from `--flag` to its value. A schedule depends on the number of
+        updates, which is fixed then.
+    """
+    fixed = {
+        f"--{field.name}": getattr(config, field.name)
+        for field in dataclasses.fields(config)
+        if field.metadata["topic"] in ("model", "training")
+        and field.name not in _MAY_CHANGE
+        # In the baseline's own config they have replaced the others.
+        and not field.name.startswith(_BASELINE)
+    }
+    if config.schedule != "constant":
+        fixed["--updates"] = config.updates
+    return fixed
+
+
+def trainer_options(config: TrainingConfig) -> dict:
+    """The arguments of `training.Trainer` that the flags of all recipes set."""
+    return {
+        "accumulate": config.accumulate,
+        "clip_norm": config.clip_norm,
+        "eval_every": config.eval_every,
+        "patience": config.patience,
+        "seed": config.seed,
+        "fresh": config.fresh,
+    }
+
+
+def baseline_config(config):
+    """The config with flags `baseline_X` in place of X, where given."""
+    given = {
+        field.name.removeprefix(_BASELINE): getattr(config, field.name)
+        for field in dataclasses.fields(config)
+        if field.name.startswith(_BASELINE)
+    }
+    return dataclasses.replace(
+        config, **{k: value for k, value in given.items() if value is not None}
+    )

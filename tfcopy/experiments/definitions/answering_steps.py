@@ -1,0 +1,143 @@
+"""Questions and their answers: reading, finding, scoring, showing."""
+
+import collections
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tfcopy import losses
+from tfcopy.data.definitions import answer_spans
+from tfcopy.data.definitions.answer_spans import TokenizedQuestion
+from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.decoding import independent_spans, joint_spans
+from tfcopy.evaluation import questions as squad_evaluation
+from tfcopy.evaluation import translations
+
+
+def read(
+    split: Iterable, tokenizer: Tokenizer, kept: list | None = None
+) -> Iterator[tuple[dict, dict]]:
+    """Yields what `WordTexts.from_examples` takes.
+
+    Args:
+        split: Examples of `tfcopy.data.corpora.squad`.
+        tokenizer: What cuts them into words.
+        kept: List that gets the `TokenizedQuestion`s, if they are to be
+            scored.
+    """
+    for question in answer_spans.tokenize(split, tokenizer):
+        if kept is not None:
+            kept.append(question)
+        first, last = question.spans[0]
+        yield (
+            {
+                "context": question.context_tokens,
+                "question": question.question_tokens,
+            },
+            {"start": first, "end": last},
+        )
+
+
+def count_once(texts: WordTexts) -> collections.Counter:
+    """Counts words, those of a context once for all of its questions."""
+    counts = collections.Counter()
+    previous = None
+    for i in range(len(texts)):
+        context = texts.texts["context"][i].tobytes()
+        names = ("question",) if context == previous else texts.texts
+        for name in names:
+            counts.update(texts.words[x] for x in texts.texts[name][i])
+        previous = context
+    return counts
+
+
+class FoundAnswer(NamedTuple):
+    """What a system answers to a question.
+
+    Attributes:
+        text: The best span, as it stands in the context.
+        independent: The answer if start and end are chosen independently.
+        span: The positions of the first word of `text` and after its last.
+        log_prob: The log-probability of the true span, nats.
+    """
+
+    text: str
+    independent: str
+    span: tuple[int, int]
+    log_prob: float
+
+
+def answer(
+    predictions: Iterable,
+    questions: Iterable[TokenizedQuestion],
+    max_length: int,
+) -> list[FoundAnswer]:
+    """Finds the answers to questions.
+
+    Args:
+        predictions: Batches, each with the scores of its spans.
+        questions: The questions, in the same order.
+        max_length: Most words of an answer.
+    """
+    joint, independent, log_probs = [], [], []
+    for batch, scores in predictions:
+        # The latest end of an answer is before the mark that ends the context.
+        joint += _pairs(joint_spans(scores["start"], scores["end"], max_length))
+        independent += _pairs(independent_spans(scores["start"], scores["end"]))
+        log_probs += (-np.asarray(losses.span(batch, scores))[:, 0]).tolist()
+    return [
+        FoundAnswer(question.text(*best), question.text(*other), best, log_prob)
+        for question, best, other, log_prob in zip(
+            questions, joint, independent, log_probs
+        )
+    ]
+
+
+def _pairs(spans):
+    return list(zip(*(np.asarray(x).tolist() for x in spans)))
+
+
+def score(
+    answers: Sequence[FoundAnswer], questions: Sequence[TokenizedQuestion]
+) -> dict:
+    """The official scores, in percent, with a 95 % interval."""
+    references = [question.references for question in questions]
+    texts = [x.text for x in answers]
+    independent = [x.independent for x in answers]
+    scores = {
+        "exact_match": squad_evaluation.exact_match(texts, references),
+        "f1": squad_evaluation.f1(texts, references),
+        "independent_exact_match": squad_evaluation.exact_match(
+            independent, references
+        ),
+        "independent_f1": squad_evaluation.f1(independent, references),
+    }
+    interval = translations.interval(scores["exact_match"], len(questions))
+    return {name: round(value, 2) for name, value in scores.items()} | {
+        "interval": [round(x, 2) for x in interval]
+    }
+
+
+def print_examples(
+    questions: Sequence[TokenizedQuestion],
+    answers: Mapping[str, Sequence[FoundAnswer]],
+    count: int = 3,
+):
+    """Shows questions, and what the systems answer.
+
+    Args:
+        questions: The questions.
+        answers: Dict from systems to their answers.
+        count: Number of questions to show.
+    """
+    print("\nExamples from the test set:")
+    width = max(map(len, [*answers, "question", "reference"])) + 2
+    for i, question in enumerate(questions[:count]):
+        example = question.example
+        print(f"\n{'context':{width}}{example.context}")
+        print(f"{'question':{width}}{example.question}")
+        for name, of_system in answers.items():
+            print(f"{name:{width}}{of_system[i].text}")
+        print(f"{'reference':{width}}{example.answers[0].text}")

@@ -1,0 +1,96 @@
+"""Pairs of sentences and their labels: reading, labelling, scoring, showing."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+from keras import ops
+
+from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.corpora.corpus import Split
+from tfcopy.data.corpora.nli import LABELS
+from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.text.string_tensor import string_tensor
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.evaluation import translations
+
+
+def read(
+    split: Split, tokenizer: Tokenizer, max_length: int
+) -> Iterator[tuple[dict, dict]]:
+    """Yields what `WordTexts.from_examples` takes.
+
+    Args:
+        split: Examples of `tfcopy.data.corpora.nli`.
+        tokenizer: What cuts them into words.
+        max_length: Most words of a sentence that are read.
+    """
+
+    def tokenize(examples):
+        sides = [
+            tokenizer.tokenize(string_tensor(side)).to_list()
+            for side in list(zip(*examples))[:2]
+        ]
+        return [(*pair, x.label) for *pair, x in zip(*sides, examples)]
+
+    chunks = map_chunks(
+        tokenize,
+        split,
+        total=split.num_examples,
+        description="Cutting sentences into words",
+    )
+    for chunk in chunks:
+        for *sides, label in chunk:
+            words = [[x.decode() for x in side[:max_length]] for side in sides]
+            yield dict(zip(("premise", "hypothesis"), words)), {"label": label}
+
+
+def probabilities(predictions: Iterable) -> np.ndarray:
+    """The probabilities of the labels, `(examples, 3)`.
+
+    Args:
+        predictions: Batches, each with the scores of its labels.
+    """
+    return np.concatenate(
+        [
+            ops.convert_to_numpy(ops.softmax(logits, axis=-1))
+            for _, logits in predictions
+        ]
+    )
+
+
+def is_right(label_probabilities: np.ndarray, texts: WordTexts) -> np.ndarray:
+    """Which examples are labelled rightly, `(examples,)`."""
+    return label_probabilities.argmax(-1) == texts.labels["label"]
+
+
+def score(right: np.ndarray) -> dict:
+    """The percentage of labels that are right, with a 95 % interval."""
+    accuracy = 100 * float(right.mean())
+    interval = translations.interval(accuracy, len(right))
+    return {
+        "accuracy": round(accuracy, 2),
+        "interval": [round(x, 2) for x in interval],
+    }
+
+
+def print_examples(
+    texts: WordTexts, answers: Mapping[str, np.ndarray], count: int = 4
+):
+    """Shows pairs, and the labels that the systems give them.
+
+    Args:
+        texts: The pairs.
+        answers: Dict from systems to the probabilities of the labels.
+        count: Number of pairs to show.
+    """
+    print("\nExamples from the test set:")
+    width = max(map(len, [*answers, "hypothesis"])) + 2
+    for i in range(min(count, len(texts))):
+        print()
+        for name in texts.texts:
+            print(f"{name:{width}}{' '.join(texts.tokens(name, i))}")
+        for name, rows in answers.items():
+            best = rows[i].argmax()
+            said = f"{LABELS[best]} ({100 * rows[i][best]:.0f} %)"
+            print(f"{name:{width}}{said}")
+        print(f"{'truth':{width}}{LABELS[texts.labels['label'][i]]}")

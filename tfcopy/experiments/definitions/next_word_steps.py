@@ -1,0 +1,134 @@
+"""Sentences and their next words: reading, batches, scoring, showing."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from tfcopy import losses, tokens
+from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.corpora.corpus import Split
+from tfcopy.data.definitions import DefinitionFeatures
+from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.text.string_tensor import string_tensor
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.vocabulary import Vocabulary
+
+
+def read(
+    split: Split, tokenizer: Tokenizer, max_length: int
+) -> Iterator[tuple[dict, dict]]:
+    """Yields what `WordTexts.from_examples` takes; no blank sentence.
+
+    Args:
+        split: Sentences.
+        tokenizer: What cuts them into words.
+        max_length: Most words of a sentence that are read.
+    """
+    chunks = map_chunks(
+        lambda lines: tokenizer.tokenize(string_tensor(lines)).to_list(),
+        split,
+        total=split.num_examples,
+        description="Cutting sentences into words",
+    )
+    for chunk in chunks:
+        for sentence in chunk:
+            if sentence:
+                words = [word.decode() for word in sentence[:max_length]]
+                yield {"text": words}, {}
+
+
+def finish_batch(
+    features: DefinitionFeatures, words: dict, looked_up: dict, labels: dict
+) -> dict:
+    """A batch whose texts are read from `BOS` to the last word but one.
+
+    Args:
+        features: What makes the inputs of the model.
+        words: See `TextBatches`.
+        looked_up: See `TextBatches`.
+        labels: See `TextBatches`; there are none.
+    """
+    text = words["text"]
+    about = {
+        key: text.with_flat_values(x) for key, x in looked_up["text"].items()
+    }
+    about_read = {key: x[:, :-1].flat_values for key, x in about.items()}
+    return {
+        **features.inputs({"text": text[:, :-1]}, {"text": about_read}),
+        "target_ids": about["ids"].to_tensor(),
+    }
+
+
+def score(predictions: Iterable) -> tuple[dict, list]:
+    """Perplexities over all words and over some.
+
+    Args:
+        predictions: Batches, each with the scores of its next words.
+
+    Returns:
+        `(scores, costs)`: dict of the perplexity over all words; after words
+        that are not in the vocabulary (`after_oov`); after those that are
+        (`after_known`); and over the words that are in the vocabulary
+        (`known_targets`), each `None` if there is no such word. And a list
+        with an array for each text: the cost of each word, nats.
+    """
+    sums, rows = {}, []
+    for batch, logits in predictions:
+        costs = np.asarray(losses.next_word(batch, logits), np.float64)
+        target = np.asarray(batch["target_ids"])
+        before = np.asarray(batch["text_ids"])
+        is_word = target != tokens.PAD
+        groups = {
+            "perplexity": is_word,
+            "after_oov": is_word & (before == tokens.UNK),
+            "after_known": is_word & (before != tokens.UNK),
+            "known_targets": is_word & (target != tokens.UNK),
+        }
+        for name, mask in groups.items():
+            total, number = sums.get(name, (0.0, 0))
+            sums[name] = total + costs[mask].sum(), number + int(mask.sum())
+        rows += [x[mask] for x, mask in zip(costs, is_word)]
+    scores = {
+        name: float(np.exp(total / number)) if number else None
+        for name, (total, number) in sums.items()
+    }
+    return scores, rows
+
+
+def print_examples(
+    texts: WordTexts,
+    costs: Mapping[str, list],
+    vocabulary: Vocabulary,
+    count: int = 4,
+):
+    """Shows texts with unknown words, and how probable what follows them is.
+
+    Args:
+        texts: The texts.
+        costs: Dict from systems to the costs that `score` gives.
+        vocabulary: The words that the model knows.
+        count: Number of texts to show.
+    """
+    print(
+        "\nTexts of the test set, their words that are not in the vocabulary "
+        "in [brackets],\nand the probability of the word after each of these:"
+    )
+    width = max(map(len, costs)) + 2
+    shown = 0
+    for i in range(len(texts)):
+        words = texts.tokens("text", i)
+        unknown = [t for t, x in enumerate(words[:-1]) if x not in vocabulary]
+        if not unknown:
+            continue
+        marked = [x if x in vocabulary else f"[{x}]" for x in words]
+        print(f"\n{'':{width}}{' '.join(marked)}")
+        for name, rows in costs.items():
+            said = ", ".join(
+                f"{words[t + 1]} {100 * math.exp(-rows[i][t + 1]):.1f} %"
+                for t in unknown
+            )
+            print(f"{name:{width}}{said}")
+        shown += 1
+        if shown == count:
+            return

@@ -1,0 +1,136 @@
+"""Systems of texts whose words are looked up: training, answers, serving."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from tfcopy import training
+from tfcopy.data.definitions import DefinitionFeatures, TextBatches
+from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.experiments import optimizer_choice, projector_tables
+from tfcopy.experiments.config import identity, trainer_options
+from tfcopy.experiments.definitions.definition_data import DefinitionData
+from tfcopy.experiments.definitions.definition_flags import DefinitionsConfig
+from tfcopy.experiments.definitions.word_sources import WordSources
+from tfcopy.experiments.run import System
+
+
+@dataclasses.dataclass(frozen=True)
+class TextSystem:
+    """A system of a run, and what makes its batches.
+
+    Attributes:
+        system: The system, whose model has a layer `embedding`.
+        features: What makes the model's inputs.
+        batches: The batches of such inputs.
+    """
+
+    system: System
+    features: DefinitionFeatures
+    batches: TextBatches
+
+    @property
+    def model(self) -> Any:
+        """The Keras model."""
+        return self.system.model
+
+
+def served_arguments(
+    model, sources: WordSources, features: DefinitionFeatures, data
+) -> dict:
+    """The arguments of a `TextModel`, by name.
+
+    Args:
+        model: The model of a system.
+        sources: Where the system gets the vectors of words from.
+        features: What makes the model's inputs.
+        data: The `DefinitionData`.
+    """
+    # Requests bring definitions that are text, or none.
+    is_text = sources.reads == "definitions"
+    return {
+        "model": model,
+        "embedding": model.get_layer("embedding"),
+        "features": features,
+        "tokenizer": data.tokenizer,
+        "definitions": features.packer and features.packer.definitions,
+        "definition_tokenizer": Tokenizer() if is_text else None,
+    }
+
+
+def train(
+    text_system: TextSystem, data: DefinitionData, loss: Callable, **options
+):
+    """Trains a system, or resumes its training.
+
+    Args:
+        text_system: The system.
+        data: The texts.
+        loss: A loss of `losses`.
+        **options: More arguments of `training.Trainer`.
+
+    Returns:
+        `(trainer, results)`: the `Trainer`, and the system's part of
+        results.json.
+    """
+    system, features = text_system.system, text_system.features
+    config: DefinitionsConfig = system.config
+    optimizer = options.pop("optimizer", None)
+    if optimizer is None:
+        optimizer = optimizer_choice.make_optimizer(
+            config, system.model, config.updates
+        )
+    trainer = training.Trainer(
+        system.model,
+        loss,
+        optimizer,
+        _train_batches(config, text_system.batches, data.train),
+        text_system.batches.evaluation(data.validation, config.batch_size),
+        system.folder,
+        steps=config.updates,
+        **trainer_options(config),
+        identity={
+            **data.identity,
+            "vocabulary": features.vocabulary.fingerprint,
+            "system": system.name,
+            **identity(config),
+        },
+        **options,
+    )
+    result = trainer.fit()
+    table = system.model.get_layer("embedding").word_table.embeddings
+    projector_tables.log_tables(
+        system.folder, {"words": (table, features.vocabulary.words)}
+    )
+    return trainer, {
+        "parameters": system.num_parameters,
+        "updates": result.updates,
+        "seconds_training": round(result.seconds, 1),
+        "per_second": round(result.targets_per_second),
+    }
+
+
+def _train_batches(config, batches, texts):
+    """The training data as `Trainer` wants it."""
+
+    def train_data(epoch, start_batch, context):
+        replicas = context.num_replicas_in_sync
+        return batches.train(
+            texts,
+            config.batch_size,
+            shuffle_seed=config.seed,
+            epoch=epoch,
+            start_batch=start_batch // replicas,
+            num_replicas=replicas,
+        )
+
+    return train_data
+
+
+def predict(
+    trainer: training.Trainer, text_system: TextSystem, texts: WordTexts
+):
+    """An iterator over batches, in order, and the model's output for each."""
+    batch_size = text_system.system.config.batch_size
+    return trainer.predict(text_system.batches.evaluation(texts, batch_size))

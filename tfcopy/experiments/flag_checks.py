@@ -1,0 +1,117 @@
+"""Checks of flags; an error names the flag that makes no sense."""
+
+import keras
+
+from tfcopy import tokens
+
+
+def check_systems(config, systems):
+    """Raises a ValueError if `--systems` names none of them."""
+    if not config.systems:
+        raise ValueError(
+            f"--systems must name some of {', '.join(systems)}. "
+            f"Received: {config.systems}."
+        )
+
+
+def check_vocabulary_sizes(config, *flags):
+    """Raises a ValueError if a flag's number of words leaves no word."""
+    least = len(tokens.SPECIAL_TOKENS)
+    for flag in flags:
+        size = getattr(config, flag)
+        if size is not None and size <= least:
+            raise ValueError(
+                f"--{flag} must be above {least}, the number of special words. "
+                f"Received: {size}."
+            )
+
+
+def check_activation(name, flag):
+    """Raises a ValueError if a flag's value names no activation."""
+    if name == "noisy_tanh":
+        return
+    try:
+        keras.activations.get(name)
+    except ValueError:
+        raise ValueError(
+            f"--{flag} must be noisy_tanh or the name of a Keras activation. "
+            f"Received: {name}."
+        ) from None
+
+
+def check_batch_size(config, num_examples, what="pairs"):
+    """Raises a ValueError if the training data do not fill one batch."""
+    if num_examples < config.batch_size:
+        raise ValueError(
+            f"--batch_size must be at most {num_examples}, the number of "
+            f"{what} to train on. Received: {config.batch_size}."
+        )
+
+
+def check_files(config):
+    """Raises a ValueError if `--validation` or `--test` lacks a `--train`."""
+    for flag, files in (
+        ("validation", config.validation),
+        ("test", config.test),
+    ):
+        if files is not None and config.train is None:
+            raise ValueError(f"--{flag} needs --train as well.")
+
+
+def file_pair(files, flag):
+    """Two file names as a tuple; `None` if the flag was not given."""
+    if files is None:
+        return None
+    if len(files) != 2:
+        raise ValueError(
+            f"{flag} takes two files, source and target: "
+            f"{flag} '[a.en, a.fr]'. Received: {files}."
+        )
+    return tuple(files)
+
+
+def file_pairs(config):
+    """The file names of `--train`, `--validation` and `--test`."""
+    return [
+        file_pair(files, flag)
+        for files, flag in (
+            (config.train, "--train"),
+            (config.validation, "--validation"),
+            (config.test, "--test"),
+        )
+    ]
+
+
+def load_file(kind, path, flag, *arguments):
+    """A vocabulary, a dictionary and so on, from the file that a flag names.
+
+    Args:
+        kind: A class or module with `load`.
+        path: The file; `None` gives `None`.
+        flag: Named in the message of an OSError or ValueError.
+        arguments: More arguments of `load`.
+    """
+    if path is None:
+        return None
+    try:
+        return kind.load(path, *arguments)
+    except OSError as error:
+        raise OSError(
+            f"{flag}: cannot read {path} ({error.strerror or error})."
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{flag}: {error}") from error
+
+
+def naming_flags(error, names):
+    """A ValueError whose message names flags instead of arguments.
+
+    Args:
+        error: One with a message that names arguments, in backquotes.
+        names: Dict from arguments to flags, or the names that both have.
+    """
+    message = str(error)
+    pairs = names.items() if isinstance(names, dict) else zip(names, names)
+    for argument, flag in pairs:
+        message = message.replace(f"`{argument}`", f"--{flag}")
+    return ValueError(message)

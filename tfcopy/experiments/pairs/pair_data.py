@@ -1,0 +1,248 @@
+"""Pairs of texts made ready for training: vocabularies, ids, a test set."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tfcopy import atomic_files
+from tfcopy.data.corpora.corpus import fingerprint
+from tfcopy.data.pairs import encoding
+from tfcopy.data.text import vocabulary
+from tfcopy.data.text.entities import Entities
+from tfcopy.experiments import flag_checks
+from tfcopy.experiments.pairs.corpus_flags import VocabulariesConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class PairData:
+    """A corpus made ready.
+
+    Attributes:
+        corpus: `TranslationCorpus`.
+        tokenizers: The tokenizers of source and target.
+        vocabularies: The vocabularies of source and target, which may be one.
+        train: `EncodedCorpus` to train on.
+        validation: `EncodedCorpus` to validate on.
+        test: List of pairs of texts.
+        entities: `Entities` that words are replaced by, or `None`.
+        vectors: `WordVectors` of source and target that initialise the
+            embeddings; `None` for random ones.
+        choices: Dict of what else must not change between a run and its
+            resumption.
+    """
+
+    corpus: Any
+    tokenizers: tuple
+    vocabularies: tuple
+    train: encoding.EncodedCorpus
+    validation: encoding.EncodedCorpus
+    test: list
+    entities: Entities | None = None
+    vectors: tuple = (None, None)
+    choices: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def examples(self) -> list[str]:
+        """A few sources of the test set."""
+        return [source for source, _ in self.test[:8]]
+
+    @property
+    def identity(self) -> dict:
+        """What must not change between a run and its resumption."""
+        digests = {
+            f"vocabulary of the {side}": words.fingerprint
+            for side, words in zip(("source", "target"), self.vocabularies)
+        }
+        return digests | {"training data": self.train.checksum} | self.choices
+
+
+def prepare(
+    config, corpus, tokenizers, vocabularies, folder, **options
+) -> PairData:
+    """Turns a corpus into ids, which are kept in a folder.
+
+    Args:
+        config: The recipe's config.
+        corpus: `TranslationCorpus`.
+        tokenizers: The tokenizers of source and target.
+        vocabularies: Their vocabularies.
+        folder: Where the ids are kept.
+        **options: More arguments of `encoding.encode`.
+    """
+    encoded = {
+        name: encoding.encode(
+            corpus.splits[name],
+            *vocabularies,
+            source_tokenizer=tokenizers[0],
+            target_tokenizer=tokenizers[1],
+            cache_dir=folder,
+            name=name,
+            **options,
+        )
+        for name in ("train", "validation")
+    }
+    data = PairData(
+        corpus=corpus,
+        tokenizers=tuple(tokenizers),
+        vocabularies=tuple(vocabularies),
+        # Nothing is left out of a test set for its length.
+        test=[
+            (as_text(source), as_text(target))
+            for source, target in corpus.test
+            if source.strip()
+        ],
+        entities=options.get("entities"),
+        **encoded,
+    )
+    _print_sizes(data)
+    flag_checks.check_batch_size(config, len(data.train))
+    return data
+
+
+def _print_sizes(data):
+    train = data.train
+    reasons = {
+        "with an empty side": train.num_empty,
+        "too long": train.num_too_long,
+    }
+    left_out = ", ".join(f"{n:,} {why}" for why, n in reasons.items() if n)
+    sizes = dict.fromkeys(f"{words.size:,}" for words in data.vocabularies)
+    if len(set(map(id, data.vocabularies))) > 1:
+        sizes = [f"{words.size:,}" for words in data.vocabularies]
+    print(
+        f"{data.corpus.name}: {len(train):,} pairs to train on"
+        + (f" ({left_out} left out)" if left_out else "")
+        + f", {len(data.validation):,} to validate, {len(data.test):,} to test;"
+        f" {' and '.join(sizes)} words"
+    )
+
+
+def count_vocabularies(
+    corpus,
+    tokenizers,
+    folder,
+    *,
+    sizes: Mapping[str, int | None],
+    files: Mapping[str, str | None] = {},
+    min_count: int = 1,
+    texts: Callable | None = None,
+    texts_key=None,
+) -> tuple:
+    """The vocabularies of source and target, counted once and kept.
+
+    Args:
+        corpus: `TranslationCorpus`, whose training pairs are counted.
+        tokenizers: The tokenizers of source and target.
+        folder: Where the vocabularies are kept.
+        sizes: The largest size of the vocabulary of `source` and of `target`,
+            or of `both` sides together; `None` for no limit.
+        files: Vocabulary files to use instead, by the same names.
+        min_count: Rarer words are left out.
+        texts: Function without arguments that gives other pairs to count, and
+            their tokenizers.
+        texts_key: What those pairs depend on.
+
+    Raises:
+        OSError, ValueError: naming the flag of a file that is no vocabulary.
+    """
+    names = {
+        side: "vocabulary" if side == "both" else f"{side}_vocabulary"
+        for side in sizes
+    }
+    given = {
+        side: flag_checks.load_file(
+            vocabulary.Vocabulary, files.get(side), f"--{name}"
+        )
+        for side, name in names.items()
+    }
+
+    def make():
+        if all(given.values()):
+            return list(given.values())
+        pairs, cut = (corpus.train, tokenizers) if texts is None else texts()
+        counts = vocabulary.count_words(
+            pairs, cut, total=corpus.train.num_pairs
+        )
+        if "both" in sizes:
+            counts = [counts[0] + counts[1]]
+        return [
+            given[side]
+            or vocabulary.Vocabulary.build(count, sizes[side], min_count)
+            for side, count in zip(sizes, counts)
+        ]
+
+    made = make_once(
+        [
+            os.path.join(folder, f"{'.'.join(reversed(name.split('_')))}.txt")
+            for name in names.values()
+        ],
+        [
+            corpus.fingerprint,
+            [tokenizer.fingerprint for tokenizer in tokenizers],
+            list(sizes.values()),
+            min_count,
+            texts_key,
+            [words and words.words for words in given.values()],
+        ],
+        make,
+    )
+    return made if len(made) == 2 else made * 2
+
+
+def count_both_vocabularies(
+    config: VocabulariesConfig, corpus, tokenizers, folder, **options
+) -> tuple:
+    """A vocabulary for each side, of the sizes or files that the flags name.
+
+    Args:
+        config: The flags.
+        corpus, tokenizers, folder, **options: As in `count_vocabularies`.
+    """
+    return count_vocabularies(
+        corpus,
+        tokenizers,
+        folder,
+        sizes={
+            "source": config.source_vocabulary_size,
+            "target": config.target_vocabulary_size,
+        },
+        files={
+            "source": config.source_vocabulary,
+            "target": config.target_vocabulary,
+        },
+        **options,
+    )
+
+
+def make_once(paths, parts, make, load=vocabulary.Vocabulary.load) -> tuple:
+    """Files that are made once, such as vocabularies, and read from then on.
+
+    Args:
+        paths: Where each is kept; a `.key` beside the first says what it was
+            made from.
+        parts: All that they depend on, as plain values.
+        make: Function without arguments, called if a file is missing; gives the
+            objects to save, each with a `save`.
+        load: Function of a path.
+
+    Returns:
+        The objects, loaded or just made.
+    """
+    key = fingerprint(*parts)
+    try:
+        with open(f"{paths[0]}.key", encoding="utf-8") as file:
+            if file.read() == key:
+                return tuple(map(load, paths))
+    except (OSError, ValueError):
+        pass  # Missing or damaged.
+    made = tuple(words.save(path) for words, path in zip(make(), paths))
+    atomic_files.write_atomically(
+        f"{paths[0]}.key", lambda file: file.write(key.encode())
+    )
+    return made
+
+
+def as_text(text) -> str:
+    """Text, for corpora that give bytes."""
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text

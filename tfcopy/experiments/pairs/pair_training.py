@@ -1,0 +1,126 @@
+"""Training a system on pairs of texts."""
+
+import tensorflow as tf
+
+from tfcopy import tokens, training
+from tfcopy.data.pairs import pipeline
+from tfcopy.experiments import optimizer_choice, projector_tables
+from tfcopy.experiments.config import identity, trainer_options
+from tfcopy.experiments.pairs.model_flags import PairsConfig
+from tfcopy.experiments.pairs.sample_pictures import SamplePictures
+from tfcopy.experiments.run import System
+from tfcopy.layers import copying
+
+# What a loss needs of a batch.
+BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
+
+
+def train(system: System, data, loss, **options):
+    """Trains a system, or resumes its training.
+
+    Args:
+        system: `System`.
+        data: `PairData`.
+        loss: A loss of `losses`.
+        **options: `change`, dict of functions of a dataset of batches to
+            another, for `train` and `dev`; more arguments of
+            `training.Trainer`.
+
+    Returns:
+        `(trainer, result, results)`: the `Trainer`, what its `fit` gives, and
+        the system's part of results.json.
+    """
+    config: PairsConfig = system.config
+    change = options.pop("change", {})
+    dev = dev_batches(config, data)
+    steps = options.pop("steps", config.updates)
+    trainer = training.Trainer(
+        system.trained,
+        loss,
+        optimizer_choice.make_optimizer(config, system.model, steps),
+        train_batches(config, data.train, change.get("train")),
+        change["dev"](dev) if change else dev,
+        system.folder,
+        on_eval=SamplePictures(system.served, data.corpus.validation),
+        steps=steps,
+        **trainer_options(config),
+        identity={
+            **data.identity,
+            "system": system.name,
+            **identity(config),
+        },
+        **options,
+    )
+    result = trainer.fit()
+    projector_tables.log_word_embeddings(
+        system.model, data.vocabularies, system.folder
+    )
+    return (
+        trainer,
+        result,
+        {
+            "parameters": system.num_parameters,
+            "updates": result.updates,
+            "perplexity": result.best_dev_perplexity,
+            "seconds_training": round(result.seconds, 1),
+            "target_tokens_per_second": round(result.target_tokens_per_second),
+        },
+    )
+
+
+def dev_batches(config: PairsConfig, data) -> tf.data.Dataset:
+    """The validation set, in batches that a loss can take."""
+    dev = pipeline.evaluation_batches(
+        data.validation, config.batch_size, pad_multiple=config.pad_multiple
+    )
+    return dev.map(lambda batch: {name: batch[name] for name in BATCH})
+
+
+def train_batches(config: PairsConfig, encoded, change=None):
+    """The training data as `Trainer` wants it.
+
+    Args:
+        config: The flags.
+        encoded: `EncodedCorpus`.
+        change: Function of a dataset of batches to another, or `None`.
+    """
+
+    def train_data(epoch, start_batch, context):
+        replicas = context.num_replicas_in_sync
+        dataset = pipeline.batches(
+            encoded,
+            config.batch_size,
+            shuffle_seed=config.seed,
+            epoch=epoch,
+            start_batch=start_batch // replicas,
+            pad_multiple=config.pad_multiple,
+            replicas=range(replicas),
+            num_replicas=replicas,
+        )
+        return dataset if change is None else change(dataset)
+
+    return train_data
+
+
+# === Metrics beside the loss ===
+
+
+def mean_over_targets(values, batch):
+    """The mean of `(B, T)` values over the words of the targets."""
+    mask = tf.cast(batch["target_ids"] != tokens.PAD, tf.float32)
+    return tf.reduce_sum(values * mask) / tf.reduce_sum(mask)
+
+
+def copy_probability(batch, distribution):
+    """The mean probability to copy a word."""
+    copied = copying.copied_mass(distribution)
+    return {"copy_probability": mean_over_targets(copied, batch)}
+
+
+def labelled_copies(batch, distribution):
+    """The share of words that labels copy, and its mean probability."""
+    labelled = tf.cast(batch["pointers"] != tokens.GENERATE, tf.float32)
+    return {
+        "copied_words": mean_over_targets(labelled, batch),
+        **copy_probability(batch, distribution),
+    }

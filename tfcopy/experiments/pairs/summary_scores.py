@@ -1,0 +1,178 @@
+"""How summaries are scored and shown."""
+
+import itertools
+
+import tensorflow as tf
+
+from tfcopy.data.generated import demo_news
+from tfcopy.data.text.string_tensor import string_tensor
+from tfcopy.evaluation import summaries, translations
+from tfcopy.experiments import reporting
+from tfcopy.experiments.pairs.pair_data import as_text
+from tfcopy.experiments.run import Stopwatch
+
+_VALIDATION = 200  # articles that choose the system to export
+
+
+def plain_text(text, entities=None) -> str:
+    """Text without the marks of its entities, if `entities` are marked."""
+    if entities is None or entities.pattern is not None:
+        return as_text(text)
+    words = tf.constant(as_text(text).split(), tf.string)
+    words = entities.surfaces(words).numpy().tolist()
+    return " ".join(word.decode() for word in words)
+
+
+class TestSet:
+    """The test articles, their references, and how answers are scored.
+
+    Scores are made of tokens: sentences end at a token that ends one, or
+    where the reference has a line end.
+
+    Args:
+        data: `PairData`.
+        bleu_tokenize: Tokenisation of sacrebleu.
+        split: Whether ROUGE-L splits texts into sentences.
+    """
+
+    def __init__(self, data, bleu_tokenize, split=True):
+        self._tokenizer = data.tokenizers[0]
+        self._entities = data.entities
+        self._bleu_tokenize = bleu_tokenize
+        self._split = split
+        self.pairs = [
+            (
+                as_text(source),
+                plain_text(target, data.entities),
+            )
+            for source, target in data.test
+        ]
+        self.sources = self._tokenized([pair[0] for pair in self.pairs])
+        self.references = self._tokenized([pair[1] for pair in self.pairs])
+        self._articles = self._folded(self.sources)
+        self._article_words = [text.split() for text in self._articles]
+
+    def leads(self, count=3):
+        """The first sentences of the articles."""
+        return [summaries.lead(text, count) for text in self.sources]
+
+    def answer(self, translator):
+        """Summarises the articles.
+
+        Returns:
+            `(translations, scores)`.
+        """
+        watch = Stopwatch()
+        answers = translator.translate_all(pair[0] for pair in self.pairs)
+        seconds = watch.seconds
+        emitted = [p for a in answers for p in a.generate_probs]
+        scores = {
+            **self.score_texts([" ".join(a.tokens) for a in answers]),
+            **self._bleu(answers),
+            "unk_rate": translations.unk_rate([a.tokens for a in answers]),
+            "copy_rate": translations.copy_rate(
+                [a.copied_from for a in answers]
+            ),
+            "generate_probability": 100 * sum(emitted) / max(len(emitted), 1),
+            "seconds_translating": seconds,
+        }
+        return answers, _rounded(scores)
+
+    def score_texts(self, texts):
+        """ROUGE, novel and repeated n-grams of texts of tokens."""
+        scores = self.rouge(texts)
+        return _rounded({**scores, **self._rates(texts)})
+
+    def rouge(self, texts):
+        """ROUGE of texts of tokens."""
+        return summaries.rouge(texts, self.references, split=self._split)
+
+    def reference_rates(self):
+        """Novel and repeated n-grams of the references."""
+        return _rounded(self._rates(self.references))
+
+    def _rates(self, texts):
+        texts = self._folded(texts)
+        outputs = [text.split() for text in texts]
+        rates = {}
+        for n in range(1, 5):
+            novel = summaries.novel_ngram_rate(outputs, self._article_words, n)
+            repeated = summaries.repeated_ngram_rate(outputs, n)
+            rates[f"novel_{n}grams"] = novel
+            rates[f"repeated_{n}grams"] = repeated
+        rates["novel_sentences"] = summaries.novel_sentence_rate(
+            texts, self._articles
+        )
+        rates["repeated_sentences"] = summaries.repeated_sentence_rate(texts)
+        rates["words"] = sum(map(len, outputs)) / len(outputs)
+        return rates
+
+    def _bleu(self, answers):
+        texts = [answer.text for answer in answers]
+        references = [" ".join(pair[1].split()) for pair in self.pairs]
+        bleu = translations.bleu(texts, references, self._bleu_tokenize)
+        return {"bleu": bleu["score"], "bleu_signature": bleu["signature"]}
+
+    def _folded(self, texts):
+        """Texts in the form under which their words match."""
+        folded = self._tokenizer.fold(string_tensor(texts)).numpy()
+        return [text.decode() for text in folded.tolist()]
+
+    def _tokenized(self, texts):
+        """Texts with a blank between tokens; lines stay lines."""
+        lines = [text.split("\n") for text in texts]
+        flat = string_tensor(line for some in lines for line in some)
+        flat = self._tokenizer.tokenize(flat)
+        if self._entities is not None:
+            flat = self._entities.surfaces(flat)
+        flat = tf.strings.reduce_join(flat, axis=-1, separator=" ").numpy()
+        flat = iter([line.decode() for line in flat.tolist()])
+        return [
+            "\n".join(line for line in (next(flat) for _ in some) if line)
+            for some in lines
+        ]
+
+
+def _rounded(scores):
+    return {
+        name: round(value, 2) if isinstance(value, float) else value
+        for name, value in scores.items()
+    }
+
+
+def best_on_validation(systems, data):
+    """The system with the best ROUGE-1 on the first validation articles.
+
+    Args:
+        systems: Dict from a name to a `System`.
+        data: `PairData`.
+    """
+    if len(systems) == 1:
+        return next(iter(systems))
+    pairs = itertools.islice(data.corpus.validation, _VALIDATION)
+    sources, references = zip(*pairs)
+    references = [plain_text(x, data.entities) for x in references]
+
+    def score(name):
+        answers = systems[name].served.translate_all(sources)
+        texts = [answer.text for answer in answers]
+        return summaries.rouge(texts, references)["rouge1"]
+
+    return max(systems, key=score)
+
+
+def print_examples(test, answers, count=3):
+    """Shows answers, with the words that were copied marked [so]."""
+    pairs = [
+        (source, " ".join(target.split())) for source, target in test.pairs
+    ]
+    reporting.print_marked_examples(pairs, answers, range(count), "words")
+
+
+def print_unseen_names(translator):
+    """Shows that names never seen come back as typed."""
+    print("\nStories about names that the model has never seen:")
+    texts = [pair[0] for pair in demo_news.examples()]
+    answers = translator.translate_all(texts, progress=False)
+    for answer, text in zip(answers, texts):
+        print(f"\n  {text}\n  > {answer.text}")

@@ -1,0 +1,84 @@
+"""How translations are scored and shown."""
+
+from tfcopy.data.generated import demo_parliament
+from tfcopy.evaluation import translations
+from tfcopy.experiments import reporting
+from tfcopy.experiments.run import Stopwatch
+
+
+def answer(translator, data, bleu_tokenize):
+    """Translates the test set.
+
+    Args:
+        translator: `Translator`.
+        data: `PairData`.
+        bleu_tokenize: Tokenisation of sacrebleu.
+
+    Returns:
+        `(answers, scores)`: a `Translation` for each sentence, and a dict.
+    """
+    watch = Stopwatch()
+    answers = translator.translate_all(source for source, _ in data.test)
+    seconds = watch.seconds
+    scores = score(answers, data, bleu_tokenize)
+    return answers, {**scores, "seconds_translating": seconds}
+
+
+def score(answers, data, bleu_tokenize) -> dict:
+    """The metrics of the test set's translations that `answer` gives."""
+    texts = [answer.text for answer in answers]
+    references = [target for _, target in data.test]
+    bleu = translations.bleu(texts, references, bleu_tokenize)
+    scores = {
+        "bleu": bleu["score"],
+        "chrf": translations.chrf(texts, references)["score"],
+        "error_rate": translations.error_rate(texts, references),
+        "unk_rate": translations.unk_rate([x.tokens for x in answers]),
+        "copy_rate": translations.copy_rate([x.copied_from for x in answers]),
+    }
+    return {
+        **{name: round(value, 2) for name, value in scores.items()},
+        "bleu_signature": bleu["signature"],
+    }
+
+
+def print_examples(data, answers, count=4):
+    """Shows translations of sentences with copied words, marked [so]."""
+    with_copies = [
+        i
+        for i in range(len(data.test))
+        if any(
+            place >= 0
+            for some in answers.values()
+            for place in some[i].copied_from
+        )
+    ]
+    rows = with_copies[:count] or range(count)
+    reporting.print_marked_examples(data.test, answers, rows, "words")
+
+
+def print_comparison(results, paper, columns, note=""):
+    """A table of the systems, and what the paper reports.
+
+    Args:
+        results: Dict from a system to its results.
+        paper: Dict from a system to the paper's figures.
+        columns: As in `reporting.print_table`.
+        note: A sentence about the paper's figures.
+    """
+    rows = dict(results)
+    for system, scores in results.items():
+        if "unk_replaced" in scores:
+            rows[f"{system}, UNK replaced"] = scores["unk_replaced"]
+    reporting.print_table(reporting.with_paper(rows, paper), columns)
+    signature = next(iter(results.values()))["bleu_signature"]
+    print(f"BLEU: {signature}.{' ' * bool(note)}{note}")
+
+
+def print_unseen_names(translator):
+    """Shows that names never seen come back as typed."""
+    print("\nNames that the model has never seen:")
+    sources = [source for source, _ in demo_parliament.examples()]
+    answers = translator.translate_all(sources, progress=False)
+    for source, found in zip(sources, answers):
+        print(f"\n  {source}\n  {found.text}")

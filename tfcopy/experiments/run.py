@@ -1,0 +1,263 @@
+"""A run of a recipe, from its first check to its last line.
+
+<log_dir>/<run>/config.json        the recipe and its flags
+                results.json       what came of it
+                data/              vocabularies, the corpus as ids
+                <system>/          logs, checkpoints, servable.json
+"""
+
+import dataclasses
+import json
+import math
+import os
+import tempfile
+import time
+from typing import Any
+
+import keras
+
+from tfcopy import atomic_files, training
+from tfcopy.experiments import run_events
+from tfcopy.experiments.config import RunConfig
+from tfcopy.serving.run_folder import CONFIG_NAME, RESULTS_NAME
+from tfcopy.serving.saved_model import export
+from tfcopy.serving.servables import storage
+
+
+@dataclasses.dataclass(frozen=True)
+class System:
+    """A system of a run: a model, and how it is served.
+
+    Attributes:
+        name: The system's name, as in results.json.
+        folder: The folder of its logs and checkpoints.
+        config: The recipe's config, with the flags of this system.
+        model: The Keras model.
+        trained: The model that is trained: the same, or one of its weights.
+        served: What is exported: a `Translator` or a `TextModel`.
+        warmup_texts: Texts that an export is asked first.
+        details: Dict of what else an export remembers.
+    """
+
+    name: str
+    folder: str
+    config: RunConfig
+    model: Any
+    trained: Any
+    served: Any
+    warmup_texts: list
+    details: dict
+
+    @property
+    def num_parameters(self) -> int:
+        """The number of trainable parameters."""
+        return sum(math.prod(w.shape) for w in self.model.trainable_weights)
+
+
+class Run:
+    """A run under way.
+
+    Args:
+        config: The recipe's config.
+        name: The run's name; `None` takes that of the flags, or the preset's.
+
+    Attributes:
+        config: The recipe's config.
+        folder: The run's folder.
+        strategy: The `tf.distribute` strategy that models are built under.
+        systems: Dict from the systems' names to `System`s, as they are built.
+        results: Dict from the systems' names to their part of results.json.
+
+    Raises:
+        OSError: naming the flag, if results cannot be written.
+    """
+
+    def __init__(self, config: RunConfig, name: str | None = None):
+        self.config = config
+        self.folder = os.path.join(
+            config.log_dir, name or config.run or config.preset
+        )
+        check_writable(self.folder, "--log_dir")
+        check_writable(config.savedmodel_dir, "--savedmodel_dir")
+        content = {
+            "recipe": config.recipe,
+            "config": dataclasses.asdict(config),
+        }
+        write_json(os.path.join(self.folder, CONFIG_NAME), content)
+        self.strategy = training.choose_strategy()
+        training.set_precision(config.precision)
+        self._start = time.monotonic()
+        self.systems: dict[str, System] = {}
+        self.results: dict[str, dict] = {}
+
+    @property
+    def data_folder(self) -> str:
+        """Where vocabularies and encoded corpora are kept."""
+        return os.path.join(self.folder, "data")
+
+    def each(self, part: str = ""):
+        """Yields the names of the systems to train, and announces each."""
+        names = self.config.systems
+        for number, name in enumerate(names, 1):
+            where = " ".join(filter(None, [part, f"{number}/{len(names)}"]))
+            print(f"\n[{where}] {name}")
+            yield name
+
+    def build(
+        self,
+        name,
+        make_model,
+        make_served,
+        warmup_texts,
+        *,
+        config=None,
+        part="",
+        make_trained=None,
+        **details,
+    ) -> System:
+        """Builds a system, whose model always starts with the same weights.
+
+        What is needed to rebuild it is written into its folder, so that it can
+        be exported as soon as there is a checkpoint.
+
+        Args:
+            name: The system's name, and that of its folder.
+            make_model: Function without arguments that gives the model.
+            make_served: Function of the model that gives what is exported.
+            warmup_texts: Texts that an export is asked first.
+            config: The config of this system, if it is not the run's.
+            part: Subfolder of the run that the system belongs to.
+            make_trained: Function of the model that gives the one that is
+                trained, which has the same weights; `None` for itself.
+            **details: What else an export remembers.
+        """
+        keras.utils.set_random_seed(self.config.seed)
+        with self.strategy.scope():
+            model = make_model()
+            trained = make_trained(model) if make_trained else model
+        served = make_served(model)
+        system = System(
+            name=name,
+            folder=os.path.join(self.folder, part, name),
+            config=config or self.config,
+            model=model,
+            trained=trained,
+            served=served,
+            warmup_texts=warmup_texts,
+            details={"system": name, **details},
+        )
+        print(f"{system.num_parameters:,} parameters")
+        storage.save(
+            served,
+            system.folder,
+            warmup_texts=warmup_texts,
+            details={"recipe": self.config.recipe, **system.details},
+            model=trained,
+        )
+        self.systems[f"{part}/{name}" if part else name] = system
+        return system
+
+    def finish(self, exported=None, score=None, *, paper, **more) -> dict:
+        """Exports a system, writes the results, says what to do next.
+
+        Args:
+            exported: Key of `systems`; `None` if there is nothing to export.
+            score: Name and value of the score that the export remembers.
+            paper: The paper's figures, by system.
+            **more: What else results.json holds. `of_dev`, if given, names
+                the figures of the validation set; see `run_events`.
+
+        Returns:
+            What results.json holds.
+        """
+        of_dev = more.pop("of_dev", ("perplexity", "nll"))
+        path = None
+        if exported is not None:
+            system = self.systems[exported]
+            path = shown(
+                export(
+                    system.served,
+                    self.config.savedmodel_dir,
+                    warmup_texts=system.warmup_texts,
+                    details={**system.details, **(score or {})},
+                )
+            )
+            more = {"savedmodel": path, "exported": exported, **more}
+        seconds = round(time.monotonic() - self._start, 1)
+        report = {
+            "recipe": self.config.recipe,
+            "preset": self.config.preset,
+            "seed": self.config.seed,
+            "seconds": seconds,
+            "config": dataclasses.asdict(self.config),
+            "systems": self.results,
+            "paper": paper,
+            **more,
+        }
+        write_json(os.path.join(self.folder, RESULTS_NAME), report)
+        run_events.log_scores(self.folder, self.results, of_dev)
+        if exported is not None:
+            self._print_next_steps(system, path, seconds)
+        return report
+
+    def _print_next_steps(self, system, path, seconds):
+        recipe = self.config.recipe
+        served = os.path.dirname(os.path.abspath(path))
+        shown_path = os.path.dirname(path)
+        example = system.warmup_texts[0]
+        if isinstance(example, dict) and len(example) == 1:
+            (example,) = example.values()
+        request = json.dumps({"instances": [example]}, ensure_ascii=False)
+        request = request.replace("'", "'\\''")
+        print(
+            f"""
+{system.details["system"]} is in {path};
+all figures are in {self.folder}/results.json.
+({seconds / 60:.1f} minutes)
+
+Ask it:          python -m tfcopy.serving.ask {shown_path}
+See it:          python -m tfcopy.serving.demo {shown_path}
+Look at it:      tensorboard --logdir {self.folder}
+Serve it:        docker run -p 8501:8501 \\
+                   -v "{served}:/models/{recipe}" \\
+                   -e MODEL_NAME={recipe} tensorflow/serving
+                 curl -d '{request}' \\
+                   localhost:8501/v1/models/{recipe}:predict"""
+        )
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self):
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return round(time.monotonic() - self._start, 1)
+
+
+def write_json(path, content):
+    """Writes a JSON file, whole or not at all."""
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    atomic_files.write_atomically(
+        path, lambda file: file.write(f"{text}\n".encode())
+    )
+
+
+def shown(path) -> str:
+    """A path as users would write it: relative, if below the current folder."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative
+
+
+def check_writable(folder, flag):
+    """Makes a folder; an OSError names the flag if nothing can be written."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"{flag}: cannot write to {folder} ({error.strerror or error})."
+        ) from error

@@ -1,0 +1,110 @@
+"""What Keras and TensorFlow have no public API for, one function each.
+
+Each function states the release it was written for, and has a test in
+`tests/test_keras_internals.py` that fails if a release changes what it relies
+on. No other file uses a library's names with a leading underscore.
+"""
+
+import keras
+from keras.src.saving.serialization_lib import ObjectSharingScope
+
+# === Layers and models, seen in Keras 3.15 ===
+
+
+def weights_to_cast(layers):
+    """The weights that layers use in a dtype other than their own.
+
+    The public `trainable_weights` do not tell a weight's layer, and so not the
+    dtype of its computations. Weights made as not trainable are left out.
+
+    Args:
+        layers: Layers, including all nested ones.
+
+    Returns:
+        List of variables.
+    """
+    return [
+        variable
+        for layer in layers
+        for part in all_layers(layer)
+        if part.compute_dtype != part.variable_dtype
+        for variable in part._trainable_variables
+    ]
+
+
+def values_in_scope(variables, values):
+    """A scope in which variables have given values, of any dtype.
+
+    The public constructor of `keras.StatelessScope` would cast the values
+    back to the dtype of the variables.
+    """
+    scope = keras.StatelessScope()
+    for variable, value in zip(variables, values, strict=True):
+        scope.state_mapping[id(variable)] = value
+    return scope
+
+
+def serialize_shared(layer):
+    """The config of a layer that another part of a model may hold as well.
+
+    Keras writes the id of a shared layer too late for nested configs: the
+    loaded model would have two layers.
+    """
+    config = keras.saving.serialize_keras_object(layer)
+    return {**config, "shared_object_id": id(layer)}
+
+
+def sharing_layers():
+    """A scope in which a layer that occurs twice in a config remains one layer.
+
+    `keras.saving.save_model` and `load_model` open it; serialising a config
+    alone does not. It is needed by models whose layers hold other layers of
+    the model, such as a language model whose LSTM reads definitions as well.
+    """
+    return ObjectSharingScope()
+
+
+# === Optimizers and events ===
+
+
+def all_layers(model):
+    """A model's layers, including all nested ones.
+
+    Keras 3.15, `Layer._flatten_layers`. The public `Model.layers` leaves out
+    what a layer has in its attributes.
+    """
+    return model._flatten_layers()
+
+
+def adam_moments(optimizer, variable):
+    """Adam's two moments of a model's variable, as TensorFlow's variables.
+
+    Keras 3.15, `_get_variable_index` (which the docstring of
+    `keras.optimizers.Optimizer` recommends to authors of optimizers),
+    `_momentums` and `_velocities`.
+
+    Args:
+        optimizer: A built `keras.optimizers.Adam`.
+        variable: The variable that `update_step` gets, such as one replica's
+            part.
+    """
+    index = optimizer._get_variable_index(variable)
+    return optimizer._momentums[index].value, optimizer._velocities[index].value
+
+
+def switch_off_reduction(optimizer):
+    """Makes an optimizer accept gradients already summed over the replicas.
+
+    Keras 3.15, `_all_reduce_sum_gradients`. Keras reduces after clipping each
+    replica's gradients; to clip their sum, they must be reduced before.
+    """
+    optimizer._all_reduce_sum_gradients = list
+
+
+def resource_of(writer):
+    """The resource of a `tf.summary` writer, for `tf.raw_ops`.
+
+    TensorFlow 2.21, `_resource`. Its public functions write only summaries, not
+    a `SessionLog`.
+    """
+    return writer._resource

@@ -1,0 +1,52 @@
+"""What the steps of a decoder read but never change."""
+
+from typing import NamedTuple
+
+from keras import ops, tree
+
+from tfcopy.layers.loop import Product
+
+
+class Memory(NamedTuple):
+    """What every step of a decoder reads besides its inputs and its state.
+
+    It has two parts, since a search repeats the entries of a sentence for each
+    of its beams, while all sentences share the weights.
+
+    Attributes:
+        sentences: Dict of tensors, and of `Product`s without a bias, whose
+            first axis is the batch. The entries of a layer inside another
+            are a dict in turn, under that layer's name.
+        weights: Dict of tensors and `Product`s that do not depend on the
+            sentences, nested in the same way.
+    """
+
+    sentences: dict
+    weights: dict
+
+    def updated(self, sentences=None, weights=None):
+        """A memory with these entries added, or replaced."""
+        return Memory(
+            {**self.sentences, **(sentences or {})},
+            {**self.weights, **(weights or {})},
+        )
+
+    def nested(self, name):
+        """The memory of an outer layer that holds this memory under a name."""
+        return Memory({name: self.sentences}, {name: self.weights})
+
+    def part(self, name):
+        """The memory of the inner layer of that name."""
+        return Memory(self.sentences[name], self.weights[name])
+
+    def repeat(self, times):
+        """A memory that holds each sentence `times` times in a row."""
+
+        def repeat(x):
+            if isinstance(x, Product):
+                return Product(repeat(x.kernel))
+            return ops.repeat(x, times, axis=0)
+
+        return self._replace(
+            sentences=tree.map_structure(repeat, self.sentences)
+        )

@@ -1,0 +1,196 @@
+"""What a run's folder holds: its recipe, its systems and their checkpoints.
+
+<run>/config.json              {"recipe": ..., "config": {...}}
+      results.json             when it is finished
+      data/                    vocabularies, and the corpus as ids
+      <system>/servable.json   what the system is made of
+               checkpoints/    of some recipes <part>/<system>/...
+"""
+
+import json
+import os
+import re
+
+from tfcopy.serving.servables.storage import FILE_NAME
+from tfcopy.training.checkpoints import Checkpoints
+
+CONFIG_NAME = "config.json"
+RESULTS_NAME = "results.json"
+# Scores that tell which system is the best, and whether more is better.
+_SCORES = {
+    "bleu": True,
+    "rouge1": True,
+    "exact_match": True,
+    "accuracy": True,
+    "top1": True,
+    "error_rate": False,
+    "perplexity": False,
+}
+
+
+class RunError(ValueError):
+    """A folder is not what it should be; the message names it."""
+
+
+class RunFolder:
+    """A run, finished or not.
+
+    Args:
+        folder: Its path.
+
+    Attributes:
+        recipe: Name of the recipe.
+        values: Dict from its flags to their values.
+        results: What is in `results.json`; empty if the run is not finished.
+
+    Raises:
+        RunError: If it is not the folder of a run.
+    """
+
+    def __init__(self, folder):
+        self.folder = os.fspath(folder)
+        if not os.path.isdir(self.folder):
+            raise RunError(f"{self.folder}: no such folder.")
+        config = self._read(CONFIG_NAME)
+        if config is None:
+            raise RunError(self._no_run())
+        self.recipe, self.values = config["recipe"], config["config"]
+        self.results = self._read(RESULTS_NAME) or {}
+
+    def _read(self, name):
+        path = os.path.join(self.folder, name)
+        try:
+            with open(path, encoding="utf-8") as file:
+                content = json.load(file)
+            if {"recipe", "config"} <= content.keys():
+                return content
+            reason = "it names no recipe or no config"
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, AttributeError) as error:
+            reason = getattr(error, "strerror", None) or error
+        raise RunError(f"{path}: cannot be read ({reason}).")
+
+    def _no_run(self):
+        inside = [
+            os.path.join(self.folder, name)
+            for name in sorted(os.listdir(self.folder))
+            if os.path.isfile(os.path.join(self.folder, name, CONFIG_NAME))
+        ]
+        hint = "The recipe's command writes one as it begins."
+        if inside:
+            hint = f"There are runs in it: {', '.join(inside)}."
+        return (
+            f"{self.folder}: not the folder of a run, for it has no "
+            f"{CONFIG_NAME}. {hint}"
+        )
+
+    def path(self, system) -> str:
+        """The folder of a system."""
+        return os.path.join(self.folder, system)
+
+    def checkpoints(self, system) -> Checkpoints:
+        """The checkpoints of a system; errors are left to it."""
+        return Checkpoints(os.path.join(self.path(system), "checkpoints"))
+
+    def systems(self) -> list[str]:
+        """Names of the systems that can be exported, as trained.
+
+        Each is the path of a folder: `pointer_softmax`, `words/copynet`.
+        """
+        return [x for x in self._trained() if self._is_stored(x)]
+
+    def _trained(self):
+        """Names of the systems that have a checkpoint."""
+        systems = []
+        for folder, folders, files in os.walk(self.folder):
+            folders.sort()
+            name = os.path.relpath(folder, self.folder)
+            if name.count(os.sep) == 2:
+                folders.clear()
+            system, last = os.path.split(name)
+            if last == "checkpoints" and _has_weights(files):
+                systems.append(system.replace(os.sep, "/"))
+        lists = [x for x in self.values.values() if isinstance(x, list)]
+        order = [name for names in lists for name in names]
+
+        def place(system):
+            return [
+                order.index(part) if part in order else -1
+                for part in system.split("/")
+            ]
+
+        return sorted(systems, key=place)
+
+    def _is_stored(self, system):
+        return os.path.isfile(os.path.join(self.path(system), FILE_NAME))
+
+    def find(self, system) -> str:
+        """The full name of a system, whose last part is enough if unique.
+
+        Raises:
+            RunError: If there is none, or it cannot be exported.
+        """
+        trained = self._trained()
+        named = [x for x in trained if x.endswith(f"/{system}")]
+        if system in trained:
+            named = [system]
+        if len(named) == 1:
+            if not self._is_stored(named[0]):
+                raise RunError(self._of_earlier_release(named[0]))
+            return named[0]
+        choices = named or self.systems()
+        reason = "there is no such system"
+        if named:
+            reason = "several end so"
+        elif self._is_stored(system) or self._is_listed(system):
+            reason = "it has no checkpoint"
+        raise RunError(
+            f"{self.folder}: --system {system}: {reason}. "
+            f"Those with a checkpoint: {', '.join(choices) or 'none'}."
+        )
+
+    def _is_listed(self, system):
+        return system in self.values.get("systems", ())
+
+    def _of_earlier_release(self, system):
+        return (
+            f"{self.path(system)}: no {FILE_NAME}, for an earlier release has "
+            f"trained it. Repeat the command of {self.recipe}: what is trained "
+            "is then tested again and exported, without training."
+        )
+
+    def choose(self) -> tuple[str, str]:
+        """The system to export where none is named, and the reason.
+
+        Raises:
+            RunError: If no system can be exported.
+        """
+        systems = self.systems()
+        if not systems:
+            trained = self._trained()
+            if trained:
+                raise RunError(self._of_earlier_release(trained[-1]))
+            raise RunError(
+                f"{self.folder}: no checkpoint yet. The first is written "
+                "after 1,000 updates, 10 minutes, or the first dev score."
+            )
+        exported = self.results.get("exported")
+        if exported in systems:
+            return exported, "which the run has exported"
+        scores = self.results.get("systems", {})
+        for name, more_is_better in _SCORES.items():
+            values = {
+                system: scores.get(system, {}).get(name) for system in systems
+            }
+            if None not in values.values():
+                best = max if more_is_better else min
+                return best(values, key=values.get), f"of the best {name}"
+        return systems[-1], "the last that has a checkpoint"
+
+
+def _has_weights(files):
+    return any(
+        name == "best.weights.h5" or re.fullmatch(r"checkpoint-\d+\.npz", name)
+        for name in files
+    )

@@ -1,0 +1,218 @@
+"""Writes what is served as a SavedModel that TensorFlow Serving loads.
+
+    <directory>/<version>/saved_model.pb
+                          variables/
+                          assets/                        vocabularies
+                          assets.extra/tfcopy.json
+                          assets.extra/tf_serving_warmup_requests
+
+Signatures `serving_default` and `analyse` take texts, strings `(B,)`. Those of
+a `Translator` take `text`, and give what its `translate` and its `analyse`
+give; those of a `TextModel` take texts by their names, see there.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+
+import keras
+import tensorflow as tf
+
+from tfcopy.serving.client_library.local_model import CONFIG_NAME
+from tfcopy.serving.servables import warmup
+
+# Raise it with every change that a reader of the SavedModel must know.
+FORMAT = 1
+# Operations of TensorFlow Text that all released servers link.
+LINKED = (
+    "SentencepieceOp",
+    "SentencepieceTokenizeOp",
+    "SentencepieceDetokenizeOp",
+)
+
+
+def export(
+    served,
+    directory,
+    *,
+    recipe: str | None = None,
+    version: int | None = None,
+    warmup_texts: Sequence[str | Mapping] = ("",),
+    details: Mapping | None = None,
+) -> str:
+    """Writes a new version, all of it or nothing.
+
+    Args:
+        served: What to serve: a `Translator`, an `AnswerFinder` or another
+            `TextModel`. It has `signatures`, concrete functions by name;
+            `resources`, what they use; `config`, what to remember; and
+            `with_files(folder)`, a copy with files as assets.
+        directory: Folder of the versions, `savedmodels/<recipe>`.
+        recipe: Name of the recipe; the last part of `directory` if not given.
+        version: Positive integer; one more than the highest there if not
+            given.
+        warmup_texts: What TensorFlow Serving asks before it answers others,
+            so that the first user need not wait: of models with one text
+            that text, of others dicts of texts by name. An example may have
+            a `dictionary`, a list of lines, for models that take one. The
+            demo page shows them as examples.
+        details: What else `assets.extra/tfcopy.json` holds.
+
+    Returns:
+        The folder that was written, `<directory>/<version>`.
+
+    Raises:
+        OSError: naming the folder, if it cannot be written.
+        ValueError: if the version exists already, or the graph has
+            operations that TensorFlow Serving lacks.
+    """
+    directory = os.path.abspath(os.fspath(directory))
+    recipe = recipe or os.path.basename(directory)
+    if version is not None and os.path.exists(_path(directory, version)):
+        raise ValueError(
+            f"{_path(directory, version)} exists already. Choose another "
+            "`version`, or none to have the next one."
+        )
+    temporary = None
+    try:
+        os.makedirs(directory, exist_ok=True)
+        # TensorFlow Serving looks at folders that are named by a number.
+        temporary = tempfile.mkdtemp(prefix=".exporting-", dir=directory)
+        os.chmod(temporary, 0o755)
+        target = os.path.join(temporary, "model")
+        _write(served, temporary, target, recipe, warmup_texts, details)
+        return _publish(target, directory, version)
+    except (OSError, tf.errors.OpError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OSError(
+            f"{directory}: the SavedModel cannot be written ({reason})."
+        ) from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _write(served, folder, target, recipe, warmup_texts, details):
+    served = served.with_files(folder)
+    signatures = served.signatures
+    for function in signatures.values():
+        _check_operations(function)
+    module = tf.Module(name="tfcopy")
+    module.resources = served.resources
+    # What is served is not trained, and the loop's gradient cannot be saved.
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    tf.saved_model.save(module, target, signatures, options)
+    extra = os.path.join(target, "assets.extra")
+    os.makedirs(extra)
+    examples = [_example(x) for x in warmup_texts]
+    path = os.path.join(extra, CONFIG_NAME)
+    with open(path, "w", encoding="utf-8") as file:
+        config = _config(served, recipe, examples, details)
+        json.dump(config, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+    requests = [
+        (name, _request(function, asked))
+        for name, function in signatures.items()
+        for asked in (examples[:1], examples)
+    ]
+    warmup.write(os.path.join(extra, warmup.FILE_NAME), requests, recipe)
+
+
+def _example(texts):
+    """Texts by name, as JSON and UTF-8 can hold them."""
+    if isinstance(texts, str):
+        texts = {"text": texts}
+    text = json.dumps(dict(texts), ensure_ascii=False)
+    return json.loads(text.encode("utf-8", "replace"))
+
+
+def _request(function, examples):
+    """The inputs of a signature, by name, for examples."""
+    inputs = {}
+    for spec in tf.nest.flatten(function.structured_input_signature):
+        name = spec.name
+        if spec.shape.rank == 1:
+            inputs[name] = [example.get(name, "") for example in examples]
+        else:
+            rows = [list(example.get(name, [])) for example in examples]
+            width = max(1, *map(len, rows))
+            inputs[name] = [row + [""] * (width - len(row)) for row in rows]
+    return inputs
+
+
+def _config(served, recipe, examples, details):
+    return {
+        "format": FORMAT,
+        "recipe": recipe,
+        **served.config,
+        "examples": examples,
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **(details or {}),
+    }
+
+
+def _check_operations(function):
+    """Refuses operations of other packages, of Python, and forced XLA."""
+    strangers = sorted(
+        name
+        for name in operations(function.graph.as_graph_def())
+        if not _is_served(name)
+    )
+    if strangers:
+        raise ValueError(
+            "The graph must run on a plain TensorFlow runtime. "
+            f"Received operations: {', '.join(strangers)}."
+        )
+
+
+def _is_served(name):
+    is_core = name.startswith("_") or hasattr(tf.raw_ops, name)
+    is_python_or_xla = "PyFunc" in name or "Xla" in name
+    return name in LINKED or (is_core and not is_python_or_xla)
+
+
+def operations(graph_def) -> set[str]:
+    """The operations of a graph and its functions, with `_XlaMustCompile`."""
+    functions = graph_def.library.function
+    names = {node.op for node in graph_def.node}
+    for function in functions:
+        names |= {node.op for node in function.node_def}
+        if function.attr["_XlaMustCompile"].b:
+            names.add("_XlaMustCompile")
+    return names - {function.signature.name for function in functions}
+
+
+def versions(directory) -> list[int]:
+    """The versions in a folder, in order."""
+    return sorted(
+        int(name)
+        for name in os.listdir(directory)
+        if name.isdecimal() and os.path.isdir(os.path.join(directory, name))
+    )
+
+
+def _path(directory, version):
+    return os.path.join(directory, str(version))
+
+
+def _publish(target, directory, version):
+    """Renames the finished folder; another export may take a number first."""
+    while True:
+        number = version or max(versions(directory), default=0) + 1
+        try:
+            os.rename(target, _path(directory, number))
+            return _path(directory, number)
+        except OSError:
+            if version or not os.path.exists(_path(directory, number)):
+                raise
+
+
+def shown(path) -> str:
+    """A path as users would write it: relative, if below the current folder."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative

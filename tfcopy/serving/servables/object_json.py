@@ -1,0 +1,158 @@
+"""What a servable is made of, as JSON and files.
+
+An object becomes a dict of the name of its `class` and the arguments that it
+was made with. Large tables are files of the run, see `StoredFiles`. A layer of
+the model is named; the model itself is stored apart.
+"""
+
+import dataclasses
+import json
+
+import keras
+import numpy as np
+
+from tfcopy.data.definitions import (
+    DefinitionFeatures,
+    DefinitionLookup,
+    DefinitionPacker,
+    Definitions,
+    PhraseLookup,
+    definition_file,
+)
+from tfcopy.data.text.dictionary import Dictionary
+from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.decoding import SearchOptions
+from tfcopy.serving.servables.stored_files import StoredFiles
+
+_DATACLASSES = (Entities, SearchOptions, Tokenizer)
+_OBJECTS = (DefinitionFeatures, DefinitionLookup, DefinitionPacker)
+_OBJECTS += (PhraseLookup,)
+_CLASSES = {kind.__name__: kind for kind in (*_DATACLASSES, *_OBJECTS)}
+
+
+class Encoder:
+    """Turns objects into what JSON can hold.
+
+    Args:
+        files: `StoredFiles`, where tables are written.
+    """
+
+    def __init__(self, files: StoredFiles):
+        self._files = files
+        self._references = {}
+
+    def __call__(self, value):
+        """The JSON of an object, or of a list or dict of them.
+
+        Raises:
+            TypeError: If a servable cannot hold such an object.
+            OSError: If a file cannot be written.
+        """
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, (list, tuple)):
+            return [self(x) for x in value]
+        if isinstance(value, frozenset):
+            return sorted(value)
+        name = type(value).__name__
+        if isinstance(value, (Vocabulary, Dictionary, Definitions)):
+            if id(value) not in self._references:  # They may be large.
+                self._references[id(value)] = self._write(value)
+            return {"class": name, **self._references[id(value)]}
+        if isinstance(value, SentencepieceTokenizer):
+            return {"class": name, **self._write_pieces(value)}
+        if isinstance(value, np.ndarray) and value.dtype.kind == "i":
+            # One line, however many there are.
+            numbers = " ".join(map(str, value.tolist()))
+            return {"class": "array", "dtype": str(value.dtype), "is": numbers}
+        if isinstance(value, keras.Layer):
+            return {"class": "layer", "name": value.name}
+        if isinstance(value, _DATACLASSES):
+            fields = dataclasses.fields(value)
+            arguments = {x.name: getattr(value, x.name) for x in fields}
+        elif isinstance(value, _OBJECTS):
+            arguments = value.arguments
+        else:
+            raise TypeError(f"{value!r} cannot be stored with a servable.")
+        return {"class": name, **{k: self(x) for k, x in arguments.items()}}
+
+    def _write(self, table):
+        write = self._files.write
+        if isinstance(table, Vocabulary):
+            return write(table.to_bytes(), "vocabulary.{}.txt", table.path)
+        if isinstance(table, Dictionary):
+            return write(table.to_bytes(), "dictionary.{}.txt")
+        data = definition_file.to_bytes(table)
+        return write(data, "definitions.{}.json.gz")
+
+    def _write_pieces(self, tokenizer):
+        path = tokenizer.model_file
+        with open(path, "rb") as file:
+            return self._files.write(file.read(), "tokenizer.{}.model", path)
+
+
+class Decoder:
+    """Makes the objects again; equal ones are one object.
+
+    Args:
+        files: `StoredFiles`, where tables are read.
+        model: The model, whose layers are named.
+        definitions: `Definitions` that replace all that are stored.
+    """
+
+    def __init__(self, files: StoredFiles, model, definitions=None):
+        self._files = files
+        self._model = model
+        self._definitions = definitions
+        self._made = {}
+
+    def __call__(self, content):
+        """The object of such JSON.
+
+        Raises:
+            StoredFileError: If a file is missing or has changed.
+            KeyError, TypeError, ValueError: If it is damaged.
+        """
+        if isinstance(content, list):
+            return [self(x) for x in content]
+        if not isinstance(content, dict):
+            return content
+        key = json.dumps(content, sort_keys=True)
+        if key not in self._made:
+            self._made[key] = self._make(dict(content))
+        return self._made[key]
+
+    def _make(self, content):
+        name = content.pop("class")
+        if name in _READERS:
+            if name == "Definitions" and self._definitions is not None:
+                return self._definitions
+            return _READERS[name](self._files.path(content))
+        if name == "array":
+            return np.array(content["is"].split(), content["dtype"])
+        if name == "layer":
+            return self._model.get_layer(content["name"])
+        kind = _CLASSES[name]
+        arguments = {k: self(x) for k, x in content.items()}
+        if kind in _DATACLASSES:  # They are hashed.
+            arguments = {
+                k: tuple(x) if isinstance(x, list) else x
+                for k, x in arguments.items()
+            }
+        return kind(**arguments)
+
+
+def _read_definitions(path):
+    with open(path, "rb") as file:
+        return definition_file.from_bytes(file.read())
+
+
+_READERS = {
+    "Vocabulary": Vocabulary.load,
+    "Dictionary": Dictionary.load,
+    "Definitions": _read_definitions,
+    "SentencepieceTokenizer": SentencepieceTokenizer,
+}

@@ -1,0 +1,205 @@
+"""The settings of a stored servable that can be changed after its run."""
+
+import dataclasses
+import math
+import os
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tfcopy.data.definitions import Definitions, wordnet
+from tfcopy.data.text.dictionary import Dictionary
+from tfcopy.data.text.entities import placeholder_ids
+from tfcopy.decoding import SearchOptions
+
+# Flags of recipes, and the settings that they make.
+ALIASES = {
+    "min_summary_length": "min_length",
+    "max_summary_length": "max_length",
+    "max_target_length": "max_length",
+    "refill_beams": "refill",
+    "search_candidates": "candidates",
+    "output_dictionary": "dictionary",
+}
+# Flags that say the opposite.
+OPPOSITES = {"allow_unk": "forbid_unk"}
+# Options of the search that follow from others.
+_DERIVED = ("num_hypotheses", "source_only", "return_attention")
+
+
+class SettingError(ValueError):
+    """A setting is unknown or has a wrong value; the message names it."""
+
+
+def parse(content: Mapping, changes: Mapping) -> dict:
+    """The values of settings.
+
+    Args:
+        content: The stored form of a servable.
+        changes: Dict from names, or `ALIASES`, to values or texts of them.
+
+    Returns:
+        Dict by the names of settings; that of a `dictionary` of definitions
+        is named `definitions`.
+
+    Raises:
+        SettingError: If there is no such setting, or its value is wrong.
+    """
+    parsers = _parsers(content)
+    values = {}
+    for name, value in changes.items():
+        setting = OPPOSITES.get(name, ALIASES.get(name, name))
+        if setting not in parsers:
+            raise SettingError(
+                f"{name}: it is fixed in training or is no setting. Those of "
+                f"this {content['kind']}: {', '.join(parsers)}."
+            )
+        if isinstance(value, str):
+            value = parsers[setting](name, value)
+        if name in OPPOSITES:
+            value = not value
+        if isinstance(value, Definitions):
+            setting = "definitions"
+        values[setting] = value
+    return values
+
+
+def change_model(config: dict, values: Mapping):
+    """Sets, in the config of a model, what is an option of its layers."""
+    if "decode_initial_attention" in values:
+        value = values["decode_initial_attention"]
+        _cell_options(config)["decode_initial_attention"] = value
+
+
+def change_arguments(arguments: dict, values: Mapping) -> dict:
+    """The arguments of a servable with some values changed.
+
+    Raises:
+        SettingError: If options of the search do not fit each other.
+    """
+    arguments = dict(arguments)
+    if "options" in arguments:
+        fields = {x.name for x in dataclasses.fields(SearchOptions)}
+        search = {k: x for k, x in values.items() if k in fields}
+        if "forbid_unk" in search and arguments["entities"] is not None:
+            # A placeholder without a source word would be spelt <unk>.
+            words = arguments["target_vocabulary"]
+            forbid = search["forbid_unk"]
+            search["source_only"] = placeholder_ids(words) if forbid else ()
+        try:
+            options = dataclasses.replace(arguments["options"], **search)
+        except ValueError as error:
+            raise SettingError(str(error)) from error
+        arguments["options"] = options
+    if "candidates" in values:
+        size = arguments["target_vocabulary"].size
+        count = min(values["candidates"] or size, size)
+        arguments["candidate_ids"] = np.arange(count, dtype="int32")
+        if count == size:
+            arguments["candidate_ids"] = None
+    own = {k: x for k, x in values.items() if k in arguments}
+    own.pop("definitions", None)  # They are read where they are looked up.
+    return {**arguments, **own}
+
+
+def _parsers(content) -> dict[str, Callable]:
+    """Functions of a name and a text to a value, by the names of settings."""
+    arguments = content["arguments"]
+    if content["kind"] == "Translator":
+        fields = dataclasses.fields(SearchOptions)
+        parsers = {
+            x.name: _OF_TYPE[x.type] for x in fields if x.name not in _DERIVED
+        }
+        parsers |= {"max_source_length": _positive, "replace_unk": _truth}
+        parsers |= {"dictionary": _dictionary, "candidates": _candidates}
+        if "decode_initial_attention" in _cell_options(content["model"]):
+            parsers["decode_initial_attention"] = _truth
+        return parsers
+    lengths = ("max_length", "max_answer_length", "num_words")
+    parsers = {name: _positive for name in lengths if name in arguments}
+    if len(_definition_files(arguments)) == 1:
+        parsers["dictionary"] = _definitions
+    return parsers
+
+
+def _cell_options(config):
+    """The options of the decoder cell in the config of a model."""
+    cell = config["config"].get("cell") or {}
+    return cell.get("config", {})
+
+
+def _definition_files(content):
+    """The names of all files of definitions.
+
+    Systems that read something else as definitions have two.
+    """
+    if isinstance(content, dict):
+        if content.get("class") == "Definitions":
+            return {content["file"]}
+        content = list(content.values())
+    if isinstance(content, list):
+        return set().union(*map(_definition_files, content))
+    return set()
+
+
+def _whole(name, text, least=0):
+    if not text.isdecimal() or int(text) < least:
+        raise _error(name, f"a whole number from {least} on", text)
+    return int(text)
+
+
+def _positive(name, text):
+    return _whole(name, text, 1)
+
+
+def _candidates(name, text):
+    return None if text in ("None", "null") else _positive(name, text)
+
+
+def _number(name, text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise _error(name, "a number", text)
+    return value
+
+
+def _truth(name, text):
+    values = {"true": True, "false": False}
+    if text.lower() not in values:
+        raise _error(name, "true or false", text)
+    return values[text.lower()]
+
+
+def _text(name, text):
+    return text
+
+
+def _dictionary(name, path):
+    if path in ("None", "null"):
+        return None
+    return _loaded(Dictionary.load, name, path)
+
+
+def _definitions(name, path):
+    read = wordnet.read if os.path.isdir(path) else Definitions.load
+    return _loaded(read, name, path)
+
+
+def _loaded(load, name, path):
+    try:
+        return load(path)
+    except OSError as error:
+        reason = error.strerror or error
+        raise SettingError(f"{name}: cannot read {path} ({reason}).") from error
+    except ValueError as error:
+        raise SettingError(f"{name}: {error}") from error
+
+
+_OF_TYPE = {int: _whole, float: _number, bool: _truth, str: _text}
+
+
+def _error(name, expected, received):
+    return SettingError(f"{name} must be {expected}. Received: {received}.")

@@ -1,0 +1,99 @@
+"""From texts to the sources of a search.
+
+Shapes: B texts, S source positions (with EOS).
+"""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfcopy import tokens as special
+from tfcopy.data.pairs.copy_ids import encode_source
+
+_UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
+_EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
+# How sums are rounded depends on the shapes of the matrices multiplied, but, as
+# was measured to the last bit, not between shapes of this multiple.
+_POSITIONS = 16
+
+
+class Sources(NamedTuple):
+    """A batch of texts as a search reads them.
+
+    Attributes:
+        ids: `(B, S)`.
+        copy_ids: `(B, S)`.
+        words: Strings, `(B, S)`; `</s>` at EOS, `""` on padding.
+        keys: Strings, `(B, S)`, what `Entities` make of the words; `None`
+            without.
+        is_blank: Boolean, `(B,)`; texts without a word.
+        inputs: Dict of what else the model reads, by name.
+        longest: int32, the positions of the longest text; there is padding
+            behind them.
+    """
+
+    ids: Any
+    copy_ids: Any
+    words: Any
+    keys: Any
+    is_blank: Any
+    inputs: Any
+    longest: Any
+
+
+def read_sources(translator, text) -> Sources:
+    """Cuts texts into words and looks these up.
+
+    Args:
+        translator: The `Translator`, whose tokenizer, vocabularies and limits
+            apply.
+        text: Strings, `(B,)`.
+    """
+    words = translator.source_tokenizer.tokenize(text)
+    words = words[:, : translator.max_source_length]
+    is_blank = words.row_lengths() == 0
+    readable = words
+    if not translator.append_eos:
+        # No encoder reads a sentence without any position.
+        readable = tf.concat([words, _filler(is_blank)], axis=1)
+    ids, copy_ids = encode_source(
+        readable,
+        translator.source_vocabulary,
+        translator.target_vocabulary,
+        append_eos=translator.append_eos,
+        fold_source=translator.source_tokenizer.fold,
+        fold_target=translator.target_tokenizer.fold,
+        entities=translator.entities,
+    )
+    longest = tf.cast(ids.bounding_shape(axis=1), tf.int32)
+    width = -(-longest // _POSITIONS) * _POSITIONS
+    ids = ids.to_tensor(special.PAD, shape=tf.stack([tf.size(is_blank), width]))
+    keys = None
+    if translator.entities is not None:
+        keys = translator.entities.source(words)
+        keys = keys.to_tensor("", shape=tf.shape(ids))
+        words = translator.entities.surfaces(words)
+    inputs = {}
+    if translator.definitions is not None:
+        inputs = translator.definitions.source_inputs(
+            words.to_tensor("", shape=tf.shape(ids)), ids
+        )
+    if translator.append_eos:
+        ends = tf.fill([words.nrows(), 1], _EOS_WORD)
+        words = tf.concat([words, ends], axis=1)
+    return Sources(
+        ids,
+        copy_ids.to_tensor(special.NO_COPY, shape=tf.shape(ids)),
+        words.to_tensor("", shape=tf.shape(ids)),
+        keys,
+        is_blank,
+        inputs,
+        longest,
+    )
+
+
+def _filler(is_blank):
+    """Ragged `(B, None)`: one word where a text has none."""
+    lengths = tf.cast(is_blank, tf.int64)
+    words = tf.fill([tf.reduce_sum(lengths)], _UNK_WORD)
+    return tf.RaggedTensor.from_row_lengths(words, lengths)

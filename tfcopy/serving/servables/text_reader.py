@@ -1,0 +1,214 @@
+"""From texts to the output of a model of their words.
+
+Shapes: B examples, R lines of a request's dictionary, T words of a text with
+its marks, L entries of a word, U entries of a batch.
+"""
+
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from tfcopy import tokens as special
+from tfcopy.serving.servables.definition_table import DefinitionTable
+from tfcopy.serving.servables.requested_definitions import RequestedDefinitions
+
+_UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
+_BOS_WORD = special.SPECIAL_TOKENS[special.BOS]
+_EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
+
+
+class Read(NamedTuple):
+    """A model's output for a batch of texts.
+
+    Attributes:
+        words: Ragged strings, `(B, None)`, of each text by name.
+        inputs: Dict of the inputs of the model.
+        outputs: What the model gives.
+        details: Dict of the outputs of the layers that were asked for.
+    """
+
+    words: dict
+    inputs: dict
+    outputs: Any
+    details: dict
+
+
+class TextReader:
+    """Reads texts with the model of a `TextModel`.
+
+    Args:
+        served: The `TextModel`.
+        vocabularies: Dict of its vocabularies: `text`, `character` and
+            `definition`.
+        table: A `DefinitionTable` of all entries; `None` if the model reads no
+            definitions.
+    """
+
+    def __init__(self, served, vocabularies, table: DefinitionTable | None):
+        self._names = served.texts
+        self._embedding = served.embedding
+        self._tokenizer = served.tokenizer
+        self._max_length = served.max_length
+        self._table = table
+        self._requested = None
+        self._features = served.features.copy(
+            vocabulary=vocabularies["text"],
+            characters=vocabularies.get("character"),
+            packer=table,
+        )
+        functions = {"run": self._run, "look_up": self._features.look_up}
+        if table is not None:
+            definitions = served.definitions
+            with tf.init_scope():
+                self._headwords = tf.constant(["", *definitions.headwords])
+            if served.definition_tokenizer is not None:
+                functions["read"] = served.embedding.read
+                self._requested = RequestedDefinitions(
+                    served.features.packer,
+                    vocabularies["definition"],
+                    served.definition_tokenizer,
+                    served.features.lookup.lemmas,
+                    definitions.lemmas,
+                )
+        self._core = self._make_core(served.model, served.layers)
+        # The signatures share their graphs.
+        self._functions = {
+            name: tf.function(function, autograph=False)
+            for name, function in functions.items()
+        }
+
+    @property
+    def resources(self) -> list:
+        """Tables, which a SavedModel must hold."""
+        tables = [self._features, self._table, self._requested]
+        return [x for x in tables if x is not None]
+
+    def _make_core(self, model, layers):
+        """The model; with a table, only the part after its embedding."""
+        names = {layer.name for layer in model.layers}
+        details = {
+            name: model.get_layer(name).output
+            for name in layers
+            if name in names
+        }
+        inputs = model.input
+        if self._table is not None:
+            embedded = model.get_layer(self._embedding.name).output
+            ids = [model.input[f"{name}_ids"] for name in self._names]
+            inputs = [*keras.tree.flatten(embedded), *ids]
+        # A `keras.Model` of layers inside another spoils that one's config.
+        return keras.Function(inputs, (model.output, details))
+
+    def read(self, texts) -> Read:
+        """The model's output for texts, strings `(B,)` by name.
+
+        There may be a `dictionary` of further definitions, `(B, R)`.
+        """
+        words = {}
+        for name in self._names:
+            cut = self._tokenizer.tokenize(texts[name])[:, : self._max_length]
+            if not (self._features.begin or self._features.end):
+                # No model reads a text without any position.
+                cut = tf.concat([cut, _filler(cut)], axis=1)
+            words[name] = cut
+        lookups = {
+            name: self._functions["look_up"](text.flat_values)
+            for name, text in words.items()
+        }
+        further, names = None, None
+        if self._requested is not None and "dictionary" in texts:
+            requested = self._requested.read(texts["dictionary"])
+            self._override(words, lookups, requested)
+            names = requested.headwords
+            sums = self._functions["read"](requested.pack)
+            further = sums[1:], requested.pack["counts"][1:]
+        inputs = self._features.inputs(words, lookups)
+        about = {}
+        if self._table is not None:
+            numbers = inputs.pop("definition_numbers")
+            inputs["sums"], inputs["counts"] = self._table.rows(
+                numbers, further
+            )
+            about = self._headwords_of(inputs, numbers, names)
+        outputs, details = self._functions["run"](inputs)
+        return Read(words, {**inputs, **about}, outputs, details)
+
+    def _override(self, words, lookups, requested):
+        """Puts numbers of further rows where a request defines a word."""
+        for name, text in words.items():
+            entries = lookups[name]["entries"]
+            slots = self._requested.find(
+                requested,
+                text.flat_values,
+                tf.cast(text.value_rowids(), tf.int32),
+                tf.gather(self._headwords, entries),
+            )
+            row = self._table.size - 1 + slots[:, None]
+            rest = tf.zeros_like(entries[:, 1:])
+            lookups[name]["entries"] = tf.where(
+                slots[:, None] > 0, tf.concat([row, rest], axis=1), entries
+            )
+
+    def _run(self, inputs):
+        """The model's outputs and details."""
+        if self._table is None:
+            return self._core(inputs)
+        spellings = None
+        if "spelling_ids" in inputs:
+            spellings = {
+                "slots": self._of_texts(inputs, "spelling_slots"),
+                "ids": inputs["spelling_ids"],
+            }
+        ids = self._of_texts(inputs, "ids")
+        kinds = [
+            kind
+            for kind in ("slots", "phrase_slots", "phrase_positions")
+            if f"{self._names[0]}_{kind}" in inputs
+        ]
+        vectors = self._embedding(
+            ids,
+            {kind: self._of_texts(inputs, kind) for kind in kinds},
+            spellings=spellings,
+            rows=(inputs["sums"], inputs["counts"]),
+        )
+        return self._core([*keras.tree.flatten(vectors), *ids.values()])
+
+    def _headwords_of(self, inputs, numbers, names):
+        """Strings `(B, T, L)` by name: whose definitions a word has."""
+        headwords = self._headwords
+        if names is not None:
+            headwords = tf.concat([headwords, names], axis=0)
+        headwords = tf.gather(headwords, numbers)  # (U + 1,)
+        headwords = tf.where(inputs["counts"] > 0, headwords, "")
+        return {
+            f"{name}_headwords": tf.gather(headwords, slots)
+            for name, slots in self._of_texts(inputs, "slots").items()
+        }
+
+    def _of_texts(self, inputs, kind):
+        return {name: inputs[f"{name}_{kind}"] for name in self._names}
+
+    def about_words(self, read: Read) -> dict:
+        """The words of each text with its marks, and what defined them."""
+        about = {}
+        for name, words in read.words.items():
+            begin, end = (
+                [tf.fill([words.nrows(), 1], mark)] * is_there
+                for mark, is_there in (
+                    (_BOS_WORD, self._features.begin),
+                    (_EOS_WORD, self._features.end),
+                )
+            )
+            parts = tf.concat([*begin, words, *end], axis=1)
+            about[f"{name}_tokens"] = parts.to_tensor("")
+            if self._table is not None:
+                about[f"{name}_headwords"] = read.inputs[f"{name}_headwords"]
+        return about
+
+
+def _filler(words):
+    """Ragged `(B, None)`: one unknown word where a text has none."""
+    lengths = tf.cast(words.row_lengths() == 0, tf.int64)
+    words = tf.fill([tf.reduce_sum(lengths)], _UNK_WORD)
+    return tf.RaggedTensor.from_row_lengths(words, lengths)

@@ -1,0 +1,114 @@
+"""Scores on a data set, and the results of training."""
+
+import dataclasses
+from typing import NamedTuple
+
+from tfcopy.training.progress import perplexity
+
+
+class Totals(NamedTuple):
+    """Sums over a part of a data set, as tensors or as values on the host.
+
+    Attributes:
+        nll, penalty: Summed costs of the targets.
+        targets: Number of targets.
+        examples: Number of examples.
+        metrics: Dict of metrics, each times the number of targets.
+    """
+
+    nll: float
+    penalty: float
+    targets: float
+    examples: float
+    metrics: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Scores on a data set, per target unless named otherwise.
+
+    Targets are words, or examples; see `Options.targets`. The properties are
+    for words.
+    """
+
+    nll: float
+    penalty: float
+    nll_per_sentence: float
+    targets: int
+    metrics: dict
+    per_example: bool = False
+
+    @classmethod
+    def of(cls, totals, per_example):
+        """Makes the means from `Totals` on the host."""
+        nll, penalty, targets, examples, metrics = totals
+        if not targets:
+            raise ValueError(
+                "The data to score must have targets. Received none."
+            )
+        return cls(
+            nll=float(nll / targets),
+            penalty=float(penalty / targets),
+            nll_per_sentence=float(nll / examples),
+            targets=int(targets),
+            metrics={k: float(total / targets) for k, total in metrics.items()},
+            per_example=per_example,
+        )
+
+    @property
+    def perplexity(self):
+        return perplexity(self.nll)
+
+    @property
+    def target_tokens(self):
+        return self.targets
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """The results of training.
+
+    Targets are words, or examples; see `Options.targets`. The properties are
+    for words. The losses are those of the best weights, which are the ones with
+    the best `Options.score` if there is one.
+    """
+
+    updates: int
+    epochs: int
+    seconds: float
+    targets: int
+    targets_per_second: float
+    best_dev_nll: float
+    best_dev_penalty: float
+    best_dev_score: float | None
+    best_update: int
+    stopped_early: bool
+
+    @classmethod
+    def of(cls, state):
+        """The results at a `State`."""
+        seconds = max(state.timed_seconds, 1e-9)
+        return cls(
+            updates=state.update,
+            epochs=state.epoch,
+            seconds=state.seconds,
+            targets=state.target_tokens,
+            targets_per_second=state.timed_tokens / seconds,
+            best_dev_nll=state.best_nll,
+            best_dev_penalty=state.best_penalty,
+            best_dev_score=state.best_score,
+            best_update=state.best_update,
+            stopped_early=state.stopped_early,
+        )
+
+    @property
+    def target_tokens(self):
+        return self.targets
+
+    @property
+    def target_tokens_per_second(self):
+        return self.targets_per_second
+
+    @property
+    def best_dev_perplexity(self):
+        return perplexity(self.best_dev_nll)
