@@ -20,7 +20,7 @@ from tfcopy import atomic_files, training
 from tfcopy.experiments import run_events
 from tfcopy.experiments.config import RunConfig
 from tfcopy.serving.run_folder import CONFIG_NAME, RESULTS_NAME
-from tfcopy.serving.saved_model import export
+from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage
 
 
@@ -243,12 +243,6 @@ def write_json(path, content):
     atomic_files.write_atomically(
         path, lambda file: file.write(f"{text}\n".encode())
     )
-
-
-def shown(path) -> str:
-    """A path as users would write it: relative, if below the current folder."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith(os.pardir) else relative
 
 
 def check_writable(folder, flag):

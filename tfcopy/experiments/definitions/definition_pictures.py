@@ -14,7 +14,7 @@ from tfcopy import tokens
 from tfcopy.evaluation import example_choice, rarity, translations
 from tfcopy.evaluation.categories import category_scores, project
 from tfcopy.experiments import reporting
-from tfcopy.experiments.run import shown
+from tfcopy.serving.saved_model import shown
 
 try:
     from tfcopy import figures
