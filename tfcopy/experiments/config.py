@@ -93,17 +93,21 @@ class RunConfig:
 
     recipe: ClassVar[str]
 
-    preset: str = results("demo", "Sizes and corpus to start from.")
-    seed: Seed = training(0, "Seed of weights, order of examples and noise.")
-    run: str | None = results(
-        None, "Name of the run; the preset's if not given."
+    preset: str = results(
+        "demo", "Set of defaults: corpus, model sizes and training."
     )
-    log_dir: str = results("", "Folder of logs, checkpoints and results.")
+    seed: Seed = training(0, "Random seed of weights, shuffling and noise.")
+    run: str | None = results(
+        None, "Name of the run; the preset's name if not given."
+    )
+    log_dir: str = results("", "Folder for logs, checkpoints and results.")
     savedmodel_dir: str = results(
-        "", "Folder that gets the system chosen for export, as a SavedModel."
+        "", "Folder for the SavedModel of the exported system."
     )
     fresh: bool = results(
-        False, "Remove what an earlier run of this name left."
+        False,
+        "Start over: discard the checkpoints and logs of an earlier run "
+        "of this name.",
     )
 
 
@@ -112,32 +116,38 @@ class TrainingConfig:
     """How a system is trained."""
 
     optimizer: Literal["adam", "adagrad", "adadelta"] = training(
-        "adam", "adam, adagrad (its sums start at 0.1), or adadelta."
+        "adam", "adam, adagrad (accumulators start at 0.1), or adadelta."
     )
     learning_rate: PositiveFloat = training(
         2e-3, "Learning rate of the optimizer."
     )
     schedule: Literal["constant", "linear"] = training(
         "linear",
-        "constant, or linear for a learning rate that falls to zero at the "
+        "Learning rate schedule: constant, or linear decay to zero at the "
         "last update.",
     )
     batch_size: PositiveInt = training(
-        32, "Examples in a batch, over all devices."
+        32, "Examples per batch, over all devices."
     )
-    accumulate: PositiveInt = training(1, "Batches whose gradients are added.")
+    accumulate: PositiveInt = training(
+        1, "Batches per update, whose gradients are accumulated."
+    )
     clip_norm: PositiveFloat | None = training(
-        5.0, "Largest global norm of the gradients of an update."
+        5.0, "Gradients are clipped to this global norm; null for no clipping."
     )
-    updates: PositiveInt = training(1_000, "Most updates of each system.")
+    updates: PositiveInt = training(
+        1_000, "Maximum number of updates for each system."
+    )
     eval_every: PositiveInt = training(
-        250, "Updates between two scores on the validation set."
+        250, "Updates between evaluations on the validation set."
     )
     patience: PositiveInt | None = training(
-        None, "Scores in a row without a better one that end training."
+        None,
+        "Stop early after this many evaluations without improvement; "
+        "never if not given.",
     )
     precision: Literal["float32", "mixed_bfloat16"] = training(
-        "float32", "float32 or mixed_bfloat16."
+        "float32", "Numeric precision: float32 or mixed_bfloat16."
     )
 
 
@@ -147,11 +157,9 @@ class ModelConfig:
 
     embedding_dim: PositiveInt = model(64, "Size of the embeddings.")
     units: PositiveInt = model(
-        128, "Size of the recurrent layers, of each direction in an encoder."
+        128, "Size of the recurrent layers, per direction in an encoder."
     )
-    dropout: Share = model(
-        0.0, "Share of embeddings and outputs dropped in training."
-    )
+    dropout: Share = model(0.0, "Dropout rate of embeddings and outputs.")
 
 
 # === Reading a config ===

@@ -2,5 +2,5 @@
 
 import os
 
-# Before TensorFlow is imported: its greetings are not for users.
+# Before TensorFlow is imported: its start-up messages are not for users.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -1,18 +1,18 @@
 """Pointer-generator with coverage on CNN/Daily Mail (See et al., 2017).
 
 Trains an attentional baseline, the pointer-generator and, from its weights,
-the pointer-generator with coverage; compares them and the lead of the article
-by ROUGE, shows what was copied, and exports the best one. Whatever has a
-source and a shorter target will do: summaries, headlines, questions.
+the pointer-generator with coverage; compares them and the article's lead by
+ROUGE, shows what was copied, and exports the best one. Any corpus with a source
+and a shorter target will do: summaries, headlines, questions.
 
-    python -m tfcopy.recipes.cnn_dailymail_pg                     demo news
-    python -m tfcopy.recipes.cnn_dailymail_pg --preset paper      the paper's
+    python -m tfcopy.recipes.cnn_dailymail_pg                 demo news, minutes
+    python -m tfcopy.recipes.cnn_dailymail_pg --preset paper  as in the paper
     python -m tfcopy.recipes.cnn_dailymail_pg --bin_dir finished_files/chunked
     python -m tfcopy.recipes.cnn_dailymail_pg --train '[a.src, a.tgt]'
     python -m tfcopy.recipes.cnn_dailymail_pg --train '[news.csv]' \\
         --source_column text --target_column title
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import sys
@@ -61,14 +61,15 @@ class Config(
         "test_*.bin.",
     )
     vocabulary: str | None = config.data(
-        None, "Vocabulary file to use instead of counting words."
+        None, "Vocabulary file; built from the training data if not given."
     )
     vocabulary_size: PositiveInt = config.data(
-        800, "Most frequent words of both sides to keep."
+        800,
+        "Size of the vocabulary that both sides share, special words included.",
     )
     systems: list[Literal[SYSTEMS]] = config.training(
         list(SYSTEMS),
-        "Systems to train, of lead_3 (which needs no training), "
+        "Systems to train, any of lead_3 (which needs no training), "
         "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
     )
     head: Literal[config.POINTING_HEADS] = config.model(
@@ -77,38 +78,39 @@ class Config(
         "pointer_softmax or copynet.",
     )
     initializers: Literal["keras", "paper"] = config.model(
-        "keras", "keras, or the authors' (paper)."
+        "keras", "Weight initializers: keras, or paper (the authors')."
     )
     normalize: Literal["examples", "tokens", "sentences"] = config.training(
         "examples",
-        "Weigh each example the same (examples), each token the same (tokens), "
-        "or sum over sentences (sentences); the baseline always takes tokens, "
-        "as in the paper.",
+        "Loss per update: mean over examples of their mean token loss "
+        "(examples), mean over tokens, or mean over sentences of their summed "
+        "loss (sentences); the baseline always uses tokens, as in the paper.",
     )
     coverage_updates: PositiveInt = config.training(
-        2_000, "Updates with coverage, after those without."
+        2_000, "Number of updates with coverage, after those without."
     )
     coverage_start_step: NonNegativeInt | None = config.training(
         None,
-        "Train pointer_generator_coverage in one run and switch coverage on at "
-        "this update; if not given it starts from the weights of "
-        "pointer_generator, or, where that is not among --systems, after "
+        "Train pointer_generator_coverage in one run and switch coverage on "
+        "at this update; if not given, it starts from the weights of "
+        "pointer_generator or, if that is not among --systems, after "
         "--updates.",
     )
     coverage_weight: NonNegativeFloat = config.training(
         1.0, "Weight of the coverage loss."
     )
     reset_optimizer: bool = config.training(
-        True, "Start the optimizer anew with coverage."
+        True, "Reset the optimizer's state when coverage starts."
     )
     coverage_penalty: NonNegativeFloat = config.search(
         0.0,
-        "Weight of the penalty on source words without attention (Wu et al., "
-        "2016).",
+        "Weight of the coverage penalty on source words that got little "
+        "attention (Wu et al., 2016).",
     )
     refill_beams: bool = config.search(
         True,
-        "Let finished answers leave no beam less, as in the authors' search.",
+        "Keep the beam at full size when hypotheses finish, as in the "
+        "authors' search.",
     )
     decode_initial_attention: bool = config.search(
         False,

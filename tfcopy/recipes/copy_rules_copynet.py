@@ -1,15 +1,14 @@
 """CopyNet on synthetic transformation rules (Gu et al., 2016).
 
 A rule such as `a b x c -> d x` rewrites a string; its variables are filled
-with random strings, other ones in each pair. Trains an encoder-decoder
-(enc_dec), the same with attention (rnnsearch) and CopyNet (copynet), counts
-how often the best of a beam is exactly right, for each type of rule, and
-exports CopyNet.
+with random strings that differ from pair to pair. Trains an encoder-decoder
+(enc_dec), the same with attention (rnnsearch) and CopyNet (copynet), measures
+exact match by beam search for each type of rule, and exports CopyNet.
 
-    python -m tfcopy.recipes.copy_rules_copynet                 a small one
-    python -m tfcopy.recipes.copy_rules_copynet --preset paper  the paper's
+    python -m tfcopy.recipes.copy_rules_copynet                 small rules
+    python -m tfcopy.recipes.copy_rules_copynet --preset paper  as in the paper
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import sys
@@ -41,39 +40,42 @@ class Config(model_flags.CopyNetConfig):
     """Rules, model, training, search, and where the results go."""
 
     rules_per_type: PositiveInt = config.data(
-        8, "Rules of each of the five types."
+        8, "Number of rules of each of the five types."
     )
     instances: PositiveInt = config.data(
-        200, "Pairs of each rule; half are trained on, half tested."
+        200, "Number of pairs per rule; half for training, half for testing."
     )
     num_symbols: PositiveInt = config.data(
-        100, "Symbols that rules and fillings are made of."
+        100, "Number of symbols that rules and fillings are made of."
     )
     longest_filling: PositiveInt = config.data(
-        6, "Most symbols that a variable stands for."
+        6, "Maximum number of symbols that a variable stands for."
     )
     longest_left: PositiveInt = config.data(
-        8, "Most symbols of a rule's left side, variables aside."
+        8, "Maximum number of symbols on a rule's left side, without variables."
     )
     longest_right: PositiveInt = config.data(
-        4, "Most symbols of a rule's right side, variables aside."
+        4,
+        "Maximum number of symbols on a rule's right side, without variables.",
     )
     count: Literal["both", "source"] = config.data(
         "both",
-        "What the paper's 5 to 20 symbols counts: both sides of a rule, or its "
-        "source.",
+        "What the paper's rule length of 5 to 20 symbols counts: both sides "
+        "of a rule, or its source side alone.",
     )
     no_collision: bool = config.data(
-        False, "Let no filling have a symbol of its rule."
+        False, "Keep the symbols of a rule out of its fillings."
     )
     rules_seed: config.Seed = config.data(
-        19920206, "Seed of rules and fillings; the authors' by default."
+        19920206, "Random seed of rules and fillings; the authors' by default."
     )
     test_pairs: PositiveInt | None = config.data(
-        100, "Most test pairs of each type to answer; all if not given."
+        100,
+        "Maximum number of test pairs per type to answer; all if not given.",
     )
     systems: list[Literal[SYSTEMS]] = config.training(
-        list(SYSTEMS), "Systems to train, of enc_dec, rnnsearch and copynet."
+        list(SYSTEMS),
+        "Systems to train, any of enc_dec, rnnsearch and copynet.",
     )
 
 

@@ -1,17 +1,17 @@
 """CopyNet in single-turn dialogue (Gu et al., 2016).
 
 Trains an attentional encoder-decoder (rnnsearch) and CopyNet (copynet) on
-inputs and responses of 173 patterns with slots, for names, places, dates and
-the like: DS-I, whose test inputs have the fillers of the training inputs, and
-DS-II, where no filler was ever seen. Counts how often the best answer, and
-one of the ten best, is exactly the response; exports CopyNet.
+inputs and responses made from 173 patterns, whose slots hold names, places,
+dates and the like: DS-I, whose test inputs share the fillers of the training
+inputs, and DS-II, whose fillers were never seen in training. Measures how often
+the response is the best answer, and among the ten best; exports CopyNet.
 
-    python -m tfcopy.recipes.dialogue_copynet                   a small one
-    python -m tfcopy.recipes.dialogue_copynet --preset paper    the paper's
+    python -m tfcopy.recipes.dialogue_copynet                   a small demo
+    python -m tfcopy.recipes.dialogue_copynet --preset paper    as in the paper
     python -m tfcopy.recipes.dialogue_copynet --train '[a.src, a.tgt]'
                                             your own inputs and responses
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import os
@@ -51,32 +51,37 @@ class Config(model_flags.CopyNetConfig, corpus_flags.FilesConfig):
     """Dialogues, model, training, search, and where the results go."""
 
     datasets: list[Literal["DS-I", "DS-II"]] = config.data(
-        ["DS-I", "DS-II"], "Generated dialogues to train on, of DS-I and DS-II."
+        ["DS-I", "DS-II"],
+        "Generated datasets to train on, DS-I, DS-II or both.",
     )
     tokenization: Literal["words", "characters"] = config.data(
-        "words", "words; or characters, as in the paper (of Chinese)."
+        "words", "words, or characters, as in the paper (of Chinese)."
     )
     min_count: PositiveInt = config.data(
-        2, "Rarer words are not in the vocabulary; of characters all are."
+        2,
+        "Words that occur less often are left out of the vocabulary; "
+        "characters never are.",
     )
     max_size: PositiveInt | None = config.data(
-        None, "Largest size of the vocabulary; without a limit if not given."
+        None,
+        "Maximum size of the vocabulary, special words included; no limit "
+        "if not given.",
     )
     max_source_length: PositiveInt = config.data(
-        200, "Most tokens of an input that are read."
+        200, "Inputs are truncated to this many tokens."
     )
     num_train: PositiveInt = config.data(
-        6_500, "Dialogues to generate for training."
+        6_500, "Number of dialogues to generate for training."
     )
     num_test: PositiveInt = config.data(
-        1_500, "Dialogues to generate for testing."
+        1_500, "Number of dialogues to generate for testing."
     )
     dialogues_seed: config.Seed = config.data(
-        0, "Seed of the generated dialogues."
+        0, "Random seed of the generated dialogues."
     )
     systems: list[Literal[SYSTEMS]] = config.training(
         ["rnnsearch", "copynet"],
-        "Systems to train, of enc_dec, rnnsearch and copynet.",
+        "Systems to train, any of enc_dec, rnnsearch and copynet.",
     )
 
 

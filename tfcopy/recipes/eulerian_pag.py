@@ -1,15 +1,15 @@
 """Eulerian circuits with planners (Gulcehre et al., 2017; Dutil et al., 2017).
 
-A graph is given by its edges in any order; the ring that two neighbours lie on
-is to be told, node by node. Trains an attentional decoder (baseline), one that
-plans its alignments (pag) and one that repeats them (rpag), counts the
-circuits that are wholly right, draws where each looked and when it planned,
-and exports the best one.
+The source lists a graph's edges in random order; the target is the ring
+through two neighbours, node by node. Trains an attentional decoder (baseline),
+one that plans its alignments (pag) and one that repeats them (rpag), measures
+how many circuits are entirely right, draws where each attended and when it
+planned, and exports the best one.
 
     python -m tfcopy.recipes.eulerian_pag                 small graphs, minutes
-    python -m tfcopy.recipes.eulerian_pag --preset paper  the published sizes
+    python -m tfcopy.recipes.eulerian_pag --preset paper  the paper's sizes
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import sys
@@ -38,18 +38,22 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 class Config(model_flags.PlannerConfig):
     """Graphs, models, training, search, and where the results go."""
 
-    num_nodes: PositiveInt = config.data(5, "Nodes of the ring.")
+    num_nodes: PositiveInt = config.data(5, "Number of nodes in the ring.")
     num_distractors: config.Seed = config.data(
-        4, "Nodes beside the ring; 0 for none."
+        4, "Number of nodes outside the ring: 0, or at least 3."
     )
-    num_train: PositiveInt = config.data(60_000, "Graphs to train on.")
-    num_validation: PositiveInt = config.data(300, "Graphs to validate.")
-    num_test: PositiveInt = config.data(500, "Graphs to test.")
-    data_seed: config.Seed = config.data(0, "Seed of the graphs.")
+    num_train: PositiveInt = config.data(60_000, "Number of training graphs.")
+    num_validation: PositiveInt = config.data(
+        300, "Number of validation graphs."
+    )
+    num_test: PositiveInt = config.data(500, "Number of test graphs.")
+    data_seed: config.Seed = config.data(0, "Random seed of the graphs.")
     systems: list[Literal[SYSTEMS]] = config.training(
-        list(SYSTEMS), "Systems to train, of baseline, pag and rpag."
+        list(SYSTEMS), "Systems to train, any of baseline, pag and rpag."
     )
-    layer_norm: bool = config.model(False, "Normalise the decoder's layers.")
+    layer_norm: bool = config.model(
+        False, "Apply layer normalisation in the decoder."
+    )
 
 
 PRESETS = {

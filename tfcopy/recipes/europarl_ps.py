@@ -6,9 +6,9 @@ compares them, shows what was copied, and exports the better one.
     python -m tfcopy.recipes.europarl_ps                        the demo corpus
     python -m tfcopy.recipes.europarl_ps --data_dir europarl/   Europarl v7
     python -m tfcopy.recipes.europarl_ps --train '[a.en, a.fr]' your own files
-    python -m tfcopy.recipes.europarl_ps --preset paper         the paper's
+    python -m tfcopy.recipes.europarl_ps --preset paper         as in the paper
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import sys
@@ -42,22 +42,22 @@ class Config(model_flags.PointerSoftmaxConfig, corpus_flags.TranslationConfig):
 
     data_dir: str | None = config.data(
         None,
-        "Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); of a TFDS "
-        "dataset, where it is kept.",
+        "Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); with "
+        "--tfds, where TFDS keeps its datasets.",
     )
     download: bool = config.data(
-        False, "Fetch Europarl into --data_dir if it is not there."
+        False, "Download Europarl into --data_dir if it is not there."
     )
     tokenization: Literal["moses", "space", "sentencepiece"] = config.data(
         "moses",
-        "moses; space for text that is tokenised already; or sentencepiece for "
-        "the pieces of --sentencepiece_model, which then are the words of all "
-        "other flags.",
+        "moses; space for text that is already tokenised; or sentencepiece "
+        "for the pieces of --sentencepiece_model, which are then what other "
+        "flags call words.",
     )
     sentencepiece_model: list[str] | None = config.data(
         None,
-        "One file for both languages, or two: '[en.model, fr.model]'; "
-        "tfcopy.data.train_sentencepiece makes them.",
+        "One model file for both languages, or two: '[en.model, fr.model]'; "
+        "tfcopy.data.train_sentencepiece trains them.",
     )
     dictionary: str | None = config.data(
         None,
@@ -66,37 +66,39 @@ class Config(model_flags.PointerSoftmaxConfig, corpus_flags.TranslationConfig):
     )
     output_dictionary: str | None = config.search(
         None,
-        "TSV file of source words and their translations: what answers say for "
-        "words pointed at, where it has them.",
+        "TSV file of source words and their translations; words pointed at "
+        "are translated by it where it has them.",
     )
     max_length: PositiveInt = config.data(
-        50, "Longer sentences, in words, are not trained on."
+        50,
+        "Maximum length in words of training sentences; longer pairs are "
+        "left out.",
     )
     systems: list[Literal[SYSTEMS]] = config.training(
-        list(SYSTEMS), "Systems to train, of nmt and pointer_softmax."
+        list(SYSTEMS), "Systems to train, any of nmt and pointer_softmax."
     )
     head: Literal[config.POINTING_HEADS] = config.model(
         "pointer_softmax",
-        "Output head of the system that points, which then bears its name: "
+        "Output head of the system that points, which is named after it: "
         "pointer_softmax, pointer_generator or copynet.",
     )
     encoder: Literal["gru", "transformer"] = config.model(
-        "gru", "gru (the paper's), or transformer."
+        "gru", "Encoder: gru (the paper's), or transformer."
     )
     encoder_layers: PositiveInt = config.model(
-        2, "Blocks of a Transformer encoder."
+        2, "Number of blocks in a Transformer encoder."
     )
     encoder_heads: PositiveInt = config.model(
-        4, "Attention heads of a Transformer encoder's block."
+        4, "Number of attention heads per block of a Transformer encoder."
     )
     max_target_length: PositiveInt = config.search(
-        60, "Most words of a translation."
+        60, "Maximum length of a translation, in words."
     )
     merge: Literal["max", "sum"] | None = config.search(
         None,
-        "How search treats several ways to say a word: max (the paper's) or "
-        "sum; if not given, max with the pointer softmax and sum with other "
-        "heads.",
+        "How search combines several ways to produce a word (generating, "
+        "copying): max (the paper's) or sum; if not given, max with the "
+        "pointer softmax and sum with other heads.",
     )
 
 

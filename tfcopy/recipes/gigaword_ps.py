@@ -3,8 +3,8 @@
 Trains the paper's baseline (nmt_lvt: a translator from first sentences to
 headlines, with the large vocabulary trick) and the same model with a pointer
 softmax, compares them by ROUGE, shows what was copied, and exports the better
-one. What is pointed at is either words that the vocabulary lacks (--pointers
-unk) or names, which become numbered placeholders (--pointers entity).
+one. Pointers lead to out-of-vocabulary words (--pointers unk), or to these and
+to named entities, which become numbered placeholders (--pointers entity).
 
     python -m tfcopy.recipes.gigaword_ps                    generated headlines
     python -m tfcopy.recipes.gigaword_ps --pointers entity
@@ -13,11 +13,11 @@ unk) or names, which become numbered placeholders (--pointers entity).
         --source_column lead --target_column headline
     python -m tfcopy.recipes.gigaword_ps --preset paper --train '[a.src, a.tgt]'
 
-The corpus of the paper, annotated Gigaword, is licensed. The one that TFDS has
-(--tfds gigaword) will do for the baseline alone: its rare words are UNK
-already, and nobody knows which; its names are in lower case.
+The paper's corpus, annotated Gigaword, is licensed. The one in TFDS (--tfds
+gigaword) suits the baseline alone: its rare words are already replaced by UNK,
+and its names are in lower case.
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import dataclasses
@@ -79,36 +79,39 @@ class Config(
     """Corpus, model, training, search, and where the results go."""
 
     num_validation: PositiveInt | None = config.data(
-        None, "Most pairs to validate, drawn at random; all if not given."
+        None,
+        "Maximum number of validation pairs, drawn at random; all if not "
+        "given.",
     )
     num_test: PositiveInt | None = config.data(
-        None, "Most pairs to test, drawn at random; all if not given."
+        None, "Maximum number of test pairs, drawn at random; all if not given."
     )
     min_count: PositiveInt = config.data(
-        5, "Words that are rarer on a side are unknown there."
+        5,
+        "Words that occur less often on a side are left out of its vocabulary.",
     )
     source_vectors: str | None = config.data(
         None,
-        "Word vectors that the source embeddings start from: word2vec's text "
-        "or binary format, or GloVe's, plain or gzipped.",
+        "File of word vectors to initialise the source embeddings: word2vec's "
+        "text or binary format, or GloVe's, plain or gzipped.",
     )
     target_vectors: str | None = config.data(
         None,
-        "Word vectors that the target embeddings start from; it may be the "
-        "same file.",
+        "File of word vectors to initialise the target embeddings; it may be "
+        "the same file.",
     )
     systems: list[Literal[tuple(HEADS)]] = config.training(
-        list(HEADS), "Systems to train, of nmt_lvt and pointer_softmax_lvt."
+        list(HEADS), "Systems to train, any of nmt_lvt and pointer_softmax_lvt."
     )
     merge: Literal["max", "sum"] = config.search(
         "max",
-        "How search treats several ways to say a word: max (the paper's) or "
-        "sum.",
+        "How search combines several ways to produce a word (generating, "
+        "copying): max (the paper's) or sum.",
     )
     run: str | None = config.results(
         None,
-        "Name of the run; the preset's if not given, with _entity behind it "
-        "for --pointers entity.",
+        "Name of the run; if not given, the preset's name, with the suffix "
+        "_entity for --pointers entity.",
     )
 
 

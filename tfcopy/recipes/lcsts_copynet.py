@@ -2,16 +2,16 @@
 
 Trains an attentional encoder-decoder (rnn_context) and CopyNet (copynet) on
 characters, on words, or on both; compares them by ROUGE; exports CopyNet.
-LCSTS is given out by its owners on request. Without it English news of the
-same form are generated, whose names no vocabulary holds: what is measured on
-them cannot be compared with the paper.
+LCSTS is available from its owners on request. Without it, English news in the
+same format are generated, with names that are in no vocabulary; their scores
+cannot be compared with the paper's.
 
     python -m tfcopy.recipes.lcsts_copynet                   generated news
     python -m tfcopy.recipes.lcsts_copynet --data_dir LCSTS/ --preset paper
 
-Words of Chinese need jieba: pip install "tfcopy[jieba]". The exported model
-of them reads what jieba gives, words between blanks. Repeating a command that
-was interrupted goes on where it stopped.
+Chinese words need jieba: pip install "tfcopy[jieba]". The exported word model
+expects text segmented by jieba, with blanks between words. Repeating an
+interrupted command resumes it where it stopped.
 """
 
 import os
@@ -48,48 +48,51 @@ class Config(model_flags.CopyNetConfig):
 
     data_dir: str | None = config.data(
         None,
-        "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; "
-        "generated if not given.",
+        "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; news "
+        "are generated if not given.",
     )
     num_train: PositiveInt = config.data(
-        20_000, "News to generate for training."
+        20_000, "Number of news items to generate for training."
     )
     num_test: PositiveInt = config.data(
         400,
-        "News to generate for testing, before those with a low score are left "
-        "out.",
+        "Number of news items to generate for testing, before those with a "
+        "score below --min_score are left out.",
     )
-    full: bool = config.data(False, "Generate as many news as LCSTS has.")
+    full: bool = config.data(False, "Generate as many news items as LCSTS has.")
     script: Literal["latin", "cjk"] = config.data(
         "latin",
         "Script of the names in generated news: latin, or cjk for ideographs, "
-        "the rare ones of which no vocabulary of characters holds.",
+        "the rare ones of which are in no character vocabulary.",
     )
-    news_seed: config.Seed = config.data(0, "Seed of the generated news.")
+    news_seed: config.Seed = config.data(
+        0, "Random seed of the generated news."
+    )
     tokenizations: list[Literal["characters", "words"]] = config.data(
-        ["words"], "characters, words or both, one after the other."
+        ["words"],
+        "Tokenisations to train with: characters, words, or both in turn.",
     )
     min_score: Literal[1, 2, 3, 4, 5] = config.data(
         3, "Pairs of parts II and III with a lower score are left out."
     )
     character_vocabulary_size: PositiveInt = config.data(
-        3_000, "Most frequent characters to keep."
+        3_000, "Size of the character vocabulary, special words included."
     )
     word_vocabulary_size: PositiveInt = config.data(
-        10_000, "Most frequent words to keep."
+        10_000, "Size of the word vocabulary, special words included."
     )
     max_source_length: PositiveInt | None = config.data(
         None,
-        "Most tokens of a text that are read; if not given 140, or 600 of "
-        "English characters.",
+        "Texts are truncated to this many tokens; if not given, to 140, or to "
+        "600 for characters of English.",
     )
     max_target_length: PositiveInt | None = config.search(
         None,
-        "Most tokens of a summary without its end; if not given 32, or 160 of "
-        "English characters.",
+        "Maximum length of a summary in tokens, without the end of sequence; "
+        "if not given, 32, or 160 for characters of English.",
     )
     systems: list[Literal[tuple(SYSTEMS)]] = config.training(
-        list(SYSTEMS), "Systems to train, of rnn_context and copynet."
+        list(SYSTEMS), "Systems to train, any of rnn_context and copynet."
     )
 
 

@@ -1,9 +1,9 @@
 """Language models that read definitions (Bahdanau et al., 2017, section 4.3).
 
 Trains LSTMs that predict the next word: one that knows only its vocabulary
-(baseline), and ones that read what a dictionary, the spelling or fixed vectors
-say of all other words; compares their perplexities, over all words and after
-unknown ones, and exports the best one.
+(baseline), and others that look up all other words in a dictionary, in fixed
+vectors, or by their spelling; compares their perplexities, over all words and
+after unknown ones, and exports the best one.
 
     python -m tfcopy.recipes.lm1b_definitions            invented words, minutes
     python -m tfcopy.recipes.lm1b_definitions --preset brown \\
@@ -11,7 +11,7 @@ unknown ones, and exports the best one.
     python -m tfcopy.recipes.lm1b_definitions --preset paper \\
         --wordnet /usr/share/wordnet                     One Billion Words
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import functools
@@ -69,27 +69,28 @@ class Config(definition_flags.DefinitionsConfig):
     data: str | None = config.data(
         None,
         "Where the corpus is: brown.zip or its folder; the folder of One "
-        "Billion Words, fetched by TensorFlow Datasets if not given; or a file "
-        "or folder with one sentence a line.",
+        "Billion Words, downloaded by TensorFlow Datasets if not given; or a "
+        "file or folder with one sentence per line.",
     )
     num_shards: PositiveInt = config.data(
         1,
-        "Training shards of One Billion Words to read; one is about a "
-        "hundredth.",
+        "Number of training shards of One Billion Words to read, each "
+        "about a hundredth of it.",
     )
     max_length: PositiveInt = config.data(
-        100, "Most words of a sentence that count."
+        100, "Sentences are truncated to this many words."
     )
     systems: list[Literal[tuple(SYSTEMS)]] = config.training(
         ["baseline", "dict_mean", "glove"],
-        "Systems to train, of baseline, lemma, spelling, dict1 (its own LSTM "
-        "reads definitions), dict2 (another LSTM), dict2_spelling, dict_mean "
-        "(the mean of their words' embeddings), dict_mean_spelling and glove.",
+        "Systems to train, any of baseline, lemma, spelling, dict1 (the "
+        "language model's own LSTM reads definitions), dict2 (another LSTM "
+        "does), dict2_spelling, dict_mean (mean of the embeddings of their "
+        "words), dict_mean_spelling and glove.",
     )
     restricted: bool = config.model(
         False,
-        "Let sources tell only of words that have both a definition and a "
-        "vector; --systems must then need both.",
+        "Use definitions and vectors only for words that have both; --systems "
+        "must then need both.",
     )
 
 

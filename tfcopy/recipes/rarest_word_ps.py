@@ -1,16 +1,16 @@
 """The rarest word of a sequence: a toy task of the pointer softmax paper
 (Gulcehre et al., 2016, section 5.1).
 
-Words are drawn independently, the first of the vocabulary most often; the
-rarest of the sequence is to be named. Trains a GRU with one softmax over all
-words (softmax), and one that points at the rarest words of all and generates
-the others (pointer_softmax), counts the errors of both, and exports the
-second.
+Words are drawn independently, the vocabulary's first ones most often; the
+target is the rarest word of the sequence. Trains a GRU with one softmax over
+all words (softmax), and one that points at the vocabulary's rarest words and
+generates the others (pointer_softmax), compares their error rates, and exports
+the second.
 
-    python -m tfcopy.recipes.rarest_word_ps                 a small one
-    python -m tfcopy.recipes.rarest_word_ps --preset paper  the paper's
+    python -m tfcopy.recipes.rarest_word_ps                 a small task
+    python -m tfcopy.recipes.rarest_word_ps --preset paper  as in the paper
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import sys

@@ -1,10 +1,10 @@
 """Entailment with definitions (Bahdanau et al., 2017, section 4.2).
 
-Trains an ESIM that tells whether a premise entails a hypothesis, contradicts
-it, or does neither: one that knows only its vocabulary (baseline), and ones
-that read what a dictionary, the spelling or fixed vectors say of other words;
-compares their accuracies, also by how rare the words are, draws where nouns
-lie that are embedded by their definitions alone, and exports the best one.
+Trains ESIM models that tell whether a premise entails a hypothesis, contradicts
+it, or does neither: one that knows only its vocabulary (baseline), and others
+that look up other words in a dictionary, in fixed vectors, or by their
+spelling; compares their accuracies, also by word rarity, plots nouns that are
+embedded by their definitions alone, and exports the best one.
 
     python -m tfcopy.recipes.snli_definitions            invented words, minutes
     python -m tfcopy.recipes.snli_definitions --preset sick \\
@@ -15,7 +15,7 @@ lie that are embedded by their definitions alone, and exports the best one.
     python -m tfcopy.recipes.snli_definitions --preset paper \\
         --corpus multi_nli --wordnet /usr/share/wordnet  MultiNLI
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import dataclasses
@@ -58,19 +58,17 @@ class Config(definition_flags.LabelledTextsConfig):
 
     train_file: str | None = config.data(
         None,
-        "Pairs to train on, as SNLI, MultiNLI and SICK are published, or "
-        "another table.",
+        "Training pairs, in the format of SNLI, MultiNLI or SICK, or another "
+        "table.",
     )
-    parses: bool = config.data(
-        False, "Take the tokens of SNLI's binary parses."
-    )
+    parses: bool = config.data(False, "Use the tokens of SNLI's binary parses.")
     max_length: PositiveInt = config.data(
-        400, "Most words of a sentence that are read."
+        400, "Sentences are truncated to this many words."
     )
     systems: list[Literal[tuple(SYSTEMS)]] = config.training(
         ["baseline", "dict", "glove"],
-        "Systems to train, of baseline, spelling, dict (definitions) and glove "
-        "(fixed vectors).",
+        "Systems to train, any of baseline, spelling, dict (definitions) and "
+        "glove (fixed vectors).",
     )
     combine: Literal["bands", "transform", "sum", "replace"] = config.model(
         "transform",
@@ -79,7 +77,7 @@ class Config(definition_flags.LabelledTextsConfig):
     )
     share_encoders: bool = config.model(
         True,
-        "Let the same LSTMs read premise and hypothesis, as in ESIM's own "
+        "Share the LSTMs between premise and hypothesis, as in ESIM's own "
         "paper.",
     )
     baseline_embedding_dim: PositiveInt | None = config.model(

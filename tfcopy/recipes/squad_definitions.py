@@ -1,9 +1,9 @@
 """Questions answered with definitions (Bahdanau et al., 2017, section 4.1).
 
 Trains coattention networks that find the answer to a question in a paragraph:
-one that knows only its vocabulary (B), and ones that read what a dictionary,
-the spelling or fixed vectors say of words; scores them as SQuAD does, draws
-where they look, and exports the best one.
+one that knows only its vocabulary (B), and others that look up words in a
+dictionary, in fixed vectors, or by their spelling; scores them as SQuAD does,
+draws where they attend, and exports the best one.
 
     python -m tfcopy.recipes.squad_definitions           invented words, minutes
     python -m tfcopy.recipes.squad_definitions --preset small \\
@@ -11,7 +11,7 @@ where they look, and exports the best one.
     python -m tfcopy.recipes.squad_definitions --preset paper \\
         --wordnet /usr/share/wordnet                     SQuAD 1.1
 
-Repeating a command that was interrupted goes on where it stopped.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import functools
@@ -60,35 +60,37 @@ class Config(definition_flags.LabelledTextsConfig):
     """Questions, models, training, and where the results go."""
 
     train_file: str | None = config.data(
-        None, "Questions to train on, JSON in the format of SQuAD 1.1."
+        None, "Training questions, JSON in the format of SQuAD 1.1."
     )
-    num_things: PositiveInt = config.data(3, "Things in a context of the demo.")
+    num_things: PositiveInt = config.data(
+        3, "Number of things in a context of the demo."
+    )
     systems: list[Literal[tuple(SYSTEMS)]] = config.training(
         ["B", "D3", "G"],
-        "Systems to train: B, the baseline; D1 (definitions, their mean, "
-        "summed without learning from it), D2 (with), D3 (and transformed), D4 "
-        "(read by an LSTM); S (spelling), SL (that of lemmas, too), SD "
-        "(spelling and definitions); and G (fixed vectors).",
+        "Systems to train, any of B (baseline), D1 (adds the mean of "
+        "definitions, without gradient), D2 (with gradient), D3 (transforms "
+        "it first), D4 (an LSTM reads definitions), S (spelling), SL (also "
+        "that of lemmas), SD (spelling and definitions) and G (fixed vectors).",
     )
-    bidirectional: bool = config.model(False, "Read texts backwards as well.")
+    bidirectional: bool = config.model(False, "Make the encoder bidirectional.")
     max_answer_length: PositiveInt = config.search(
-        30, "Most words of an answer."
+        30, "Maximum length of an answer, in words."
     )
     anneal_epoch: PositiveInt | None = config.training(
         None,
-        "After so many epochs the best weights are trained on at a tenth of "
-        "the learning rate.",
+        "After this epoch, continue from the best weights at a tenth of the "
+        "learning rate.",
     )
     updates: PositiveInt | None = config.training(
-        3_000, "Most updates of each system."
+        3_000, "Maximum number of updates for each system."
     )
     epochs: PositiveInt | None = config.training(
-        None, "Most passes over the training questions."
+        None, "Maximum number of epochs for each system."
     )
     eval_every: PositiveInt | None = config.training(
         750,
-        "Updates between two scores on the validation set; an epoch if not "
-        "given.",
+        "Updates between evaluations on the validation set; once per epoch if "
+        "not given.",
     )
 
 

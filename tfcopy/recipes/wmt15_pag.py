@@ -1,17 +1,17 @@
 """Translation into characters with planners (Gulcehre et al., 2017).
 
-Sources are pieces of a byte-pair encoding that is learned here, targets are
+Sources are pieces of a byte-pair encoding that is learned first, targets are
 characters. Trains an attentional decoder (baseline), one that plans its
 alignments (pag) and one that repeats them (rpag), scores their translations,
-draws where each looked and when it planned, and exports the best one.
+draws where each attended and when it planned, and exports the best one.
 
-    python -m tfcopy.recipes.wmt15_pag                      invented text
+    python -m tfcopy.recipes.wmt15_pag                      generated text
     python -m tfcopy.recipes.wmt15_pag --train '[a.en, a.de]' ...
     python -m tfcopy.recipes.wmt15_pag --preset paper       WMT 2015, by TFDS
 
-Needs SentencePiece: pip install "tfcopy[subwords]". A system called pag_ln is
-pag with layers normalised, and so are the others.
-Repeating a command that was interrupted goes on where it stopped.
+Needs SentencePiece: pip install "tfcopy[subwords]". The suffix _ln means layer
+normalisation: pag_ln is pag with it.
+Repeating an interrupted command resumes it where it stopped.
 """
 
 import dataclasses
@@ -62,35 +62,44 @@ class Config(model_flags.PlannerConfig, corpus_flags.TranslationConfig):
     """Corpus, models, training, search, and where the results go."""
 
     bpe_merges: PositiveInt = config.data(
-        1_000, "Merges of the byte-pair encoding of sources."
+        1_000, "Number of merges of the source's byte-pair encoding."
     )
     sentencepiece_model: str | None = config.data(
-        None, "File of a model for sources, instead of learning one."
+        None,
+        "SentencePiece model file for sources; learned from them if not given.",
     )
     source_vocabulary: str | None = config.data(
-        None, "File of the source's pieces to know, instead of counting them."
+        None,
+        "Vocabulary file of source pieces; built from the training data "
+        "if not given.",
     )
     target_vocabulary: str | None = config.data(
-        None, "File of the target's characters to know, one a line."
+        None,
+        "Vocabulary file of target characters, one per line; built from "
+        "the training data if not given.",
     )
     source_vocabulary_size: PositiveInt | None = config.data(
-        None, "Most pieces of the source; all if not given."
+        None,
+        "Maximum size of the source vocabulary, special words included; "
+        "no limit if not given.",
     )
     target_vocabulary_size: PositiveInt = config.data(
-        304, "Most characters of the target, with the special words."
+        304, "Maximum size of the target vocabulary, special words included."
     )
     max_source_length: PositiveInt = config.data(
-        49, "Longer sources, in pieces, are not trained on."
+        49,
+        "Maximum length in pieces of training sources; longer pairs are "
+        "left out.",
     )
     max_target_length: PositiveInt = config.data(
         120,
-        "Longer targets, in characters, are not trained on, nor are longer "
-        "translations made.",
+        "Maximum length in characters of training targets, beyond which pairs "
+        "are left out, and of translations.",
     )
     systems: list[Literal[SYSTEMS]] = config.training(
         ["baseline", "pag", "rpag"],
-        "Systems to train, of baseline, pag and rpag, and of the same names "
-        "with _ln, whose layers are normalised.",
+        "Systems to train, any of baseline, pag and rpag, and the same with "
+        "the suffix _ln for layer normalisation.",
     )
     baseline_embedding_dim: PositiveInt | None = config.model(
         None, "The baseline's --embedding_dim, if it differs."

@@ -22,11 +22,13 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
 
     corpus: str = data(
         "demo",
-        "demo (invented words), files, or the name of a dataset of TensorFlow "
+        "demo (invented words), files, or the name of a dataset in TensorFlow "
         "Datasets (TFDS).",
     )
     data_dir: str | None = data(None, "Folder where TFDS keeps its datasets.")
-    num_train: PositiveInt = data(20_000, "Examples of the demo to train on.")
+    num_train: PositiveInt = data(
+        20_000, "Number of training examples of the demo."
+    )
     dictionary: str | None = data(
         None, "File of `headword<TAB>definition` lines, plain or gzipped."
     )
@@ -38,40 +40,39 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
         "File of word vectors, such as GloVe's, for the system that reads "
         "them.",
     )
-    vectors_dim: PositiveInt = data(48, "Size of the --vectors.")
+    vectors_dim: PositiveInt = data(48, "Dimension of the --vectors.")
     vocabulary_size: PositiveInt = data(
         3_000,
-        "Words that have embeddings of their own; the four special ones count.",
+        "Number of words with embeddings of their own, the four special ones "
+        "included.",
     )
     definition_vocabulary_size: PositiveInt | None = data(
         None,
-        "Words of definitions that have embeddings of their own; they share "
-        "those of the text if not given.",
+        "Number of words in definitions with embeddings of their own; "
+        "definitions share those of the text if not given.",
     )
     num_characters: PositiveInt = data(
-        1_000, "Characters that spellings are made of."
+        1_000, "Number of characters that the spelling reader knows."
     )
     max_definitions: PositiveInt = model(
-        20, "Most definitions of an entry that are read."
+        20, "Maximum number of definitions read per entry."
     )
     max_definition_length: PositiveInt = model(
-        30, "Most words of a definition that are read."
+        30, "Definitions are truncated to this many words."
     )
     depth: NonNegativeInt = model(
-        0, "How deep the definitions of the words of definitions are read."
+        0, "How many levels deep words in definitions are looked up themselves."
     )
-    phrases: bool = model(False, "Look for headwords of several words.")
-    dropout: Share = model(
-        0.0, "Share of states or hidden layers dropped in training."
-    )
+    phrases: bool = model(False, "Look up headwords of several words as well.")
+    dropout: Share = model(0.0, "Dropout rate of states or hidden layers.")
     embedding_dropout: Share = model(
-        0.0, "Share of the embeddings dropped before they are combined."
+        0.0, "Dropout rate of embeddings, before they are combined."
     )
     initializers: Literal["keras", "glorot_uniform", "uniform"] = model(
         "keras",
-        "Initializers of all weights: keras (embeddings normal of deviation 1, "
-        "all else as Keras does), glorot_uniform, or uniform (-0.05 to 0.05, "
-        "as in the paper's code).",
+        "Weight initializers: keras (embeddings normal with standard "
+        "deviation 1, all else by Keras's defaults), glorot_uniform, or "
+        "uniform (-0.05 to 0.05, as in the paper's code).",
     )
     learning_rate: PositiveFloat = training(
         3e-3, "Learning rate of the optimizer."
@@ -82,12 +83,12 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
 class LabelledTextsConfig(DefinitionsConfig):
     """Texts with labels, whose most frequent words are not looked up."""
 
-    train_file: str | None = data(None, "File to train on.")
+    train_file: str | None = data(None, "Training file.")
     validation_file: str | None = data(
-        None, "File to validate; held out from --train_file if not given."
+        None, "Validation file; held out from --train_file if not given."
     )
     test_file: str | None = data(
-        None, "File to test; held out from --train_file if not given."
+        None, "Test file; held out from --train_file if not given."
     )
     num_held_out: PositiveInt | None = data(
         None,
@@ -98,5 +99,5 @@ class LabelledTextsConfig(DefinitionsConfig):
         None, "The baseline's --vocabulary_size, if it differs."
     )
     exclude_top_k: NonNegativeInt = model(
-        0, "So many of the most frequent words are not looked up."
+        0, "Do not look up this many of the most frequent words."
     )

@@ -18,14 +18,14 @@ class FilesConfig:
 
     train: list[str] | None = data(
         None,
-        "Two text files to train on, source and target, one example a line, "
+        "Two text files to train on, source and target, one example per line, "
         "plain or gzipped: '[a.en, a.fr]'.",
     )
     validation: list[str] | None = data(
-        None, "Files to validate; held out from --train if not given."
+        None, "Validation files; held out from --train if not given."
     )
     test: list[str] | None = data(
-        None, "Files to test; held out from --train if not given."
+        None, "Test files; held out from --train if not given."
     )
 
 
@@ -34,7 +34,7 @@ class CorpusConfig(FilesConfig):
     """Pairs of texts from files or TensorFlow Datasets."""
 
     tfds: str | None = data(
-        None, "Name of a dataset of TensorFlow Datasets (TFDS)."
+        None, "Name of a dataset in TensorFlow Datasets (TFDS)."
     )
     data_dir: str | None = data(None, "Folder where TFDS keeps its datasets.")
 
@@ -44,16 +44,20 @@ class VocabulariesConfig:
     """A vocabulary for each side."""
 
     source_vocabulary: str | None = data(
-        None, "Vocabulary file of the source, instead of counting words."
+        None,
+        "Vocabulary file of the source; built from the training data if "
+        "not given.",
     )
     target_vocabulary: str | None = data(
-        None, "Vocabulary file of the target, instead of counting words."
+        None,
+        "Vocabulary file of the target; built from the training data if "
+        "not given.",
     )
     source_vocabulary_size: PositiveInt = data(
-        2_000, "Most frequent source words to keep."
+        2_000, "Size of the source vocabulary, special words included."
     )
     target_vocabulary_size: PositiveInt = data(
-        2_000, "Most frequent target words to keep."
+        2_000, "Size of the target vocabulary, special words included."
     )
 
 
@@ -61,12 +65,12 @@ class VocabulariesConfig:
 class TranslationConfig(CorpusConfig, VocabulariesConfig):
     """Sentences in two languages."""
 
-    source_language: str = data("en", "Code of the language of sources.")
-    target_language: str = data("fr", "Code of the language of targets.")
+    source_language: str = data("en", "Language code of the source.")
+    target_language: str = data("fr", "Language code of the target.")
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results(
         "13a",
-        "Tokenisation of sacrebleu: 13a, or none for text that is tokenised "
-        "already.",
+        "Tokenisation by sacreBLEU: 13a, or none for text that is already "
+        "tokenised.",
     )
 
 
@@ -81,39 +85,42 @@ class SummariesConfig(CorpusConfig):
     )
     source_column: str | None = data(
         None,
-        "Column of a table's source, by name, or by number (from 1) in a "
-        "table without a header; of a TFDS dataset, the feature.",
+        "Column of the source: its name, or its number (from 1) in a table "
+        "without a header; in a TFDS dataset, the feature.",
     )
     target_column: str | None = data(
         None, "Column or feature of the target, like --source_column."
     )
     tokenization: Literal["moses", "space"] = data(
-        "moses", "moses, or space for text that is tokenised already."
+        "moses", "moses, or space for text that is already tokenised."
     )
     lowercase: bool = data(
         False,
-        "Know words in lower case; what is copied comes back as typed.",
+        "Lowercase the vocabulary; copied words keep their case.",
     )
     max_source_length: PositiveInt = data(
-        100, "Most words of a source that are read."
+        100, "Sources are truncated to this many words."
     )
     max_target_length: PositiveInt = data(
-        50, "Most words of a target that are trained on, with its end."
+        50,
+        "Training targets are truncated to this many words, end of "
+        "sequence included.",
     )
     min_summary_length: NonNegativeInt = search(
-        0, "Fewest words of an answer before its end."
+        0, "Minimum length of an output, in words."
     )
     max_summary_length: PositiveInt = search(
-        60, "Most words of an answer, with its end."
+        60, "Maximum length of an output, in words, end of sequence included."
     )
     no_repeat_ngram: NonNegativeInt = search(
-        0, "Say no sequence of so many words twice; 0 allows any."
+        0,
+        "Never repeat an n-gram of this length in an output; 0 allows repeats.",
     )
     forbid_unk: bool = search(False, "Never generate <unk>.")
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results(
         "13a",
-        "Tokenisation of sacrebleu: 13a, or none for text that is tokenised "
-        "already.",
+        "Tokenisation by sacreBLEU: 13a, or none for text that is already "
+        "tokenised.",
     )
 
 
@@ -123,35 +130,35 @@ class EntitiesConfig:
 
     pointers: Literal["unk", "entity"] = data(
         "unk",
-        "What is pointed at: unk (words outside of the vocabulary), or entity "
-        "(these, and the placeholders of entities).",
+        "What is pointed at: unk (out-of-vocabulary words), or entity (these, "
+        "and the placeholders of named entities).",
     )
     entity_pattern: str | None = data(
         None,
-        "Regular expression (RE2) of a whole token that is an entity; if not "
-        "given, a token with a capital in front or a figure anywhere, wherever "
-        "it stands.",
+        "Regular expression (RE2) that must match a whole token for it to be "
+        "an entity; if not given, an initial capital or a digit makes a token "
+        "one, even at the start of a sentence.",
     )
     entity_exceptions: str | None = data(
         None,
-        "Regular expression of tokens that are none nevertheless; if not "
-        "given, English function words.",
+        "Regular expression (RE2) of tokens that are not entities even so; if "
+        "not given, English function words.",
     )
     entity_truecase: bool = data(
         False,
-        "Let words that the training sources have in lower case at least as "
-        "often as with a capital be none either: for headlines with capitals "
-        "throughout.",
+        "Do not take a word for an entity if the training sources have it in "
+        "lower case at least as often as capitalised: for headlines in title "
+        "case.",
     )
     train_tags: list[str] | None = data(
         None,
-        "Two files that tell entities instead, source and headlines: a tag for "
-        "each token of --train, O or anything else. A model so trained is "
-        "asked with text as `acme￨ORG of`.",
+        "Two files of entity tags instead, for sources and headlines: one tag "
+        "per token of --train, O for no entity. The trained model then "
+        "expects tagged text, such as `acme￨ORG of`.",
     )
     validation_tags: list[str] | None = data(
-        None, "Files of tags for --validation, like --train_tags."
+        None, "Tag files for --validation, like --train_tags."
     )
     test_tags: list[str] | None = data(
-        None, "Files of tags for --test, like --train_tags."
+        None, "Tag files for --test, like --train_tags."
     )

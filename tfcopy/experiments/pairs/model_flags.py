@@ -29,11 +29,13 @@ class PairsConfig(ModelConfig, TrainingConfig, RunConfig):
     """Training an encoder and a decoder on pairs of texts."""
 
     pad_multiple: PositiveInt = training(
-        1, "Lengths are padded to a multiple of this."
+        1, "Sequence lengths are padded to a multiple of this."
     )
-    num_beams: PositiveInt = search(10, "Hypotheses that search keeps.")
+    num_beams: PositiveInt = search(10, "Beam size; 1 for greedy search.")
     length_penalty: NonNegativeFloat = search(
-        1.0, "Scores are divided by length to this power."
+        1.0,
+        "Scores are divided by length to this power; 0 for no length "
+        "normalisation.",
     )
 
 
@@ -42,7 +44,7 @@ class AttentionConfig:
     """The size of an additive attention."""
 
     attention_units: PositiveInt | None = model(
-        None, "Hidden size of the attention; the model's own if not given."
+        None, "Hidden size of the attention; the model's default if not given."
     )
 
 
@@ -52,34 +54,39 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
 
     unmatched: Literal["attention_argmax", "unk"] = data(
         "unk",
-        "Label of unknown words that the source does not hold: unk, or "
-        "attention_argmax (point where the model looks).",
+        "Label of unknown target words that do not occur in the source: unk, "
+        "or attention_argmax (point where attention is highest).",
     )
     candidates: PositiveInt | None = training(
         None,
-        "Words that an update's output layer knows (the large vocabulary "
-        "trick); all if not given.",
+        "Size of the output vocabulary sampled for each update (the large "
+        "vocabulary trick); the whole vocabulary if not given.",
     )
     candidates_from: Literal["sources", "batch", "sample"] = training(
         "sample",
-        "Words among them beside the most frequent: those of an update's "
-        "sources (the paper's choice), of the whole batch with its targets, "
-        "or a sample of all words as well.",
+        "What --candidates holds besides the most frequent words: those of "
+        "the batch's sources (as in the paper), of the whole batch with its "
+        "targets, or also a random sample of the vocabulary.",
     )
     search_candidates: PositiveInt | None = search(
         None,
-        "Words that search generates, the most frequent; all if not given.",
+        "Search generates only this many of the most frequent words; all if "
+        "not given.",
     )
     encoder_units: PositiveInt | None = model(
         None,
-        "Size of the encoder's state, each direction; half the size of a "
-        "Transformer; --units if not given.",
+        "Size of the encoder per direction, half the size of a Transformer; "
+        "--units if not given.",
     )
     output_units: PositiveInt | None = model(
-        None, "Width of the layer below the output softmax."
+        None,
+        "Size of the layer below the output softmax; --embedding_dim if "
+        "not given.",
     )
     initializers: Literal["keras", "dl4mt"] = model(
-        "keras", "keras, or dl4mt (those of the paper's base system)."
+        "keras",
+        "Weight initializers: keras, or dl4mt (those of the system that "
+        "the paper builds on).",
     )
     switch_activation: str = model(
         "noisy_tanh",
@@ -87,10 +94,10 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
         "Keras activation.",
     )
     switch_bias: float = model(
-        1.0, "Where the switch starts; above 0 it leans to generating."
+        1.0, "Initial bias of the switch; above 0 it favours generating."
     )
     normalize: Literal["tokens", "sentences"] = training(
-        "tokens", "What the loss is divided by, tokens or sentences."
+        "tokens", "Average the loss over tokens or over sentences."
     )
 
 
@@ -100,31 +107,31 @@ class CopyNetConfig(PairsConfig, AttentionConfig):
 
     end_mark: bool = data(
         False,
-        "End sources with a mark that attention can see, so that what comes "
-        "after the last word is a place like any other.",
+        "Append an end-of-sequence token to sources, so that attention can "
+        "also point past the last word.",
     )
     position_one_hot: NonNegativeInt = model(
         0,
-        "Positions that CopyNet's annotations tell apart by a one-hot vector; "
-        "57 in the authors' code, 0 in the paper.",
+        "Number of source positions that CopyNet's encoder marks by a one-hot "
+        "vector; 57 in the authors' code, 0 in the paper.",
     )
     coverage: bool = model(
         False,
-        "Let attention see how much a position has got, as in the authors' "
-        "code.",
+        "Feed the coverage of each source position to the attention, as in "
+        "the authors' code.",
     )
     deep_readout: bool = model(
         False,
-        "Give context and last word linear terms in the logits, as in the "
-        "authors' code.",
+        "Add linear terms of the context and the last word to the logits, as "
+        "in the authors' code.",
     )
     initializers: Literal["keras", "authors"] = model(
-        "keras", "keras, or the authors'."
+        "keras", "Weight initializers: keras, or those of the authors' code."
     )
     max_target_length: PositiveInt = search(
-        57, "Most tokens of an answer, with its end."
+        57, "Maximum length of an output, in tokens, end of sequence included."
     )
-    allow_unk: bool = search(False, "Let <unk> be an answer.")
+    allow_unk: bool = search(False, "Allow <unk> in outputs.")
 
 
 @group
@@ -133,15 +140,15 @@ class PlannerConfig(PairsConfig):
 
     decoder: Literal["gru", "biscale"] = model(
         "gru",
-        "gru (two layers, as in the released script), or biscale (the "
-        "paper's).",
+        "Decoder cell: gru (two layers, as in the released script), or "
+        "biscale (the paper's).",
     )
     head: Literal[("softmax", *POINTING_HEADS)] = model(
         "softmax", f"Output head: softmax, {', '.join(POINTING_HEADS)}."
     )
     encoder_units: PositiveInt | None = model(
         None,
-        "Size of the encoder's state, each direction; --units if not given.",
+        "Size of the encoder per direction; --units if not given.",
     )
     baseline_units: PositiveInt | None = model(
         None, "The baseline's --units, if they differ."
@@ -150,34 +157,42 @@ class PlannerConfig(PairsConfig):
         None, "The baseline's --encoder_units, if they differ."
     )
     query: Literal["both", "first", "second"] = model(
-        "both", "Layers whose states attend: both, first or second."
+        "both",
+        "Decoder layers whose states query the attention: both, first or "
+        "second.",
     )
-    plan_steps: PositiveInt = model(10, "Steps that a plan is made for.")
-    summary_units: PositiveInt = model(32, "Size of the summary of a plan.")
+    plan_steps: PositiveInt = model(10, "Length of a plan, in decoder steps.")
+    summary_units: PositiveInt = model(
+        32, "Size of the summary that is made of a plan."
+    )
     update_gate: bool = model(
         False,
-        "Let a gate mix the old plan into a new one, as in the paper; it makes "
-        "learning slow (docs/planning.md).",
+        "Mix the old plan into a new one with a gate, as in the paper; this "
+        "slows learning (docs/planning.md).",
     )
     switch: Literal["previous", "current"] = model(
         "previous",
-        "previous (a plan decides about the step after it), or current, as in "
-        "the released code.",
+        "Whether to replan is decided by the previous commitment plan, or by "
+        "the current one, as in the released code.",
     )
     resample: bool = model(
-        False, "Draw plans that move on again, as in the released code."
+        False,
+        "Resample a commitment plan when it is shifted, as in the "
+        "released code.",
     )
     always_replan: bool = model(
         False,
-        "Plan at each step: the control that tells planning from having more "
-        "weights.",
+        "Replan at every step: a control that separates the effect of "
+        "planning from that of more weights.",
     )
     commitment_penalty: NonNegativeFloat = training(
-        3e-5, "Weight of the penalty on certain plans."
+        3e-5, "Weight of the penalty on overconfident commitment plans."
     )
-    planner_layer_norm: bool = model(False, "Normalise the planner's layers.")
+    planner_layer_norm: bool = model(
+        False, "Apply layer normalisation in the planner."
+    )
     initializers: Literal["keras", "dl4mt"] = model(
-        "keras", "keras, or dl4mt, the authors'."
+        "keras", "Weight initializers: keras, or dl4mt (the authors')."
     )
     baseline_learning_rate: PositiveFloat | None = training(
         None, "The baseline's --learning_rate, if it differs."
@@ -190,21 +205,25 @@ class RarestWordConfig(TrainingConfig, RunConfig):
 
     num_words: PositiveInt = data(600, "Size of the vocabulary.")
     num_pointed: PositiveInt = data(
-        60, "So many of the rarest words are pointed at."
+        60, "Number of words, the rarest, that are pointed at."
     )
-    length: PositiveInt = data(7, "Words of a sequence.")
+    length: PositiveInt = data(7, "Words per sequence.")
     q: Share = data(
         0.002,
-        "Share by which each word is rarer than the one before it; the paper "
-        "does not tell, and its figures need 0.0022 or less.",
+        "Relative drop in frequency from each word to the next; the paper "
+        "does not state it, and its figures need 0.0022 or less.",
     )
     train_size: PositiveInt | None = data(
-        None, "Sequences to train on; new ones without end if not given."
+        None,
+        "Number of training sequences; an endless stream of new ones if "
+        "not given.",
     )
-    num_validation: PositiveInt = data(5_000, "Sequences to validate.")
-    num_test: PositiveInt = data(20_000, "Sequences to test.")
+    num_validation: PositiveInt = data(5_000, "Number of validation sequences.")
+    num_test: PositiveInt = data(20_000, "Number of test sequences.")
     data_seed: Seed = data(
-        0, "Seed of the sequences to validate and test, and of --train_size."
+        0,
+        "Random seed of the validation and test sequences, and of those "
+        "of --train_size.",
     )
     systems: list[Literal["softmax", "pointer_softmax"]] = training(
         ["softmax", "pointer_softmax"],
@@ -214,7 +233,7 @@ class RarestWordConfig(TrainingConfig, RunConfig):
     units: PositiveInt = model(256, "Size of the GRU and of all hidden layers.")
     pointer: Literal["dense", "attention"] = model(
         "dense",
-        "dense, with an output for each position, as in the paper; or "
+        "Pointer: dense (an output for each position, as in the paper), or "
         "attention.",
     )
     activation: Literal["relu", "tanh"] = model(
@@ -224,13 +243,13 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         2.0, "Inverse temperature of the switch."
     )
     switch_bias: float = model(
-        1.0, "Initial bias of the switch; above 0 it leans to the shortlist."
+        1.0, "Initial bias of the switch; above 0 it favours the shortlist."
     )
     learning_rate: PositiveFloat = training(
         4e-3, "Learning rate of the optimizer."
     )
-    batch_size: PositiveInt = training(250, "Sequences of an update.")
-    updates: PositiveInt = training(1_500, "Updates of each system.")
+    batch_size: PositiveInt = training(250, "Sequences per batch.")
+    updates: PositiveInt = training(1_500, "Number of updates for each system.")
     eval_every: PositiveInt = training(
-        100, "Updates between two scores on the validation set."
+        100, "Updates between evaluations on the validation set."
     )
