@@ -244,7 +244,7 @@ def draw(found, config, path):
     ]
     picture = rarest_word_steps.figures.panels_figure(panels)
     rarest_word_steps.figures.save_png(path, picture)
-    print(f"Drawn: {path}")
+    print(f"Picture: {path}")
 
 
 def lines(found, abscissas):

@@ -85,19 +85,19 @@ def test_switches_need_no_value(arguments, fresh):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--units 0", "--units must be a whole number from 1 on. Received: 0."),
-        ("--units x", "--units must be a whole number from 1 on. Received: x."),
-        ("--width -2", "--width must be a whole number from 1 on. Rec.*-2."),
+        ("--units 0", "--units must be a positive integer. Received: 0."),
+        ("--units x", "--units must be a positive integer. Received: x."),
+        ("--width -2", "--width must be a positive integer. Rec.*-2."),
         (
             "--dropout 1.5",
-            "--dropout must be a number from 0 to below 1. .*1.5",
+            "--dropout must be a number of at least 0 and below 1. .*1.5",
         ),
         ("--dropout nan", "--dropout must be .* Received: nan."),
-        ("--rate 0", "--rate must be a number above 0. Received: 0."),
+        ("--rate 0", "--rate must be a positive number. Received: 0."),
         ("--merge foo", "--merge must be max or sum. Received: foo."),
         ("--systems c", "--systems must be a list, .*of a or b. Received: c."),
         ("--systems [c]", "--systems must be a list, .* of a or b. "),
-        ("--files a.en", "--files must be a list, as '.a, b.', of text. "),
+        ("--files a.en", "--files must be a list, such as '.a, b.', of text. "),
         ("--fresh maybe", "--fresh must be true or false. Received: maybe."),
         ("--preset foo", "--preset: .*foo.*demo.*paper"),
         ("--unit 3", "unrecognized arguments: --unit 3."),
@@ -113,8 +113,8 @@ def test_wrong_flag_gives_one_line(capsys, arguments, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("units: x", "--units must be a whole number from 1 on. "),
-        ("unitz: 3", "--config: no flag unitz."),
+        ("units: x", "--units must be a positive integer. "),
+        ("unitz: 3", "--config: unknown flag unitz."),
         ("units: [3", "--config: .*line 1"),
         ("- units", "Unexpected config: - units."),
     ],
@@ -207,5 +207,5 @@ def test_signals_end_with_a_message(capsys, number, code):
 
     before = signal.getsignal(number)
     assert command_line.main(Config, PRESETS, run, "", []) == code
-    assert "Repeat the command to go on." in capsys.readouterr().err
+    assert "Repeat the command to resume." in capsys.readouterr().err
     assert signal.getsignal(number) is before

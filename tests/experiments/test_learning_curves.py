@@ -56,7 +56,7 @@ def test_history_of_nothing(tmp_path):
 def test_lead_is_told(capsys):
     learning_curves.print_lead(RESULTS)
     assert capsys.readouterr().out.splitlines() == [
-        "nmt's best dev score, 4 nats a target after 10 updates, was reached "
+        "nmt's best dev score, 4 nats per target after 10 updates, was reached "
         f"by {system}."
         for system in ("copynet after 5", "slow never")
     ]
@@ -64,7 +64,7 @@ def test_lead_is_told(capsys):
 
 def test_picture_is_on_disk_and_in_tensorboard(tmp_path):
     pytest.importorskip("matplotlib")
-    learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
+    learning_curves.draw(RESULTS, str(tmp_path), "nats per sentence")
     image = tf.io.decode_png((tmp_path / "dev_nll.png").read_bytes())
     assert image.shape[:2] == (400, 500)
     events = plugin_event_accumulator.EventAccumulator(
@@ -76,7 +76,7 @@ def test_picture_is_on_disk_and_in_tensorboard(tmp_path):
 
 def test_without_matplotlib_nothing_is_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(learning_curves, "figures", None)
-    learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
+    learning_curves.draw(RESULTS, str(tmp_path), "nats per sentence")
     assert not list(tmp_path.iterdir())
 
 
@@ -89,5 +89,5 @@ def test_full_disk_ends_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         reporting, "figures", types.SimpleNamespace(save_png=full)
     )
-    learning_curves.draw(RESULTS, str(tmp_path), "nats a sentence")
+    learning_curves.draw(RESULTS, str(tmp_path), "nats per sentence")
     assert "no more events are written" in capsys.readouterr().out

@@ -94,7 +94,7 @@ def test_the_command_exports_the_same_model(finished, capsys):
     run = finished / "logs" / "demo"
     capsys.readouterr()
     assert exporting.export(run, "--system", "copynet") == 2
-    assert "several end so" in capsys.readouterr().err
+    assert "several end in this name" in capsys.readouterr().err
 
 
 def test_scores_of_known_answers():

@@ -108,7 +108,7 @@ def test_the_command_exports_the_same_model_without_the_corpus(
     monkeypatch.delattr(translation_data, "load_corpus")
     path = exporting.check_export(finished)
     out = capsys.readouterr().out
-    assert "System: pointer_softmax, which the run has exported." in out
+    assert "System: pointer_softmax, which the run exported." in out
     assert exporting.config_of(path)["checkpoint"] == "best"
 
 
@@ -145,7 +145,7 @@ def test_interrupted_run_ends_as_an_undisturbed_one(
             patch.setattr(place, name, interrupted)
             assert start(tmp_path, "--train", corpus) == 128 + number
         error = capsys.readouterr().err
-        assert re.search(r"Repeat\s+the\s+command\s+to\s+go\s+on", error)
+        assert re.search(r"Repeat\s+the\s+command\s+to\s+resume", error)
         statuses.append(exporting.export(run, "--to", to))
     assert statuses == [2, 0, 0] and sorted(os.listdir(to)) == ["1", "2"]
     assert start(tmp_path, "--train", corpus) == 0

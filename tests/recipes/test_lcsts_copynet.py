@@ -211,7 +211,7 @@ def test_min_score_chooses(chinese, tmp_path, capsys):
     arguments += ["--tokenizations", "[characters]", "--batch_size", "99"]
     assert start(tmp_path, *arguments) == 1
     output, error = capsys.readouterr()
-    assert "64 pairs to train on, 8 to validate, 4 to test" in output
+    assert "64 training pairs, 8 validation, 4 test" in output
     assert "Error: --batch_size must be at most 64" in error
 
 

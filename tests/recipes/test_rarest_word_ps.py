@@ -262,7 +262,7 @@ def test_examples_are_of_both_kinds():
         ("--num_pointed 12", "--num_pointed must be below 12. Received: 12"),
         ("--num_words 1", "--num_words must be at least 2. Received: 1"),
         ("--length 1", "--length must be at least 2. Received: 1"),
-        ("--q 1", "--q must be a number from 0 to below 1. Received: 1"),
+        ("--q 1", "--q must be a number of at least 0 and below 1. Rec"),
         (
             "--train_size 49",
             r"--train_size must be at least --batch_size \(50\). Received: 49",

@@ -117,7 +117,7 @@ def test_errors_say_what_is_wrong(asked, folder, tmp_path):
 
     assert "no such folder" in error(str(tmp_path / "none"))
     assert "no exported model in it" in error(str(tmp_path))
-    assert "There is: 2, 10." in error(folder, "--version=3")
+    assert "Available: 2, 10." in error(folder, "--version=3")
     assert "leave --version out" in error(folder + "/2", "--version=2")
     os.makedirs(tmp_path / "damaged" / "1")
     (tmp_path / "damaged" / "1" / "saved_model.pb").write_bytes(b"oops")

@@ -235,7 +235,7 @@ def test_flags_reach_the_server(told, server, protocol):
         found = told(client.main, [address, "translator", flag], b"\n\n")
         assert found == (0, ["", ""], "")
     _, _, error = told(client.main, [address, "translator", "--version=1"])
-    assert "no version 1. There is: 2 AVAILABLE." in error
+    assert "no version 1. Versions: 2 AVAILABLE." in error
     server.reset()
     server.fail(9, "UNAVAILABLE")
     _, _, error = told(client.main, [address, "translator", "--retries=0"])

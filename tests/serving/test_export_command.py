@@ -114,9 +114,9 @@ def test_a_run_that_is_under_way(run, tmp_path, capsys):
     [
         ("--system soft", "own: --system soft: there is no such system. "),
         ("--system softmax", "softmax: it has no checkpoint. Those with"),
-        ("--set units=2", "--set units: it is fixed in training or .*num_beam"),
+        ("--set units=2", "--set units: fixed in training, or .*num_beam"),
         ("--set num_beams=0", "--set `num_beams` must be at least 1"),
-        ("--set max_length=x", "--set max_length must be a whole number"),
+        ("--set max_length=x", "--set max_length must be an integer"),
     ],
 )
 def test_what_does_not_fit_the_run(run, capsys, arguments, message):
@@ -145,7 +145,7 @@ def test_what_is_no_run(tmp_path, capsys):
     run = make_run(tmp_path / "logs" / "demo")
     assert_error(capsys, f"{run}: no checkpoint yet", run)
     assert_error(capsys, f"There are runs in it: {run}", run.parent)
-    assert_error(capsys, "not the folder of a run, .*config.json", tmp_path)
+    assert_error(capsys, "not a run's folder: .*config.json", tmp_path)
     assert_error(capsys, "none: no such folder", tmp_path / "none")
     for text in ("{", "[]", '{"recipe": "europarl_ps"}'):
         write(run / "config.json", text)
@@ -155,7 +155,7 @@ def test_what_is_no_run(tmp_path, capsys):
 def test_runs_of_earlier_releases_are_to_be_repeated(run, capsys):
     os.remove(run / "pointer_softmax" / "servable.json")
     message = (
-        f"{run}/pointer_softmax: no servable.json, for an earlier release has "
+        f"{run}/pointer_softmax: no servable.json, as an earlier release "
         "trained it. Repeat the command of europarl_ps"
     )
     assert_error(capsys, message, run)
@@ -178,7 +178,7 @@ def test_the_system_that_is_chosen(tmp_path):
     errors = {"softmax": {"error_rate": 9}, last: {"error_rate": 2}}
     assert choose(systems=errors) == (last, "of the best error_rate")
     found = choose(systems=systems, exported=last)
-    assert found == (last, "which the run has exported")
+    assert found == (last, "which the run exported")
     assert choose(systems=systems, exported="gone")[0] == "softmax"
 
 
@@ -188,5 +188,7 @@ def test_systems_of_several_parts_are_found_by_their_last_name(tmp_path):
     assert sorted(folder.systems()) == sorted(names)
     assert folder.find("copynet") == "words/copynet"
     assert folder.find("words/rnn") == "words/rnn"
-    with pytest.raises(run_folder.RunError, match="several end so.*words/rnn"):
+    with pytest.raises(
+        run_folder.RunError, match="several end in this name.*words/rnn"
+    ):
         folder.find("rnn")

@@ -72,7 +72,7 @@ def test_models_and_versions_and_labels_are_chosen(folder):
         ([".", "--versions", "x=1"], "there is no model x"),
         ([".", "--versions", "wmt=1"], "--versions: wmt has no version 1"),
         ([".", "--label", "wmt:a=1"], "--label a: wmt has no version 1"),
-        ([".", "--label", "europarl_ps:a=1"], "There is: 12."),
+        ([".", "--label", "europarl_ps:a=1"], "Available: 12."),
         ([".", "--output", "x/y"], "x/y.writing: No such file"),
     ],
 )

@@ -87,7 +87,7 @@ def test_kills_while_files_are_written_change_nothing(tmp_path, undisturbed):
 def test_signal_saves_and_says_how_to_go_on(tmp_path, number):
     code, text = run_for(tmp_path, 5, number)
     assert code == 128 + number, text
-    assert "Repeat the command to go on." in text
+    assert "Repeat the command to resume." in text
 
 
 def test_stops_in_process_and_resumes(tmp_path, undisturbed):

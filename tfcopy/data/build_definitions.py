@@ -5,8 +5,8 @@
 
 The database is that of Debian's `wordnet-base` (apt install wordnet-base), of
 NLTK (corpora/wordnet), or of another wordnet in the same format. The file
-holds its licence, as that demands. --words tells how many of the words of text
-files, plain or gzipped, have definitions.
+includes its licence, as the licence requires. --words reports how many words of
+text files, plain or gzipped, have definitions.
 """
 
 import argparse
@@ -82,9 +82,25 @@ def main(arguments=None):
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--wordnet", required=True, metavar="DIR")
-    parser.add_argument("--output", required=True, metavar="FILE")
-    parser.add_argument("--words", nargs="+", default=[], metavar="FILE")
+    parser.add_argument(
+        "--wordnet",
+        required=True,
+        metavar="DIR",
+        help="folder of WordNet's database",
+    )
+    parser.add_argument(
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="file to write; gzipped if its name ends in .gz",
+    )
+    parser.add_argument(
+        "--words",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="text files whose words are looked up",
+    )
     options = parser.parse_args(arguments)
     try:
         run(options.wordnet, options.output, options.words)

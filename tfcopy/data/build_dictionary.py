@@ -4,8 +4,8 @@
         --output fr-en.tsv --reverse_output en-fr.tsv
 
 Line n of one file, plain or gzipped, translates line n of the other. --output
-has the target's words with their source senses (for labels: --dictionary of
-the recipes), --reverse_output the source's words with their translations.
+lists target words with their source senses (for labels: --dictionary of the
+recipes), --reverse_output source words with their translations.
 
 The words of each pair are aligned, in lower case: by systran-align (extra
 `align`), else by IBM Model 1, or as --alignment says. A word's senses are the
@@ -132,24 +132,24 @@ class Config:
     Attributes:
         source: File of sentences, plain or gzipped.
         target: File of their translations.
-        output: TSV file to write: words of the target, senses in the source.
-        reverse_output: TSV file to write: words of the source, senses in the
+        output: TSV file to write: target words and their senses in the source.
+        reverse_output: TSV file to write: source words and their senses in the
             target.
-        source_language: Code of the source language.
-        target_language: Code of the target language.
-        tokenization: moses, or space for text that is tokenised already; as
+        source_language: Language code of the source.
+        target_language: Language code of the target.
+        tokenization: moses, or space for text that is already tokenised; as
             in the recipe that will use the dictionary.
         max_length: Pairs with a longer sentence, in words, are not aligned.
         aligner: systran (extra align), ibm1, or auto, the first of them that
             is installed.
-        rounds: How often the aligner goes through all pairs.
-        alignment: File of links that another aligner made, of the words that
-            --tokenization gives: a line "0-0 1-2" for each pair.
-        write_alignment: File to write the links to, in the same form.
+        rounds: Passes of the aligner over all pairs.
+        alignment: File of links from another aligner, between the words that
+            --tokenization gives: one line such as "0-0 1-2" per pair.
+        write_alignment: File to write the links to, in the same format.
         only_outside: Vocabulary file whose words get no entry in --output.
-        max_senses: Most senses of a word.
-        min_probability: Share of a word's links that a sense must have.
-        function_words: So many of the most frequent words are taken for
+        max_senses: Maximum number of senses per word.
+        min_probability: Smallest share of a word's links for a sense.
+        function_words: How many of the most frequent words count as
             function words; more for speeches (30), fewer for captions (10).
     """
 
@@ -279,7 +279,7 @@ def _align(source, target, aligner, config):
     source, target = source.keep(is_kept), target.keep(is_kept)
     options = {"rounds": config.rounds, "progress": True}
     if aligner == "systran":
-        print("Learning what aligns with what ...", file=sys.stderr)
+        print("Learning the alignment ...", file=sys.stderr)
         return systran_aligner.align(source, target, **options)
     return word_alignment.align(source, target, **options).intersection
 

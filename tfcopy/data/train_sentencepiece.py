@@ -4,8 +4,8 @@
         --input europarl-v7.fr-en.en europarl-v7.fr-en.fr \\
         --vocab_size 16000 --output europarl.model
 
-Several files, plain or gzipped, one sentence a line, give one model for all.
-`--merges 20000` makes a model of byte-pair encoding with so many merges.
+Several files, plain or gzipped, one sentence per line, make one joint model.
+`--merges 20000` trains byte-pair encoding with that number of merges.
 """
 
 import argparse
@@ -123,19 +123,33 @@ def main(arguments=None):
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--input", nargs="+", required=True, metavar="FILE")
     parser.add_argument(
-        "--vocab_size", type=int, default=16_000, help="default: %(default)s"
+        "--input",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="text files to train on",
+    )
+    parser.add_argument(
+        "--vocab_size",
+        type=int,
+        default=16_000,
+        help="number of pieces (default: %(default)s)",
     )
     parser.add_argument(
         "--merges",
         type=int,
-        help="of byte-pair encoding; then neither --vocab_size nor "
-        "--model_type is needed",
+        help="number of merges of byte-pair encoding, instead of --vocab_size "
+        "and --model_type",
     )
-    parser.add_argument("--output", required=True, metavar="FILE")
     parser.add_argument(
-        "--model_type", choices=("unigram", "bpe"), default="unigram"
+        "--output", required=True, metavar="FILE", help="model file to write"
+    )
+    parser.add_argument(
+        "--model_type",
+        choices=("unigram", "bpe"),
+        default="unigram",
+        help="default: %(default)s",
     )
     options = parser.parse_args(arguments)
     try:

@@ -14,7 +14,7 @@ import jsonargparse
 from tfcopy.experiments.config import TOPICS
 from tfcopy.quiet import quiet
 
-_REPEAT = "Interrupted. Repeat the command to go on."
+_REPEAT = "Interrupted. Repeat the command to resume."
 
 
 @contextlib.contextmanager
@@ -86,7 +86,7 @@ def parse(config_class, presets, description, arguments=None):
     parser.add_argument(
         "--config",
         action=jsonargparse.ActionConfigFile,
-        help="YAML file of flags; those after it on the command line win.",
+        help="YAML file of flags; flags that follow it override it.",
     )
     _add_flags(parser, config_class, ["demo", *presets])
     try:
@@ -172,15 +172,15 @@ def _terminable():
 
 # What a flag of a type must be.
 _EXPECTED = {
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
     "bool": "true or false",
-    "PositiveInt": "a whole number from 1 on",
-    "NonNegativeInt": "a whole number from 0 on",
-    "PositiveFloat": "a number above 0",
-    "NonNegativeFloat": "a number from 0 on",
-    "Share": "a number from 0 to below 1",
-    "Seed": "a whole number from 0 to below 2^32",
+    "PositiveInt": "a positive integer",
+    "NonNegativeInt": "a non-negative integer",
+    "PositiveFloat": "a positive number",
+    "NonNegativeFloat": "a non-negative number",
+    "Share": "a number of at least 0 and below 1",
+    "Seed": "a non-negative integer below 2^32",
 }
 _RECEIVED = (
     r"Given value: (.*)$",
@@ -201,7 +201,7 @@ def _explain(config_class, error):
         received = next((match[1] for match in found if match), None)
         return f"{expected} Received: {received}." if received else expected
     text = re.sub(
-        r"Option '(.*)' is not accepted", r"--config: no flag \1", text
+        r"Option '(.*)' is not accepted", r"--config: unknown flag \1", text
     )
     text = text.replace('Parser key "config":', "--config:")
     text = text.replace("Problems parsing config:", "--config:")
@@ -214,7 +214,7 @@ def _expected(kind):
     if typing.get_origin(kind) is typing.Literal:
         return " or ".join(map(str, arguments))
     if typing.get_origin(kind) is list:
-        return f"a list, as '[a, b]', of {_expected(arguments[0])}"
+        return f"a list, such as '[a, b]', of {_expected(arguments[0])}"
     if arguments:
         return _expected(arguments[0])
     return _EXPECTED.get(kind.__name__, "text")

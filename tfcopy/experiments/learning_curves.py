@@ -24,7 +24,7 @@ def history(log_dir, encoded):
         encoded: The validation set, an `EncodedCorpus`.
 
     Returns:
-        Dict of two lists, `updates` and `nll`, nats a target.
+        Dict of two lists, `updates` and `nll`, nats per target.
     """
     events = plugin_event_accumulator.EventAccumulator(
         log_dir, size_guidance={"tensors": 0}
@@ -58,7 +58,7 @@ def print_lead(results):
         found = updates_to_reach(results[system]["history"], best)
         when = "never" if found is None else f"after {found:,}"
         print(
-            f"{first}'s best dev score, {best:.4g} nats a target after "
+            f"{first}'s best dev score, {best:.4g} nats per target after "
             f"{needed:,} updates, was reached by {system} {when}."
         )
 

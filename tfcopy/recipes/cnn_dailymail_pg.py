@@ -358,9 +358,9 @@ def print_comparison(results, references):
     reporting.print_table(reporting.with_paper(rows, PAPER), COLUMNS)
     print(
         "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
-        "trigrams that\nthe article does not hold, and that repeat others of "
-        "the answer. p_gen: mean\nprobability to generate, percent, of the "
-        "words of the answers."
+        "trigrams that are\nnot in the article, and that repeat others of the "
+        "answer. p_gen: mean probability\nof generating the words of the "
+        "answers, in percent."
     )
 
 

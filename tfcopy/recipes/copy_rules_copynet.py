@@ -249,7 +249,7 @@ def print_examples(test, answers):
 
 def print_comparison(results):
     """A table of the systems beside the paper's."""
-    print("\nExact match, in percent (the paper's rules were other ones):")
+    print("\nExact match, in percent (the paper's rules were different):")
     print(f"\n{'':18}" + "".join(f"{kind:>11}" for kind in TYPES))
     for system, scores in results.items():
         cells = [scores["types"][kind]["exact_match"] for kind in TYPES]

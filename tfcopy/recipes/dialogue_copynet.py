@@ -234,7 +234,7 @@ def through_tokens(data, texts):
 
 def print_comparison(results, ceilings):
     """A table of the systems beside the paper's."""
-    others = " (the paper's dialogues were other ones)"
+    others = " (the paper's dialogues were different)"
     print(f"\nAccuracy, in percent{'' if 'own' in ceilings else others}:")
     columns = [(name, n) for name in ceilings for n in ("top1", "top10")]
     titles = [f"{name} {n}" for name, n in columns]

@@ -110,7 +110,7 @@ def run(config):
     reporting.print_marked_examples(data.test, answers, range(2))
     print_comparison(run.results)
     learning_curves.print_lead(run.results)
-    learning_curves.draw(run.results, run.folder, "nats a circuit")
+    learning_curves.draw(run.results, run.folder, "nats per circuit")
     planning.draw_plans(run, data)
     best = max(run.results, key=lambda name: run.results[name]["exact_match"])
     score = {"exact_match": run.results[best]["exact_match"]}
@@ -184,8 +184,9 @@ def print_comparison(results):
     }
     reporting.print_table(reporting.with_paper(results, PAPER), columns)
     print(
-        "Percent of circuits wholly right, with the right nodes in any order, "
-        "and of nodes.\nThe paper's are of seven nodes and 360 units."
+        "Percent of circuits entirely right, with the right nodes in any "
+        "order, and of nodes.\nThe paper's figures are for seven nodes and 360 "
+        "units."
     )
 
 

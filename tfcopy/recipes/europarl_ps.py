@@ -169,10 +169,10 @@ def run(config):
             )[1]
 
     translation_scores.print_examples(data, answers)
-    note = "The paper's is of newstest2011, multi-bleu."
+    note = "The paper's is on newstest2011, by multi-bleu."
     translation_scores.print_comparison(run.results, PAPER, COLUMNS, note)
     learning_curves.print_lead(run.results)
-    learning_curves.draw(run.results, run.folder, "nats a sentence")
+    learning_curves.draw(run.results, run.folder, "nats per sentence")
     best = max(run.results, key=lambda name: run.results[name]["bleu"])
     if data.corpus.generated:
         translation_scores.print_unseen_names(run.systems[best].served)

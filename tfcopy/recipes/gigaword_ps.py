@@ -188,7 +188,7 @@ def run(config):
     counted = headlines.pointers_per_100(data)
     print_comparison(run.results, paper, counted, pointers)
     learning_curves.print_lead(run.results)
-    learning_curves.draw(run.results, run.folder, "nats a headline")
+    learning_curves.draw(run.results, run.folder, "nats per headline")
     best = summary_scores.best_on_validation(run.systems, data)
     return run.finish(
         best,
@@ -284,9 +284,9 @@ def print_comparison(results, paper, pointers, paper_pointers):
                 rows[f"{system}, {title}"] = scores[part]
     reporting.print_table(reporting.with_paper(rows, paper), COLUMNS)
     print(
-        "ROUGE: F1 and recall of whole headlines, stemmed. dev nll: nats a "
-        "headline, not of the\nsame events: the baseline does not say where an "
-        "unknown word comes from. Words pointed\nat in 100 examples: "
+        "ROUGE: F1 and recall of whole headlines, stemmed. dev nll: nats per "
+        "headline, not\ncomparable: the baseline does not say where an unknown "
+        "word comes from. Words pointed\nat in 100 examples: "
         f"{pointers['train']:g} in training, {pointers['validation']:g} in "
         f"validation; the paper's {paper_pointers['train']:g} and "
         f"{paper_pointers['validation']:g}."

@@ -159,7 +159,10 @@ def run(config):
     generated = config.data_dir is None
     print_comparison(run.results, prepared, generated)
     if data.corpus.tokenized:
-        print("\nThe export reads words between blanks, as jieba cuts them.")
+        print(
+            "\nThe export expects text segmented by jieba, with blanks between "
+            "words."
+        )
     chosen = "copynet" if "copynet" in run.results else config.systems[-1]
     return run.finish(
         f"{part}/{SYSTEMS[chosen]}",
@@ -246,8 +249,8 @@ def prepare(config, tokenization, folder):
     generated = config.data_dir is None
     if generated and tokenization == "words" and rate < LEAST_OOV_RATE:
         raise ValueError(
-            f"--word_vocabulary_size must leave {LEAST_OOV_RATE:.0f} % of the "
-            "words of test summaries unknown, or there is nothing to copy. "
+            f"--word_vocabulary_size must leave {LEAST_OOV_RATE:.0f} % of "
+            "the words of test summaries unknown, or there is nothing to copy. "
             f"Received: {config.word_vocabulary_size}, which leaves "
             f"{rate:.1f} %."
         )
@@ -311,7 +314,7 @@ def print_comparison(results, tokenizations, generated):
         cells = ["" if x is None else f"{x:.2f}" for x in cells]
         print(f"{title:34}" + "".join(f"{cell:>10}" for cell in cells))
     if generated:
-        print("Generated news: no figure of LCSTS compares with these.")
+        print("Generated news: not comparable with figures on LCSTS.")
 
 
 if __name__ == "__main__":

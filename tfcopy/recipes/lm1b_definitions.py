@@ -290,9 +290,9 @@ def print_comparison(config, results):
         }
     reporting.print_table({**results, **paper}, COLUMNS)
     print(
-        "Perplexity of the next word on the test set; after words that are not "
-        "in the\nvocabulary; after the others; and of words that are in the "
-        "vocabulary."
+        "Perplexity of the next word on the test set: overall, after "
+        "out-of-vocabulary words,\nafter the others, and of words that are in "
+        "the vocabulary."
     )
 
 

@@ -95,7 +95,7 @@ def print_comparison(config, results):
     """A table of the systems beside the paper's."""
     print(
         f"\nErrors on {config.num_test:,} sequences, in percent (the paper "
-        "does not tell its q):\n"
+        "does not state its q):\n"
     )
     kinds = ("all targets", f"{config.num_pointed} rarest", "others")
     print(f"{'':18}" + "".join(f"{kind:>22}" for kind in kinds))

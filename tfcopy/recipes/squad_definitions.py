@@ -326,8 +326,8 @@ def print_comparison(config, results):
         paper = {x: {"independent_exact_match": PAPER[x]} for x in results}
     reporting.print_table(reporting.with_paper(results, paper), COLUMNS)
     print(
-        "Official scores on the test set, percent; EM with start and end "
-        "chosen each for\nitself, as in the paper."
+        "Official scores on the test set, in percent. EM, indep.: with start "
+        "and end chosen\nindependently, as in the paper."
     )
 
 

@@ -186,10 +186,10 @@ def run(config):
         run.results,
         {name: paper[name] for name in run.results if name in paper},
         COLUMNS,
-        "The paper's is of newstest2015, multi-bleu." if paper else "",
+        "The paper's is on newstest2015, by multi-bleu." if paper else "",
     )
     learning_curves.print_lead(run.results)
-    learning_curves.draw(run.results, run.folder, "nats a sentence")
+    learning_curves.draw(run.results, run.folder, "nats per sentence")
     planning.draw_plans(run, data)
     best = max(run.results, key=lambda name: run.results[name]["bleu"])
     return run.finish(best, {"bleu": run.results[best]["bleu"]}, paper=paper)

@@ -11,11 +11,11 @@ from tfcopy.serving.client_library.local_model import LocalModel
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
-order. A model that translates gives an empty line for an empty one, and the
-words of a line that it has never seen exactly as they were typed, if it copies
-them. A model that predicts words gives those that may come next. A model of
-several texts reads one JSON object a line, with the names of the texts, and
-gives an answer or a label.
+order. A model that translates answers an empty line with an empty one, and
+copies unknown words exactly as they were typed. A language model answers with
+the likeliest next words. A model that reads several texts takes one JSON object
+per line, with a text for each of their names, and answers with a text or a
+label.
 
 MODEL is what a recipe exports: a folder of numbered versions, the highest of
 which is asked, or the folder of one version."""
@@ -56,7 +56,7 @@ def _parse(arguments):
         "--version",
         type=int,
         metavar="V",
-        help="which version to ask (default: the highest)",
+        help="version to ask (default: the highest)",
     )
     return parser.parse_args(arguments)
 

@@ -31,12 +31,12 @@ examples:
   %(prog)s http://localhost:8501 europarl_ps --status
 
 --status prints the versions of the model and their states (START, LOADING,
-AVAILABLE, UNLOADING or END), with what went wrong if anything did.
+AVAILABLE, UNLOADING or END), with the error message if there is one.
 
-Requests that find no server, or one that is not ready, are sent again, after
-0.2, 0.4, 0.8... seconds or a bit less, until --retries or --deadline is spent.
-Other errors end the command. Its exit status is 0, or 2 after an error, which
-is one line on standard error.
+Requests that find no server, or one that is not ready, are retried after about
+0.2, 0.4, 0.8... seconds until --retries or --deadline is exhausted. Other
+errors end the command. Its exit status is 0, or 2 after an error, which is one
+line on standard error.
 
 """
 
@@ -44,7 +44,7 @@ is one line on standard error.
 def main(arguments=None):
     """Returns the exit status."""
     options = _parse(arguments)
-    # What goes wrong is said once, by this command.
+    # This command reports errors itself, once.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     return answer_lines.run(
         "client", lambda: (_status if options.status else _answer)(options)
@@ -58,7 +58,9 @@ def _parse(arguments):
         _EXAMPLES + answer_lines.FORMS,
     )
     parser.add_argument(
-        "address", metavar="ADDRESS", help="of the server, such as host:8500"
+        "address",
+        metavar="ADDRESS",
+        help="address of the server, such as host:8500",
     )
     parser.add_argument("model", metavar="MODEL", help="name of the model")
     which = parser.add_mutually_exclusive_group()
@@ -66,7 +68,7 @@ def _parse(arguments):
         "--version",
         type=answer_lines.positive,
         metavar="V",
-        help="which version to ask (default: the highest)",
+        help="version to ask (default: the highest)",
     )
     which.add_argument(
         "--label", metavar="L", help="label of the version to ask"
@@ -76,33 +78,38 @@ def _parse(arguments):
         type=answer_lines.positive,
         default=4,
         metavar="N",
-        help="most requests under way, of B lines each (default: %(default)s)",
+        help="concurrent requests, of B lines each (default: %(default)s)",
     )
     parser.add_argument(
         "--deadline",
         type=_seconds,
         default=60.0,
         metavar="S",
-        help="seconds that a request may take in all (default: %(default)g)",
+        help="seconds until a request fails, retries included "
+        "(default: %(default)g)",
     )
     parser.add_argument(
         "--retries",
         type=_number,
         default=5,
         metavar="N",
-        help="how often a server that is not ready is asked again "
+        help="retries of a request if the server is not ready "
         "(default: %(default)s)",
     )
     parser.add_argument(
-        "--tls", action="store_true", help="gRPC through TLS (REST: https://)"
+        "--tls",
+        action="store_true",
+        help="use TLS for gRPC (for REST: https://)",
     )
     parser.add_argument(
         "--root_certificate",
         metavar="FILE",
-        help="certificates, PEM, that vouch for the server; implies --tls",
+        help="PEM file of certificates to verify the server; implies --tls",
     )
     parser.add_argument(
-        "--status", action="store_true", help="print the versions and go"
+        "--status",
+        action="store_true",
+        help="print the model's versions and exit",
     )
     return parser.parse_args(arguments)
 
@@ -113,7 +120,9 @@ def _seconds(text):
     except ValueError:
         seconds = 0
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a positive number of seconds"
+        )
     return seconds
 
 

@@ -12,14 +12,14 @@ from tfcopy.serving.demo_page.demo_models import Models
 
 _DESCRIPTION = """\
 Shows exported models in the browser: type a text and see the answer, each
-copied word in the colour of the word it was copied from, the attention, the
-probability of every word to be generated or copied, and the other answers of
-the search. Models that read definitions take a dictionary of your own; their
-answers, labels or next words are shown with the probabilities.
+copied word in the colour of the word it was copied from, the attention, each
+word's probability of being generated or copied, and the other answers of the
+search. Models that read definitions also take your own dictionary; their
+answers, labels or next words are shown with their probabilities.
 
 FOLDER is where recipes export: a folder of models, or one model, or one
-version. Models are loaded as they are chosen. The page needs no network, and
-asks none."""
+version. Models are loaded when they are chosen. The page loads nothing from the
+network."""
 
 _EXAMPLES = """\
 examples:
@@ -28,7 +28,7 @@ examples:
   %(prog)s savedmodels --port 8080
   %(prog)s savedmodels --host 0.0.0.0      # for other machines, too
 
-Needs Gradio: pip install "tfcopy[demo]". Ctrl-C ends it."""
+Needs Gradio: pip install "tfcopy[demo]". Ctrl-C stops it."""
 
 
 def main(arguments=None):
@@ -44,7 +44,7 @@ def main(arguments=None):
             print("Starting ...", flush=True)
             server = serve(models)
             address = address_of(listening)
-            print(f"Open {address} (Ctrl-C ends it)", flush=True)
+            print(f"Open {address} (Ctrl-C stops it)", flush=True)
             server.run([listening])
     except AskError as error:
         print(f"demo: {error}", file=sys.stderr)
@@ -97,14 +97,14 @@ def _parse(arguments):
         metavar="FOLDER",
         nargs="?",
         default="savedmodels",
-        help="exported models (default: %(default)s)",
+        help="folder of exported models (default: %(default)s)",
     )
     parser.add_argument(
         "--port",
         type=_port,
         default=7860,
         metavar="P",
-        help="of the page; 0 for any free one (default: %(default)s)",
+        help="port of the page; 0 for any free one (default: %(default)s)",
     )
     parser.add_argument(
         "--host",

@@ -13,8 +13,8 @@ Exports a system of a run, finished or interrupted, from its checkpoint, as a
 SavedModel for TensorFlow Serving. Nothing is trained or tested.
 
 RUN is the folder of logs that a recipe writes, <log_dir>/<run>. Without
---system it is the system that the run itself has exported; before that the
-best one of results.json, or the last that has a checkpoint."""
+--system, the system that the run itself exported is chosen; if there is none,
+the best one in results.json, or else the last that has a checkpoint."""
 
 _EXAMPLES = """\
 examples:
@@ -23,9 +23,9 @@ examples:
   %(prog)s tensorboard_logs/europarl_ps/demo --system nmt \\
     --to savedmodels/europarl_nmt --set num_beams=10 length_penalty=0.8
 
-The best weights are those of the best dev score so far. --set takes options of
-the search and lengths, not what is fixed in training; a wrong one is answered
-by all there are. All that is needed is in RUN, which may have been moved.
+The best weights are those of the best dev score so far. --set changes options
+of the search and lengths, not what training has fixed; an unknown name is
+answered with the list of all. RUN holds all that is needed, and may be moved.
 
 Ask what was exported: python -m tfcopy.serving.ask FOLDER"""
 
@@ -59,9 +59,9 @@ def _parse(arguments):
     parser.add_argument(
         "--list",
         action="store_true",
-        help="show the systems that have a checkpoint, and export none",
+        help="list the systems that have a checkpoint, and export none",
     )
-    parser.add_argument("--system", help="which one, as --list names it")
+    parser.add_argument("--system", help="system to export, as --list names it")
     parser.add_argument(
         "--checkpoint",
         choices=("best", "last"),
@@ -71,13 +71,13 @@ def _parse(arguments):
     parser.add_argument(
         "--to",
         metavar="FOLDER",
-        help="folder of the versions (default: the run's --savedmodel_dir)",
+        help="folder of versions (default: the run's --savedmodel_dir)",
     )
     parser.add_argument(
         "--version",
         type=positive,
         metavar="V",
-        help="number of the version (default: one more than the highest)",
+        help="version number (default: one more than the highest)",
     )
     parser.add_argument(
         "--set",
@@ -86,7 +86,7 @@ def _parse(arguments):
         default=[],
         action="extend",
         metavar="NAME=VALUE",
-        help="search otherwise than the run did",
+        help="search options that replace those of the run",
     )
     return parser.parse_args(arguments)
 

@@ -13,9 +13,9 @@ from tfcopy.serving.client_library.answer_lines import positive
 from tfcopy.serving.client_library.local_model import AskError, find_models
 
 _DESCRIPTION = """\
-Writes models.config, in which TensorFlow Serving finds the exported models of
-a folder and which of their versions to serve. Run it again after a new model
-was exported; of a model that is there the server sees new versions itself."""
+Writes models.config, which tells TensorFlow Serving the exported models of a
+folder and which of their versions to serve. Run it again after exporting a new
+model; the server finds new versions of a listed model itself."""
 
 _EXAMPLES = """\
 examples:
@@ -57,7 +57,7 @@ def models_config(
     for name in [*versions, *labels]:
         if name not in models:
             names = ", ".join(models)
-            raise AskError(f"there is no model {name}. There is: {names}.")
+            raise AskError(f"there is no model {name}. Available: {names}.")
     blocks = []
     for name, there in models.items():
         if not _SAFE.fullmatch(name):
@@ -94,7 +94,7 @@ def _check_versions(name, wanted, there, flag):
         numbers = ", ".join(map(str, there))
         raise AskError(
             f"{flag}: {name} has no version {', '.join(missing)} to serve. "
-            f"There is: {numbers}."
+            f"Available: {numbers}."
         )
 
 
@@ -131,7 +131,7 @@ def _write(options):
         if name not in models:
             names = ", ".join(models)
             raise AskError(
-                f"--models: there is no {name} in {folder}. There is: {names}."
+                f"--models: there is no {name} in {folder}. Available: {names}."
             )
     labels = {}
     for name, label, version in options.label:
@@ -162,13 +162,13 @@ def _parse(arguments):
         "folder",
         nargs="?",
         default="savedmodels",
-        help="of the exported models (default: %(default)s)",
+        help="folder of exported models (default: %(default)s)",
     )
     parser.add_argument(
         "--models",
         nargs="+",
         metavar="NAME",
-        help="serve these models only (default: all there are)",
+        help="serve these models only (default: all)",
     )
     parser.add_argument(
         "--latest",
@@ -183,7 +183,7 @@ def _parse(arguments):
         nargs="+",
         default=[],
         metavar="NAME=V,V",
-        help="serve these versions of a model instead",
+        help="serve these versions of a model instead of the highest",
     )
     parser.add_argument(
         "--label",
@@ -197,12 +197,12 @@ def _parse(arguments):
         "--base_path",
         default="/models",
         metavar="FOLDER",
-        help="of the models as the server sees it (default: %(default)s)",
+        help="folder of the models on the server (default: %(default)s)",
     )
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="where to write (default: models.config in the folder)",
+        help="file to write (default: models.config in the folder)",
     )
     return parser.parse_args(arguments)
 

@@ -77,12 +77,12 @@ class RunFolder:
             for name in sorted(os.listdir(self.folder))
             if os.path.isfile(os.path.join(self.folder, name, CONFIG_NAME))
         ]
-        hint = "The recipe's command writes one as it begins."
+        hint = "The recipe's command writes it at the start."
         if inside:
             hint = f"There are runs in it: {', '.join(inside)}."
         return (
-            f"{self.folder}: not the folder of a run, for it has no "
-            f"{CONFIG_NAME}. {hint}"
+            f"{self.folder}: not a run's folder: it has no {CONFIG_NAME}. "
+            f"{hint}"
         )
 
     def path(self, system) -> str:
@@ -142,7 +142,7 @@ class RunFolder:
         choices = named or self.systems()
         reason = "there is no such system"
         if named:
-            reason = "several end so"
+            reason = "several end in this name"
         elif self._is_stored(system) or self._is_listed(system):
             reason = "it has no checkpoint"
         raise RunError(
@@ -155,7 +155,7 @@ class RunFolder:
 
     def _of_earlier_release(self, system):
         return (
-            f"{self.path(system)}: no {FILE_NAME}, for an earlier release has "
+            f"{self.path(system)}: no {FILE_NAME}, as an earlier release "
             f"trained it. Repeat the command of {self.recipe}: what is trained "
             "is then tested again and exported, without training."
         )
@@ -177,7 +177,7 @@ class RunFolder:
             )
         exported = self.results.get("exported")
         if exported in systems:
-            return exported, "which the run has exported"
+            return exported, "which the run exported"
         scores = self.results.get("systems", {})
         for name, more_is_better in _SCORES.items():
             values = {

@@ -125,7 +125,7 @@ class Checkpoints:
             return
         if not os.path.exists(self.best_path):
             raise CheckpointError(
-                f"{self.folder}: no best weights yet, for there was no dev "
+                f"{self.folder}: no best weights yet, as there was no dev "
                 "score."
             )
         try:

@@ -149,8 +149,8 @@ class Saver:
             self.best_weights = self._model.get_weights()
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             self._report(
-                f"Warning: {path} cannot be read ({error}). The best weights "
-                "are sought anew, from the checkpoint on."
+                f"Warning: {path} cannot be read ({error}). The search "
+                "for the best weights starts anew from the checkpoint."
             )
             state.forget_best()
             state.evaluation_due = True

@@ -135,7 +135,7 @@ class TrainingLoop:
         stopped = f"Stopped after update {self._state.update:,}"
         if path:
             message = (
-                f"{stopped}, saved in {path}. Repeat the command to go on."
+                f"{stopped}, saved in {path}. Repeat the command to resume."
             )
         elif self._saver.is_writer:
             message = f"{stopped}. {self._saver.last_checkpoint()}"

@@ -355,13 +355,13 @@ def test_what_else_can_be_set(system, tmp_path):
     ("changes", "message"),
     [
         ({"units": "3"}, "units: .*fixed in training.* num_beams, max_len"),
-        ({"num_beams": "x"}, "num_beams must be a whole number .*: x"),
+        ({"num_beams": "x"}, "num_beams must be an integer .*: x"),
         ({"num_beams": "0"}, "num_beams. must be at least 1"),
         ({"min_length": "99"}, "min_length. must be .*below"),
         ({"length_penalty": "nan"}, "length_penalty must be a number"),
         ({"refill": "yes"}, "refill must be true or false"),
         ({"merge": "min"}, "merge. must be 'sum' or 'max'"),
-        ({"max_source_length": "0"}, "whole number from 1 on"),
+        ({"max_source_length": "0"}, "integer of at least 1"),
         ({"dictionary": "gone.txt"}, "dictionary: cannot read gone.txt"),
     ],
 )

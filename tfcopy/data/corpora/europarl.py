@@ -188,7 +188,7 @@ def _download(url: str, path: Path):
         reason = getattr(error, "reason", None) or error
         raise CorpusError(
             f"Could not download {url} to {path.parent} ({reason}). Repeat the "
-            "command to go on where it stopped; without a network, fetch that "
+            "command to resume it; without a network, download that "
             "file, or its two text files, on another machine and give the "
             "folder that holds them with --data_dir."
         ) from error

@@ -130,8 +130,8 @@ def prepare(
 
 def _print_sizes(data):
     print(
-        f"{data.name}: {len(data.train):,} examples to train on,"
-        f" {len(data.validation):,} to validate, {len(data.test):,} to test;"
+        f"{data.name}: {len(data.train):,} training examples,"
+        f" {len(data.validation):,} validation, {len(data.test):,} test;"
         f" {len(data.words):,} distinct words"
     )
     if data.definitions is not None:
@@ -191,10 +191,10 @@ def load_definitions(config: DefinitionsConfig) -> Definitions:
     if config.corpus == "demo":
         return demo_definitions.dictionary()
     raise ValueError(
-        "--dictionary or --wordnet must name where the definitions are: a "
-        "file of `headword<TAB>definition` lines, or a folder of WordNet's "
-        "database (Debian: apt install wordnet-base, then "
-        "/usr/share/wordnet). Or leave out the --systems that read them."
+        "--dictionary or --wordnet must name the definitions: a file of "
+        "`headword<TAB>definition` lines, or the folder of WordNet's database "
+        "(Debian: apt install wordnet-base, then /usr/share/wordnet). Or "
+        "leave out the --systems that read them."
     )
 
 

@@ -57,7 +57,7 @@ def draw_reading(systems, questions, answers, texts, folder):
     }
     chosen = example_choice.choose_examples(log_probs, right, better, worse)
     if not len(chosen):
-        print(f"No question that {better} has right and {worse} has not.")
+        print(f"No question that {better} gets right and {worse} wrong.")
         return
     number = int(chosen[0])
     question = questions[number]
@@ -174,4 +174,4 @@ def draw_categories(text_system, categories, folder):
 def _keep(picture, name, folder):
     path = os.path.join(folder, f"{name}.png")
     reporting.keep_picture(picture, path)
-    print(f"Drawn: {shown(path)}")
+    print(f"Picture: {shown(path)}")

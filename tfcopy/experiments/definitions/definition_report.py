@@ -114,6 +114,6 @@ def print_gap(closed: Mapping[str, Mapping], baseline: str, best: str):
             for group, share in shares.items()
         )
         print(
-            f"{name} goes {said} of the way from {baseline}, which cannot know "
-            f"invented words, to {best}, which does."
+            f"{name} closes {said} of the gap between {baseline}, which cannot "
+            f"know invented words, and {best}, which does."
         )

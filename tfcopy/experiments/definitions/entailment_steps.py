@@ -36,7 +36,7 @@ def read(
         tokenize,
         split,
         total=split.num_examples,
-        description="Cutting sentences into words",
+        description="Tokenising sentences",
     )
     for chunk in chunks:
         for *sides, label in chunk:

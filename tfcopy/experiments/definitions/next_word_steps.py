@@ -29,7 +29,7 @@ def read(
         lambda lines: tokenizer.tokenize(string_tensor(lines)).to_list(),
         split,
         total=split.num_examples,
-        description="Cutting sentences into words",
+        description="Tokenising sentences",
     )
     for chunk in chunks:
         for sentence in chunk:
@@ -111,8 +111,8 @@ def print_examples(
         count: Number of texts to show.
     """
     print(
-        "\nTexts of the test set, their words that are not in the vocabulary "
-        "in [brackets],\nand the probability of the word after each of these:"
+        "\nTexts of the test set, with out-of-vocabulary words in [brackets] "
+        "and the\nprobability of the word after each of these:"
     )
     width = max(map(len, costs)) + 2
     shown = 0

@@ -39,8 +39,8 @@ def check(config: EntitiesConfig, points):
         )
     if name == gigaword.NAME and make_entities(config) == Entities():
         raise ValueError(
-            "--tfds gigaword: it is in lower case, so that no name has the "
-            "capital by which --pointers entity knows it. Give an "
+            "--tfds gigaword: it is in lower case, so no name has the capital "
+            "by which --pointers entity recognises it. Give an "
             "--entity_pattern, or files with --train_tags."
         )
     _check_entity_flags(config)
@@ -76,7 +76,7 @@ def _check_entity_flags(config):
         return
     if config.tokenization != "space":
         raise ValueError(
-            "--train_tags needs --tokenization space: tags are those of tokens "
+            "--train_tags needs --tokenization space: tags belong to tokens "
             "between blanks."
         )
     given = [flag for flag, value in rules.items() if value is not None]

@@ -178,8 +178,8 @@ def _check_data(config, data, points):
     if not np.any(data.train.pointers >= 0):
         raise ValueError(
             f"--pointers {config.pointers}: no word of the training targets "
-            "can be pointed at: there is none outside of the target "
-            "vocabulary, or among the entities, that its source has."
+            "can be pointed at: none that is outside the target vocabulary, "
+            "or an entity, occurs in its source."
         )
 
 

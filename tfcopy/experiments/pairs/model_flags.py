@@ -107,8 +107,8 @@ class CopyNetConfig(PairsConfig, AttentionConfig):
 
     end_mark: bool = data(
         False,
-        "Append an end-of-sequence token to sources, so that attention can "
-        "also point past the last word.",
+        "Append an end-of-sequence token to sources, which attention can see, "
+        "so that the place after the last word is one like any other.",
     )
     position_one_hot: NonNegativeInt = model(
         0,
@@ -144,7 +144,7 @@ class PlannerConfig(PairsConfig):
         "biscale (the paper's).",
     )
     head: Literal[("softmax", *POINTING_HEADS)] = model(
-        "softmax", f"Output head: softmax, {', '.join(POINTING_HEADS)}."
+        "softmax", "Output head; all but softmax can copy."
     )
     encoder_units: PositiveInt | None = model(
         None,
@@ -205,7 +205,7 @@ class RarestWordConfig(TrainingConfig, RunConfig):
 
     num_words: PositiveInt = data(600, "Size of the vocabulary.")
     num_pointed: PositiveInt = data(
-        60, "Number of words, the rarest, that are pointed at."
+        60, "How many of the rarest words are pointed at."
     )
     length: PositiveInt = data(7, "Words per sequence.")
     q: Share = data(
@@ -227,7 +227,7 @@ class RarestWordConfig(TrainingConfig, RunConfig):
     )
     systems: list[Literal["softmax", "pointer_softmax"]] = training(
         ["softmax", "pointer_softmax"],
-        "Systems to train, of softmax and pointer_softmax.",
+        "Systems to train, any of softmax and pointer_softmax.",
     )
     embedding_dim: PositiveInt = model(256, "Size of the embeddings.")
     units: PositiveInt = model(256, "Size of the GRU and of all hidden layers.")

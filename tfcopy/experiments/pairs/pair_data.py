@@ -111,9 +111,9 @@ def _print_sizes(data):
     if len(set(map(id, data.vocabularies))) > 1:
         sizes = [f"{words.size:,}" for words in data.vocabularies]
     print(
-        f"{data.corpus.name}: {len(train):,} pairs to train on"
+        f"{data.corpus.name}: {len(train):,} training pairs"
         + (f" ({left_out} left out)" if left_out else "")
-        + f", {len(data.validation):,} to validate, {len(data.test):,} to test;"
+        + f", {len(data.validation):,} validation, {len(data.test):,} test;"
         f" {' and '.join(sizes)} words"
     )
 

@@ -14,19 +14,19 @@ from tfcopy.serving.client_library.local_model import AskError
 # For the end of a command's help.
 FORMS = """\
 --dictionary FILE sends definitions with each line, for models that read them:
-FILE has one a line, `headword<TAB>definition`, and a headword may have several.
-They take the place of what the model's own dictionary says of these words. An
-object on a line may have a "dictionary" of its own, a list of such lines.
+FILE has one per line, `headword<TAB>definition`; a headword may have several.
+They replace the definitions of these words in the model's own dictionary. A
+JSON object may have a "dictionary" of its own, a list of such lines.
 
---n_best K gives lines `number ||| text ||| score`, the best first, where the
-first line of the input has the number 0. --json gives one object a line:
+--n_best K gives lines `number ||| text ||| score`, the best first; input lines
+are numbered from 0. --json gives one object per line:
   text, score    the best answer and its log-probability
   tokens         its words
-  source_tokens  the words that were read (long texts are cut); </s> is the end
-  copied_from    for each word its place in source_tokens, -1 if not copied
+  source_tokens  the words read (long texts are truncated); </s> is the end
+  copied_from    each word's position in source_tokens, -1 if not copied
   n_best         with --n_best: a list of {text, score, tokens, copied_from}
-or, of models that do not translate, all that they answer, such as
-  text, score, start, end     an answer, its log-probability and its place
+or, for models that do not translate, their whole answer, such as
+  text, score, start, end     an answer, its log-probability and its position
   label, probabilities        of contradiction, neutral and entailment
   next_words, next_probabilities, log_probability, perplexity"""
 
@@ -43,10 +43,10 @@ def parser(program, description, epilog) -> argparse.ArgumentParser:
         "--n_best",
         type=positive,
         metavar="K",
-        help="give the K best answers (no more than the model's beams)",
+        help="give the K best answers (at most the model's beam size)",
     )
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object a line"
+        "--json", action="store_true", help="write one JSON object per line"
     )
     parser.add_argument(
         "--dictionary",
@@ -58,7 +58,7 @@ def parser(program, description, epilog) -> argparse.ArgumentParser:
         type=positive,
         default=32,
         metavar="B",
-        help="most lines answered at once (default: %(default)s)",
+        help="lines answered at once (default: %(default)s)",
     )
     return parser
 

@@ -173,7 +173,7 @@ class Connection:
             for x in versions
         )
         if version is not None and version not in states:
-            return f"{self.name}: no version {version}. There is: {listing}."
+            return f"{self.name}: no version {version}. Versions: {listing}."
         asked = states.values() if version is None else [states[version]]
         if {"START", "LOADING"} & {*asked}:
             return (

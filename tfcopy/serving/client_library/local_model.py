@@ -137,7 +137,9 @@ def find_version(folder, version=None):
     number = version if version is not None else names[-1]
     if number not in names:
         versions = ", ".join(map(str, names))
-        raise AskError(f"{folder}: no version {version}. There is: {versions}.")
+        raise AskError(
+            f"{folder}: no version {version}. Available: {versions}."
+        )
     return os.path.join(folder, str(number))
 
 

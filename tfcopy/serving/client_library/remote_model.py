@@ -100,7 +100,7 @@ class RemoteModel:
         if signature not in self.signatures:
             names = ", ".join(self.signatures)
             raise AskError(
-                f"{self.name}: no signature {signature!r}. There is: {names}."
+                f"{self.name}: no signature {signature!r}. Available: {names}."
             )
         ranks = self.signatures[signature].inputs
         sizes = {len(x) for x in inputs.values()}

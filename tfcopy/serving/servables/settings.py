@@ -51,7 +51,7 @@ def parse(content: Mapping, changes: Mapping) -> dict:
         setting = OPPOSITES.get(name, ALIASES.get(name, name))
         if setting not in parsers:
             raise SettingError(
-                f"{name}: it is fixed in training or is no setting. Those of "
+                f"{name}: fixed in training, or not a setting. Settings of "
                 f"this {content['kind']}: {', '.join(parsers)}."
             )
         if isinstance(value, str):
@@ -144,7 +144,7 @@ def _definition_files(content):
 
 def _whole(name, text, least=0):
     if not text.isdecimal() or int(text) < least:
-        raise _error(name, f"a whole number from {least} on", text)
+        raise _error(name, f"an integer of at least {least}", text)
     return int(text)
 
 

@@ -163,7 +163,7 @@ def _read(path):
         number, kind = content["format"], content["kind"]
     except FileNotFoundError:
         raise StorageError(
-            f"{path}: no such file. An earlier release has trained this "
+            f"{path}: no such file. An earlier release trained this "
             "system: repeat the recipe's command, which tests a finished run "
             "again and exports it without training."
         ) from None

@@ -164,7 +164,7 @@ def test_errors_say_what_is_missing(server, models, protocol):
     assert message.startswith(f"{address}: the server has no model 'wrong'")
     assert "--model_name" in message
     message = error(version=2)
-    assert "no version 2. There is: 1 AVAILABLE, 3 AVAILABLE." in message
+    assert "no version 2. Versions: 1 AVAILABLE, 3 AVAILABLE." in message
     assert "Unrecognized servable version label: x" in error(label="x")
     server.loading = "NOT_FOUND"
     assert "still loading it (versions: 1 LOADING, 3 LOADING)" in error()
@@ -173,7 +173,7 @@ def test_errors_say_what_is_missing(server, models, protocol):
     server.loading = None
     model = models[protocol]
     for signature, inputs, expected in (
-        ("other", {"text": ["a"]}, "There is: analyse, serving_default"),
+        ("other", {"text": ["a"]}, "Available: analyse, serving_default"),
         ("single", {"texts": ["a"]}, "takes as many rows of text. Received"),
         ("analyse", {"text": ["a"]}, "of dictionary and text. Received: text"),
         ("analyse", {"text": ["a"], "dictionary": []}, "dictionary (0 rows)"),
