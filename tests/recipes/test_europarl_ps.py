@@ -254,7 +254,7 @@ def assert_error(capsys, folder, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--units 9", "of another run: .*there and .* here.*--fresh"),
+        ("--units 9", "from another run: .*there and .* here.*--fresh"),
         ("--learning_rate 1", "--learning_rate is 0.002 there and 1.0 here"),
         ("--max_length 5", "training data is '.*' there and"),
         ("--source_vocabulary {}", "vocabulary of the source is '.*' there"),

@@ -174,9 +174,9 @@ def test_the_system_that_is_chosen(tmp_path):
     systems = {"softmax": {"bleu": 9.0}, "pointer_softmax": {"bleu": 2.0}}
     last = "pointer_softmax"
     assert choose() == (last, "the last that has a checkpoint")
-    assert choose(systems=systems) == ("softmax", "of the best bleu")
+    assert choose(systems=systems) == ("softmax", "which has the best bleu")
     errors = {"softmax": {"error_rate": 9}, last: {"error_rate": 2}}
-    assert choose(systems=errors) == (last, "of the best error_rate")
+    assert choose(systems=errors) == (last, "which has the best error_rate")
     found = choose(systems=systems, exported=last)
     assert found == (last, "which the run exported")
     assert choose(systems=systems, exported="gone")[0] == "softmax"

@@ -89,7 +89,7 @@ def test_checkpoint_of_a_later_release_is_refused(folder):
     _, info, arrays = checkpoints.load()
     info["state"]["tempo"] = 1.0
     checkpoints.save(7, info, arrays)
-    message = r"of another run: its state has \['tempo'\], unknown here"
+    message = r"from another run: its state has \['tempo'\], unknown here"
     with pytest.raises(training.CheckpointError, match=message):
         resume(folder)
 
@@ -203,7 +203,7 @@ def test_weights_that_cannot_be_loaded(folder):
         (True, checkpoints.paths()[0]),
         (False, checkpoints.best_path),
     ):
-        message = f"{path} is .*of another model.*21"
+        message = f"{path} is .*from another model.*21"
         with pytest.raises(training.CheckpointError, match=message):
             checkpoints.load_weights(other, newest=newest)
         damage(path, "truncated")

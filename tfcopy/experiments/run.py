@@ -1,7 +1,7 @@
 """A run of a recipe, from its first check to its last line.
 
 <log_dir>/<run>/config.json        the recipe and its flags
-                results.json       what came of it
+                results.json       flags and scores
                 data/              vocabularies, the corpus as ids
                 <system>/          logs, checkpoints, servable.json
 """
@@ -211,13 +211,13 @@ class Run:
         request = request.replace("'", "'\\''")
         print(
             f"""
-{system.details["system"]} is in {path};
-all figures are in {self.folder}/results.json.
+{system.details["system"]} was exported to {path};
+all scores are in {self.folder}/results.json.
 ({seconds / 60:.1f} minutes)
 
 Ask it:          python -m tfcopy.serving.ask {shown_path}
-See it:          python -m tfcopy.serving.demo {shown_path}
-Look at it:      tensorboard --logdir {self.folder}
+Demo page:       python -m tfcopy.serving.demo {shown_path}
+TensorBoard:     tensorboard --logdir {self.folder}
 Serve it:        docker run -p 8501:8501 \\
                    -v "{served}:/models/{recipe}" \\
                    -e MODEL_NAME={recipe} tensorflow/serving

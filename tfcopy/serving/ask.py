@@ -11,11 +11,10 @@ from tfcopy.serving.client_library.local_model import LocalModel
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
-order. A model that translates answers an empty line with an empty one, and
-copies unknown words exactly as they were typed. A language model answers with
-the likeliest next words. A model that reads several texts takes one JSON object
-per line, with a text for each of their names, and answers with a text or a
-label.
+order. A model that translates answers an empty line with an empty one; if it
+copies, unknown words come back exactly as they were typed. A language model
+answers with likely next words. A model that reads several texts takes one JSON
+object per line, with the texts by name, and answers with a text or a label.
 
 MODEL is what a recipe exports: a folder of numbered versions, the highest of
 which is asked, or the folder of one version."""

@@ -185,7 +185,9 @@ class RunFolder:
             }
             if None not in values.values():
                 best = max if more_is_better else min
-                return best(values, key=values.get), f"of the best {name}"
+                return best(
+                    values, key=values.get
+                ), f"which has the best {name}"
         return systems[-1], "the last that has a checkpoint"
 
 

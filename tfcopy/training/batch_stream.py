@@ -53,7 +53,7 @@ def stream_batches(
         batch = next(batches, None)
         if batch is None and index == 0:
             raise ValueError(
-                f"`train_data` must return at least one batch an epoch. "
+                f"`train_data` must return at least one batch per epoch. "
                 f"Received none for epoch={epoch}."
             )
         while batch is not None:

@@ -118,7 +118,7 @@ class Checkpoints:
             difference = _difference(variables, arrays)
             if difference:
                 raise CheckpointError(
-                    f"{path} is of another model: {difference}."
+                    f"{path} is from another model: {difference}."
                 )
             for name, variable in variables:
                 variable.assign(_from_array(arrays[name], variable))
@@ -139,7 +139,7 @@ class Checkpoints:
         except (*_DAMAGE, RuntimeError) as error:
             reason = re.split("List of objects|Target var", str(error))[0]
             raise CheckpointError(
-                f"{self.best_path} is damaged or of another model "
+                f"{self.best_path} is damaged or from another model "
                 f"({' '.join(reason.split())})."
             ) from error
 
@@ -208,7 +208,7 @@ def restore(model, optimizer, arrays, path):
     """Sets weights and optimizer variables to those of a checkpoint.
 
     Raises:
-        CheckpointError: If the checkpoint is of another model or optimizer.
+        CheckpointError: If the checkpoint is from another model or optimizer.
     """
     variables = _named_variables(model, optimizer)
     difference = _difference(variables, arrays)
@@ -219,9 +219,9 @@ def restore(model, optimizer, arrays, path):
 
 
 def other_run(path, difference):
-    """Returns the error that tells that a checkpoint is of another run."""
+    """Returns the error that tells that a checkpoint is from another run."""
     return CheckpointError(
-        f"The checkpoint in {os.path.dirname(path)} is of another run: "
+        f"The checkpoint in {os.path.dirname(path)} is from another run: "
         f"{difference}. Pass --fresh to start afresh (which removes it), or "
         "choose another folder."
     )

@@ -271,7 +271,7 @@ def test_a_damaged_file_is_refused(system):
         path.write_text(text, errors="surrogatepass")
         with pytest.raises(storage.StorageError, match=f"^{path} is damaged"):
             storage.load(system)
-    message = "is of another release of tfcopy .format 9"
+    message = "is from another release of tfcopy .format 9"
     path.write_text(json.dumps({**content, "format": 9}))
     with pytest.raises(storage.StorageError, match=message):
         storage.load(system)
@@ -284,7 +284,9 @@ def test_weights_of_another_model_are_refused(system):
     path = system / "checkpoints" / "best.weights.h5"
     other = random_translator(dims=(6, 8))
     Checkpoints(path.parent).save_best(other.model)
-    with pytest.raises(CheckpointError, match=f"^{path} is .*of another model"):
+    with pytest.raises(
+        CheckpointError, match=f"^{path} is .*from another model"
+    ):
         storage.load(system)
     with pytest.raises(CheckpointError, match="no checkpoint yet"):
         storage.load(system, checkpoint="last")

@@ -86,5 +86,5 @@ def test_errors_say_what_does_not_fit():
     with pytest.raises(ValueError, match="begin with BOS"):
         WordPredictor(**options)
     function = served.signature("serving_default")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="one row an"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one row per"):
         function(premise=tf.constant(["a"]), hypothesis=tf.constant(["a", "b"]))

@@ -62,8 +62,8 @@ def _question_answering(texts, outputs, config, headwords):
         _legend(
             '<mark class="tfc-answer">Marked words</mark> are the answer; a '
             'bar <mark class="tfc-edge tfc-begin" style="--s:1">before</mark> '
-            "a word is as strong as the probability to begin there, one "
-            '<mark class="tfc-edge tfc-end" style="--e:1">behind</mark> it to '
+            "a word is as strong as the probability of beginning there, one "
+            '<mark class="tfc-edge tfc-end" style="--e:1">after</mark> it of '
             "end there;",
             outputs,
         ),

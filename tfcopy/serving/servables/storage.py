@@ -173,7 +173,7 @@ def _read(path):
         raise _damaged(path, error) from error
     if number != FORMAT or str(kind) not in KINDS:
         raise StorageError(
-            f"{path} is of another release of tfcopy (format {number!r}, "
+            f"{path} is from another release of tfcopy (format {number!r}, "
             f"kind {kind!r}; this one reads format {FORMAT} of "
             f"{', '.join(KINDS)}). Update tfcopy."
         )
@@ -239,7 +239,7 @@ def _load_weights(model, folder, checkpoint, identity):
     for name in identity.keys() & there.keys():
         if identity[name] != there[name]:
             raise CheckpointError(
-                f"{checkpoints.folder}: the checkpoint is of another run: "
+                f"{checkpoints.folder}: the checkpoint is from another run: "
                 f"{name} is {there[name]!r} there and {identity[name]!r} here."
             )
     checkpoints.load_weights(model, newest=checkpoint == "last")

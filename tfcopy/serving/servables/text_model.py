@@ -238,7 +238,7 @@ def _ask(reader, first, texts, say):
         tf.debugging.assert_equal(
             tf.shape(x)[0],
             size,
-            f"All inputs must have one row an example; {name} has not.",
+            f"All inputs must have one row per example; {name} has not.",
         )
     # An empty batch has no longest text: give it one.
     more = tf.cast(size == 0, tf.int32)
