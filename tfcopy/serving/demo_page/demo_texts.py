@@ -64,7 +64,7 @@ def _question_answering(texts, outputs, config, headwords):
             'bar <mark class="tfc-edge tfc-begin" style="--s:1">before</mark> '
             "a word is as strong as the probability of beginning there, one "
             '<mark class="tfc-edge tfc-end" style="--e:1">after</mark> it of '
-            "end there;",
+            "ending there;",
             outputs,
         ),
         *_pair(
