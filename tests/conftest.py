@@ -4,20 +4,27 @@ import random
 
 # JAX compiles the tests' tiny functions for longer than it runs them.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# Two processes share the cores, and tiny operations are not worth a thread.
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
-import keras  # noqa: E402
-import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+
+# The process that only hands out the tests does without Keras.
 
 
 @pytest.fixture(autouse=True, scope="module")
 def seeded_libraries():
     # Once a file: it throws away all that TensorFlow has compiled.
+    import keras
+
     keras.utils.set_random_seed(0)
 
 
 @pytest.fixture(autouse=True)
 def fixed_seed(seeded_libraries):
+    import numpy as np
+
     # Layers without a seed of their own draw one from Python's generator.
     random.seed(0)
     np.random.seed(0)

@@ -144,6 +144,29 @@ def gradients(function, tensors, variables=()):
         `(value, d_tensors, d_variables)`; a derivative is `None` if the
         backend knows that there is none.
     """
+    return _derivatives(lambda x: [function(x)] * 2, tensors, variables)
+
+
+def outputs_and_gradients(function, tensors, variables=()):
+    """Outputs, and the derivatives of their `weighted_sum`.
+
+    Args:
+        function: Takes `tensors` (a nested structure); returns tensors.
+        tensors, variables: As in `gradients`.
+
+    Returns:
+        `(outputs, d_tensors, d_variables)`.
+    """
+
+    def with_sum(tensors):
+        outputs = function(tensors)
+        return weighted_sum(outputs), outputs
+
+    return _derivatives(with_sum, tensors, variables)
+
+
+def _derivatives(function, tensors, variables):
+    """As `gradients`, of a function to a scalar and what is returned."""
     tensors = keras.tree.map_structure(ops.convert_to_tensor, tensors)
     if keras.backend.backend() == "jax":
         import jax
@@ -154,21 +177,21 @@ def gradients(function, tensors, variables=()):
                 return function(tensors)
 
         values = [v.value for v in variables]
-        value, (d_tensors, d_variables) = jax.jit(
-            jax.value_and_grad(stateless, argnums=(0, 1))
+        (_, outputs), (d_tensors, d_variables) = jax.jit(
+            jax.value_and_grad(stateless, argnums=(0, 1), has_aux=True)
         )(tensors, values)
-        return value, d_tensors, d_variables
+        return outputs, d_tensors, d_variables
     import tensorflow as tf
 
     with tf.GradientTape() as tape:
         tape.watch(keras.tree.flatten(tensors))
-        value = function(tensors)
+        value, outputs = function(tensors)
     d_tensors, d_variables = tape.gradient(
         value, [tensors, [v.value for v in variables]]
     )
     dense = tf.convert_to_tensor  # The gradient of a gather may be sparse.
     return (
-        value,
+        outputs,
         d_tensors,
         [None if g is None else dense(g) for g in d_variables],
     )

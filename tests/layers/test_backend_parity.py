@@ -56,20 +56,18 @@ def outputs_and_gradients(name, weights):
             return loss(BATCH, layer(ids))
         return layer(**helpers.arguments({**floats, **others}))
 
-    result = keras.tree.flatten(helpers.evaluate(outputs, floats))
-    gradients = []
-    if floats or layer.trainable_weights:
-        _, d_inputs, d_weights = helpers.gradients(
-            lambda floats: helpers.weighted_sum(outputs(floats)),
-            floats,
-            layer.trainable_weights,
-        )
-        tensors = [*floats.values(), *layer.trainable_weights]
-        gradients = [
-            ops.zeros(x.shape) if g is None else g
-            for x, g in zip(tensors, [*map(d_inputs.get, floats), *d_weights])
-        ]
-    return weights, helpers.to_numpy([*result, *gradients])
+    if not floats and not layer.trainable_weights:
+        result = keras.tree.flatten(helpers.evaluate(outputs, floats))
+        return weights, helpers.to_numpy(result)
+    result, d_inputs, d_weights = helpers.outputs_and_gradients(
+        outputs, floats, layer.trainable_weights
+    )
+    tensors = [*floats.values(), *layer.trainable_weights]
+    gradients = [
+        ops.zeros(x.shape) if g is None else g
+        for x, g in zip(tensors, [*map(d_inputs.get, floats), *d_weights])
+    ]
+    return weights, helpers.to_numpy([*keras.tree.flatten(result), *gradients])
 
 
 def on_jax(path):
@@ -110,6 +108,8 @@ def both(tmp_path_factory):
         "KERAS_BACKEND": "jax",
         "JAX_PLATFORMS": "cpu",
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+        # Fused loops take most of the time to compile.
+        "XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false",
     }
     subprocess.run(
         [sys.executable, "-m", "tests.layers.test_backend_parity", str(path)],

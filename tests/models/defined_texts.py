@@ -76,7 +76,7 @@ def train(model, loss, batches, learning_rate=0.01, enough=None):
     optimizer = keras.optimizers.Adam(learning_rate)
     optimizer.build(model.trainable_variables)
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def update(batch):
         inputs = {name: batch[name] for name in model.input}
         with tf.GradientTape() as tape:

@@ -51,7 +51,7 @@ def train(model, batches, learning_rate):
 
     optimizer = keras.optimizers.Adam(learning_rate, global_clipnorm=5.0)
 
-    @tf.function
+    @tf.function(autograph=False)
     def update(batch):
         words = tf.cast(batch["target_ids"] != PAD, "float32")
         with tf.GradientTape() as tape:

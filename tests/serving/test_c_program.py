@@ -158,7 +158,10 @@ def test_a_request_that_fails_is_told_and_the_next_is_answered(
     program, tmp_path
 ):
     class Picky(tf.Module):
-        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+        @tf.function(
+            input_signature=[tf.TensorSpec([None], tf.string, "text")],
+            autograph=False,
+        )
         def answer(self, text):
             tf.debugging.assert_none_equal(text, "bad", message="no such text")
             return {"text": text}

@@ -52,13 +52,14 @@ class Judge(tf.Module):
             for x in ("premise", "hypothesis")
         ]
         lines = tf.TensorSpec([None, None], tf.string, "dictionary")
-        judge = tf.function(self.judge, [*text, lines])
+        judge = tf.function(self.judge, [*text, lines], autograph=False)
         return {x: judge for x in ("with_dictionary", "analyse")} | {
             "serving_default": tf.function(
                 lambda premise, hypothesis: self.judge(
                     premise, hypothesis, tf.fill([tf.size(premise), 0], "")
                 ),
                 text,
+                autograph=False,
             )
         }
 

@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
     model.echo = tf.function(
         lambda text: {"text": text},
         [tf.TensorSpec([None], tf.string, "text")],
+        autograph=False,
     )
     path = folder / "copier" / "3"
     tf.saved_model.save(model, path, {"analyse": model.echo})

@@ -62,7 +62,7 @@ class Echo:
     @property
     def signatures(self):
         text = [tf.TensorSpec([None], tf.string, name="text")]
-        echo = tf.function(lambda text: {"text": text}, text)
+        echo = tf.function(lambda text: {"text": text}, text, autograph=False)
         return {"serving_default": echo.get_concrete_function()}
 
     def with_files(self, folder):

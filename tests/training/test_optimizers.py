@@ -16,7 +16,7 @@ def train(optimizer, steps=30, dtype="float32"):
     ]
     optimizer.build(variables)
 
-    @tf.function
+    @tf.function(autograph=False)
     def update(gradients):
         optimizer.apply(gradients, variables)
 

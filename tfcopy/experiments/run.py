@@ -135,25 +135,27 @@ class Run:
         with self.strategy.scope():
             model = make_model()
             trained = make_trained(model) if make_trained else model
+        folder = os.path.join(self.folder, part, name)
         served = make_served(model)
+        storage.save(
+            served,
+            folder,
+            warmup_texts=warmup_texts,
+            details={"recipe": self.config.recipe, "system": name, **details},
+            model=trained,
+        )
         system = System(
             name=name,
-            folder=os.path.join(self.folder, part, name),
+            folder=folder,
             config=config or self.config,
             model=model,
             trained=trained,
-            served=served,
+            # So that its graphs serve the pictures, the scores and the export.
+            served=served.with_files(folder),
             warmup_texts=warmup_texts,
             details={"system": name, **details},
         )
         print(f"{system.num_parameters:,} parameters")
-        storage.save(
-            served,
-            system.folder,
-            warmup_texts=warmup_texts,
-            details={"recipe": self.config.recipe, **system.details},
-            model=trained,
-        )
         self.systems[f"{part}/{name}" if part else name] = system
         return system
 

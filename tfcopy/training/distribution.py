@@ -95,7 +95,7 @@ class Replicas:
         if self.num_workers == 1:
             return values
 
-        @tf.function
+        @tf.function(autograph=False)
         def total(values):
             def replica_total(values):
                 context = tf.distribute.get_replica_context()

@@ -71,21 +71,19 @@ class TrainStep:
         self._gradients_of, self._totals_of = self._gradients, objective.totals
         if jit_compile:
             self._gradients_of, self._totals_of = (
-                tf.function(function, jit_compile=True)
+                tf.function(function, jit_compile=True, autograph=False)
                 for function in (self._gradients, objective.totals)
             )
         static = jit_compile and replicas.num_local == 1
         specs = None if static else self._signature(element_spec)
-        self.accumulate = tf.function(
-            self._accumulate, input_signature=specs and specs[:3]
-        )
-        self.update = tf.function(self._update, input_signature=specs)
-        self.evaluate = tf.function(
-            self._evaluate, input_signature=specs and specs[:1]
-        )
-        self.predict = tf.function(
-            objective.predict, input_signature=specs and [specs[0][0]]
-        )
+
+        def graph(function, specs):
+            return tf.function(function, input_signature=specs, autograph=False)
+
+        self.accumulate = graph(self._accumulate, specs and specs[:3])
+        self.update = graph(self._update, specs)
+        self.evaluate = graph(self._evaluate, specs and specs[:1])
+        self.predict = graph(objective.predict, specs and [specs[0][0]])
 
     def score(self, group):
         """Scores at most one batch per replica.

@@ -102,7 +102,9 @@ def test_an_export_holds_the_tables(tmp_path):
     module = tf.Module()
     module.features = make(only=Vocabulary.build({"dogs": 1, "the": 1}))
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+    )
     def inputs(text):
         return module.features.inputs({"text": tf.strings.split(text)})
 

@@ -168,7 +168,9 @@ def test_in_a_saved_model(tmp_path):
     served = tf.Module()
     served.lookup = DefinitionLookup(SMALL)
     served.serve = tf.function(
-        served.lookup.entries, input_signature=[tf.TensorSpec(None, tf.string)]
+        served.lookup.entries,
+        input_signature=[tf.TensorSpec(None, tf.string)],
+        autograph=False,
     )
     words = tf.constant([["ran", "Turkey"], ["us", "most-watched"]])
     expected = served.serve(words).numpy().tolist()

@@ -267,6 +267,7 @@ def test_works_in_tf_data_and_in_a_saved_model(tmp_path):
             tf.TensorSpec([None, None, 1], tf.int32),
             tf.TensorSpec([None, None], tf.int32),
         ],
+        autograph=False,
     )
     tf.saved_model.save(module, tmp_path)
     loaded = tf.saved_model.load(tmp_path).pack(texts[0], words[0])

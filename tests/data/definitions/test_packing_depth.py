@@ -150,7 +150,9 @@ def test_in_a_graph(tmp_path):
     dataset = tf.data.Dataset.from_tensors(entries).map(made.pack)
     module = tf.Module()
     module.pack = tf.function(
-        made.pack, input_signature=[tf.TensorSpec([None, None, 1], tf.int32)]
+        made.pack,
+        input_signature=[tf.TensorSpec([None, None, 1], tf.int32)],
+        autograph=False,
     )
     tf.saved_model.save(module, tmp_path)
     served = tf.saved_model.load(tmp_path).pack(entries)

@@ -170,6 +170,7 @@ def test_in_a_pipeline_and_in_a_saved_model(lookup, tmp_path):
     served.serve = tf.function(
         served.lookup.phrases,
         input_signature=[tf.TensorSpec([None, None], tf.string)],
+        autograph=False,
     )
     tf.saved_model.save(served, tmp_path / "1")
     del served

@@ -132,6 +132,7 @@ def test_works_in_tf_data_and_in_a_saved_model(tmp_path):
     module.spell = tf.function(
         lambda x: spellings(x, CHARACTERS),
         input_signature=[tf.TensorSpec([None, None], tf.string)],
+        autograph=False,
     )
     tf.saved_model.save(module, tmp_path)
     loaded = tf.saved_model.load(tmp_path).spell(words)

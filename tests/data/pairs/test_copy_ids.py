@@ -100,6 +100,7 @@ def test_source_side_alone_gives_the_same_in_a_graph():
     graph = tf.function(
         lambda words: encode_source(words, ENGLISH, FRENCH),
         input_signature=[tf.RaggedTensorSpec([None, None], tf.string)],
+        autograph=False,
     )
     words = ragged(SOURCE, [], ["x", "x", "the"])
     pairs = encode_pairs(words, ragged([], [], []), ENGLISH, FRENCH)

@@ -187,7 +187,7 @@ def round_trip(entities):
     """Anonymises pairs and restores them, in one graph."""
     spec = tf.RaggedTensorSpec([None, None], tf.string)
 
-    @tf.function(input_signature=[spec] * 2)
+    @tf.function(input_signature=[spec] * 2, autograph=False)
     def function(source, target):
         keys = entities.pair(source, target)
         alone = entities.source(source).to_tensor("")

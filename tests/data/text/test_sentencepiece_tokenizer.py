@@ -68,7 +68,9 @@ def test_a_new_seed_harms_no_graph(model_file):
     """It clears TensorFlow's caches, and with them resources of no graph."""
     tokenizer = SentencepieceTokenizer(model_file)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+    )
     def same(text):
         return tokenizer.detokenize(tokenizer.tokenize(text))
 

@@ -11,13 +11,19 @@ NUMBERS = [float("nan"), float("inf"), float("-inf"), 0.1, -1e9, 1e-40]
 class Echo(tf.Module):
     """Says what it was asked, in all dtypes that our models answer with."""
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string, "text")],
+        autograph=False,
+    )
     def plain(self, text):
         place = tf.minimum(tf.strings.length(text), len(NUMBERS) - 1)
         scores = tf.gather(tf.constant(NUMBERS), place)
         return {"text": text, "score": scores, "text_bytes": text}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string, "text")],
+        autograph=False,
+    )
     def single(self, text):
         return {"text": text}
 
@@ -25,7 +31,8 @@ class Echo(tf.Module):
         input_signature=[
             tf.TensorSpec([None], tf.string, "text"),
             tf.TensorSpec([None, None], tf.string, "dictionary"),
-        ]
+        ],
+        autograph=False,
     )
     def analyse(self, text, dictionary):
         words = tf.strings.split(text)

@@ -117,7 +117,9 @@ def test_the_pieces_are_stored_with_a_run(tokenizer, tmp_path):
 def test_other_operations_of_tensorflow_text_are_refused():
     import tensorflow_text
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+    )
     def normalize(text):
         return tensorflow_text.case_fold_utf8(text)
 

@@ -256,7 +256,9 @@ def _encoding_graph(
     source_vocabulary.table(), target_vocabulary.table()
     texts, limits = tf.TensorSpec([None], tf.string), tf.TensorSpec(2, tf.int64)
 
-    @tf.function(input_signature=[texts, texts, limits, limits])
+    @tf.function(
+        input_signature=[texts, texts, limits, limits], autograph=False
+    )
     def encode_texts(source, target, most, longest):
         source = source_tokenizer.tokenize(source)[:, : most[0]]
         target = target_tokenizer.tokenize(target)[:, : most[1]]

@@ -298,7 +298,9 @@ def anonymise(
         truncate: Most words of a source and of a target, `None` for all.
     """
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)] * 2)
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string)] * 2, autograph=False
+    )
     def anonymised(*texts):
         words = [
             tokenizer.tokenize(text)[:, :limit]

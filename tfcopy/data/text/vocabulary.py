@@ -84,6 +84,16 @@ class Vocabulary:
         write_atomically(path, lambda file: file.write(self.to_bytes()))
         return Vocabulary(self.words, path)
 
+    def is_file(self, name) -> bool:
+        """Whether it is read from a file of this name that still holds it."""
+        if self.path is None or os.path.basename(self.path) != name:
+            return False
+        try:
+            with open(self.path, "rb") as file:
+                return file.read() == self.to_bytes()
+        except OSError:
+            return False
+
     def to_bytes(self) -> bytes:
         """The content of the file that `save` writes."""
         return "".join(f"{word}\n" for word in self.words).encode()
@@ -186,7 +196,8 @@ def count_words(
     """
 
     @tf.function(
-        input_signature=[tf.TensorSpec([None], tf.string)] * len(tokenizers)
+        input_signature=[tf.TensorSpec([None], tf.string)] * len(tokenizers),
+        autograph=False,
     )
     def count(*sides):
         counted = []

@@ -127,6 +127,7 @@ class Translator:
         self._writer = HypothesisWriter(
             target_vocabulary, dictionary, replace_unk
         )
+        self._graphs = {}
 
     @property
     def resources(self) -> list:
@@ -164,13 +165,21 @@ class Translator:
         }
 
     def with_files(self, folder) -> "Translator":
-        """A copy whose vocabularies are files, saved in a folder."""
+        """A copy whose vocabularies are files, saved in a folder.
+
+        It is the same translator, with its graphs, if they are files of the
+        same names already, wherever these are.
+        """
+        names = {
+            name: f"{name}.txt"
+            for name in ("source_vocabulary", "target_vocabulary")
+        }
+        if all(getattr(self, x).is_file(file) for x, file in names.items()):
+            return self
         return self.copy(
             **{
-                name: getattr(self, name).save(
-                    os.path.join(folder, f"{name}.txt")
-                )
-                for name in ("source_vocabulary", "target_vocabulary")
+                name: getattr(self, name).save(os.path.join(folder, file))
+                for name, file in names.items()
             }
         )
 
@@ -208,7 +217,7 @@ class Translator:
         Returns:
             Dict of `text`, strings `(B,)`, and `score`, float32 `(B,)`.
         """
-        outputs = self._answer(text, self._search_options())
+        outputs = self._answers(text, self._search_options())
         return {name: outputs[name] for name in ("text", "score")}
 
     @tf.function(input_signature=_TEXT, autograph=False)
@@ -236,13 +245,13 @@ class Translator:
         options = self._search_options(
             self.options.num_beams, return_attention=True
         )
-        outputs = self._answer(text, options)
+        outputs = self._answers(text, options)
         del outputs["emission_probs"]
         return outputs
 
     @tf.function(input_signature=_TEXT, autograph=False)
     def _translate_with_words(self, text):
-        outputs = self._answer(text, self._search_options())
+        outputs = self._answers(text, self._search_options())
         return {
             name: outputs[name]
             for name in (
@@ -258,7 +267,7 @@ class Translator:
     @tf.function(input_signature=_TEXT, autograph=False)
     def _all_texts(self, text):
         options = self._search_options(self.options.num_beams)
-        outputs = self._answer(text, options)
+        outputs = self._answers(text, options)
         return outputs["texts"], outputs["scores"]
 
     def translate_all(
@@ -334,6 +343,16 @@ class Translator:
             num_hypotheses=num_hypotheses,
             return_attention=return_attention or self.replace_unk,
         )
+
+    def _answers(self, text, options):
+        """`_answer` as one graph for all that search with the same options."""
+        if options not in self._graphs:
+            self._graphs[options] = tf.function(
+                lambda text: self._answer(text, options),
+                input_signature=_TEXT,
+                autograph=False,
+            )
+        return self._graphs[options](text)
 
     def _answer(self, text, options):
         """Dict of all outputs of `analyse`, `attention` if there is any."""
