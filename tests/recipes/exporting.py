@@ -4,10 +4,12 @@ import json
 import os
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.recipes import starting
 from tfcopy.serving import export as export_command
+from tfcopy.serving import saved_model
 
 
 def export(run, *arguments):
@@ -35,6 +37,68 @@ def check_export(folder, *arguments, run="demo"):
     path = str(to / str(versions[-1]))
     assert_same(starting.results(folder)["savedmodel"], path)
     return path
+
+
+def rebuilt(run, *arguments):
+    """What the command would export, without writing it.
+
+    Args:
+        run: Folder of a run.
+        arguments: More of the command.
+
+    Returns:
+        `(served, config)`: the servable, and what its export would remember.
+    """
+    asked = []
+
+    def keep(served, directory, *, warmup_texts, details, version):
+        asked.append((served, {**served.config, **details}))
+        return os.path.join(directory, "1")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(saved_model, "export", keep)
+        assert export(run, *arguments) == 0
+    return asked[0]
+
+
+def check_rebuilt(folder, *arguments, run="demo"):
+    """The command rebuilds what the recipe has exported.
+
+    The same settings, vocabularies and weights, bit for bit, make the same
+    graph; `check_export` makes it and asks it.
+
+    Args:
+        folder, *arguments, run: As in `check_export`.
+    """
+    served, config = rebuilt(folder / "logs" / run, *arguments)
+    expected = starting.results(folder)["savedmodel"]
+    remembered = config_of(expected)
+    config = json.loads(json.dumps(config))
+    for some in (config, remembered):
+        for tokenizer in ("source_tokenizer", "target_tokenizer"):
+            some.get(tokenizer, {}).pop("model_file", None)
+    kept = config.keys() & remembered.keys() - {"recipe"}
+    assert {"system", *served.config} <= kept
+    assert {k: config[k] for k in kept} == {k: remembered[k] for k in kept}
+    stored = tf.train.load_checkpoint(f"{expected}/variables/variables")
+    for i, resource in enumerate(served.resources):
+        # Others are the states of seed generators, which nothing served draws.
+        if isinstance(resource, tf.Variable) and resource.dtype.is_floating:
+            name = f"resources/{i}/.ATTRIBUTES/VARIABLE_VALUE"
+            np.testing.assert_array_equal(resource, stored.get_tensor(name))
+    again = folder / "again"
+    again.mkdir()
+    served.with_files(again)
+    assert _contents(again) == _contents(os.path.join(expected, "assets"))
+
+
+def _contents(folder):
+    """What the files of a folder hold, each content once."""
+    contents = set()
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            contents.add(file.read())
+    return contents
 
 
 def assert_same(expected, found):

@@ -138,9 +138,8 @@ def test_coverage_in_one_run(tmp_path, corpus, capsys):
     exporting.check_export(tmp_path, "--checkpoint", "last")
 
 
-@pytest.mark.slow
-def test_the_command_exports_the_same_model(finished, capsys):
-    exporting.check_export(finished)
+def test_the_command_rebuilds_what_was_exported(finished, capsys):
+    exporting.check_rebuilt(finished)
     run = finished / "logs" / "demo"
     assert exporting.export(run, "--system", "lead_3") == 2
     assert "lead_3: it has no checkpoint" in capsys.readouterr().err

@@ -92,6 +92,10 @@ def test_the_command_exports_the_same_model(finished):
     exporting.check_export(finished[1])
 
 
+def test_the_command_rebuilds_what_was_exported(finished):
+    exporting.check_rebuilt(finished[1])
+
+
 @some("lm")
 def test_finished_run_goes_on_where_it_was(finished, capsys):
     name, folder = finished

@@ -88,8 +88,8 @@ def data_of(references):
     )
 
 
-def test_the_command_exports_the_same_model(finished, capsys):
-    exporting.check_export(finished)
+def test_the_command_rebuilds_what_was_exported(finished, capsys):
+    exporting.check_rebuilt(finished)
     assert "DS-II/copynet, which the run has" in capsys.readouterr().out
     run = finished / "logs" / "demo"
     capsys.readouterr()

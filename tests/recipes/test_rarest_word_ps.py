@@ -173,8 +173,8 @@ def test_export_answers_as_the_evaluation_does(finished, served):
     assert round(100 * wrong.mean(), 2) == scores["error_rate"]
 
 
-def test_the_command_exports_the_same_model(finished):
-    exporting.check_export(finished)
+def test_the_command_rebuilds_what_was_exported(finished):
+    exporting.check_rebuilt(finished)
 
 
 def test_answers_of_the_translator_are_those_of_the_evaluation():

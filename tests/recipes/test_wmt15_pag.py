@@ -65,8 +65,8 @@ def test_finished_run_goes_on_where_it_was(finished, capsys):
     assert model.stat().st_mtime_ns == learned
 
 
-def test_the_command_exports_the_same_model(finished):
-    exporting.check_export(finished)
+def test_the_command_rebuilds_what_was_exported(finished):
+    exporting.check_rebuilt(finished)
 
 
 def test_pieces_are_learned_and_characters_are_said(tmp_path):
