@@ -52,7 +52,8 @@ def rebuilt(run, *arguments):
     asked = []
 
     def keep(served, directory, *, warmup_texts, details, version):
-        asked.append((served, {**served.config, **details}))
+        config = json.loads(json.dumps({**served.config, **details}))
+        asked.append((served, config))
         return os.path.join(directory, "1")
 
     with pytest.MonkeyPatch.context() as patch:
@@ -73,7 +74,6 @@ def check_rebuilt(folder, *arguments, run="demo"):
     served, config = rebuilt(folder / "logs" / run, *arguments)
     expected = starting.results(folder)["savedmodel"]
     remembered = config_of(expected)
-    config = json.loads(json.dumps(config))
     for some in (config, remembered):
         for tokenizer in ("source_tokenizer", "target_tokenizer"):
             some.get(tokenizer, {}).pop("model_file", None)
@@ -86,7 +86,7 @@ def check_rebuilt(folder, *arguments, run="demo"):
         if isinstance(resource, tf.Variable) and resource.dtype.is_floating:
             name = f"resources/{i}/.ATTRIBUTES/VARIABLE_VALUE"
             np.testing.assert_array_equal(resource, stored.get_tensor(name))
-    again = folder / "again"
+    again = folder / "files"
     again.mkdir()
     served.with_files(again)
     assert _contents(again) == _contents(os.path.join(expected, "assets"))
