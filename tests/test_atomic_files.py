@@ -1,11 +1,12 @@
 import errno
+import fcntl
 import os
 import stat
 
 import pytest
 
-from tfcopy import atomic_files
-from tfcopy.atomic_files import replacement, write_atomically
+from tfcopy import atomic_files, file_locks
+from tfcopy.atomic_files import replacement, scratch_folder, write_atomically
 
 
 def test_a_file_is_written_with_its_folders(tmp_path):
@@ -70,3 +71,50 @@ def test_what_fails_leaves_the_old_file(tmp_path, error, message):
         assert str(path) in str(raised.value)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["words.txt"]
+
+
+def test_scratch_folders_of_the_living_are_kept(tmp_path):
+    with scratch_folder(tmp_path, ".making-") as first:
+        with scratch_folder(tmp_path, ".making-") as second:
+            assert first != second and os.path.isdir(first)
+            (tmp_path / ".making-dead" / "a").mkdir(parents=True)
+            (tmp_path / ".other-").mkdir()
+        with scratch_folder(tmp_path, ".making-") as third:
+            names = {os.path.basename(path) for path in (first, third)}
+            assert set(os.listdir(tmp_path)) == {*names, ".other-"}
+    assert os.listdir(tmp_path) == [".other-"]
+
+
+def test_without_locks_nothing_is_taken_for_a_leftover(tmp_path, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(file_locks.fcntl, "flock", flock)
+    (tmp_path / ".making-1").mkdir()
+    (tmp_path / ".writing-1").touch()
+    atomic_files.remove_leftovers(tmp_path)
+    with scratch_folder(tmp_path, ".making-") as folder:
+        write_atomically(tmp_path / "x", lambda file: file.write(b"x"))
+    names = {".making-1", ".writing-1", "x"}
+    assert set(os.listdir(tmp_path)) == names and not os.path.exists(folder)
+
+
+def test_a_lock_that_was_taken_and_removed_meanwhile_is_none(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "lock"
+    flock, files = fcntl.flock, []
+
+    def removed_at_first(descriptor, how):
+        flock(descriptor, how)
+        if not files:
+            path.unlink()
+        files.append(descriptor)
+
+    monkeypatch.setattr(file_locks.fcntl, "flock", removed_at_first)
+    descriptor = file_locks.lock(path, make=True)
+    assert len(files) == 2 and not file_locks.is_left_over(path)
+    os.close(descriptor)
+    assert file_locks.is_left_over(path)
+    path.unlink()
+    assert not file_locks.is_left_over(path) and not path.exists()

@@ -8,7 +8,11 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+
+from tfcopy import file_locks
 
 _PREFIX = ".writing-"
 
@@ -30,6 +34,7 @@ def replacement(path) -> Iterator[str]:
     new = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(4)}-{name}")
     try:
         os.makedirs(folder, exist_ok=True)
+        remove_leftovers(folder)
         yield new
         _sync(new)
         os.replace(new, path)
@@ -48,15 +53,59 @@ def write_atomically(path, write: Callable) -> None:
     Raises:
         OSError: As in `replacement`.
     """
-    with replacement(path) as new, open(new, "wb") as file:
-        write(file)
+    lock = None
+    try:
+        with replacement(path) as new:
+            # Others see that it is no leftover. (`replacement` cannot do this:
+            # HDF5 has locks of its own.)
+            with contextlib.suppress(OSError):
+                lock = file_locks.lock(new, make=True)
+            with open(new, "wb") as file:
+                write(file)
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def remove_leftovers(folder) -> None:
-    """Removes files left by killed writers from a folder in use by no other."""
+    """Removes files that killed writers have left in a folder."""
     for name in os.listdir(folder):
-        if name.startswith(_PREFIX):
-            os.remove(os.path.join(folder, name))
+        path = os.path.join(folder, name)
+        if name.startswith(_PREFIX) and file_locks.is_left_over(path):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path)
+
+
+@contextlib.contextmanager
+def scratch_folder(directory, prefix) -> Iterator[str]:
+    """Yields a new folder in a directory, which is removed at the end.
+
+    Those that killed processes have left there are removed first.
+
+    Args:
+        directory: Path of the directory.
+        prefix: How names of such folders start.
+    """
+    for name in os.listdir(directory):
+        path = os.path.join(directory, name)
+        if name.startswith(prefix) and file_locks.is_left_over(path):
+            shutil.rmtree(path, ignore_errors=True)
+    lock = None
+    while True:
+        folder = tempfile.mkdtemp(prefix=prefix, dir=directory)
+        try:
+            lock = file_locks.lock(folder)
+        except (BlockingIOError, FileNotFoundError):
+            continue  # Another process takes it for a leftover.
+        except OSError:
+            pass  # A file system without locks.
+        break
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
 
 
 def is_full(error: OSError) -> bool:

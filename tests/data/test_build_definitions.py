@@ -64,6 +64,18 @@ def test_errors_name_the_file(flags, tmp_path, capsys, flag, value, message):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("flag", ["--words", "--wordnet"])
+def test_no_file_is_both_read_and_written(flags, tmp_path, capsys, flag):
+    read = {"--words": tmp_path / "a.txt"}
+    read["--words"].write_text("dog")
+    read["--wordnet"] = tmp_path / "wordnet" / "data.noun"
+    before = read[flag].read_bytes()
+    words = ["--words", str(read["--words"])]
+    assert main([*flags[:2], *words, "--output", str(read[flag])]) == 1
+    assert f"is the file of {flag} as well" in capsys.readouterr().err
+    assert read[flag].read_bytes() == before
+
+
 def test_wrong_flags_are_explained(flags, capsys):
     for arguments in ([*flags, "--nope", "1"], flags[:2]):
         with pytest.raises(SystemExit) as stopped:

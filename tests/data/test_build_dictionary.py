@@ -217,6 +217,28 @@ def test_errors_name_the_file(files, tmp_path, capsys, flags, message):
     assert not output.exists()
 
 
+@pytest.mark.parametrize(
+    ("output", "flag", "other"),
+    [
+        ("a.fr", "--output", "--target"),
+        ("link.gz", "--reverse_output", "--source"),
+        ("new", "--write_alignment", "--output"),
+    ],
+)
+def test_no_file_is_both_read_and_written(
+    files, tmp_path, capsys, output, flag, other
+):
+    (tmp_path / "link.gz").symlink_to(tmp_path / "a.en.gz")
+    before = sorted((path, path.read_bytes()) for path in tmp_path.iterdir())
+    path = str(tmp_path / output)
+    flags = ["--output", str(tmp_path / "new"), flag, path]
+    assert main([*files, *flags]) == 1
+    error = f"Error: {flag}: {path} is the file of {other} as well."
+    assert error in capsys.readouterr().err
+    after = sorted((path, path.read_bytes()) for path in tmp_path.iterdir())
+    assert after == before
+
+
 def test_files_of_different_lengths_are_named(files, tmp_path, capsys):
     longer, empty = tmp_path / "b.fr", tmp_path / "c.fr"
     longer.write_text("\n".join(FRENCH) + "\nune maison\n")

@@ -14,13 +14,17 @@ ROOT = Path(tfcopy.__file__).parent
 RECIPES = sorted(path.stem for path in (ROOT / "recipes").glob("[a-z]*.py"))
 
 
-@config.configuration("my_recipe", learning_rate=0.5, batch_size=4)
+@config.configuration(
+    "my_recipe", baselines=["plain"], learning_rate=0.5, batch_size=4
+)
 class Config(TrainingConfig, RunConfig):
     """Flags of two groups and of its own."""
 
     units: int = config.model(8, "Size of the state.")
     baseline_units: int | None = config.model(None, "The baseline's --units.")
-    systems: list[str] = config.training(["a"], "Systems to train.")
+    systems: list[str] = config.training(
+        ["a"], "Systems to train.", fixed=False
+    )
 
 
 def test_a_recipe_changes_defaults_and_keeps_help():
@@ -59,8 +63,10 @@ def test_identity_holds_what_changes_the_model_or_its_training():
 
 
 def test_the_baseline_has_flags_of_its_own():
-    assert config.baseline_config(Config()).units == 8
-    assert config.baseline_config(Config(baseline_units=3)).units == 3
+    made = Config(baseline_units=3)
+    assert config.of_system(made, "plain").units == 3
+    assert config.of_system(made, "other").units == 8
+    assert config.of_system(Config(), "plain").units == 8
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -74,6 +80,50 @@ def test_flags_of_a_recipe_have_a_topic_a_help_and_a_type(name):
         assert field.name in kinds
     for preset in recipe.PRESETS.values():
         recipe.Config(**preset)
+
+
+# Flags that may change when a run is resumed: they do not change what a model
+# computes. Of files the content is part of the identity, not the name.
+FILES = """train validation test train_file validation_file test_file tfds
+    data_dir download bin_dir data dictionary wordnet vectors vocabulary
+    source_vocabulary target_vocabulary source_vectors target_vectors
+    sentencepiece_model train_tags validation_tags test_tags"""
+HOW_LONG = """systems datasets tokenizations updates eval_every patience epochs
+    coverage_updates anneal_epoch"""
+TESTS = "num_test test_pairs bleu_tokenize"
+SEARCH = """num_beams length_penalty search_candidates merge
+    max_summary_length min_summary_length max_answer_length no_repeat_ngram
+    forbid_unk allow_unk coverage_penalty refill_beams output_dictionary
+    decode_initial_attention"""
+WHERE = "preset run log_dir savedmodel_dir fresh"
+HARMLESS = set(" ".join((FILES, HOW_LONG, TESTS, SEARCH, WHERE)).split())
+# Most words of an answer; of some recipes of what is trained on, too.
+CUT_IN_TRAINING = ("cnn_dailymail_pg", "gigaword_ps", "lcsts_copynet")
+CUT_IN_TRAINING += ("wmt15_pag",)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_each_flag_is_part_of_the_identity_or_harmless(name):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    made = recipe.Config(schedule="constant")
+    harmless = set(HARMLESS)
+    if name not in CUT_IN_TRAINING:
+        harmless.add("max_target_length")
+    for field in dataclasses.fields(made):
+        other = dataclasses.replace(made, **{field.name: "other"})
+        # Flags `baseline_X` are the X of baselines, and of these alone.
+        flag = field.name.removeprefix("baseline_")
+        expected = set() if field.name in harmless else {f"--{flag}"}
+        if flag == "schedule":
+            expected.add("--updates")
+        for system in ("another", *made.baselines):
+            before, after = (
+                config.identity(config.of_system(x, system))
+                for x in (made, other)
+            )
+            changed = {x for x in after if after[x] != before.get(x)}
+            applies = flag == field.name or system in made.baselines
+            assert changed == (expected if applies else set()), field.name
 
 
 def test_no_config_is_read_by_a_name_that_may_be_missing():

@@ -1,9 +1,13 @@
 import importlib
+import runpy
 import sys
 import types
 
 import pytest
 
+import tfcopy
+from tfcopy import figures
+from tfcopy.experiments import optional_figures as optional
 from tfcopy.experiments import reporting
 
 
@@ -43,3 +47,18 @@ def test_pictures_cannot_be_imported_where_matplotlib_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match="matplotlib"):
         importlib.import_module("tfcopy.figures")
+    assert optional_figures() is None
+
+
+def test_only_matplotlib_may_be_missing(monkeypatch):
+    """Any other failure of the pictures' import is an error."""
+    assert optional_figures() is figures
+    monkeypatch.delattr(tfcopy, "figures")
+    monkeypatch.delitem(sys.modules, "tfcopy.figures")
+    monkeypatch.setitem(sys.modules, "tfcopy.figures.images", None)
+    with pytest.raises(ImportError, match="tfcopy.figures.images"):
+        optional_figures()
+
+
+def optional_figures():
+    return runpy.run_path(optional.__file__)["figures"]

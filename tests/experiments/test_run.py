@@ -15,7 +15,9 @@ from tfcopy.experiments.run import Run
 class Config(config.TrainingConfig, config.RunConfig):
     """The flags of a recipe with two systems."""
 
-    systems: list[str] = config.training(["a", "b"], "Systems to train.")
+    systems: list[str] = config.training(
+        ["a", "b"], "Systems to train.", fixed=False
+    )
 
 
 @pytest.fixture
@@ -50,8 +52,10 @@ def make_model():
 def test_the_folder_tells_recipe_and_flags(tmp_path):
     run = make_run(tmp_path, run="first", seed=3)
     assert run.folder == f"{tmp_path}/logs/first"
+    next(run.each({}))
     content = json.loads((tmp_path / "logs/first/config.json").read_text())
-    assert content["recipe"] == "my_recipe" and content["config"]["seed"] == 3
+    assert content["format"] == 1 and content["recipe"] == "my_recipe"
+    assert content["config"]["seed"] == 3
 
 
 @pytest.mark.parametrize("flag", ["log_dir", "savedmodel_dir"])
@@ -63,7 +67,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, flag):
 
 def test_systems_are_announced(tmp_path, capsys):
     run = make_run(tmp_path)
-    assert list(run.each()) == list(run.each("words")) == ["a", "b"]
+    assert list(run.each({})) == list(run.each({}, "words")) == ["a", "b"]
     assert capsys.readouterr().out.split("\n") == [
         *("", "[1/2] a", "", "[2/2] b"),
         *("", "[words 1/2] a", "", "[words 2/2] b", ""),

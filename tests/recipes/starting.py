@@ -2,7 +2,7 @@
 
 import json
 
-from tfcopy.experiments import command_line
+from tfcopy.experiments import command_line, earlier_run
 
 
 def start(recipe, settings, folder, *arguments):
@@ -30,6 +30,19 @@ def start(recipe, settings, folder, *arguments):
 def results(folder):
     with open(folder / "logs" / "demo" / "results.json") as file:
         return json.load(file)
+
+
+def files(folder):
+    """The content of all files of a folder, and when they were written."""
+    return {
+        str(path.relative_to(folder)): (
+            path.read_bytes(),
+            path.stat().st_mtime_ns,
+        )
+        for path in folder.rglob("*")
+        # The lock is rewritten by every command.
+        if path.is_file() and path.name != earlier_run.LOCK_NAME
+    }
 
 
 def figures(folder):

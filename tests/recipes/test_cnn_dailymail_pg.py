@@ -114,16 +114,39 @@ def test_words_are_counted_once_for_each_question(tmp_path):
         counted.append(1)
         return [vocabulary.Vocabulary.build({"a": 3, "b": len(counted)})]
 
-    paths = [str(tmp_path / "words.txt")]
-    first = pair_data.make_once(paths, ["x", 5], make)
-    again = pair_data.make_once(paths, ["x", 5], make)
+    names = ["words-{}.txt"]
+    first = pair_data.make_once(tmp_path, names, ["x", 5], make)
+    again = pair_data.make_once(tmp_path, names, ["x", 5], make)
     assert len(counted) == 1 and first[0].words == again[0].words
-    assert again[0].path == paths[0]
-    pair_data.make_once(paths, ["x", 6], make)
-    assert len(counted) == 2
-    (tmp_path / "words.txt").write_text("damaged")
-    assert "a" in pair_data.make_once(paths, ["x", 6], make)[0]
-    assert len(counted) == 3
+    other = pair_data.make_once(tmp_path, names, ["x", 6], make)
+    assert len(counted) == 2 and other[0].path != again[0].path
+    with open(other[0].path, "a") as file:
+        file.write("damaged\n")
+    made = pair_data.make_once(tmp_path, names, ["x", 6], make)
+    assert len(counted) == 3 and "damaged" not in made[0]
+    again = pair_data.make_once(tmp_path, names, ["x", 5], make)
+    assert len(counted) == 3 and first[0].words == again[0].words
+
+
+def test_vocabularies_are_of_one_size_after_a_stop_between_them(tmp_path):
+    names = ["source-{}.txt", "target-{}.txt"]
+
+    class Stop:
+        def save(self, path):
+            raise KeyboardInterrupt
+
+    def get(size, stop=False):
+        counts = {"a": 3, "b": 2, "c": 1}
+        words = vocabulary.Vocabulary.build(counts, size)
+        return pair_data.make_once(
+            tmp_path, names, [size], lambda: [words, Stop() if stop else words]
+        )
+
+    assert [words.size for words in get(5)] == [5, 5]
+    with pytest.raises(KeyboardInterrupt):
+        get(6, stop=True)
+    assert [words.size for words in get(5)] == [5, 5]
+    assert [words.size for words in get(6)] == [6, 6]
 
 
 @pytest.mark.slow

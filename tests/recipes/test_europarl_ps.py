@@ -256,23 +256,37 @@ def assert_error(capsys, folder, arguments, message):
     [
         ("--units 9", "from another run: .*there and .* here.*--fresh"),
         ("--learning_rate 1", "--learning_rate is 0.002 there and 1.0 here"),
-        ("--max_length 5", "training data is '.*' there and"),
-        ("--source_vocabulary {}", "vocabulary of the source is '.*' there"),
+        ("--switch_activation relu", "--switch_activation is 'noisy_tanh'"),
+        ("--max_length 5", "--max_length is 50 there and 5 here"),
+        ("--train {changed}", "training data is '.*' there and"),
+        ("--validation {changed}", "(training|validation) data is '.*' there"),
+        ("--source_vocabulary {words}", "vocabulary of the source is '.*' th"),
     ],
 )
 def test_resumed_with_other_flags(
     tmp_path, finished, corpus, capsys, arguments, message
 ):
+    """It is refused, and what is there stays as it is."""
     logs = finished / "logs" / "demo"
-    with open(logs / "data" / "vocabulary.source.txt") as file:
-        words = file.read().splitlines()
+    path = next(logs.glob("data/source_vocabulary-*.txt"))
+    words = path.read_text().splitlines()
     words[4] = "new"
-    path = write(tmp_path / "v.txt", "\n".join(words))
-    checkpoint = Checkpoints(logs / "pointer_softmax" / "checkpoints").paths()
-    kept = [os.stat(name).st_mtime_ns for name in checkpoint]
-    arguments = arguments.format(path).split()
+    paths = {
+        "words": write(tmp_path / "v.txt", "\n".join(words)),
+        "changed": pair(
+            *(
+                write(tmp_path / name, f"{text} is .\n" * 30)
+                for name, text in (("b.en", "new"), ("b.fr", "neuf"))
+            )
+        ),
+    }
+    before = starting.files(finished)
+    arguments = [x.format(**paths) for x in arguments.split()]
     assert_error(capsys, finished, ["--train", corpus, *arguments], message)
-    assert [os.stat(name).st_mtime_ns for name in checkpoint] == kept
+    after = starting.files(finished)
+    assert {name: after.get(name) for name in before} == before
+    new = {os.path.dirname(name) for name in after.keys() - before.keys()}
+    assert new <= {"logs/demo/data"}
 
 
 def test_loss_that_is_not_finite(tmp_path, corpus, capsys):

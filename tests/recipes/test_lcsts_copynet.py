@@ -90,7 +90,8 @@ def trained(tmp_path_factory, chinese):
 
 
 def vocabulary(folder, tokenization):
-    path = folder / "logs" / "demo" / tokenization / "data" / "vocabulary.txt"
+    data = folder / "logs" / "demo" / tokenization / "data"
+    (path,) = data.glob("vocabulary-*.txt")
     return path.read_text("utf-8").splitlines()[4:]
 
 

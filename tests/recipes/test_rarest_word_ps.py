@@ -144,7 +144,6 @@ def test_curves_outlast_an_interruption(tmp_path):
     expected = [[10, 20], [100, 50], [100, 0], [100, 100]]
     assert columns(history) == expected
     assert columns(make_history(tmp_path, 0)) == expected
-    assert columns(make_history(tmp_path, 0, fresh=True))[0] == []
     (tmp_path / "history.json").write_text("[{")
     assert columns(make_history(tmp_path, 0))[0] == []
 

@@ -7,7 +7,8 @@ import pytest
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
-from tfcopy.experiments.pairs import pair_data, planning, translation_data
+from tfcopy.experiments.config import of_system
+from tfcopy.experiments.pairs import pair_data, translation_data
 from tfcopy.recipes import wmt15_pag
 
 pytest.importorskip("sentencepiece")
@@ -57,7 +58,8 @@ def test_results_hold_what_was_agreed(finished):
 @pytest.mark.slow
 def test_finished_run_goes_on_where_it_was(finished, capsys):
     before = figures(finished)
-    model = finished / "logs" / "demo" / "data" / "source.model"
+    data = finished / "logs" / "demo" / "data"
+    (model,) = data.glob("source-*.model")
     learned = model.stat().st_mtime_ns
     assert start(finished, "--systems", "[pag_ln]") == 0
     assert "update " not in capsys.readouterr().err.replace("after update", "")
@@ -98,7 +100,7 @@ def test_without_sentencepiece_it_says_what_to_install(
 )
 def test_the_baseline_has_sizes_of_its_own(system, sizes):
     config = wmt15_pag.Config(**wmt15_pag.PRESETS["paper"])
-    own = planning.config_of(config, system)
+    own = of_system(config, system)
     found = own.embedding_dim, own.units, own.encoder_units
     found += own.learning_rate, own.clip_norm
     assert found == (*sizes, 3e-4, 5.0)[:5]

@@ -11,11 +11,14 @@ text files, plain or gzipped, have definitions.
 
 import argparse
 import collections
+import glob
+import os
 import sys
 from collections.abc import Iterable, Mapping
 
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.definitions import DefinitionLookup, wordnet
+from tfcopy.data.output_files import check_not_read
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import count_words
 
@@ -52,6 +55,10 @@ def run(folder, path, texts: Iterable = ()) -> None:
     Raises:
         ValueError, OSError: naming the file.
     """
+    texts = list(texts)
+    database = glob.glob(os.path.join(glob.escape(folder), "*"))
+    inputs = {"--words": texts, "--wordnet": database}
+    check_not_read({"--output": path}, inputs)
     counts = {text: _count(text) for text in texts}  # to fail early
     definitions = wordnet.read(folder)
     definitions.save(path, wordnet.licence(folder))

@@ -16,10 +16,8 @@ out.
 
 import argparse
 import dataclasses
-import os
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Container
 from typing import Literal
@@ -35,6 +33,7 @@ from jsonargparse.typing import (
 from tfcopy.data.alignment import pharaoh, systran_aligner, word_alignment
 from tfcopy.data.alignment.alignment_links import Links, one_to_one
 from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.tokenized_text import TokenizedText
@@ -175,8 +174,12 @@ def run(config: Config) -> None:
     """Reads, aligns, counts and writes."""
     start = time.monotonic()
     aligner = _choose_aligner(config)
-    for flag in ("output", "reverse_output", "write_alignment"):
-        _check_writable(getattr(config, flag), flag)
+    written = ("output", "reverse_output", "write_alignment")
+    read = ("source", "target", "alignment", "only_outside")
+    outputs = {f"--{flag}": getattr(config, flag) for flag in written}
+    inputs = {f"--{flag}": [getattr(config, flag)] for flag in read}
+    check_not_read(outputs, inputs)
+    check_writable(outputs)
     shortlist = _shortlist(config.only_outside)
     source, target = _read(config)
     if config.alignment is not None:
@@ -222,23 +225,6 @@ def _choose_aligner(config):
         "--aligner systran: systran-align is missing. Give --aligner ibm1, or "
         "pip install 'tfcopy[align]' (Python 3.11 on x86-64)."
     )
-
-
-def _check_writable(path, flag):
-    """Before the work, not after it."""
-    if path is None:
-        return
-    folder = os.path.dirname(path) or "."
-    try:
-        if os.path.isdir(path):
-            raise OSError("it is a folder")
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise OSError(
-            f"--{flag}: cannot write {path} ({error.strerror or error})."
-        ) from error
 
 
 def _shortlist(path):

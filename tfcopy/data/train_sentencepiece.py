@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable
 
 from tfcopy.atomic_files import write_atomically
+from tfcopy.data.output_files import check_not_read
 
 
 def train(
@@ -153,6 +154,7 @@ def main(arguments=None):
     )
     options = parser.parse_args(arguments)
     try:
+        check_not_read({"--output": options.output}, {"--input": options.input})
         if options.merges is not None:
             lines = list(read_lines(options.input))
             train_bpe(lines, options.merges, options.output)

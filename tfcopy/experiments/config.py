@@ -27,25 +27,29 @@ POINTING_HEADS = ("pointer_softmax", "pointer_generator", "copynet")
 TOPICS = ("data", "model", "training", "search", "results")
 
 
-def flag(default, help, topic):
+def flag(default, help, topic, fixed):
     """A field of a config.
 
     Args:
         default: Its default; each config gets its own copy of a list.
         help: Its description in `--help`.
         topic: One of `TOPICS`, where `--help` lists it.
+        fixed: Whether it must stay the same when a run is resumed. What may
+            change is how long is trained, what is tested and how, and what
+            files are called: their content counts (`PairData.identity`,
+            `DefinitionData.identity`).
     """
-    options = {"metadata": {"help": help, "topic": topic}}
+    options = {"metadata": {"help": help, "topic": topic, "fixed": fixed}}
     if isinstance(default, list):
         return dataclasses.field(default_factory=default.copy, **options)
     return dataclasses.field(default=default, **options)
 
 
-data = functools.partial(flag, topic="data")
-model = functools.partial(flag, topic="model")
-training = functools.partial(flag, topic="training")
-search = functools.partial(flag, topic="search")
-results = functools.partial(flag, topic="results")
+data = functools.partial(flag, topic="data", fixed=True)
+model = functools.partial(flag, topic="model", fixed=True)
+training = functools.partial(flag, topic="training", fixed=True)
+search = functools.partial(flag, topic="search", fixed=False)
+results = functools.partial(flag, topic="results", fixed=False)
 
 
 def group(cls):
@@ -53,11 +57,12 @@ def group(cls):
     return dataclasses.dataclass(frozen=True)(cls)
 
 
-def configuration(recipe, **defaults):
+def configuration(recipe, *, baselines=(), **defaults):
     """Makes a class the config of a recipe.
 
     Args:
         recipe: Name of the recipe, which its folders are named after.
+        baselines: The systems that flags `baseline_X` are those of.
         **defaults: What the recipe wants for flags that it inherits.
 
     Raises:
@@ -78,7 +83,7 @@ def configuration(recipe, **defaults):
             field = inherited[name]
             cls.__annotations__[name] = field.type
             setattr(cls, name, flag(default, **field.metadata))
-        cls.recipe = recipe
+        cls.recipe, cls.baselines = recipe, tuple(baselines)
         return group(cls)
 
     return decorate
@@ -92,7 +97,9 @@ class RunConfig:
     """Where a run comes from and where its results go."""
 
     recipe: ClassVar[str]
+    baselines: ClassVar[tuple[str, ...]] = ()
 
+    systems: list[str] = training([], "Systems to train.", fixed=False)
     preset: str = results(
         "demo", "Set of defaults: corpus, model sizes and training."
     )
@@ -107,7 +114,8 @@ class RunConfig:
     fresh: bool = results(
         False,
         "Start over: discard the checkpoints and logs of an earlier run "
-        "of this name.",
+        "of this name. The same command, repeated after an interruption, "
+        "goes on nevertheless.",
     )
 
 
@@ -136,15 +144,16 @@ class TrainingConfig:
         5.0, "Gradients are clipped to this global norm; null for no clipping."
     )
     updates: PositiveInt = training(
-        1_000, "Maximum number of updates for each system."
+        1_000, "Maximum number of updates for each system.", fixed=False
     )
     eval_every: PositiveInt = training(
-        250, "Updates between evaluations on the validation set."
+        250, "Updates between evaluations on the validation set.", fixed=False
     )
     patience: PositiveInt | None = training(
         None,
         "Stop early after this many evaluations without improvement; "
         "never if not given.",
+        fixed=False,
     )
     precision: Literal["float32", "mixed_bfloat16"] = training(
         "float32", "Numeric precision: float32 or mixed_bfloat16."
@@ -164,15 +173,14 @@ class ModelConfig:
 
 # === Reading a config ===
 
-# What may change when a run is resumed: how long and where, not what is
-# trained.
-_MAY_CHANGE = ("systems", "updates", "eval_every", "patience")
-_MAY_CHANGE += ("coverage_updates", "epochs", "anneal_epoch")
 _BASELINE = "baseline_"
 
 
 def identity(config: TrainingConfig) -> dict:
-    """The flags of model and training that must stay the same in a resumed run.
+    """The flags that must stay the same in a resumed run.
+
+    Args:
+        config: The config of a system, as `of_system` gives it.
 
     Returns:
         Dict from `--flag` to its value. A schedule depends on the number of
@@ -181,8 +189,7 @@ def identity(config: TrainingConfig) -> dict:
     fixed = {
         f"--{field.name}": getattr(config, field.name)
         for field in dataclasses.fields(config)
-        if field.metadata["topic"] in ("model", "training")
-        and field.name not in _MAY_CHANGE
+        if field.metadata["fixed"]
         # In the baseline's own config they have replaced the others.
         and not field.name.startswith(_BASELINE)
     }
@@ -199,12 +206,13 @@ def trainer_options(config: TrainingConfig) -> dict:
         "eval_every": config.eval_every,
         "patience": config.patience,
         "seed": config.seed,
-        "fresh": config.fresh,
     }
 
 
-def baseline_config(config):
-    """The config with flags `baseline_X` in place of X, where given."""
+def of_system(config: RunConfig, name: str):
+    """The config of a system: a baseline's X is `baseline_X`, where given."""
+    if name not in config.baselines:
+        return config
     given = {
         field.name.removeprefix(_BASELINE): getattr(config, field.name)
         for field in dataclasses.fields(config)

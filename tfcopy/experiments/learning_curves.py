@@ -9,11 +9,7 @@ import tensorflow as tf
 from tensorboard.backend.event_processing import plugin_event_accumulator
 
 from tfcopy.experiments import reporting
-
-try:
-    from tfcopy import figures
-except ImportError:  # matplotlib is an extra
-    figures = None
+from tfcopy.experiments.optional_figures import figures
 
 
 def history(log_dir, encoded):

@@ -6,11 +6,7 @@ import os
 import tensorflow as tf
 
 from tfcopy.experiments import run_events
-
-try:
-    from tfcopy import figures
-except ImportError:  # matplotlib is an extra
-    figures = None
+from tfcopy.experiments.optional_figures import figures
 
 
 def mark_copied(translation, characters=False) -> str:

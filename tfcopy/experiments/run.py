@@ -17,11 +17,12 @@ from typing import Any
 import keras
 
 from tfcopy import atomic_files, training
-from tfcopy.experiments import run_events
-from tfcopy.experiments.config import RunConfig
-from tfcopy.serving.run_folder import CONFIG_NAME, RESULTS_NAME
+from tfcopy.experiments import earlier_run, run_events
+from tfcopy.experiments.config import RunConfig, identity, of_system
+from tfcopy.serving.run_folder import RESULTS_NAME
 from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage
+from tfcopy.training.distribution import worker_position
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +33,7 @@ class System:
         name: The system's name, as in results.json.
         folder: The folder of its logs and checkpoints.
         config: The recipe's config, with the flags of this system.
+        identity: What must stay the same when its training is resumed.
         model: The Keras model.
         trained: The model that is trained: the same, or one of its weights.
         served: What is exported: a `Translator` or a `TextModel`.
@@ -42,6 +44,7 @@ class System:
     name: str
     folder: str
     config: RunConfig
+    identity: dict
     model: Any
     trained: Any
     served: Any
@@ -55,7 +58,10 @@ class System:
 
 
 class Run:
-    """A run under way.
+    """A run under way, whose folder no other process can use.
+
+    An earlier run of the folder is resumed, or, if this one differs from it,
+    refused before anything there has changed.
 
     Args:
         config: The recipe's config.
@@ -64,12 +70,16 @@ class Run:
     Attributes:
         config: The recipe's config.
         folder: The run's folder.
+        is_chief: Whether this process is the first worker, which alone writes.
         strategy: The `tf.distribute` strategy that models are built under.
         systems: Dict from the systems' names to `System`s, as they are built.
         results: Dict from the systems' names to their part of results.json.
 
     Raises:
         OSError: naming the flag, if results cannot be written.
+        RunError: If another process uses the folder, or it is of another
+            recipe or release.
+        CheckpointError: naming a flag that must not change.
     """
 
     def __init__(self, config: RunConfig, name: str | None = None):
@@ -79,14 +89,15 @@ class Run:
         )
         check_writable(self.folder, "--log_dir")
         check_writable(config.savedmodel_dir, "--savedmodel_dir")
-        content = {
-            "recipe": config.recipe,
-            "config": dataclasses.asdict(config),
-        }
-        write_json(os.path.join(self.folder, CONFIG_NAME), content)
         self.strategy = training.choose_strategy()
+        self.is_chief = worker_position(self.strategy)[0] == 0
+        if self.is_chief:
+            earlier_run.lock(self.folder)
+        earlier_run.check(config, self.folder)
         training.set_precision(config.precision)
         self._start = time.monotonic()
+        self._has_begun = False
+        self._data_identity: dict = {}
         self.systems: dict[str, System] = {}
         self.results: dict[str, dict] = {}
 
@@ -95,13 +106,34 @@ class Run:
         """Where vocabularies and encoded corpora are kept."""
         return os.path.join(self.folder, "data")
 
-    def each(self, part: str = ""):
-        """Yields the names of the systems to train, and announces each."""
+    def each(self, data_identity: dict, part: str = ""):
+        """Yields the names of the systems to train, and announces each.
+
+        The data are ready then: if they are those of an earlier run, too, its
+        folder becomes this one's.
+
+        Args:
+            data_identity: What must stay the same of the data.
+            part: Subfolder of the run that the systems belong to.
+
+        Raises:
+            CheckpointError: If a system there was trained on other data.
+        """
+        self._data_identity = data_identity
+        self._begin(part)
         names = self.config.systems
         for number, name in enumerate(names, 1):
             where = " ".join(filter(None, [part, f"{number}/{len(names)}"]))
             print(f"\n[{where}] {name}")
             yield name
+
+    def _begin(self, part):
+        """Checks the data of a part; the first time, the folder is taken."""
+        if not self.config.fresh:
+            earlier_run.check_data(self.folder, part, self._data_identity)
+        if self.is_chief and not self._has_begun:
+            earlier_run.begin(self.config, self.folder, write_json)
+        self._has_begun = True
 
     def build(
         self,
@@ -110,9 +142,9 @@ class Run:
         make_served,
         warmup_texts,
         *,
-        config=None,
         part="",
         make_trained=None,
+        more_identity={},
         **details,
     ) -> System:
         """Builds a system, whose model always starts with the same weights.
@@ -125,10 +157,11 @@ class Run:
             make_model: Function without arguments that gives the model.
             make_served: Function of the model that gives what is exported.
             warmup_texts: Texts that an export is asked first.
-            config: The config of this system, if it is not the run's.
             part: Subfolder of the run that the system belongs to.
             make_trained: Function of the model that gives the one that is
                 trained, which has the same weights; `None` for itself.
+            more_identity: What else must stay the same when its training is
+                resumed, beside flags and data.
             **details: What else an export remembers.
         """
         keras.utils.set_random_seed(self.config.seed)
@@ -136,6 +169,15 @@ class Run:
             model = make_model()
             trained = make_trained(model) if make_trained else model
         folder = os.path.join(self.folder, part, name)
+        config = of_system(self.config, name)
+        own_identity = {
+            **self._data_identity,
+            **more_identity,
+            "system": name,
+            **identity(config),
+        }
+        if self.is_chief or not self.config.fresh:
+            earlier_run.check_system(folder, own_identity)
         served = make_served(model)
         storage.save(
             served,
@@ -143,11 +185,13 @@ class Run:
             warmup_texts=warmup_texts,
             details={"recipe": self.config.recipe, "system": name, **details},
             model=trained,
+            identity=own_identity,
         )
         system = System(
             name=name,
             folder=folder,
-            config=config or self.config,
+            config=config,
+            identity=own_identity,
             model=model,
             trained=trained,
             # So that its graphs serve the pictures, the scores and the export.
@@ -198,6 +242,7 @@ class Run:
         }
         write_json(os.path.join(self.folder, RESULTS_NAME), report)
         run_events.log_scores(self.folder, self.results, of_dev)
+        earlier_run.unlock(self.folder)
         if exported is not None:
             self._print_next_steps(system, path, seconds)
         return report

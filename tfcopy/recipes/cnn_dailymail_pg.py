@@ -59,9 +59,12 @@ class Config(
         None,
         "Folder with the publisher's files train_*.bin, val_*.bin and "
         "test_*.bin.",
+        fixed=False,
     )
     vocabulary: str | None = config.data(
-        None, "Vocabulary file; built from the training data if not given."
+        None,
+        "Vocabulary file; built from the training data if not given.",
+        fixed=False,
     )
     vocabulary_size: PositiveInt = config.data(
         800,
@@ -71,6 +74,7 @@ class Config(
         list(SYSTEMS),
         "Systems to train, any of lead_3 (which needs no training), "
         "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
+        fixed=False,
     )
     head: Literal[config.POINTING_HEADS] = config.model(
         "pointer_generator",
@@ -87,7 +91,9 @@ class Config(
         "loss (sentences); the baseline always uses tokens, as in the paper.",
     )
     coverage_updates: PositiveInt = config.training(
-        2_000, "Number of updates with coverage, after those without."
+        2_000,
+        "Number of updates with coverage, after those without.",
+        fixed=False,
     )
     coverage_start_step: NonNegativeInt | None = config.training(
         None,
@@ -183,7 +189,7 @@ def run(config):
     test = summary_scores.TestSet(data, config.bleu_tokenize)
 
     answers = {}
-    for name in run.each():
+    for name in run.each(data.identity):
         if name == "lead_3":
             run.results[name] = test.score_texts(test.leads())
             continue

@@ -72,10 +72,12 @@ class Config(model_flags.CopyNetConfig):
     test_pairs: PositiveInt | None = config.data(
         100,
         "Maximum number of test pairs per type to answer; all if not given.",
+        fixed=False,
     )
     systems: list[Literal[SYSTEMS]] = config.training(
         list(SYSTEMS),
         "Systems to train, any of enc_dec, rnnsearch and copynet.",
+        fixed=False,
     )
 
 
@@ -116,7 +118,7 @@ def run(config):
     test = choose_test(config, data.test, rules)
 
     answers = {}
-    for name in run.each():
+    for name in run.each(data.identity):
         system = copynet_steps.build(run, name, data)
         trained = copynet_steps.train(system, data, copynet_steps.head_of(name))
         answers[name], scores = answer(system.served, test)

@@ -53,6 +53,7 @@ class Config(model_flags.CopyNetConfig, corpus_flags.FilesConfig):
     datasets: list[Literal["DS-I", "DS-II"]] = config.data(
         ["DS-I", "DS-II"],
         "Generated datasets to train on, DS-I, DS-II or both.",
+        fixed=False,
     )
     tokenization: Literal["words", "characters"] = config.data(
         "words", "words, or characters, as in the paper (of Chinese)."
@@ -74,7 +75,9 @@ class Config(model_flags.CopyNetConfig, corpus_flags.FilesConfig):
         6_500, "Number of dialogues to generate for training."
     )
     num_test: PositiveInt = config.data(
-        1_500, "Number of dialogues to generate for testing."
+        1_500,
+        "Number of dialogues to generate for testing.",
+        fixed=False,
     )
     dialogues_seed: config.Seed = config.data(
         0, "Random seed of the generated dialogues."
@@ -82,6 +85,7 @@ class Config(model_flags.CopyNetConfig, corpus_flags.FilesConfig):
     systems: list[Literal[SYSTEMS]] = config.training(
         ["rnnsearch", "copynet"],
         "Systems to train, any of enc_dec, rnnsearch and copynet.",
+        fixed=False,
     )
 
 
@@ -118,7 +122,7 @@ def run(config):
         ceilings[part] = ceiling
         data = prepare(config, corpus, os.path.join(run.folder, part, "data"))
         answers = {}
-        for name in run.each(part):
+        for name in run.each(data.identity, part):
             limits = config.max_source_length, config.max_target_length
             system = copynet_steps.build(
                 run, name, data, limits=limits, part=part, dataset=part

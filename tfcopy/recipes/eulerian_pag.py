@@ -26,6 +26,7 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 
 @config.configuration(
     "eulerian_pag",
+    baselines=["baseline"],
     units=96,
     query="second",
     plan_steps=5,
@@ -46,10 +47,14 @@ class Config(model_flags.PlannerConfig):
     num_validation: PositiveInt = config.data(
         300, "Number of validation graphs."
     )
-    num_test: PositiveInt = config.data(500, "Number of test graphs.")
+    num_test: PositiveInt = config.data(
+        500, "Number of test graphs.", fixed=False
+    )
     data_seed: config.Seed = config.data(0, "Random seed of the graphs.")
     systems: list[Literal[SYSTEMS]] = config.training(
-        list(SYSTEMS), "Systems to train, any of baseline, pag and rpag."
+        list(SYSTEMS),
+        "Systems to train, any of baseline, pag and rpag.",
+        fixed=False,
     )
     layer_norm: bool = config.model(
         False, "Apply layer normalisation in the decoder."
@@ -95,7 +100,7 @@ def run(config):
     data = prepare(config, corpus, run.data_folder)
 
     answers = {}
-    for name in run.each():
+    for name in run.each(data.identity):
         system = planning.build(
             run,
             name,

@@ -44,9 +44,12 @@ class Config(model_flags.PointerSoftmaxConfig, corpus_flags.TranslationConfig):
         None,
         "Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); with "
         "--tfds, where TFDS keeps its datasets.",
+        fixed=False,
     )
     download: bool = config.data(
-        False, "Download Europarl into --data_dir if it is not there."
+        False,
+        "Download Europarl into --data_dir if it is not there.",
+        fixed=False,
     )
     tokenization: Literal["moses", "space", "sentencepiece"] = config.data(
         "moses",
@@ -58,11 +61,13 @@ class Config(model_flags.PointerSoftmaxConfig, corpus_flags.TranslationConfig):
         None,
         "One model file for both languages, or two: '[en.model, fr.model]'; "
         "tfcopy.data.train_sentencepiece trains them.",
+        fixed=False,
     )
     dictionary: str | None = config.data(
         None,
         "TSV file of target words and their source translations, for pointer "
         "labels.",
+        fixed=False,
     )
     output_dictionary: str | None = config.search(
         None,
@@ -75,7 +80,9 @@ class Config(model_flags.PointerSoftmaxConfig, corpus_flags.TranslationConfig):
         "left out.",
     )
     systems: list[Literal[SYSTEMS]] = config.training(
-        list(SYSTEMS), "Systems to train, any of nmt and pointer_softmax."
+        list(SYSTEMS),
+        "Systems to train, any of nmt and pointer_softmax.",
+        fixed=False,
     )
     head: Literal[config.POINTING_HEADS] = config.model(
         "pointer_softmax",
@@ -154,7 +161,7 @@ def run(config):
     data = prepare(config, run.data_folder)
 
     answers = {}
-    for name in run.each():
+    for name in run.each(data.identity):
         head = "softmax" if name == "nmt" else config.head
         name = "nmt" if name == "nmt" else head
         system = build(run, name, head, data)

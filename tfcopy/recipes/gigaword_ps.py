@@ -84,7 +84,9 @@ class Config(
         "given.",
     )
     num_test: PositiveInt | None = config.data(
-        None, "Maximum number of test pairs, drawn at random; all if not given."
+        None,
+        "Maximum number of test pairs, drawn at random; all if not given.",
+        fixed=False,
     )
     min_count: PositiveInt = config.data(
         5,
@@ -94,14 +96,18 @@ class Config(
         None,
         "File of word vectors to initialise the source embeddings: word2vec's "
         "text or binary format, or GloVe's, plain or gzipped.",
+        fixed=False,
     )
     target_vectors: str | None = config.data(
         None,
         "File of word vectors to initialise the target embeddings; it may be "
         "the same file.",
+        fixed=False,
     )
     systems: list[Literal[tuple(HEADS)]] = config.training(
-        list(HEADS), "Systems to train, any of nmt_lvt and pointer_softmax_lvt."
+        list(HEADS),
+        "Systems to train, any of nmt_lvt and pointer_softmax_lvt.",
+        fixed=False,
     )
     merge: Literal["max", "sum"] = config.search(
         "max",
@@ -179,7 +185,7 @@ def run(config):
     test = summary_scores.TestSet(data, config.bleu_tokenize, split=False)
 
     answers = {}
-    for name in run.each():
+    for name in run.each(data.identity):
         system = build(run, name, data)
         run.results[name], answers[name] = train_and_score(system, data, test)
 

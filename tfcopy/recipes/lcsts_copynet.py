@@ -50,6 +50,7 @@ class Config(model_flags.CopyNetConfig):
         None,
         "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; news "
         "are generated if not given.",
+        fixed=False,
     )
     num_train: PositiveInt = config.data(
         20_000, "Number of news items to generate for training."
@@ -58,6 +59,7 @@ class Config(model_flags.CopyNetConfig):
         400,
         "Number of news items to generate for testing, before those with a "
         "score below --min_score are left out.",
+        fixed=False,
     )
     full: bool = config.data(False, "Generate as many news items as LCSTS has.")
     script: Literal["latin", "cjk"] = config.data(
@@ -71,6 +73,7 @@ class Config(model_flags.CopyNetConfig):
     tokenizations: list[Literal["characters", "words"]] = config.data(
         ["words"],
         "Tokenisations to train with: characters, words, or both in turn.",
+        fixed=False,
     )
     min_score: Literal[1, 2, 3, 4, 5] = config.data(
         3, "Pairs of parts II and III with a lower score are left out."
@@ -86,13 +89,15 @@ class Config(model_flags.CopyNetConfig):
         "Texts are truncated to this many tokens; if not given, to 140, or to "
         "600 for characters of English.",
     )
-    max_target_length: PositiveInt | None = config.search(
+    max_target_length: PositiveInt | None = config.data(
         None,
         "Maximum length of a summary in tokens, without the end of sequence; "
         "if not given, 32, or 160 for characters of English.",
     )
     systems: list[Literal[tuple(SYSTEMS)]] = config.training(
-        list(SYSTEMS), "Systems to train, any of rnn_context and copynet."
+        list(SYSTEMS),
+        "Systems to train, any of rnn_context and copynet.",
+        fixed=False,
     )
 
 
@@ -134,7 +139,7 @@ def run(config):
     }
     for part, (data, limits) in prepared.items():
         answers = {}
-        for name in run.each(part):
+        for name in run.each(data.identity, part):
             kind = SYSTEMS[name]
             system = copynet_steps.build(
                 run,

@@ -71,6 +71,7 @@ class Config(definition_flags.DefinitionsConfig):
         "Where the corpus is: brown.zip or its folder; the folder of One "
         "Billion Words, downloaded by TensorFlow Datasets if not given; or a "
         "file or folder with one sentence per line.",
+        fixed=False,
     )
     num_shards: PositiveInt = config.data(
         1,
@@ -86,6 +87,7 @@ class Config(definition_flags.DefinitionsConfig):
         "language model's own LSTM reads definitions), dict2 (another LSTM "
         "does), dict2_spelling, dict_mean (mean of the embeddings of their "
         "words), dict_mean_spelling and glove.",
+        fixed=False,
     )
     restricted: bool = config.model(
         False,
@@ -160,7 +162,7 @@ def run(config):
     data, only = prepare(config)
 
     costs = {}
-    for name in run.each():
+    for name in run.each(data.identity):
         system = build(run, name, data, only)
         trainer, trained = train(system, data)
 
@@ -254,7 +256,13 @@ def build(run, name, data, only):
             max_length=config.max_length,
         )
 
-    system = run.build(name, make_model, make_served, data.examples)
+    system = run.build(
+        name,
+        make_model,
+        make_served,
+        data.examples,
+        more_identity=text_systems.identity(config, sources, features, data),
+    )
     finish = functools.partial(next_word_steps.finish_batch, features)
     batches = TextBatches(features, data.words, finish)
     return text_systems.TextSystem(system, features, batches)

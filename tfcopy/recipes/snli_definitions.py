@@ -46,6 +46,7 @@ PAPER = {
 
 @config.configuration(
     "snli_definitions",
+    baselines=["baseline", "glove"],
     max_definition_length=50,
     embedding_dim=48,
     units=48,
@@ -60,6 +61,7 @@ class Config(definition_flags.LabelledTextsConfig):
         None,
         "Training pairs, in the format of SNLI, MultiNLI or SICK, or another "
         "table.",
+        fixed=False,
     )
     parses: bool = config.data(False, "Use the tokens of SNLI's binary parses.")
     max_length: PositiveInt = config.data(
@@ -69,6 +71,7 @@ class Config(definition_flags.LabelledTextsConfig):
         ["baseline", "dict", "glove"],
         "Systems to train, any of baseline, spelling, dict (definitions) and "
         "glove (fixed vectors).",
+        fixed=False,
     )
     combine: Literal["bands", "transform", "sum", "replace"] = config.model(
         "transform",
@@ -173,7 +176,7 @@ def run(config):
     data = prepare(config)
 
     systems, answers, right = {}, {}, {}
-    for name in run.each():
+    for name in run.each(data.identity):
         system = systems[name] = build(run, name, data)
         trainer, trained = train(system, data)
         answers[name] = entailment_steps.probabilities(
@@ -233,10 +236,8 @@ def prepare(config):
 
 def build(run, name, data):
     """A system that labels pairs: `TextSystem`."""
-    own, sources = run.config, SYSTEMS[name]
-    if name in ("baseline", "glove"):
-        own = config.baseline_config(own)
-    else:
+    own, sources = config.of_system(run.config, name), SYSTEMS[name]
+    if name not in own.baselines:
         sources = dataclasses.replace(sources, combine=own.combine)
     features = make_features(
         own, sources, data, exclude_top_k=own.exclude_top_k
@@ -258,7 +259,13 @@ def build(run, name, data):
             max_length=own.max_length,
         )
 
-    system = run.build(name, make_model, make_served, data.examples, config=own)
+    system = run.build(
+        name,
+        make_model,
+        make_served,
+        data.examples,
+        more_identity=text_systems.identity(own, sources, features, data),
+    )
     batches = TextBatches(features, data.words)
     return text_systems.TextSystem(system, features, batches)
 

@@ -52,6 +52,7 @@ PAPER = {
 
 @config.configuration(
     "squad_definitions",
+    baselines=["B"],
     clip_norm=50.0,
     embedding_dim=48,
     units=48,
@@ -60,7 +61,9 @@ class Config(definition_flags.LabelledTextsConfig):
     """Questions, models, training, and where the results go."""
 
     train_file: str | None = config.data(
-        None, "Training questions, JSON in the format of SQuAD 1.1."
+        None,
+        "Training questions, JSON in the format of SQuAD 1.1.",
+        fixed=False,
     )
     num_things: PositiveInt = config.data(
         3, "Number of things in a context of the demo."
@@ -71,6 +74,7 @@ class Config(definition_flags.LabelledTextsConfig):
         "definitions, without gradient), D2 (with gradient), D3 (transforms "
         "it first), D4 (an LSTM reads definitions), S (spelling), SL (also "
         "that of lemmas), SD (spelling and definitions) and G (fixed vectors).",
+        fixed=False,
     )
     bidirectional: bool = config.model(False, "Make the encoder bidirectional.")
     max_answer_length: PositiveInt = config.search(
@@ -80,17 +84,23 @@ class Config(definition_flags.LabelledTextsConfig):
         None,
         "After this epoch, continue from the best weights at a tenth of the "
         "learning rate.",
+        fixed=False,
     )
     updates: PositiveInt | None = config.training(
-        3_000, "Maximum number of updates for each system."
+        3_000,
+        "Maximum number of updates for each system.",
+        fixed=False,
     )
     epochs: PositiveInt | None = config.training(
-        None, "Maximum number of epochs for each system."
+        None,
+        "Maximum number of epochs for each system.",
+        fixed=False,
     )
     eval_every: PositiveInt | None = config.training(
         750,
         "Updates between evaluations on the validation set; once per epoch if "
         "not given.",
+        fixed=False,
     )
 
 
@@ -166,7 +176,7 @@ def run(config):
     test = questions["test"]
 
     systems, answers = {}, {}
-    for name in run.each():
+    for name in run.each(data.identity):
         systems[name] = build(run, name, data, test)
         trainer, trained = train(systems[name], data, questions["validation"])
         answers[name] = answering_steps.answer(
@@ -242,8 +252,7 @@ def prepare(config):
 
 def build(run, name, data, questions):
     """A system that answers questions: `TextSystem`."""
-    own = config.baseline_config(run.config) if name == "B" else run.config
-    sources = SYSTEMS[name]
+    own, sources = config.of_system(run.config, name), SYSTEMS[name]
     features = make_features(
         own, sources, data, exclude_top_k=own.exclude_top_k, end=True
     )
@@ -268,7 +277,13 @@ def build(run, name, data, questions):
         {"context": x.example.context, "question": x.example.question}
         for x in questions[:4]
     ]
-    system = run.build(name, make_model, make_served, examples, config=own)
+    system = run.build(
+        name,
+        make_model,
+        make_served,
+        examples,
+        more_identity=text_systems.identity(own, sources, features, data),
+    )
     batches = TextBatches(features, data.words)
     return text_systems.TextSystem(system, features, batches)
 

@@ -15,7 +15,6 @@ Repeating an interrupted command resumes it where it stopped.
 """
 
 import dataclasses
-import os
 import sys
 from typing import Literal
 
@@ -53,6 +52,7 @@ SYSTEMS = ("baseline", "baseline_ln", "pag", "pag_ln", "rpag", "rpag_ln")
 
 @config.configuration(
     "wmt15_pag",
+    baselines=["baseline", "baseline_ln"],
     decoder="biscale",
     updates=650,
     eval_every=130,
@@ -67,16 +67,19 @@ class Config(model_flags.PlannerConfig, corpus_flags.TranslationConfig):
     sentencepiece_model: str | None = config.data(
         None,
         "SentencePiece model file for sources; learned from them if not given.",
+        fixed=False,
     )
     source_vocabulary: str | None = config.data(
         None,
         "Vocabulary file of source pieces; built from the training data "
         "if not given.",
+        fixed=False,
     )
     target_vocabulary: str | None = config.data(
         None,
         "Vocabulary file of target characters, one per line; built from "
         "the training data if not given.",
+        fixed=False,
     )
     source_vocabulary_size: PositiveInt | None = config.data(
         None,
@@ -100,6 +103,7 @@ class Config(model_flags.PlannerConfig, corpus_flags.TranslationConfig):
         ["baseline", "pag", "rpag"],
         "Systems to train, any of baseline, pag and rpag, and the same with "
         "the suffix _ln for layer normalisation.",
+        fixed=False,
     )
     baseline_embedding_dim: PositiveInt | None = config.model(
         None, "The baseline's --embedding_dim, if it differs."
@@ -166,7 +170,7 @@ def run(config):
     data = prepare(config, run.data_folder)
 
     answers = {}
-    for name in run.each():
+    for name in run.each(data.identity):
         system = planning.build(
             run,
             name,
@@ -243,7 +247,8 @@ def source_tokenizer(config, corpus, folder):
             config.sentencepiece_model
         )
     (tokenizer,) = pair_data.make_once(
-        [os.path.join(folder, "source.model")],
+        folder,
+        ["source-{}.model"],
         [corpus.splits["train"].fingerprint, config.bpe_merges],
         lambda: [Pieces(corpus.train, config.bpe_merges)],
         translation_data.sentencepiece_tokenizer,

@@ -1,6 +1,6 @@
 """What a run's folder holds: its recipe, its systems and their checkpoints.
 
-<run>/config.json              {"recipe": ..., "config": {...}}
+<run>/config.json              {"format": 1, "recipe": ..., "config": {...}}
       results.json             when it is finished
       data/                    vocabularies, and the corpus as ids
       <system>/servable.json   what the system is made of
@@ -16,6 +16,8 @@ from tfcopy.training.checkpoints import Checkpoints
 
 CONFIG_NAME = "config.json"
 RESULTS_NAME = "results.json"
+# Raise it with every change of the folder that a reader must know.
+FORMAT = 1
 # Scores that tell which system is the best, and whether more is better.
 _SCORES = {
     "bleu": True,
@@ -30,6 +32,10 @@ _SCORES = {
 
 class RunError(ValueError):
     """A folder is not what it should be; the message names it."""
+
+
+class FormatError(RunError):
+    """A folder is of a later release of tfcopy."""
 
 
 class RunFolder:
@@ -54,6 +60,12 @@ class RunFolder:
         config = self._read(CONFIG_NAME)
         if config is None:
             raise RunError(self._no_run())
+        number = config.get("format", 1)  # Earlier releases wrote none.
+        if number != FORMAT:
+            raise FormatError(
+                f"{self.folder} is of another release of tfcopy (format "
+                f"{number!r}; this one reads format {FORMAT}). Update tfcopy."
+            )
         self.recipe, self.values = config["recipe"], config["config"]
         self.results = self._read(RESULTS_NAME) or {}
 
@@ -102,15 +114,6 @@ class RunFolder:
 
     def _trained(self):
         """Names of the systems that have a checkpoint."""
-        systems = []
-        for folder, folders, files in os.walk(self.folder):
-            folders.sort()
-            name = os.path.relpath(folder, self.folder)
-            if name.count(os.sep) == 2:
-                folders.clear()
-            system, last = os.path.split(name)
-            if last == "checkpoints" and _has_weights(files):
-                systems.append(system.replace(os.sep, "/"))
         lists = [x for x in self.values.values() if isinstance(x, list)]
         order = [name for names in lists for name in names]
 
@@ -120,7 +123,7 @@ class RunFolder:
                 for part in system.split("/")
             ]
 
-        return sorted(systems, key=place)
+        return sorted(trained_systems(self.folder), key=place)
 
     def _is_stored(self, system):
         return os.path.isfile(os.path.join(self.path(system), FILE_NAME))
@@ -189,6 +192,20 @@ class RunFolder:
                     values, key=values.get
                 ), f"which has the best {name}"
         return systems[-1], "the last that has a checkpoint"
+
+
+def trained_systems(run_folder) -> list[str]:
+    """Names of the systems of a run that have a checkpoint."""
+    systems = []
+    for folder, folders, files in os.walk(run_folder):
+        folders.sort()
+        name = os.path.relpath(folder, run_folder)
+        if name.count(os.sep) == 2:
+            folders.clear()
+        system, last = os.path.split(name)
+        if last == "checkpoints" and _has_weights(files):
+            systems.append(system.replace(os.sep, "/"))
+    return systems
 
 
 def _has_weights(files):

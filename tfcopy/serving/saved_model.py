@@ -13,14 +13,13 @@ give; those of a `TextModel` take texts by their names, see there.
 
 import json
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 
 import keras
 import tensorflow as tf
 
+from tfcopy.atomic_files import scratch_folder
 from tfcopy.serving.client_library.local_model import CONFIG_NAME
 from tfcopy.serving.servables import warmup
 
@@ -76,23 +75,19 @@ def export(
             f"{_path(directory, version)} exists already. Choose another "
             "`version`, or none to have the next one."
         )
-    temporary = None
     try:
         os.makedirs(directory, exist_ok=True)
         # TensorFlow Serving looks at folders that are named by a number.
-        temporary = tempfile.mkdtemp(prefix=".exporting-", dir=directory)
-        os.chmod(temporary, 0o755)
-        target = os.path.join(temporary, "model")
-        _write(served, temporary, target, recipe, warmup_texts, details)
-        return _publish(target, directory, version)
+        with scratch_folder(directory, ".exporting-") as temporary:
+            os.chmod(temporary, 0o755)
+            target = os.path.join(temporary, "model")
+            _write(served, temporary, target, recipe, warmup_texts, details)
+            return _publish(target, directory, version)
     except (OSError, tf.errors.OpError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OSError(
             f"{directory}: the SavedModel cannot be written ({reason})."
         ) from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write(served, folder, target, recipe, warmup_texts, details):

@@ -218,6 +218,21 @@ def restore(model, optimizer, arrays, path):
         variable.assign(_from_array(arrays[name], variable))
 
 
+def check_identity(path, there, here):
+    """Raises an error where a checkpoint's identity and this run's differ.
+
+    A key that only one of them has is from another release of the recipe.
+
+    Raises:
+        CheckpointError: naming what differs.
+    """
+    for name in sorted(there.keys() & here.keys()):
+        if there[name] != here[name]:
+            raise other_run(
+                path, f"{name} is {there[name]!r} there and {here[name]!r} here"
+            )
+
+
 def other_run(path, difference):
     """Returns the error that tells that a checkpoint is from another run."""
     return CheckpointError(

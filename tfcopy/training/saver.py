@@ -62,7 +62,7 @@ class Saver:
         if loaded is None:
             return None
         path, info, arrays = loaded
-        self._check_identity(path, info["identity"])
+        checkpointing.check_identity(path, info["identity"], self._identity())
         checkpointing.restore(self._model, self._optimizer, arrays, path)
         try:
             state = State.from_dict(info["state"])
@@ -161,13 +161,3 @@ class Saver:
         # The best values of two different scores cannot be compared.
         score = self._options.score
         return self._options.identity | ({"score": score} if score else {})
-
-    def _check_identity(self, path, there):
-        here = self._identity()
-        # A key that only one of them has is from another release of the recipe.
-        for name in sorted(there.keys() & here.keys()):
-            if there[name] != here[name]:
-                raise checkpointing.other_run(
-                    path,
-                    f"{name} is {there[name]!r} there and {here[name]!r} here",
-                )

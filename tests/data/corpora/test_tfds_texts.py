@@ -1,7 +1,7 @@
 import pytest
 import tensorflow_datasets as tfds
 
-from tfcopy.data.corpora import tfds_texts
+from tfcopy.data.corpora import tfds_builders, tfds_texts
 from tfcopy.data.corpora.corpus import CorpusError
 
 
@@ -47,6 +47,26 @@ class TinyQuestions(tfds.core.GeneratorBasedBuilder):
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory):
     return tmp_path_factory.mktemp("tfds")
+
+
+def test_what_a_killed_preparation_left_is_removed(tmp_path, monkeypatch):
+    """Another preparation is under way, and done first."""
+    (tmp_path / ".preparing-dead" / "tiny_questions").mkdir(parents=True)
+    place = tmp_path / "tiny_questions" / "1.0.0"
+    prepare = TinyQuestions.download_and_prepare
+
+    def slow(builder, **options):
+        with monkeypatch.context() as patch:
+            patch.setattr(TinyQuestions, "download_and_prepare", prepare)
+            tfds_builders.load("tiny_questions", tmp_path)
+        assert builder.data_dir.startswith(f"{tmp_path}/.preparing-")
+        assert place.is_dir()
+        prepare(builder, **options)
+
+    monkeypatch.setattr(TinyQuestions, "download_and_prepare", slow)
+    builder = tfds_builders.load("tiny_questions", tmp_path)
+    assert builder.data_dir == str(place) and builder.is_prepared()
+    assert [x.name for x in tmp_path.glob(".*")] == []
 
 
 def test_any_two_texts_are_a_corpus(data_dir):

@@ -131,5 +131,9 @@ def test_the_command_reads_several_files(tmp_path, capsys):
     assert (status, output) == (0, f"{target}: 9 merges\n")
     status, (_, error) = run(*inputs, "--vocab_size", "9999")
     assert status == 1 and "9999 pieces" in error and "too high" in error
+    before = target.read_bytes()
+    status, (_, error) = run(*inputs, str(target))
+    assert status == 1 and target.read_bytes() == before
+    assert f"--output: {target} is the file of --input as well" in error
     status, (_, error) = run("--input", str(tmp_path / "none"))
     assert status == 1 and "none" in error

@@ -56,7 +56,12 @@ def store(servable, run, trained=None, name="system"):
     folder = run / name
     details = {"system": name}
     storage.save(
-        servable, folder, warmup_texts=EXAMPLES, details=details, model=trained
+        servable,
+        folder,
+        warmup_texts=EXAMPLES,
+        details=details,
+        model=trained,
+        identity={"--switch_activation": "relu"},
     )
     checkpoints = Checkpoints(folder / "checkpoints")
     checkpoints.save_best(trained or servable.model)
@@ -290,10 +295,12 @@ def test_weights_of_another_model_are_refused(system):
         storage.load(system)
     with pytest.raises(CheckpointError, match="no checkpoint yet"):
         storage.load(system, checkpoint="last")
-    identity = {"vocabulary of the source": "of another run"}
-    Checkpoints(path.parent).save(1, {"identity": identity}, {})
-    with pytest.raises(CheckpointError, match="vocabulary of the source is"):
-        storage.load(system)
+    # The weights tell neither words nor activations.
+    for name in ("vocabulary of the source", "--switch_activation"):
+        identity = {name: "another"}
+        Checkpoints(path.parent).save(1, {"identity": identity}, {})
+        with pytest.raises(CheckpointError, match=f"{name} is 'another' there"):
+            storage.load(system)
 
 
 def test_nothing_is_stored_that_cannot_be_loaded(tmp_path):

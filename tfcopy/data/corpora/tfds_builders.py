@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import tensorflow_datasets as tfds
 
+from tfcopy.atomic_files import scratch_folder
 from tfcopy.data.corpora.corpus import SPLITS, CorpusError, Split, fingerprint
 
 _READ_BATCH = 1024
@@ -45,7 +46,8 @@ def load(
             )
         _keep_tidy()
         try:
-            builder.download_and_prepare()
+            _prepare(name, builder)
+            return tfds.builder(name, data_dir=data_dir, try_gcs=False)
         except Exception as error:  # of any kind: network, disk, manual steps
             raise CorpusError(
                 f"TFDS dataset {name!r} is not prepared in {place}, and "
@@ -54,6 +56,25 @@ def load(
                 "with --data_dir."
             ) from error
     return builder
+
+
+def _prepare(name, builder):
+    """Prepares a dataset in a scratch folder, then moves it to its place.
+
+    So the next process removes what a killed one leaves.
+    """
+    place = os.path.normpath(builder.data_dir)
+    root = place.removesuffix(os.path.join(os.sep, builder.info.full_name))
+    os.makedirs(root, exist_ok=True)
+    with scratch_folder(root, ".preparing-") as scratch:
+        made = tfds.builder(name, data_dir=scratch, try_gcs=False)
+        made.download_and_prepare(download_dir=os.path.join(root, "downloads"))
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        try:
+            os.rename(made.data_dir, place)
+        except OSError:
+            if not os.path.isdir(place):  # Else another process was faster.
+                raise
 
 
 def split_names(

@@ -8,6 +8,7 @@ end, and only the rows of the vocabulary are kept.
 
 import dataclasses
 import gzip
+import hashlib
 import math
 import os
 import zlib
@@ -90,6 +91,11 @@ def load(
             "vector there. Are they spelt in the same way, capitals too?"
         )
     return WordVectors(matrix, num_found, num_words)
+
+
+def checksum(matrix: np.ndarray) -> str:
+    """Changes with the vectors and their order."""
+    return hashlib.sha256(np.ascontiguousarray(matrix).data).hexdigest()[:16]
 
 
 def _read(path, dim, wanted) -> Iterator[tuple[bytes, np.ndarray]]:

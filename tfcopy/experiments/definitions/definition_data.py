@@ -72,7 +72,11 @@ class DefinitionData:
     @property
     def identity(self) -> dict:
         """What must not change between a run and its resumption."""
-        identity = {"training data": self.train.checksum}
+        identity = {
+            "training data": self.train.checksum,
+            # The best scores of two validation sets cannot be compared.
+            "validation data": self.validation.checksum,
+        }
         if self.definitions is not None:
             identity["definitions"] = self.definitions.fingerprint
         return identity
@@ -209,7 +213,9 @@ def find_vectors(config: DefinitionsConfig) -> str:
             raise OSError(f"--vectors: cannot read {config.vectors}.")
         return config.vectors
     if config.corpus == "demo":
-        path = os.path.join(config.log_dir, "demo_vectors.txt")
+        path = os.path.join(
+            config.log_dir, f"demo_vectors_{config.vectors_dim}.txt"
+        )
         definition_demo.write_vectors(path, config.vectors_dim)
         return path
     raise ValueError(

@@ -25,20 +25,27 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
         "demo (invented words), files, or the name of a dataset in TensorFlow "
         "Datasets (TFDS).",
     )
-    data_dir: str | None = data(None, "Folder where TFDS keeps its datasets.")
+    data_dir: str | None = data(
+        None, "Folder where TFDS keeps its datasets.", fixed=False
+    )
     num_train: PositiveInt = data(
         20_000, "Number of training examples of the demo."
     )
     dictionary: str | None = data(
-        None, "File of `headword<TAB>definition` lines, plain or gzipped."
+        None,
+        "File of `headword<TAB>definition` lines, plain or gzipped.",
+        fixed=False,
     )
     wordnet: str | None = data(
-        None, "Folder of WordNet's database, instead of a --dictionary."
+        None,
+        "Folder of WordNet's database, instead of a --dictionary.",
+        fixed=False,
     )
     vectors: str | None = data(
         None,
         "File of word vectors, such as GloVe's, for the system that reads "
         "them.",
+        fixed=False,
     )
     vectors_dim: PositiveInt = data(48, "Dimension of the --vectors.")
     vocabulary_size: PositiveInt = data(
@@ -83,12 +90,16 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
 class LabelledTextsConfig(DefinitionsConfig):
     """Texts with labels, whose most frequent words are not looked up."""
 
-    train_file: str | None = data(None, "Training file.")
+    train_file: str | None = data(None, "Training file.", fixed=False)
     validation_file: str | None = data(
-        None, "Validation file; held out from --train_file if not given."
+        None,
+        "Validation file; held out from --train_file if not given.",
+        fixed=False,
     )
     test_file: str | None = data(
-        None, "Test file; held out from --train_file if not given."
+        None,
+        "Test file; held out from --train_file if not given.",
+        fixed=False,
     )
     num_held_out: PositiveInt | None = data(
         None,

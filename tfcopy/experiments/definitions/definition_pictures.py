@@ -14,12 +14,8 @@ from tfcopy import tokens
 from tfcopy.evaluation import example_choice, rarity, translations
 from tfcopy.evaluation.categories import category_scores, project
 from tfcopy.experiments import reporting
+from tfcopy.experiments.optional_figures import figures
 from tfcopy.serving.saved_model import shown
-
-try:
-    from tfcopy import figures
-except ImportError:  # matplotlib is an extra
-    figures = None
 
 
 def draw_reading(systems, questions, answers, texts, folder):

@@ -10,12 +10,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens
+from tfcopy.experiments.optional_figures import figures
 from tfcopy.training.tensorboard import bold, log_table
-
-try:
-    from tfcopy import figures
-except ImportError:  # matplotlib is an extra
-    figures = None
 
 _COUNT = 4
 _MOST_WORDS = 80  # along each side of a picture

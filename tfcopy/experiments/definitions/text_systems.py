@@ -5,13 +5,18 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcopy import training
-from tfcopy.data.definitions import DefinitionFeatures, TextBatches
+from tfcopy.data.definitions import (
+    DefinitionFeatures,
+    TextBatches,
+    word_vectors,
+)
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import optimizer_choice, projector_tables
-from tfcopy.experiments.config import identity, trainer_options
+from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.definitions.definition_data import DefinitionData
 from tfcopy.experiments.definitions.definition_flags import DefinitionsConfig
+from tfcopy.experiments.definitions.definition_vocabularies import vectors_of
 from tfcopy.experiments.definitions.word_sources import WordSources
 from tfcopy.experiments.run import System
 
@@ -59,6 +64,28 @@ def served_arguments(
     }
 
 
+def identity(
+    config: DefinitionsConfig,
+    sources: WordSources,
+    features: DefinitionFeatures,
+    data: DefinitionData,
+) -> dict:
+    """What must stay the same when a system's training is resumed.
+
+    Args:
+        config: The config of the system.
+        sources: Where it gets the vectors of words from.
+        features: What makes the model's inputs.
+        data: The corpus and what its words mean.
+    """
+    words = {"vocabulary": features.vocabulary.fingerprint}
+    if not sources.needs_vectors:
+        return words
+    known = features.vocabulary if sources.fixed else features.packer.vocabulary
+    vectors = vectors_of(known, config, data)
+    return words | {"vectors": word_vectors.checksum(vectors)}
+
+
 def train(
     text_system: TextSystem, data: DefinitionData, loss: Callable, **options
 ):
@@ -90,12 +117,7 @@ def train(
         system.folder,
         steps=config.updates,
         **trainer_options(config),
-        identity={
-            **data.identity,
-            "vocabulary": features.vocabulary.fingerprint,
-            "system": system.name,
-            **identity(config),
-        },
+        identity=system.identity,
         **options,
     )
     result = trainer.fit()

@@ -20,12 +20,17 @@ class FilesConfig:
         None,
         "Two text files to train on, source and target, one example per line, "
         "plain or gzipped: '[a.en, a.fr]'.",
+        fixed=False,
     )
     validation: list[str] | None = data(
-        None, "Validation files; held out from --train if not given."
+        None,
+        "Validation files; held out from --train if not given.",
+        fixed=False,
     )
     test: list[str] | None = data(
-        None, "Test files; held out from --train if not given."
+        None,
+        "Test files; held out from --train if not given.",
+        fixed=False,
     )
 
 
@@ -34,9 +39,13 @@ class CorpusConfig(FilesConfig):
     """Pairs of texts from files or TensorFlow Datasets."""
 
     tfds: str | None = data(
-        None, "Name of a dataset in TensorFlow Datasets (TFDS)."
+        None,
+        "Name of a dataset in TensorFlow Datasets (TFDS).",
+        fixed=False,
     )
-    data_dir: str | None = data(None, "Folder where TFDS keeps its datasets.")
+    data_dir: str | None = data(
+        None, "Folder where TFDS keeps its datasets.", fixed=False
+    )
 
 
 @group
@@ -47,11 +56,13 @@ class VocabulariesConfig:
         None,
         "Vocabulary file of the source; built from the training data if "
         "not given.",
+        fixed=False,
     )
     target_vocabulary: str | None = data(
         None,
         "Vocabulary file of the target; built from the training data if "
         "not given.",
+        fixed=False,
     )
     source_vocabulary_size: PositiveInt = data(
         2_000, "Size of the source vocabulary, special words included."
@@ -82,6 +93,7 @@ class SummariesConfig(CorpusConfig):
         None,
         "Two text files to train on, source and target, plain or gzipped; or "
         "one table: '[a.csv]', .tsv or .jsonl.",
+        fixed=False,
     )
     source_column: str | None = data(
         None,
@@ -155,10 +167,15 @@ class EntitiesConfig:
         "Two files of entity tags instead, for sources and headlines: one tag "
         "per token of --train, O for no entity. The trained model then "
         "expects tagged text, such as `acme￨ORG of`.",
+        fixed=False,
     )
     validation_tags: list[str] | None = data(
-        None, "Tag files for --validation, like --train_tags."
+        None,
+        "Tag files for --validation, like --train_tags.",
+        fixed=False,
     )
     test_tags: list[str] | None = data(
-        None, "Tag files for --test, like --train_tags."
+        None,
+        "Tag files for --test, like --train_tags.",
+        fixed=False,
     )

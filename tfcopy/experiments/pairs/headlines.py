@@ -111,15 +111,7 @@ def prepare(config, folder, points):
         unmatched=config.unmatched,
         entities=entities,
     )
-    data = dataclasses.replace(
-        data,
-        vectors=_vectors(config, vocabularies),
-        choices={
-            "--pointers": config.pointers,
-            "--source_vectors": config.source_vectors,
-            "--target_vectors": config.target_vectors,
-        },
-    )
+    data = dataclasses.replace(data, vectors=_vectors(config, vocabularies))
     _check_data(config, data, points)
     return data
 

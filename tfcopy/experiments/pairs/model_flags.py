@@ -219,7 +219,9 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         "not given.",
     )
     num_validation: PositiveInt = data(5_000, "Number of validation sequences.")
-    num_test: PositiveInt = data(20_000, "Number of test sequences.")
+    num_test: PositiveInt = data(
+        20_000, "Number of test sequences.", fixed=False
+    )
     data_seed: Seed = data(
         0,
         "Random seed of the validation and test sequences, and of those "
@@ -228,6 +230,7 @@ class RarestWordConfig(TrainingConfig, RunConfig):
     systems: list[Literal["softmax", "pointer_softmax"]] = training(
         ["softmax", "pointer_softmax"],
         "Systems to train, any of softmax and pointer_softmax.",
+        fixed=False,
     )
     embedding_dim: PositiveInt = model(256, "Size of the embeddings.")
     units: PositiveInt = model(256, "Size of the GRU and of all hidden layers.")
@@ -249,7 +252,11 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         4e-3, "Learning rate of the optimizer."
     )
     batch_size: PositiveInt = training(250, "Sequences per batch.")
-    updates: PositiveInt = training(1_500, "Number of updates for each system.")
+    updates: PositiveInt = training(
+        1_500, "Number of updates for each system.", fixed=False
+    )
     eval_every: PositiveInt = training(
-        100, "Updates between evaluations on the validation set."
+        100,
+        "Updates between evaluations on the validation set.",
+        fixed=False,
     )

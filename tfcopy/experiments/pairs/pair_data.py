@@ -1,12 +1,15 @@
 """Pairs of texts made ready for training: vocabularies, ids, a test set."""
 
+import contextlib
 import dataclasses
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfcopy import atomic_files
 from tfcopy.data.corpora.corpus import fingerprint
+from tfcopy.data.definitions import word_vectors
 from tfcopy.data.pairs import encoding
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
@@ -28,8 +31,6 @@ class PairData:
         entities: `Entities` that words are replaced by, or `None`.
         vectors: `WordVectors` of source and target that initialise the
             embeddings; `None` for random ones.
-        choices: Dict of what else must not change between a run and its
-            resumption.
     """
 
     corpus: Any
@@ -40,7 +41,6 @@ class PairData:
     test: list
     entities: Entities | None = None
     vectors: tuple = (None, None)
-    choices: dict = dataclasses.field(default_factory=dict)
 
     @property
     def examples(self) -> list[str]:
@@ -50,11 +50,26 @@ class PairData:
     @property
     def identity(self) -> dict:
         """What must not change between a run and its resumption."""
-        digests = {
-            f"vocabulary of the {side}": words.fingerprint
-            for side, words in zip(("source", "target"), self.vocabularies)
+        identity = {
+            "training data": self.train.checksum,
+            # The best scores of two validation sets cannot be compared.
+            "validation data": self.validation.checksum,
         }
-        return digests | {"training data": self.train.checksum} | self.choices
+        for side, tokenizer, words, vectors in zip(
+            ("source", "target"),
+            self.tokenizers,
+            self.vocabularies,
+            self.vectors,
+        ):
+            identity[f"tokenizer of the {side}"] = tokenizer.fingerprint
+            identity[f"vocabulary of the {side}"] = words.fingerprint
+            if vectors is not None:
+                identity[f"vectors of the {side}"] = word_vectors.checksum(
+                    vectors.matrix
+                )
+        if self.entities is not None:
+            identity["entities"] = self.entities.fingerprint
+        return identity
 
 
 def prepare(
@@ -173,10 +188,8 @@ def count_vocabularies(
         ]
 
     made = make_once(
-        [
-            os.path.join(folder, f"{'.'.join(reversed(name.split('_')))}.txt")
-            for name in names.values()
-        ],
+        folder,
+        [f"{name}-{{}}.txt" for name in names.values()],
         [
             corpus.fingerprint,
             [tokenizer.fingerprint for tokenizer in tokenizers],
@@ -215,32 +228,45 @@ def count_both_vocabularies(
     )
 
 
-def make_once(paths, parts, make, load=vocabulary.Vocabulary.load) -> tuple:
+def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
     """Files that are made once, such as vocabularies, and read from then on.
 
+    What they depend on is part of their names, so that those of other sizes
+    are left alone. Their checksums are written last, in the format of
+    `sha256sum`: without them, or if they are wrong, all are made anew.
+
     Args:
-        paths: Where each is kept; a `.key` beside the first says what it was
-            made from.
+        folder: Where they are kept.
+        names: The name of each, with `{}` for what it depends on.
         parts: All that they depend on, as plain values.
-        make: Function without arguments, called if a file is missing; gives the
-            objects to save, each with a `save`.
+        make: Function without arguments that gives the objects to save, each
+            with a `save`.
         load: Function of a path.
 
     Returns:
-        The objects, loaded or just made.
+        Tuple of the objects, loaded or just made.
     """
     key = fingerprint(*parts)
-    try:
-        with open(f"{paths[0]}.key", encoding="utf-8") as file:
-            if file.read() == key:
+    names = [name.format(key) for name in names]
+    paths = [os.path.join(folder, name) for name in names]
+    record = f"{os.path.splitext(paths[0])[0]}.sha256"
+    with contextlib.suppress(OSError, ValueError):
+        with open(record, encoding="utf-8") as file:
+            if file.read() == _checksums(paths):
                 return tuple(map(load, paths))
-    except (OSError, ValueError):
-        pass  # Missing or damaged.
     made = tuple(words.save(path) for words, path in zip(make(), paths))
-    atomic_files.write_atomically(
-        f"{paths[0]}.key", lambda file: file.write(key.encode())
-    )
+    text = _checksums(paths).encode()
+    atomic_files.write_atomically(record, lambda file: file.write(text))
     return made
+
+
+def _checksums(paths):
+    lines = []
+    for path in paths:
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        lines.append(f"{digest}  {os.path.basename(path)}\n")
+    return "".join(lines)
 
 
 def as_text(text) -> str:

@@ -5,7 +5,7 @@ import tensorflow as tf
 from tfcopy import tokens, training
 from tfcopy.data.pairs import pipeline
 from tfcopy.experiments import optimizer_choice, projector_tables
-from tfcopy.experiments.config import identity, trainer_options
+from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.experiments.run import System
@@ -44,11 +44,7 @@ def train(system: System, data, loss, **options):
         on_eval=SamplePictures(system.served, data.corpus.validation),
         steps=steps,
         **trainer_options(config),
-        identity={
-            **data.identity,
-            "system": system.name,
-            **identity(config),
-        },
+        identity=system.identity,
         **options,
     )
     result = trainer.fit()

@@ -11,15 +11,11 @@ import tensorflow as tf
 from tfcopy import losses, models, tokens
 from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import learning_curves, reporting
-from tfcopy.experiments.config import baseline_config
+from tfcopy.experiments.config import of_system
+from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs import copynet_steps, pair_training
 from tfcopy.experiments.pairs.model_flags import PlannerConfig
 from tfcopy.layers import PlannedDistribution
-
-try:
-    from tfcopy import figures
-except ImportError:  # matplotlib is an extra
-    figures = None
 
 
 def build(run, name, data, *, layer_norm, max_target_length):
@@ -32,7 +28,7 @@ def build(run, name, data, *, layer_norm, max_target_length):
         layer_norm: Whether the decoder's layers are normalised.
         max_target_length: Most tokens of an answer, with its end.
     """
-    config = config_of(run.config, name)
+    config = of_system(run.config, name)
     return run.build(
         name,
         lambda: make_model(config, data, name.removesuffix("_ln"), layer_norm),
@@ -44,13 +40,7 @@ def build(run, name, data, *, layer_norm, max_target_length):
             end_mark=True,
         ),
         data.examples,
-        config=config,
     )
-
-
-def config_of(config: PlannerConfig, name):
-    """The config of a system; flags `baseline_X` are those of baselines."""
-    return baseline_config(config) if name.startswith("baseline") else config
 
 
 def make_model(config: PlannerConfig, data, system, layer_norm):

@@ -22,7 +22,8 @@ from tfcopy.experiments import (
     projector_tables,
     reporting,
 )
-from tfcopy.experiments.config import identity, trainer_options
+from tfcopy.experiments.config import trainer_options
+from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.experiments.run import System, write_json
@@ -30,15 +31,8 @@ from tfcopy.layers import copying
 from tfcopy.models.rarest_word_model import RarestWord, best_words
 from tfcopy.serving.servables.translator import Translator
 
-try:
-    from tfcopy import figures
-except ImportError:  # matplotlib is an extra
-    figures = None
-
 _EVALUATED = 500  # sequences at once
 _ANSWERS = 5  # that `analyse` gives
-# Flags of the task, which must stay the same in a resumed run.
-_TASK = ("num_words", "num_pointed", "length", "q", "train_size", "data_seed")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +118,7 @@ def train_and_test(system: System, data):
     """
     task = task_of(system.name, data.task)
     answer = make_answer(system.model)
-    history = History(system.folder, answer, data, system.config.fresh)
+    history = History(system.folder, answer, data)
     pictures = SamplePictures(system.served, data.examples)
 
     def on_eval(update, writer):
@@ -191,11 +185,7 @@ def _trainer(system, task, data, on_eval):
         steps=config.updates,
         normalize="sentences",
         **trainer_options(config),
-        identity={
-            "system": system.name,
-            **{f"--{name}": getattr(config, name) for name in _TASK},
-            **identity(config),
-        },
+        identity=system.identity,
     )
 
 
@@ -318,14 +308,13 @@ class History:
         folder: Gets `history.json`; `None` to keep nothing.
         answer: From `make_answer`.
         data: `Data`.
-        fresh: Whether to forget what an earlier run left.
     """
 
-    def __init__(self, folder, answer, data, fresh=False):
+    def __init__(self, folder, answer, data):
         self._path = folder and os.path.join(folder, "history.json")
         self._answer = answer
         self._data = data
-        self._rows = [] if fresh else self._read()
+        self._rows = self._read()
 
     def __call__(self, update, writer):
         words = self._data.validation

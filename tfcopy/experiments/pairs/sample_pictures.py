@@ -5,12 +5,8 @@ import itertools
 import tensorflow as tf
 
 from tfcopy import training
+from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs.pair_data import as_text
-
-try:
-    from tfcopy import figures
-except ImportError:  # matplotlib is an extra
-    figures = None
 
 
 class SamplePictures:

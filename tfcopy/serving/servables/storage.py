@@ -64,6 +64,7 @@ def save(
     warmup_texts: Sequence[str | Mapping],
     details: Mapping,
     model=None,
+    identity: Mapping = {},
 ):
     """Stores all of a servable but its weights.
 
@@ -75,6 +76,8 @@ def save(
         model: The model that is trained, whose weights the checkpoints hold,
             if it is not that of the servable: it has the same weights, in the
             same order, such as `Seq2Seq.with_candidates()`.
+        identity: What its checkpoints were trained with, as they tell it too;
+            JSON must be able to hold it.
 
     Raises:
         TypeError: If the servable holds what cannot be stored.
@@ -91,6 +94,7 @@ def save(
         "kind": type(servable).__name__,
         "warmup_texts": list(warmup_texts),
         "details": dict(details),
+        "identity": dict(identity),
         "arguments": {name: encode(x) for name, x in arguments.items()},
         "precision": own_model.dtype_policy.name,
         "keras": keras.__version__,
@@ -133,7 +137,7 @@ def load(
         decode = Decoder(StoredFiles(folder), model, values.get("definitions"))
         encoded = content["arguments"]
         arguments = {name: decode(x) for name, x in encoded.items()}
-        identity = _identity(arguments, values)
+        identity = _identity(arguments, values) | content.get("identity", {})
         _load_weights(trained, folder, checkpoint, identity)
         if trained is not model:
             model.set_weights(trained.get_weights())
@@ -213,6 +217,8 @@ def _precision(policy):
 
 def _identity(arguments, values):
     """What identifies the words that a checkpoint was trained with.
+
+    Earlier releases stored no identity.
 
     Definitions count where they are text, unless others were asked for.
     """

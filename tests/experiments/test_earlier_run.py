@@ -1,0 +1,264 @@
+"""A run's folder: its lock, what is refused, what is removed."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.experiments.test_run import make_run
+from tests.recipes.starting import files
+from tfcopy import atomic_files, file_locks
+from tfcopy.experiments import earlier_run
+from tfcopy.experiments import run as run_module
+from tfcopy.serving.run_folder import FormatError, RunError
+from tfcopy.training.checkpoints import CheckpointError, Checkpoints
+
+DATA = {"training data": "1"}
+# A process that locks the path that it is given, and waits to be killed.
+HOLDER = """
+import sys, time
+from tfcopy import file_locks
+file_locks.lock(sys.argv[1], make=True)
+print("locked", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def hold():
+    """Function that has another process lock a path, and gives the process."""
+    processes = []
+
+    def start(path):
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE
+        )
+        processes.append(process)
+        assert process.stdout.readline() == b"locked\n"
+        return process
+
+    yield start
+    for process in processes:
+        kill(process)
+
+
+def kill(process):
+    process.kill()
+    assert process.wait(10) == -signal.SIGKILL
+    process.stdout.close()
+
+
+def begin(folder, data=DATA, part="", **flags):
+    """A run that is ready to train."""
+    run = make_run(folder, **flags)
+    next(run.each(data, part))
+    return run
+
+
+def train(run, name="a", part=""):
+    """A system's checkpoint, without any training."""
+    path = f"{run.folder}/{part}/{name}/checkpoints"
+    identity = {**run._data_identity, **earlier_run.identity(run.config)}
+    Checkpoints(path).save(1, {"identity": identity, "state": {}}, {})
+    return path
+
+
+# === The lock ===
+
+
+def test_one_process_has_the_folder_and_its_death_ends_that(tmp_path, hold):
+    path = tmp_path / "logs" / "demo" / earlier_run.LOCK_NAME
+    path.parent.mkdir(parents=True)
+    process = hold(path)
+    path.write_text("process 3 of a host")
+    before = files(tmp_path)
+    with pytest.raises(RunError) as refused:
+        make_run(tmp_path)
+    message = str(refused.value)
+    assert f"{path.parent}: process 3 of a host is training" in message
+    assert "\n" not in message and files(tmp_path) == before
+    kill(process)
+    make_run(tmp_path)
+    # In one process a run follows another, which may have failed.
+    make_run(tmp_path)
+    assert path.read_text().startswith("process ")
+
+
+def test_the_lock_ends_with_the_run(tmp_path, hold):
+    run = begin(tmp_path)
+    path = tmp_path / "logs" / "demo" / earlier_run.LOCK_NAME
+    with pytest.raises(BlockingIOError):
+        file_locks.lock(path)
+    run.finish(paper={})
+    assert file_locks.is_left_over(path)
+
+
+def test_only_the_first_worker_locks_and_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "worker_position", lambda _: (1, 2))
+    chief = tmp_path / "logs" / "demo" / earlier_run.LOCK_NAME
+    begin(tmp_path)
+    assert not chief.exists() and not files(tmp_path)
+    # It refuses what the first worker refuses.
+    monkeypatch.undo()
+    train(begin(tmp_path))
+    monkeypatch.setattr(run_module, "worker_position", lambda _: (1, 2))
+    with pytest.raises(CheckpointError, match="--seed is 0 there and 1 here"):
+        make_run(tmp_path, seed=1)
+
+
+# === What is refused ===
+
+
+def test_other_flags_are_refused_before_anything_is_written(tmp_path):
+    train(begin(tmp_path), "b")
+    before = files(tmp_path)
+    with pytest.raises(CheckpointError, match="--seed is 0 there and 1 here"):
+        make_run(tmp_path, seed=1)  # Even if a new system were the first.
+    assert files(tmp_path) == before
+    begin(tmp_path, patience=3, eval_every=2)
+
+
+def test_other_data_are_refused_before_anything_is_written(tmp_path):
+    train(begin(tmp_path, part="words"), "b", "words")
+    before = files(tmp_path)
+    with pytest.raises(CheckpointError, match="training data is '1' there"):
+        begin(tmp_path, {"training data": "2"}, "words", patience=3)
+    assert files(tmp_path) == before
+    begin(tmp_path, {"training data": "2"}, "characters")
+
+
+def test_a_system_that_reads_other_words_is_not_stored(tmp_path, monkeypatch):
+    stored = []
+    monkeypatch.setattr(
+        run_module.storage, "save", lambda *_, **__: stored.append(1)
+    )
+    run = begin(tmp_path, DATA | {"vocabulary": "1"})
+    train(run)
+    make_model = run_module.keras.Sequential
+    with pytest.raises(CheckpointError, match="vocabulary is '1' there"):
+        run.build(
+            *("a", make_model, str, []), more_identity={"vocabulary": "2"}
+        )
+    assert not stored
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "fresh"),
+    [
+        ({"format": 7}, "format 7; this one reads format 1.. Update", False),
+        ({"format": 7}, "format 7; this one reads format 1.. Update", True),
+        ({"recipe": "x"}, "a run of x, not of my_recipe.*--log_dir", False),
+    ],
+)
+def test_the_folder_of_another_release_or_recipe_is_refused(
+    tmp_path, change, message, fresh
+):
+    begin(tmp_path)
+    path = tmp_path / "logs" / "demo" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    before = files(tmp_path)
+    kind = FormatError if "format" in change else RunError
+    with pytest.raises(kind, match=message):
+        make_run(tmp_path, fresh=fresh)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]"])
+def test_a_config_that_is_lost_is_written_again(tmp_path, content):
+    path = tmp_path / "logs" / "demo" / "config.json"
+    train(begin(tmp_path))
+    expected = path.read_bytes()
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(CheckpointError, match="--seed"):
+        make_run(tmp_path, seed=1)
+    begin(tmp_path)
+    assert path.read_bytes() == expected
+
+
+# === --fresh ===
+
+
+def test_fresh_removes_an_earlier_run_once_the_data_are_there(tmp_path):
+    run = begin(tmp_path)
+    checkpoints = [train(run), train(run, "c"), train(run, "a", "words")]
+    run.finish(paper={})
+    logs = tmp_path / "logs" / "demo"
+    for name in (
+        "a/events.out.tfevents.1",
+        "a/servable.json",
+        "c/history.json",
+    ):
+        (logs / name).write_text("earlier")
+    before = files(tmp_path)
+    run = make_run(tmp_path, fresh=True, seed=1)
+    assert files(tmp_path) == before
+    next(run.each({"training data": "2"}))
+    assert not any(Checkpoints(path).paths() for path in checkpoints)
+    kept = {name for name in files(logs) if "all_systems" not in name}
+    assert kept == {"config.json"}
+
+
+def test_fresh_repeated_after_an_interruption_goes_on(tmp_path):
+    train(begin(tmp_path))
+    run = begin(tmp_path, fresh=True)
+    path = train(run)
+    again = begin(tmp_path, fresh=True)
+    assert Checkpoints(path).paths()
+    # Another command, or a run that has finished, is started anew.
+    begin(tmp_path, fresh=True, patience=3)
+    assert not Checkpoints(path).paths()
+    train(again)
+    again.finish(paper={})
+    begin(tmp_path, fresh=True, patience=3)
+    assert not Checkpoints(path).paths()
+
+
+def test_fresh_killed_while_it_removes_starts_anew(tmp_path, monkeypatch):
+    run = begin(tmp_path, fresh=True)
+    path = train(run)
+    run.finish(paper={})
+
+    def killed(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "clear", killed)
+        with pytest.raises(KeyboardInterrupt):
+            begin(tmp_path, fresh=True)
+    assert Checkpoints(path).paths()
+    begin(tmp_path, fresh=True)
+    assert not Checkpoints(path).paths()
+
+
+# === Leftovers ===
+
+
+def test_what_killed_processes_left_is_removed(tmp_path, hold):
+    folder = tmp_path / "logs" / "demo" / "data"
+    begin(tmp_path)
+    folder.mkdir()
+    dead, living = folder / ".writing-1-a.txt", folder / ".writing-2-a.txt"
+    process = hold(living)
+    dead.write_text("half")
+    make_run(tmp_path)
+    assert dead.exists()  # Nothing is written before all is checked.
+    begin(tmp_path)
+    assert not dead.exists() and living.exists()
+    kill(process)
+    begin(tmp_path)
+    assert not living.exists()
+
+
+def test_a_file_that_is_being_written_is_no_leftover(tmp_path):
+    def write(file):
+        file.write(b"a")
+        (tmp_path / ".writing-1-c.txt").touch()
+        atomic_files.write_atomically(tmp_path / "b.txt", lambda _: None)
+
+    atomic_files.write_atomically(tmp_path / "a.txt", write)
+    assert (tmp_path / "a.txt").read_text() == "a"
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "b.txt"}

@@ -1,0 +1,54 @@
+"""Checks of the files that a command is to write, before its work."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+
+
+def check_not_read(
+    outputs: Mapping[str, str | None],
+    inputs: Mapping[str, Iterable[str | None]],
+) -> None:
+    """Raises a ValueError if a file to write is read, or written twice.
+
+    Args:
+        outputs: Files by their flags; `None` where a flag is not given.
+        inputs: Files that are read, by their flags.
+    """
+    taken = [(flag, path) for flag, paths in inputs.items() for path in paths]
+    for flag, path in outputs.items():
+        for other, used in taken:
+            if path and used and _is_same(path, used):
+                raise ValueError(
+                    f"{flag}: {path} is the file of {other} as well. Choose "
+                    "another."
+                )
+        taken.append((flag, path))
+
+
+def _is_same(path, other):
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def check_writable(outputs: Mapping[str, str | None]) -> None:
+    """Raises an OSError if a file cannot be written; makes its folder.
+
+    Args:
+        outputs: As in `check_not_read`.
+    """
+    for flag, path in outputs.items():
+        if path is None:
+            continue
+        folder = os.path.dirname(path) or "."
+        try:
+            if os.path.isdir(path):
+                raise OSError("it is a folder")
+            os.makedirs(folder, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise OSError(
+                f"{flag}: cannot write {path} ({error.strerror or error})."
+            ) from error
