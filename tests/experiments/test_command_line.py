@@ -186,6 +186,24 @@ def test_errors_are_messages(capsys, monkeypatch, error, message):
         command_line.main(Config, PRESETS, run, "", [])
 
 
+def test_output_that_nobody_reads_ends_nothing(monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    reached = []
+
+    def run(_):
+        for _ in range(9):
+            print("x" * 10_000, flush=True)
+            print("y", file=sys.stderr, flush=True)
+        reached.append(True)
+
+    with open(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setattr(sys, "stderr", None)
+        assert command_line.main(Config, PRESETS, run, "", []) == 0
+    assert reached
+
+
 def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
     class Stopped(Exception):
         exit_code = 143
@@ -198,7 +216,8 @@ def test_exit_code_of_an_exception_is_that_of_the_process(capsys):
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
 )
 def test_signals_end_with_a_message(capsys, number, code):
     def run(_):

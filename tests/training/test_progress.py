@@ -1,3 +1,4 @@
+import contextlib
 import io
 import math
 
@@ -53,6 +54,19 @@ def test_silence():
     progress.show(1, 1.0, 1.0, 1.0)
     progress.report("text")
     assert not stream.getvalue()
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_stream_that_takes_nothing_is_no_error(is_open):
+    stream = open("/dev/full", "w")
+    if not is_open:
+        stream.close()
+    progress = Progress(stream=stream, interval=0)
+    progress.show(1, 1.0, 1.0, 1.0)
+    progress.report("text")
+    progress.close()
+    with contextlib.suppress(OSError):
+        stream.close()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import jsonargparse
 
 from tfcopy.experiments.config import TOPICS
 from tfcopy.quiet import quiet
+from tfcopy.tolerant_output import open_missing_streams, tolerant_output
 
 _REPEAT = "Interrupted. Repeat the command to resume."
 
@@ -30,6 +31,7 @@ def late_imports(module_name, config_class, presets, description):
         config_class, presets, description: The arguments of `main`.
     """
     if module_name == "__main__":
+        open_missing_streams()
         parse(config_class, presets, description)
     with quiet():
         yield
@@ -37,6 +39,8 @@ def late_imports(module_name, config_class, presets, description):
 
 def main(config_class, presets, run, description, arguments=None):
     """Parses the flags, runs the recipe, and turns errors into messages.
+
+    Output that cannot be written, as to a closed pipe, is dropped.
 
     Args:
         config_class: The recipe's config; each field becomes a flag, as
@@ -51,7 +55,7 @@ def main(config_class, presets, run, description, arguments=None):
     Returns:
         The process's exit status.
     """
-    with _terminable():
+    with tolerant_output(), _terminable():
         try:
             run(parse(config_class, presets, description, arguments))
         except KeyboardInterrupt as error:
@@ -147,27 +151,30 @@ class _HelpFormatter(jsonargparse.DefaultHelpFormatter):
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM arrived."""
+    """A signal asks to end; `exit_code` tells which."""
 
-    exit_code = 128 + signal.SIGTERM
+    def __init__(self, number):
+        super().__init__()
+        self.exit_code = 128 + number
 
 
 @contextlib.contextmanager
 def _terminable():
-    """Makes SIGTERM an exception, as SIGINT is."""
+    """Makes SIGTERM and SIGHUP exceptions, as SIGINT is."""
 
     def terminate(number, frame):
-        raise _Terminated
+        raise _Terminated(number)
 
-    try:
-        previous = signal.signal(signal.SIGTERM, terminate)
-    except ValueError:  # not in the main thread
-        yield
-        return
+    previous = {}
+    with contextlib.suppress(ValueError):  # not in the main thread
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # as by `nohup`
+                previous[number] = signal.signal(number, terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 # What a flag of a type must be.

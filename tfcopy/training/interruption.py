@@ -1,14 +1,19 @@
-"""Ctrl-C and SIGTERM as requests to stop after the current update."""
+"""Signals that are requests to stop after the current update.
+
+Ctrl-C, SIGTERM, and SIGHUP, which a terminal sends that is closed.
+"""
 
 import signal
 import threading
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class TrainingInterrupted(Exception):
     """Training was asked to stop, and has saved what it had.
 
     `exit_code` is what the shell expects of a program that a signal ended:
-    130 after Ctrl-C, 143 after SIGTERM.
+    130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
 
     def __init__(self, message, signal_number):
@@ -17,14 +22,12 @@ class TrainingInterrupted(Exception):
 
 
 class Interruption:
-    """Context in which SIGINT and SIGTERM are only noted.
+    """Context in which `SIGNALS` are only noted, but for ignored ones.
 
     `signal_number` is `None` until one arrives. A second one acts as if this
     context were not there. Signals reach the main thread only; in any other
     this does nothing.
     """
-
-    signals = (signal.SIGINT, signal.SIGTERM)
 
     def __init__(self):
         self.signal_number = None
@@ -32,8 +35,11 @@ class Interruption:
 
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():
-            for number in self.signals:
-                self._previous[number] = signal.signal(number, self._receive)
+            for number in SIGNALS:
+                # As `nohup` starts programs: they outlive their terminal.
+                if signal.getsignal(number) != signal.SIG_IGN:
+                    previous = signal.signal(number, self._receive)
+                    self._previous[number] = previous
         return self
 
     def __exit__(self, *exception):

@@ -5,9 +5,13 @@ import shutil
 import sys
 import time
 
+from tfcopy.tolerant_output import TolerantStream
+
 
 class Progress:
     """A bar on a terminal; elsewhere a plain line every few seconds.
+
+    A stream that cannot be written does not end training.
 
     Args:
         total: Number of updates to make, or `None` if unknown.
@@ -18,7 +22,7 @@ class Progress:
 
     def __init__(self, total=None, stream=None, interval=10, enabled=True):
         self.total = total
-        self._stream = stream or sys.stderr
+        self._stream = TolerantStream(stream or sys.stderr)
         self._live = self._stream.isatty()
         self._interval = 0.2 if self._live else interval
         self._enabled = enabled

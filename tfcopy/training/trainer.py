@@ -129,7 +129,8 @@ class Trainer:
             the last ones without dev data.
 
         Raises:
-            TrainingInterrupted: After Ctrl-C or SIGTERM, when all is saved.
+            TrainingInterrupted: After Ctrl-C, SIGTERM or SIGHUP, when all is
+                saved.
             TrainingDiverged: If loss or gradients are not finite.
             CheckpointError: If there is a checkpoint that cannot be used.
         """

@@ -40,7 +40,8 @@ class TrainingLoop:
         """Trains to the end, and saves.
 
         Raises:
-            TrainingInterrupted: After Ctrl-C or SIGTERM, when all is saved.
+            TrainingInterrupted: After Ctrl-C, SIGTERM or SIGHUP, when all is
+                saved.
             TrainingDiverged: If loss or gradients are not finite.
         """
         state, schedule = self._state, self._schedule
