@@ -1,4 +1,4 @@
-"""Dev scores of a run, read again and compared."""
+"""Dev scores of a run, told and compared."""
 
 import types
 
@@ -7,7 +7,6 @@ import tensorflow as tf
 from tensorboard.backend.event_processing import plugin_event_accumulator
 
 from tfcopy.experiments import learning_curves, reporting
-from tfcopy.training.tensorboard import EventLog
 
 RESULTS = {
     "nmt": {"history": {"updates": [5, 10, 15], "nll": [9.0, 4.0, 4.5]}},
@@ -26,30 +25,16 @@ def encoded(num_tokens, num_pairs):
     return Encoded()
 
 
-def test_history_is_nats_a_target(tmp_path):
-    log = EventLog(tmp_path)
-    log.scalars(5, {"loss": 2.0}, "dev/")
-    log.scalars(10, {"loss": 0.5}, "dev/")
-    log.scalars(10, {"loss": 7.0}, "train/")
-    log.close()
-    found = learning_curves.history(str(tmp_path), encoded(30, 10))
+def test_history_is_nats_a_target():
+    result = types.SimpleNamespace(dev_history=[(5, 2.0), (10, 0.5)])
+    found = learning_curves.history(result, encoded(30, 10))
     assert found == {"updates": [5, 10], "nll": [6.0, 1.5]}
 
 
-def test_resumed_run_has_no_score_twice(tmp_path):
-    """Scores beyond the checkpoint that training went on from are dropped."""
-    for first, losses in ((0, {5: 2.0, 10: 1.0}), (6, {10: 0.5, 15: 0.25})):
-        log = EventLog(tmp_path, first_step=first)
-        for step, loss in losses.items():
-            log.scalars(step, {"loss": loss}, "dev/")
-        log.close()
-    found = learning_curves.history(str(tmp_path), encoded(10, 10))
-    assert found == {"updates": [5, 10, 15], "nll": [2.0, 0.5, 0.25]}
-
-
-def test_history_of_nothing(tmp_path):
+def test_history_of_nothing():
     empty = {"updates": [], "nll": []}
-    assert learning_curves.history(str(tmp_path), encoded(1, 1)) == empty
+    result = types.SimpleNamespace(dev_history=[])
+    assert learning_curves.history(result, encoded(1, 1)) == empty
     learning_curves.print_lead({"nmt": {"history": empty}})
 
 

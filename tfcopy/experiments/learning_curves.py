@@ -5,35 +5,24 @@ Reference: Gulcehre et al., 2016, Figure 4.
 
 import os
 
-import tensorflow as tf
-from tensorboard.backend.event_processing import plugin_event_accumulator
-
 from tfcopy.experiments import reporting
 from tfcopy.experiments.optional_figures import figures
 
 
-def history(log_dir, encoded):
-    """A system's dev scores, from its TensorBoard events.
+def history(result, encoded):
+    """A system's dev scores.
 
     Args:
-        log_dir: Folder of the events.
+        result: What its training gave, a `training.Result`.
         encoded: The validation set, an `EncodedCorpus`.
 
     Returns:
         Dict of two lists, `updates` and `nll`, nats per target.
     """
-    events = plugin_event_accumulator.EventAccumulator(
-        log_dir, size_guidance={"tensors": 0}
-    )
-    events.Reload()
-    if "dev/loss" not in events.Tags()["tensors"]:
-        return {"updates": [], "nll": []}
     tokens = encoded.num_target_tokens / len(encoded)
-    rows = events.Tensors("dev/loss")
-    losses = [float(tf.make_ndarray(row.tensor_proto)) for row in rows]
     return {
-        "updates": [row.step for row in rows],
-        "nll": [round(loss * tokens, 3) for loss in losses],
+        "updates": [update for update, _ in result.dev_history],
+        "nll": [round(loss * tokens, 3) for _, loss in result.dev_history],
     }
 
 

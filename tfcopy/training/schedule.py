@@ -83,6 +83,9 @@ class Schedule:
             Whether they are the best so far.
         """
         options = self._options
+        # The same weights are scored again if the best ones have been lost.
+        earlier = [row for row in state.dev_history if row[0] < state.update]
+        state.dev_history = [*earlier, [state.update, scores.nll]]
         score = options.score and scores.metrics[options.score]
         is_best = self._are_better(scores, score, state)
         if is_best:

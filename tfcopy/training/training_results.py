@@ -70,7 +70,8 @@ class Result:
 
     Targets are words, or examples; see `Options.targets`. The properties are
     for words. The losses are those of the best weights, which are the ones with
-    the best `Options.score` if there is one.
+    the best `Options.score` if there is one. `dev_history` has the update of
+    each dev score, and its loss.
     """
 
     updates: int
@@ -83,6 +84,7 @@ class Result:
     best_dev_score: float | None
     best_update: int
     stopped_early: bool
+    dev_history: list[list]
 
     @classmethod
     def of(cls, state):
@@ -99,6 +101,7 @@ class Result:
             best_dev_score=state.best_score,
             best_update=state.best_update,
             stopped_early=state.stopped_early,
+            dev_history=state.dev_history,
         )
 
     @property

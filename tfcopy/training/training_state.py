@@ -26,6 +26,8 @@ class State:
     stopped_early: bool = False
     evaluation_due: bool = False
     phase: int = 0
+    # The update of each dev score, and its loss.
+    dev_history: list[list] = dataclasses.field(default_factory=list)
 
     @classmethod
     def from_dict(cls, values):

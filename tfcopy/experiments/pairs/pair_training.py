@@ -4,7 +4,11 @@ import tensorflow as tf
 
 from tfcopy import tokens, training
 from tfcopy.data.pairs import pipeline
-from tfcopy.experiments import optimizer_choice, projector_tables
+from tfcopy.experiments import (
+    learning_curves,
+    optimizer_choice,
+    projector_tables,
+)
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
@@ -60,6 +64,7 @@ def train(system: System, data, loss, **options):
             "perplexity": result.best_dev_perplexity,
             "seconds_training": round(result.seconds, 1),
             "target_tokens_per_second": round(result.target_tokens_per_second),
+            "history": learning_curves.history(result, data.validation),
         },
     )
 

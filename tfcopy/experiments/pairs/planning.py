@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfcopy import losses, models, tokens
 from tfcopy.data.pairs import copy_ids
-from tfcopy.experiments import learning_curves, reporting
+from tfcopy.experiments import reporting
 from tfcopy.experiments.config import of_system
 from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs import copynet_steps, pair_training
@@ -78,9 +78,7 @@ def train(system, data):
             options["penalty"] = losses.CommitmentPenalty(
                 config.commitment_penalty
             )
-    results = copynet_steps.train(system, data, config.head, **options)
-    history = learning_curves.history(system.folder, data.validation)
-    return {**results, "history": history}
+    return copynet_steps.train(system, data, config.head, **options)
 
 
 def plan_metrics(batch, distribution):

@@ -2,7 +2,7 @@
 
 from tfcopy import losses, models
 from tfcopy.data.pairs import sampled_vocabulary
-from tfcopy.experiments import flag_checks, learning_curves
+from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs import pair_training
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
@@ -89,5 +89,4 @@ def train(system, head, data):
         normalize=config.normalize,
         **options,
     )
-    history = learning_curves.history(system.folder, data.validation)
-    return result, {**results, "history": history}
+    return result, results
