@@ -260,7 +260,7 @@ class Attacks:
         where = bit_flips.flip_one(paths[rng.integers(len(paths))], rng)
         ended = run.start()
         name = "changed bit: command repeated"
-        if "are sought anew" in ended.text:
+        if "starts anew from the checkpoint" in ended.text:
             # They are then the best from the newest checkpoint on.
             self._note(name, "sought anew", ended.problem, ended, where)
         elif ended.status == 0:

@@ -43,6 +43,32 @@ def test_name_and_content_are_on_the_disk(tmp_path, monkeypatch):
     write_atomically(tmp_path / "x", lambda file: file.write(b"x"))
     assert os.path.basename(calls[0]).endswith("-x")
     assert calls[1:] == [str(tmp_path)]
+    calls.clear()
+    write_atomically(tmp_path / "a" / "b" / "x", lambda file: None)
+    assert calls[:2] == [str(tmp_path), str(tmp_path / "a")]
+    assert calls[3:] == [str(tmp_path / "a" / "b")]
+
+
+def test_a_published_folder_is_on_the_disk(tmp_path, monkeypatch):
+    calls = []
+
+    def fsync(descriptor):
+        calls.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+
+    new, folder = tmp_path / "new", tmp_path / "to"
+    (new / "inside").mkdir(parents=True)
+    (new / "inside" / "x").write_text("x")
+    folder.mkdir()
+    monkeypatch.setattr(atomic_files.os, "fsync", fsync)
+    atomic_files.publish_folder(new, folder / "1")
+    inside = new / "inside"
+    assert sorted(calls[:-1]) == sorted(map(str, (new, inside, inside / "x")))
+    assert calls[-1] == str(folder)
+    assert (folder / "1" / "inside" / "x").read_text() == "x"
+    inside.mkdir(parents=True)
+    with pytest.raises(OSError):
+        atomic_files.publish_folder(new, folder / "1")
+    assert inside.exists()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Files that are replaced as a whole: readers see the old or the new one.
 
 A write that fails, because the disk is full or the process is killed, leaves
-the old file unchanged.
+the old file unchanged. What has its name outlives a power failure.
 """
 
 import contextlib
@@ -32,9 +32,13 @@ def replacement(path) -> Iterator[str]:
     folder = folder or "."
     # Several processes may write the same file, each its own copy.
     new = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(4)}-{name}")
+    lock = None
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         remove_leftovers(folder)
+        # Others see that it is no leftover.
+        with contextlib.suppress(OSError):
+            lock = file_locks.lock(new, make=True)
         yield new
         _sync(new)
         os.replace(new, path)
@@ -45,6 +49,9 @@ def replacement(path) -> Iterator[str]:
         if isinstance(error, OSError):
             raise _named(error, path) from error
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def write_atomically(path, write: Callable) -> None:
@@ -53,18 +60,33 @@ def write_atomically(path, write: Callable) -> None:
     Raises:
         OSError: As in `replacement`.
     """
-    lock = None
-    try:
-        with replacement(path) as new:
-            # Others see that it is no leftover. (`replacement` cannot do this:
-            # HDF5 has locks of its own.)
-            with contextlib.suppress(OSError):
-                lock = file_locks.lock(new, make=True)
-            with open(new, "wb") as file:
-                write(file)
-    finally:
-        if lock is not None:
-            os.close(lock)
+    with replacement(path) as new, open(new, "wb") as file:
+        write(file)
+
+
+def make_folder(path) -> None:
+    """Makes a folder and those it is in, if they are not there."""
+    path = os.path.abspath(path)
+    if not os.path.isdir(path):
+        parent = os.path.dirname(path)
+        make_folder(parent)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path)
+        _sync(parent)
+
+
+def publish_folder(source, target) -> None:
+    """Renames a finished folder to a name that no folder with content has.
+
+    Raises:
+        OSError: If there is one, or the folder cannot be written.
+    """
+    for folder, _, names in os.walk(source):
+        for name in names:
+            _sync(os.path.join(folder, name))
+        _sync(folder)
+    os.rename(source, target)
+    _sync(os.path.dirname(os.path.abspath(target)))
 
 
 def remove_leftovers(folder) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.experiments.test_run import make_run
 from tests.recipes.starting import files
 from tfcopy import atomic_files, file_locks
+from tfcopy.checked_files import read_json
 from tfcopy.experiments import earlier_run
 from tfcopy.experiments import run as run_module
 from tfcopy.serving.run_folder import FormatError, RunError
@@ -157,7 +158,7 @@ def test_the_folder_of_another_release_or_recipe_is_refused(
 ):
     begin(tmp_path)
     path = tmp_path / "logs" / "demo" / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    path.write_text(json.dumps(read_json(path) | change))
     before = files(tmp_path)
     kind = FormatError if "format" in change else RunError
     with pytest.raises(kind, match=message):

@@ -6,6 +6,7 @@ import types
 import keras
 import pytest
 
+from tfcopy.checked_files import read_json
 from tfcopy.experiments import config
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.run import Run
@@ -114,8 +115,7 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     assert report["exported"] == "a" and report["more"] == 3
     assert saved[-1][0] == "export"
     assert saved[-1][3]["details"] == {"system": "a", "bleu": 1.5}
-    with open(f"{run.folder}/results.json") as file:
-        assert json.load(file) == report
+    assert read_json(f"{run.folder}/results.json") == report
     out = capsys.readouterr().out
     assert "python -m tfcopy.serving.ask" in out
     # Within single quotes of the shell.

@@ -1,7 +1,6 @@
 """Starting the whole command of a recipe, and reading what it left."""
 
-import json
-
+from tfcopy.checked_files import read_json
 from tfcopy.experiments import command_line, earlier_run
 
 
@@ -28,8 +27,7 @@ def start(recipe, settings, folder, *arguments):
 
 
 def results(folder):
-    with open(folder / "logs" / "demo" / "results.json") as file:
-        return json.load(file)
+    return read_json(folder / "logs" / "demo" / "results.json")
 
 
 def files(folder):

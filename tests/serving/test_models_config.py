@@ -73,7 +73,7 @@ def test_models_and_versions_and_labels_are_chosen(folder):
         ([".", "--versions", "wmt=1"], "--versions: wmt has no version 1"),
         ([".", "--label", "wmt:a=1"], "--label a: wmt has no version 1"),
         ([".", "--label", "europarl_ps:a=1"], "Available: 12."),
-        ([".", "--output", "x/y"], "x/y.writing: No such file"),
+        ([".", "--output", "wmt/2/saved_model.pb/x"], "pb/x: cannot be writ"),
     ],
 )
 def test_errors_say_what_is_wrong(folder, monkeypatch, capsys, flags, message):

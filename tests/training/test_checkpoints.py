@@ -1,5 +1,6 @@
 import errno
 import os
+import resource
 import shutil
 
 import numpy as np
@@ -56,6 +57,8 @@ def test_damaged_checkpoint_falls_back_to_the_one_before(folder, capsys, how):
     assert result.updates == 8
     assert "checkpoint-000000006.npz is damaged" in text
     assert "checkpoint-000000004.npz after update 4" in text
+    names = map(os.path.basename, Checkpoints(folder / "checkpoints").paths())
+    assert [*names] == ["checkpoint-000000008.npz", "checkpoint-000000004.npz"]
 
 
 def test_only_damaged_checkpoints_raise(folder):
@@ -94,14 +97,25 @@ def test_checkpoint_of_a_later_release_is_refused(folder):
         resume(folder)
 
 
+def test_an_array_of_another_shape_is_damage(folder):
+    """Its header is no part of the values, but of what has a checksum."""
+    path = newest(folder)
+    data = bytearray(open(path, "rb").read())
+    place = data.rindex(b"'shape': (8,)")
+    data[place : place + 13] = b"'shape': (2,)"
+    open(path, "wb").write(data)
+    assert Checkpoints(folder / "checkpoints").load()[1]["state"]["update"] == 4
+
+
+@pytest.mark.parametrize("how", ["truncated", "one bit"])
 @pytest.mark.parametrize("steps", [6, 8])
-def test_damaged_best_weights_are_sought_anew(folder, capsys, steps):
+def test_damaged_best_weights_are_sought_anew(folder, capsys, steps, how):
     path = Checkpoints(folder / "checkpoints").best_path
-    damage(path, "truncated")
+    damage(path, how)
     result = resume(folder, steps=steps, verbose=True, eval_every=2)
     assert result.updates == steps and result.best_update >= 6
-    assert f"{path} cannot be read" in capsys.readouterr().err
-    standin.make_trainer().model.load_weights(path)
+    assert f"Warning: {path} is damaged" in capsys.readouterr().err
+    Checkpoints(folder / "checkpoints").load_weights(standin.build_model())
 
 
 def test_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch, capsys):
@@ -137,6 +151,71 @@ def test_training_outlives_a_full_disk(tmp_path, monkeypatch, capsys):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 
 
+def test_no_size_of_a_disk_ends_training(tmp_path, capsys):
+    """From one dev score to the next a file may have another size."""
+    sizes = [40, 64, 80, 100, 200, 1000]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(update, writer):
+        if update > len(sizes):
+            size = before[0]
+        else:
+            size = 1000 * sizes[update - 1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+
+    trainer = standin.make_trainer(
+        model=standin.build_model(units=320),
+        log_dir=tmp_path,
+        steps=len(sizes) + 2,
+        eval_every=1,
+        save_every=1,
+        verbose=True,
+        on_eval=limit,
+    )
+    try:
+        trainer.fit()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    text = capsys.readouterr().err
+    assert text.count("best.npz: File too large") >= 5
+    for update in (1, 6):
+        assert f"checkpoint-{update:09d}.npz: File too large" in text
+    assert newest(tmp_path).endswith("checkpoint-000000008.npz")
+    model = standin.build_model(units=320)
+    Checkpoints(tmp_path / "checkpoints").load_weights(model)
+    for one, other in zip(trainer.model.weights, model.weights):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def test_best_weights_of_earlier_releases_are_read(folder):
+    checkpoints = Checkpoints(folder / "checkpoints")
+    trainer = standin.make_trainer(log_dir=folder, steps=6)
+    trainer.fit()  # of a finished run it only loads the best weights
+    os.remove(checkpoints.best_path)
+    old = folder / "checkpoints" / "best.weights.h5"
+    trainer.model.save_weights(old)
+    again = standin.make_trainer(log_dir=folder, steps=6)
+    again.fit()
+    model = standin.build_model()
+    checkpoints.load_weights(model)
+    for found in (again.model, model):
+        for one, other in zip(found.weights, trainer.model.weights):
+            np.testing.assert_array_equal(one.numpy(), other.numpy())
+    damage(old, "truncated")
+    with pytest.raises(training.CheckpointError, match=f"{old} is damaged"):
+        checkpoints.load_weights(model)
+    checkpoints.save_best(model.get_weights(), {})
+    assert not old.exists()
+
+
+def test_best_weights_of_another_phase_are_sought_anew(folder, capsys):
+    checkpoints = Checkpoints(folder / "checkpoints")
+    _, weights = checkpoints.load_best(standin.build_model())
+    checkpoints.save_best(weights, {"phase": 1, "update": 6})
+    resume(folder, verbose=True)
+    assert "best.npz is of another phase. The search" in capsys.readouterr().err
+
+
 def fill_disk(monkeypatch):
     def fsync(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -159,17 +238,17 @@ def test_best_weights_are_written_once_there_is_room(tmp_path, monkeypatch):
     save_best = trainer.checkpoints.save_best
     failed = []
 
-    def save_best_later(model):
+    def save_best_later(weights, info):
         if trainer.state.update < 8:
             failed.append(trainer.state.update)
             raise training.CheckpointError("full")
-        save_best(model)
+        save_best(weights, info)
 
     trainer.checkpoints.save_best = save_best_later
     trainer.fit()
     assert failed == [7]
     fresh = standin.make_trainer()
-    fresh.model.load_weights(trainer.checkpoints.best_path)
+    trainer.checkpoints.load_weights(fresh.model)
     for one, other in zip(trainer.model.weights, fresh.model.weights):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 

@@ -77,7 +77,7 @@ def test_kills_while_files_are_written_change_nothing(tmp_path, undisturbed):
     assert any(name.startswith(".writing-") for name in names)
     assert_resumes(tmp_path, undisturbed)
     names = os.listdir(tmp_path / "logs" / "checkpoints")
-    assert len(names) == 3 and "best.weights.h5" in names
+    assert len(names) == 3 and "best.npz" in names
 
 
 @pytest.mark.parametrize(
@@ -94,20 +94,23 @@ def test_stops_in_process_and_resumes(tmp_path, undisturbed):
     """Interrupted between an update and its dev score, at every place."""
     options = OPTIONS | {"log_dir": tmp_path / "logs"}
     for update in (1, 10, 17, 40):
+        number = signal.SIGHUP if update == 17 else signal.SIGTERM
         trainer = standin.make_trainer(**options)
-        stop_after(trainer, update)
+        stop_after(trainer, update, number)
         with pytest.raises(standin.training.TrainingInterrupted) as stopped:
             trainer.fit()
-        assert stopped.value.exit_code == 143
+        assert stopped.value.exit_code == 128 + number
         assert trainer.state.update == update
     trainer = standin.make_trainer(**options)
     result = trainer.fit()
     assert result.updates == STEPS
+    # The score of no update is there twice.
+    assert [update for update, _ in result.dev_history] == [10, 20, 30, 40]
     weights = [variable.numpy() for variable in trainer.model.weights]
     assert_same_bits(weights, undisturbed)
 
 
-def stop_after(trainer, update):
+def stop_after(trainer, update, number=signal.SIGTERM):
     original = trainer.step_for
 
     def step_for(spec):
@@ -116,7 +119,7 @@ def stop_after(trainer, update):
 
         def and_stop(*inputs):
             if trainer.state.update + 1 == update:
-                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(os.getpid(), number)
             return apply(*inputs)
 
         if not hasattr(step, "stops"):

@@ -9,6 +9,8 @@ import tensorflow as tf
 
 from tests.training import standin
 from tfcopy import tokens, training
+from tfcopy.training.checkpoints import Checkpoints
+from tfcopy.training.interruption import Interruption
 from tfcopy.training.seeds import draw_seeds
 
 
@@ -29,7 +31,7 @@ def test_learns_and_keeps_the_best_weights(tmp_path):
     assert after.perplexity == pytest.approx(math.exp(after.nll))
     assert 0 < after.metrics["copied"] < 1
     fresh = standin.make_trainer()
-    fresh.model.load_weights(tmp_path / "checkpoints" / "best.weights.h5")
+    Checkpoints(tmp_path / "checkpoints").load_weights(fresh.model)
     for one, other in zip(weights_of(fresh), weights_of(trainer)):
         np.testing.assert_array_equal(one, other)
 
@@ -161,13 +163,23 @@ def test_seeds_depend_on_the_position_alone():
 
 
 def test_second_signal_is_not_held_back():
-    from tfcopy.training.interruption import Interruption
-
     with Interruption() as interruption:
         os.kill(os.getpid(), signal.SIGINT)
         assert interruption.signal_number == signal.SIGINT
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_run_that_is_to_outlive_its_terminal_does():
+    """As `nohup` starts it: the signal is ignored already."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert interruption.signal_number is None
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import os
 import socket
 
 from tfcopy import atomic_files, file_locks
+from tfcopy.checked_files import write_json
 from tfcopy.experiments.config import RunConfig, identity, of_system
 from tfcopy.serving.run_folder import (
     CONFIG_NAME,
@@ -110,7 +111,7 @@ def check_system(folder, here):
         check_identity(path, info["identity"], here)
 
 
-def begin(config: RunConfig, folder, write_json):
+def begin(config: RunConfig, folder):
     """Makes a run's folder ready, after all checks.
 
     What killed processes left half-written is removed, with `--fresh` also
@@ -119,7 +120,6 @@ def begin(config: RunConfig, folder, write_json):
     Args:
         config: The recipe's config.
         folder: The run's folder.
-        write_json: Function of a path and its content.
     """
     for where in (config.log_dir, *(x for x, _, _ in os.walk(folder))):
         atomic_files.remove_leftovers(where)

@@ -16,7 +16,8 @@ from typing import Any
 
 import keras
 
-from tfcopy import atomic_files, training
+from tfcopy import training
+from tfcopy.checked_files import write_json
 from tfcopy.experiments import earlier_run, run_events
 from tfcopy.experiments.config import RunConfig, identity, of_system
 from tfcopy.serving.run_folder import RESULTS_NAME
@@ -132,7 +133,7 @@ class Run:
         if not self.config.fresh:
             earlier_run.check_data(self.folder, part, self._data_identity)
         if self.is_chief and not self._has_begun:
-            earlier_run.begin(self.config, self.folder, write_json)
+            earlier_run.begin(self.config, self.folder)
         self._has_begun = True
 
     def build(
@@ -282,14 +283,6 @@ class Stopwatch:
     @property
     def seconds(self) -> float:
         return round(time.monotonic() - self._start, 1)
-
-
-def write_json(path, content):
-    """Writes a JSON file, whole or not at all."""
-    text = json.dumps(content, ensure_ascii=False, indent=2)
-    atomic_files.write_atomically(
-        path, lambda file: file.write(f"{text}\n".encode())
-    )
 
 
 def check_writable(folder, flag):

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 
+from tfcopy.atomic_files import write_atomically
 from tfcopy.serving.client_library.answer_lines import positive
 from tfcopy.serving.client_library.local_model import AskError, find_models
 
@@ -103,14 +104,8 @@ def main(arguments=None):
     options = _parse(arguments)
     try:
         path, names = _write(options)
-    except AskError as error:
+    except (AskError, OSError) as error:
         print(f"models_config: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(
-            f"models_config: {error.filename}: {error.strerror}",
-            file=sys.stderr,
-        )
         return 2
     print(f"{path}: {', '.join(names)}")
     return 0
@@ -145,9 +140,7 @@ def _write(options):
     )
     path = options.output or os.path.join(folder, "models.config")
     # The server may be reading it.
-    with open(f"{path}.writing", "w") as file:
-        file.write(text)
-    os.replace(f"{path}.writing", path)
+    write_atomically(path, lambda file: file.write(text.encode()))
     return path, chosen
 
 

@@ -7,12 +7,11 @@
                checkpoints/    of some recipes <part>/<system>/...
 """
 
-import json
 import os
-import re
 
+from tfcopy.checked_files import DamagedFileError, read_json
 from tfcopy.serving.servables.storage import FILE_NAME
-from tfcopy.training.checkpoints import Checkpoints
+from tfcopy.training.checkpoints import Checkpoints, is_weights
 
 CONFIG_NAME = "config.json"
 RESULTS_NAME = "results.json"
@@ -72,16 +71,14 @@ class RunFolder:
     def _read(self, name):
         path = os.path.join(self.folder, name)
         try:
-            with open(path, encoding="utf-8") as file:
-                content = json.load(file)
-            if {"recipe", "config"} <= content.keys():
-                return content
-            reason = "it names no recipe or no config"
+            content = read_json(path)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, AttributeError) as error:
-            reason = getattr(error, "strerror", None) or error
-        raise RunError(f"{path}: cannot be read ({reason}).")
+        except DamagedFileError as error:
+            raise RunError(str(error)) from error
+        if {"recipe", "config"} <= content.keys():
+            return content
+        raise RunError(f"{path} is damaged (it names no recipe or no config).")
 
     def _no_run(self):
         inside = [
@@ -203,13 +200,6 @@ def trained_systems(run_folder) -> list[str]:
         if name.count(os.sep) == 2:
             folders.clear()
         system, last = os.path.split(name)
-        if last == "checkpoints" and _has_weights(files):
+        if last == "checkpoints" and any(map(is_weights, files)):
             systems.append(system.replace(os.sep, "/"))
     return systems
-
-
-def _has_weights(files):
-    return any(
-        name == "best.weights.h5" or re.fullmatch(r"checkpoint-\d+\.npz", name)
-        for name in files
-    )

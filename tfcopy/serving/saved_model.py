@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 import keras
 import tensorflow as tf
 
-from tfcopy.atomic_files import scratch_folder
+from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.serving.client_library.local_model import CONFIG_NAME
 from tfcopy.serving.servables import warmup
 
@@ -76,7 +76,7 @@ def export(
             "`version`, or none to have the next one."
         )
     try:
-        os.makedirs(directory, exist_ok=True)
+        make_folder(directory)
         # TensorFlow Serving looks at folders that are named by a number.
         with scratch_folder(directory, ".exporting-") as temporary:
             os.chmod(temporary, 0o755)
@@ -200,7 +200,7 @@ def _publish(target, directory, version):
     while True:
         number = version or max(versions(directory), default=0) + 1
         try:
-            os.rename(target, _path(directory, number))
+            publish_folder(target, _path(directory, number))
             return _path(directory, number)
         except OSError:
             if version or not os.path.exists(_path(directory, number)):

@@ -1,8 +1,8 @@
 """Checkpoints that survive kills, full disks and damaged files.
 
-A checkpoint is one NumPy archive: every array carries a checksum, so that a
-truncated or damaged file is noticed, and a rename makes it visible in whole or
-not at all.
+A checkpoint and the best weights are files of arrays that have checksums (see
+`checked_files`), so that damage is noticed, and a rename makes them visible in
+whole or not at all.
 """
 
 import contextlib
@@ -10,23 +10,16 @@ import json
 import os
 import re
 import warnings
-import zipfile
-import zlib
 
 import numpy as np
 
-from tfcopy import atomic_files
+from tfcopy import atomic_files, checked_files
+from tfcopy.checked_files import DamagedFileError
 
 _NAME = re.compile(r"checkpoint-(\d+)\.npz")
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    OSError,
-    EOFError,
-    KeyError,
-    ValueError,
-    NotImplementedError,
-)
+_BEST_NAME = "best.npz"
+# Of earlier releases: a file of Keras, which has no checksum.
+_OLD_BEST_NAME = "best.weights.h5"
 
 
 class CheckpointError(RuntimeError):
@@ -47,7 +40,16 @@ class Checkpoints:
         self.folder = os.fspath(folder)
         self.keep = keep
         self.report = report
-        self.best_path = os.path.join(self.folder, "best.weights.h5")
+        self._damaged = []
+
+    @property
+    def best_path(self):
+        """The path of the best weights."""
+        path = os.path.join(self.folder, _BEST_NAME)
+        old = os.path.join(self.folder, _OLD_BEST_NAME)
+        if os.path.exists(old) and not os.path.exists(path):
+            return old
+        return path
 
     def paths(self):
         """Returns the paths of the checkpoints, the newest first."""
@@ -58,7 +60,7 @@ class Checkpoints:
         return [os.path.join(self.folder, name) for name in ordered]
 
     def save(self, update, info, arrays):
-        """Writes a checkpoint, then removes those that are too old.
+        """Writes a checkpoint, then removes those that are too old or damaged.
 
         Args:
             update: Number of updates made.
@@ -70,18 +72,30 @@ class Checkpoints:
                 left as they were.
         """
         path = os.path.join(self.folder, f"checkpoint-{update:09d}.npz")
-        header = np.frombuffer(json.dumps(info).encode(), np.uint8)
-        with self._writing(path) as new, open(new, "wb") as file:
-            np.savez(file, info=header, **arrays)
-        for old in self.paths()[self.keep :]:
+        self._write(path, info, arrays)
+        damaged = {path for path in self._damaged if os.path.exists(path)}
+        whole = [x for x in self.paths() if x not in damaged - {path}]
+        for old in {*whole[self.keep :], *damaged} - {path}:
             os.remove(old)
-        atomic_files.remove_leftovers(self.folder)
+        self._damaged = []
         return path
 
-    def save_best(self, model):
-        """Writes the weights as a Keras weights file."""
-        with self._writing(self.best_path) as new:
-            model.save_weights(new)
+    def save_best(self, weights, info):
+        """Writes the best weights.
+
+        Args:
+            weights: List of arrays, those of the model in their order.
+            info: Dict of values that JSON can hold.
+
+        Raises:
+            CheckpointError: If they could not be written. Earlier ones are
+                left as they were.
+        """
+        path = os.path.join(self.folder, _BEST_NAME)
+        arrays = dict(zip(_names("model", weights), map(_storable, weights)))
+        self._write(path, info, arrays)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(os.path.join(self.folder, _OLD_BEST_NAME))
 
     def newest_info(self):
         """The `info` of the newest checkpoint that can be read, or `None`.
@@ -89,11 +103,8 @@ class Checkpoints:
         Its arrays are neither read nor checked.
         """
         for path in self.paths():
-            try:
-                with np.load(path, allow_pickle=False) as archive:
-                    return json.loads(archive["info"].tobytes())
-            except _DAMAGE:
-                continue
+            with contextlib.suppress(OSError, DamagedFileError):
+                return _read(path, ["info"])[0]
         return None
 
     def load_weights(self, model, newest=False):
@@ -105,43 +116,47 @@ class Checkpoints:
                 of the best ones, with which training ends.
 
         Raises:
-            CheckpointError: If there are none, or they are damaged or of
+            CheckpointError: If there are none, or they are damaged or from
                 another model.
         """
-        if newest:
-            loaded = self.load()
-            if loaded is None:
-                raise CheckpointError(f"{self.folder}: no checkpoint yet.")
-            path, _, arrays = loaded
-            variables = _named_variables(model)
-            arrays = {k: x for k, x in arrays.items() if "model/" in k}
-            difference = _difference(variables, arrays)
-            if difference:
-                raise CheckpointError(
-                    f"{path} is from another model: {difference}."
-                )
-            for name, variable in variables:
-                variable.assign(_from_array(arrays[name], variable))
+        if not newest:
+            model.set_weights(self.load_best(model)[1])
             return
-        if not os.path.exists(self.best_path):
+        loaded = self.load()
+        if loaded is None:
+            raise CheckpointError(f"{self.folder}: no checkpoint yet.")
+        path, _, arrays = loaded
+        arrays = {k: x for k, x in arrays.items() if k.startswith("model/")}
+        model.set_weights(_weights_of(model, arrays, path))
+
+    def load_best(self, model):
+        """Reads the best weights.
+
+        Args:
+            model: A model built like the one that was trained, which keeps its
+                own weights.
+
+        Returns:
+            `(info, weights)`, as `save_best` got them; the `info` of an earlier
+            release is empty.
+
+        Raises:
+            CheckpointError: If there are none, or they are damaged or from
+                another model.
+        """
+        path = self.best_path
+        try:
+            if path.endswith(_OLD_BEST_NAME):
+                return {}, _old_weights_of(model, path)
+            info, arrays = _read(path)
+        except FileNotFoundError:
             raise CheckpointError(
                 f"{self.folder}: no best weights yet, as there was no dev "
                 "score."
-            )
-        try:
-            with warnings.catch_warnings(record=True) as left_out:
-                warnings.simplefilter("always", UserWarning)
-                model.load_weights(self.best_path)
-            # For some weights that it leaves out, Keras only warns.
-            for warning in left_out:
-                if issubclass(warning.category, UserWarning):
-                    raise RuntimeError(warning.message)
-        except (*_DAMAGE, RuntimeError) as error:
-            reason = re.split("List of objects|Target var", str(error))[0]
-            raise CheckpointError(
-                f"{self.best_path} is damaged or from another model "
-                f"({' '.join(reason.split())})."
-            ) from error
+            ) from None
+        except DamagedFileError as error:
+            raise CheckpointError(str(error)) from error
+        return info, _weights_of(model, arrays, path)
 
     def load(self):
         """Reads the newest checkpoint that is whole.
@@ -152,39 +167,32 @@ class Checkpoints:
         Raises:
             CheckpointError: If there are checkpoints, but none is whole.
         """
-        damaged = []
+        self._damaged = []
         for path in self.paths():
             try:
-                with np.load(path, allow_pickle=False) as archive:
-                    arrays = {name: archive[name] for name in archive.files}
-                info = json.loads(arrays.pop("info").tobytes())
-            except _DAMAGE as error:
-                damaged.append(path)
-                self.report(
-                    f"Checkpoint {path} is damaged ({error}); "
-                    "trying the one before."
-                )
-                continue
-            return path, info, arrays
-        if damaged:
+                return path, *_read(path)
+            except (FileNotFoundError, DamagedFileError) as error:
+                self._damaged.append(path)
+                self.report(f"{error} Trying the checkpoint before.")
+        if self._damaged:
             raise CheckpointError(
-                f"No checkpoint is whole: {', '.join(damaged)}. Remove them or "
-                "pass --fresh to start afresh."
+                f"No checkpoint is whole: {', '.join(self._damaged)}. Remove "
+                "them or pass --fresh to start afresh."
             )
         return None
 
     def clear(self):
         """Removes all checkpoints and the best weights."""
-        for path in [*self.paths(), self.best_path]:
+        best = (_BEST_NAME, _OLD_BEST_NAME)
+        files = [os.path.join(self.folder, name) for name in best]
+        for path in [*self.paths(), *files]:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(path)
 
-    @contextlib.contextmanager
-    def _writing(self, path):
-        """Yields a path to write to, which then replaces `path`."""
+    def _write(self, path, info, arrays):
+        header = np.frombuffer(json.dumps(info).encode(), np.uint8)
         try:
-            with atomic_files.replacement(path) as new:
-                yield new
+            checked_files.write_arrays(path, {"info": header, **arrays})
         except OSError as error:
             cause = error.__cause__
             reason = cause.strerror or str(cause)
@@ -196,10 +204,15 @@ class Checkpoints:
             ) from error
 
 
+def is_weights(name):
+    """Whether a file of such a name holds weights."""
+    return name in (_BEST_NAME, _OLD_BEST_NAME) or bool(_NAME.fullmatch(name))
+
+
 def collect(model, optimizer):
     """Returns the weights and the optimizer's variables as a dict of arrays."""
     return {
-        name: _to_array(variable)
+        name: _storable(np.asarray(variable.numpy()))
         for name, variable in _named_variables(model, optimizer)
     }
 
@@ -242,16 +255,57 @@ def other_run(path, difference):
     )
 
 
-def _named_variables(model, optimizer=None):
+def _read(path, names=None):
+    """The `info` of a file, and its arrays."""
+    arrays = checked_files.read_arrays(path, names)
+    try:
+        return json.loads(arrays.pop("info").tobytes()), arrays
+    except (KeyError, ValueError) as error:
+        raise DamagedFileError(f"{path} is damaged ({error}).") from error
+
+
+def _weights_of(model, arrays, path):
+    """The weights of a model, as a list, from a file's arrays."""
+    variables = _named_variables(model)
+    difference = _difference(variables, arrays)
+    if difference:
+        raise CheckpointError(f"{path} is from another model: {difference}.")
+    return [_from_array(arrays[name], variable) for name, variable in variables]
+
+
+def _old_weights_of(model, path):
+    """The weights in a file of Keras; the model keeps its own."""
+    own = model.get_weights()
+    try:
+        with warnings.catch_warnings():
+            # For some weights that it leaves out, Keras only warns.
+            warnings.simplefilter("error", UserWarning)
+            model.load_weights(path)
+        return model.get_weights()
+    except Exception as error:  # of h5py or of Keras, of many types
+        reason = re.split("List of objects|Target var", str(error))[0]
+        raise CheckpointError(
+            f"{path} is damaged or from another model "
+            f"({' '.join(reason.split())})."
+        ) from error
+    finally:
+        model.set_weights(own)
+
+
+def _names(part, values):
     # By position, not path: Keras numbers the layers of a process, so the
     # same model may be `dense` in one run and `dense_1` in the next.
+    return [f"{part}/{index:04d}" for index in range(len(values))]
+
+
+def _named_variables(model, optimizer=None):
     parts = [("model", model.weights)]
     if optimizer is not None:
         parts.append(("optimizer", optimizer.variables))
     return [
-        (f"{part}/{index:04d}", variable)
+        named
         for part, variables in parts
-        for index, variable in enumerate(variables)
+        for named in zip(_names(part, variables), variables)
     ]
 
 
@@ -268,10 +322,9 @@ def _difference(variables, arrays):
     return None
 
 
-def _to_array(variable):
-    array = np.asarray(variable.numpy())
+def _storable(array):
     # NumPy archives do not know bfloat16.
-    return array.view(np.uint16) if variable.dtype == "bfloat16" else array
+    return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
 
 
 def _from_array(array, variable):

@@ -129,33 +129,27 @@ class Saver:
             return None
 
     def _write_best(self, state):
-        current = None
-        if state.best_update != state.update:
-            current = self._model.get_weights()
-            self.use_best()
+        info = {"phase": state.phase, "update": state.best_update}
         try:
-            self._checkpoints.save_best(self._model)
+            self._checkpoints.save_best(self.best_weights, info)
             self._best_is_written = True
         except CheckpointError as error:
             self._report(f"Warning: {error}")
-        if current is not None:
-            self._model.set_weights(current)
 
     def _read_best(self, state):
-        current = self._model.get_weights()
-        path = self._checkpoints.best_path
         try:
-            self._model.load_weights(path)
-            self.best_weights = self._model.get_weights()
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            info, weights = self._checkpoints.load_best(self._model)
+            if info.get("phase", state.phase) != state.phase:
+                path = self._checkpoints.best_path
+                raise CheckpointError(f"{path} is of another phase.")
+            self.best_weights = weights
+        except CheckpointError as error:
             self._report(
-                f"Warning: {path} cannot be read ({error}). The search "
-                "for the best weights starts anew from the checkpoint."
+                f"Warning: {error} The search for the best weights starts anew "
+                "from the checkpoint."
             )
             state.forget_best()
             state.evaluation_due = True
-        finally:
-            self._model.set_weights(current)
 
     def _identity(self):
         # The best values of two different scores cannot be compared.

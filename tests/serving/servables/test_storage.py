@@ -28,6 +28,7 @@ from tests.serving.servables.translators import (
     random_translator,
     sentences,
 )
+from tfcopy.checked_files import read_json
 from tfcopy.data import Dictionary, Tokenizer, Vocabulary
 from tfcopy.data.definitions import (
     DefinitionFeatures,
@@ -64,7 +65,7 @@ def store(servable, run, trained=None, name="system"):
         identity={"--switch_activation": "relu"},
     )
     checkpoints = Checkpoints(folder / "checkpoints")
-    checkpoints.save_best(trained or servable.model)
+    checkpoints.save_best((trained or servable.model).get_weights(), {})
     return folder
 
 
@@ -262,10 +263,11 @@ def test_words_that_changed_are_refused(system):
 def test_a_damaged_file_is_refused(system):
     path = system / storage.FILE_NAME
     whole = path.read_text(errors="surrogatepass")
-    content = json.loads(whole)
+    content = read_json(path)
     arguments = content["arguments"]
     damaged = [
         *(whole[: len(whole) // 2], "", "[]", "\x00", "{}"),
+        whole.replace('"details"', '"detail5"'),
         json.dumps({**content, "arguments": {}}),
         json.dumps({**content, "arguments": {**arguments, "x": 1}}),
         json.dumps({**content, "model": {"class_name": "Seq3Seq"}}),
@@ -286,9 +288,9 @@ def test_a_damaged_file_is_refused(system):
 
 
 def test_weights_of_another_model_are_refused(system):
-    path = system / "checkpoints" / "best.weights.h5"
+    path = system / "checkpoints" / "best.npz"
     other = random_translator(dims=(6, 8))
-    Checkpoints(path.parent).save_best(other.model)
+    Checkpoints(path.parent).save_best(other.model.get_weights(), {})
     with pytest.raises(
         CheckpointError, match=f"^{path} is .*from another model"
     ):

@@ -5,13 +5,12 @@ import functools
 import hashlib
 import logging
 import os
-import zipfile
 from collections.abc import Iterable
 
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.atomic_files import write_atomically
+from tfcopy import checked_files
 from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.pairs import copy_ids
 from tfcopy.data.text.dictionary import Dictionary
@@ -209,7 +208,7 @@ def encode(
     _check_not_empty(arrays, name, max_length)
     if path is not None:
         try:
-            write_atomically(path, lambda file: np.savez(file, **arrays))
+            checked_files.write_arrays(path, arrays)
         except OSError as error:  # encoding continues without the cache
             _logger.warning("Warning: %s Going on without it.", error)
     return _corpus(arrays, pairs if keep_texts else None)
@@ -340,17 +339,12 @@ def _corpus(arrays, pairs) -> EncodedCorpus:
 
 def _load(path) -> dict[str, np.ndarray] | None:
     """The cached arrays, or `None` if they are missing or damaged."""
-    if not os.path.exists(path):
-        return None
     try:
-        with np.load(path) as file:
-            arrays = {key: file[key] for key in _ARRAYS}
-        for side, key in (("source", "source_ids"), ("target", "pointers")):
-            if arrays[f"{side}_splits"][-1] != len(arrays[key]):
-                raise ValueError(f"{key} is cut off")
-        return arrays
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as e:
-        _logger.warning("Warning: %s: damaged (%s); it is made anew.", path, e)
+        return checked_files.read_arrays(path, _ARRAYS)
+    except FileNotFoundError:
+        return None
+    except checked_files.DamagedFileError as error:
+        _logger.warning("Warning: %s It is made anew.", error)
         return None
 
 

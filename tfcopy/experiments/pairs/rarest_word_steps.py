@@ -4,13 +4,13 @@ Shapes: B sequences, S words of each.
 """
 
 import dataclasses
-import json
 import os
 
 import numpy as np
 import tensorflow as tf
 
 from tfcopy import losses, training
+from tfcopy.checked_files import read_json, write_json
 from tfcopy.data.generated import rarest_word_task
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
-from tfcopy.experiments.run import System, write_json
+from tfcopy.experiments.run import System
 from tfcopy.layers import copying
 from tfcopy.models.rarest_word_model import RarestWord, best_words
 from tfcopy.serving.servables.translator import Translator
@@ -335,7 +335,7 @@ class History:
                 if row[kind] is not None:
                     tf.summary.scalar(f"dev/error_rate_{kind}", row[kind])
         if self._path:
-            write_json(self._path, self._rows)
+            write_json(self._path, {"rows": self._rows})
 
     def columns(self, updates):
         """Dict of lists of equal length, up to a number of updates."""
@@ -346,9 +346,8 @@ class History:
 
     def _read(self):
         try:
-            with open(self._path, encoding="utf-8") as file:
-                return json.load(file)
-        except (OSError, TypeError, ValueError):
+            return read_json(self._path)["rows"]
+        except (OSError, KeyError, TypeError, ValueError):
             return []  # Missing or damaged: it is only looked at.
 
 

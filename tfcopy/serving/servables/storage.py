@@ -10,7 +10,6 @@ it needs neither the recipe nor the corpus.
 """
 
 import contextlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import keras
 
 from tfcopy import keras_internals
-from tfcopy.atomic_files import write_atomically
+from tfcopy.checked_files import DamagedFileError, read_json, write_json
 from tfcopy.models import rarest_word_model  # noqa: F401 registers classes
 from tfcopy.serving.servables import settings
 from tfcopy.serving.servables.answer_finder import AnswerFinder
@@ -101,10 +100,7 @@ def save(
         "model": _model_config(own_model),
         "trained_model": trained,
     }
-    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-    data = text.encode("utf-8", "surrogatepass")
-    path = os.path.join(os.fspath(folder), FILE_NAME)
-    write_atomically(path, lambda file: file.write(data))
+    write_json(os.path.join(os.fspath(folder), FILE_NAME), content)
 
 
 def load(
@@ -162,8 +158,7 @@ def _make_model(config):
 def _read(path):
     """The content of a file, whose format must be known."""
     try:
-        with open(path, encoding="utf-8", errors="surrogatepass") as file:
-            content = json.load(file)
+        content = read_json(path)
         number, kind = content["format"], content["kind"]
     except FileNotFoundError:
         raise StorageError(
@@ -171,9 +166,9 @@ def _read(path):
             "system: repeat the recipe's command, which tests a finished run "
             "again and exports it without training."
         ) from None
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except DamagedFileError as error:
+        raise StorageError(str(error)) from error
+    except KeyError as error:
         raise _damaged(path, error) from error
     if number != FORMAT or str(kind) not in KINDS:
         raise StorageError(

@@ -1,0 +1,145 @@
+"""Files whose content is known to be what was written, or to be damaged.
+
+Arrays are kept as a NumPy archive, which has a CRC-32 of each array; objects
+as JSON with a SHA-256 of the rest of it. Both are replaced as a whole.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import zipfile
+
+import numpy as np
+
+from tfcopy.atomic_files import write_atomically
+
+CHECKSUM = "sha256"
+
+
+class DamagedFileError(ValueError):
+    """A file is not as it was written, or cannot be read; says which."""
+
+
+def write_arrays(path, arrays) -> None:
+    """Writes a dict of arrays, which `numpy.load` can read as well.
+
+    Raises:
+        OSError: As in `atomic_files.replacement`.
+    """
+
+    def write(file):
+        with zipfile.ZipFile(_UntilFailure(file), "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as part:
+                    np.lib.format.write_array(part, array, allow_pickle=False)
+            # Damage can hide the last parts of an archive.
+            archive.comment = str(len(arrays)).encode()
+
+    write_atomically(path, write)
+
+
+def read_arrays(path, names=None) -> dict[str, np.ndarray]:
+    """Reads arrays that `write_arrays` or `numpy.savez` wrote.
+
+    Args:
+        path: Path of the file.
+        names: Names of the arrays to read, each of which must be there; all
+            of them if not given.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        DamagedFileError: If it is damaged, or cannot be read.
+    """
+    with _damage_of(path), zipfile.ZipFile(path) as archive:
+        if archive.comment and int(archive.comment) != len(archive.namelist()):
+            raise ValueError("an array is missing")
+        if names is None:
+            names = [x.removesuffix(".npy") for x in archive.namelist()]
+        # A whole part is read, or its checksum would not be looked at.
+        return {name: _array(archive.read(f"{name}.npy")) for name in names}
+
+
+def write_json(path, content) -> None:
+    """Writes a dict as JSON, with its checksum as the last entry.
+
+    Raises:
+        OSError: As in `atomic_files.replacement`.
+    """
+    content = {**content, CHECKSUM: _checksum(content)}
+    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    data = text.encode("utf-8", "surrogatepass")
+    write_atomically(path, lambda file: file.write(data))
+
+
+def read_json(path) -> dict:
+    """Reads what `write_json` wrote, or an object without a checksum.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        DamagedFileError: If it is damaged, or cannot be read.
+    """
+    with _damage_of(path):
+        with open(path, encoding="utf-8", errors="surrogatepass") as file:
+            content = json.load(file)
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds no object but {type(content).__name__}")
+        checksum = content.pop(CHECKSUM, None)
+        if checksum not in (None, _checksum(content)):
+            raise ValueError(
+                f'if you have changed it yourself, remove "{CHECKSUM}" from it'
+            )
+        return content
+
+
+class _UntilFailure:
+    """A file that takes no more after a write that failed.
+
+    An archive that could not be written writes its end when it is closed.
+    """
+
+    def __init__(self, file):
+        self._file = file
+        self._has_failed = False
+
+    def write(self, data):
+        if not self._has_failed:
+            self._has_failed = True
+            self._file.write(data)
+            self._has_failed = False
+        return len(data)
+
+    def flush(self):
+        if not self._has_failed:
+            self._file.flush()
+
+
+def _array(data):
+    stream = io.BytesIO(data)
+    array = np.lib.format.read_array(stream, allow_pickle=False)
+    if stream.read(1):
+        raise ValueError("an array is shorter than its part of the archive")
+    return array
+
+
+def _checksum(content):
+    # Parsed again, since JSON has fewer types than Python.
+    content = json.loads(json.dumps(content))
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _damage_of(path):
+    """Names the file in an error; the parsers raise errors of many types."""
+    try:
+        yield
+    except (FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        state = "is damaged"
+        if isinstance(error, (PermissionError, IsADirectoryError)):
+            state = "cannot be read"
+        reason = getattr(error, "strerror", None) or str(error)
+        reason = " ".join(reason.split()) or type(error).__name__
+        raise DamagedFileError(f"{path} {state} ({reason}).") from error
