@@ -247,12 +247,7 @@ def main(options):
     output = options.pop("output", None)
     delay = options.pop("delay", 0)
     kill_at_sync(options.pop("kill_at_sync", 0))
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration()] * num_cpus,
-    )
-    devices = [f"CPU:{index}" for index in range(num_cpus)]
-    strategy = training.choose_strategy(devices)
+    strategy = training.choose_strategy(f"cpu:{num_cpus}")
 
     is_labelled = options.get("name") == "classifier"
     data = labelled_train_data if is_labelled else train_data

@@ -134,6 +134,33 @@ def test_choose_strategy_is_the_default_one_without_gpus():
     assert training.choose_strategy() is tf.distribute.get_strategy()
 
 
+@pytest.mark.parametrize("devices", ["cpus", "cpu:0", "gpu:", "gpu:a", "tpu"])
+def test_devices_must_be_known(devices):
+    with pytest.raises(ValueError, match=f"Received: devices='{devices}'"):
+        training.choose_strategy(devices)
+
+
+@pytest.mark.parametrize("devices", ["gpu", "gpu:0", "gpu:0,7"])
+def test_gpus_must_be_there(devices):
+    if tf.config.list_physical_devices("GPU"):
+        pytest.skip("there is a GPU")
+    with pytest.raises(ValueError, match="finds 0 GPUs here"):
+        training.choose_strategy(devices)
+
+
+def test_logical_cpus_must_be_asked_for_first():
+    tf.config.list_logical_devices()
+    with pytest.raises(RuntimeError, match="before TensorFlow has started"):
+        training.choose_strategy("cpu:3")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "worker"])
+def test_a_cluster_is_json(monkeypatch, text):
+    monkeypatch.setenv("TF_CONFIG", text)
+    with pytest.raises(ValueError, match="TF_CONFIG must be a JSON object"):
+        training.choose_strategy()
+
+
 def test_precision_must_be_known():
     with pytest.raises(ValueError, match="Received: precision='fp8'"):
         training.set_precision("fp8")

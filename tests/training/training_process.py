@@ -15,20 +15,21 @@ _CONTEXT.set_forkserver_preload(["tests.training.standin"])
 
 
 class TrainingProcess:
-    """A process that runs `standin.main`.
+    """A process that trains.
 
     Args:
         log: Path of a file for what it prints.
         environment: Variables that are set in it.
-        **options: Of `standin.main`.
+        main: What it runs, a function of a dict of options.
+        **options: The options.
     """
 
-    def __init__(self, log, environment=None, **options):
+    def __init__(self, log, environment=None, main=standin.main, **options):
         self._log = log
         log.write_text("")
         self._process = _CONTEXT.Process(
             target=_train,
-            args=(str(log), environment or {}, options),
+            args=(str(log), environment or {}, main, options),
             daemon=True,
         )
         self._process.start()
@@ -73,9 +74,9 @@ class TrainingProcess:
             self._process.join()
 
 
-def _train(log, environment, options):
+def _train(log, environment, main, options):
     descriptor = os.open(log, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(descriptor, stream)
     os.environ.update(environment)
-    standin.main(options)
+    main(options)

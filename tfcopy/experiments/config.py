@@ -103,6 +103,13 @@ class RunConfig:
     preset: str = results(
         "demo", "Set of defaults: corpus, model sizes and training."
     )
+    devices: str | None = training(
+        None,
+        "Where to train: cpu, cpu:2 (two logical CPUs), gpu (all GPUs), "
+        "gpu:0,2 (two of them); by default all GPUs, or the CPU if there is "
+        "none. Several machines are told by TF_CONFIG.",
+        fixed=False,
+    )
     seed: Seed = training(0, "Random seed of weights, shuffling and noise.")
     run: str | None = results(
         None, "Name of the run; the preset's name if not given."

@@ -6,6 +6,7 @@
                 <system>/          logs, checkpoints, servable.json
 """
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -33,6 +34,7 @@ class System:
     Attributes:
         name: The system's name, as in results.json.
         folder: The folder of its logs and checkpoints.
+        is_chief: Whether this process writes there.
         config: The recipe's config, with the flags of this system.
         identity: What must stay the same when its training is resumed.
         model: The Keras model.
@@ -44,6 +46,7 @@ class System:
 
     name: str
     folder: str
+    is_chief: bool
     config: RunConfig
     identity: dict
     model: Any
@@ -68,10 +71,14 @@ class Run:
         config: The recipe's config.
         name: The run's name; `None` takes that of the flags, or the preset's.
 
+    Several workers each make the run; the first one, the chief, alone writes
+    and prints. What the others have to write goes to a temporary folder; they
+    resume from the chief's checkpoints, so --log_dir must be shared.
+
     Attributes:
         config: The recipe's config.
-        folder: The run's folder.
-        is_chief: Whether this process is the first worker, which alone writes.
+        folder: Where this worker writes: the run's folder, if it is the chief.
+        is_chief: Whether this process is the first worker.
         strategy: The `tf.distribute` strategy that models are built under.
         systems: Dict from the systems' names to `System`s, as they are built.
         results: Dict from the systems' names to their part of results.json.
@@ -85,22 +92,39 @@ class Run:
 
     def __init__(self, config: RunConfig, name: str | None = None):
         self.config = config
-        self.folder = os.path.join(
+        self._shared_folder = self.folder = os.path.join(
             config.log_dir, name or config.run or config.preset
         )
-        check_writable(self.folder, "--log_dir")
-        check_writable(config.savedmodel_dir, "--savedmodel_dir")
-        self.strategy = training.choose_strategy()
+        self.strategy = training.choose_strategy(config.devices)
+        self._check_batch_size()
         self.is_chief = worker_position(self.strategy)[0] == 0
+        self._own = contextlib.ExitStack()
         if self.is_chief:
+            check_writable(self.folder, "--log_dir")
+            check_writable(config.savedmodel_dir, "--savedmodel_dir")
             earlier_run.lock(self.folder)
-        earlier_run.check(config, self.folder)
+        else:
+            self.folder = self._own.enter_context(
+                tempfile.TemporaryDirectory(prefix="tfcopy-")
+            )
+            nowhere = self._own.enter_context(open(os.devnull, "w"))
+            self._own.enter_context(contextlib.redirect_stdout(nowhere))
+        earlier_run.check(config, self._shared_folder)
         training.set_precision(config.precision)
         self._start = time.monotonic()
         self._has_begun = False
         self._data_identity: dict = {}
         self.systems: dict[str, System] = {}
         self.results: dict[str, dict] = {}
+
+    def _check_batch_size(self):
+        """A batch is divided evenly between the replicas."""
+        count = self.strategy.num_replicas_in_sync
+        if self.config.batch_size % count:
+            raise ValueError(
+                f"--batch_size must be a multiple of {count}, the number of "
+                f"devices. Received: {self.config.batch_size}."
+            )
 
     @property
     def data_folder(self) -> str:
@@ -131,7 +155,9 @@ class Run:
     def _begin(self, part):
         """Checks the data of a part; the first time, the folder is taken."""
         if not self.config.fresh:
-            earlier_run.check_data(self.folder, part, self._data_identity)
+            earlier_run.check_data(
+                self._shared_folder, part, self._data_identity
+            )
         if self.is_chief and not self._has_begun:
             earlier_run.begin(self.config, self.folder)
         self._has_begun = True
@@ -170,6 +196,7 @@ class Run:
             model = make_model()
             trained = make_trained(model) if make_trained else model
         folder = os.path.join(self.folder, part, name)
+        shared = os.path.join(self._shared_folder, part, name)
         config = of_system(self.config, name)
         own_identity = {
             **self._data_identity,
@@ -178,7 +205,7 @@ class Run:
             **identity(config),
         }
         if self.is_chief or not self.config.fresh:
-            earlier_run.check_system(folder, own_identity)
+            earlier_run.check_system(shared, own_identity)
         served = make_served(model)
         storage.save(
             served,
@@ -190,7 +217,8 @@ class Run:
         )
         system = System(
             name=name,
-            folder=folder,
+            folder=shared,
+            is_chief=self.is_chief,
             config=config,
             identity=own_identity,
             model=model,
@@ -218,6 +246,9 @@ class Run:
             What results.json holds.
         """
         of_dev = more.pop("of_dev", ("perplexity", "nll"))
+        if not self.is_chief:
+            self._own.close()
+            return {"systems": self.results, **more}
         path = None
         if exported is not None:
             system = self.systems[exported]

@@ -1,7 +1,9 @@
 """Where a model trains: one device, all GPUs, or several machines."""
 
+import contextlib
 import json
 import os
+import re
 
 import keras
 import tensorflow as tf
@@ -9,33 +11,90 @@ import tensorflow as tf
 PRECISIONS = ("float32", "mixed_bfloat16")
 
 
-def choose_strategy(devices=None):
+class WorkerLost(RuntimeError):
+    """Another worker has ended, or cannot be reached any more."""
+
+
+def choose_strategy(devices: str | None = None):
     """Returns the strategy under whose scope model and optimizer are built.
 
     Several machines if the environment has a `TF_CONFIG` with a cluster, else
     one replica on each of the devices if there are several, else TensorFlow's
     default strategy. Call it before anything else touches TensorFlow: the
-    cluster has to be set up first.
+    devices and the cluster have to be set up first.
 
     Args:
-        devices: Optional list of device names, as in `["CPU:0", "CPU:1"]`.
-            Defaults to every visible GPU, or the CPU if there is none.
+        devices: The devices of this machine: `"cpu"`; `"cpu:2"`, two logical
+            CPUs, which share the cores; `"gpu"`, all of them; `"gpu:0,2"`,
+            those with these numbers. By default all GPUs, or the CPU if there
+            is none.
+
+    Raises:
+        ValueError: If there are no such devices, or `TF_CONFIG` is no JSON.
+        RuntimeError: If TensorFlow uses other devices already.
     """
-    cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster")
-    if cluster:
+    num_cpus = _set_devices(devices) if devices else 1
+    if _has_cluster():
         # An op that waits for another worker occupies a thread; those that
         # feed it must find a free one.
         threads = max(8, os.cpu_count() or 1)
         tf.config.threading.set_inter_op_parallelism_threads(threads)
         return tf.distribute.MultiWorkerMirroredStrategy()
-    if devices is None:
-        devices = [
-            f"GPU:{index}"
-            for index, _ in enumerate(tf.config.list_logical_devices("GPU"))
-        ]
-    if len(devices) > 1:
-        return tf.distribute.MirroredStrategy(devices)
+    num_gpus = len(tf.config.list_logical_devices("GPU"))
+    names = [f"GPU:{number}" for number in range(num_gpus)]
+    names = names or [f"CPU:{number}" for number in range(num_cpus)]
+    if len(names) > 1:
+        return tf.distribute.MirroredStrategy(names)
     return tf.distribute.get_strategy()
+
+
+def _set_devices(devices):
+    """Shows TensorFlow these devices only; returns the number of CPUs."""
+    match = re.fullmatch(
+        r"(?P<cpu>cpu)(:(?P<count>[1-9]\d?))?|gpu(:(?P<gpus>\d+(,\d+)*))?",
+        devices,
+    )
+    if not match:
+        raise ValueError(
+            "`devices` must be cpu, cpu:N (N logical CPUs), gpu, or gpu:I,J "
+            f"(numbers of GPUs). Received: devices={devices!r}."
+        )
+    gpus = tf.config.list_physical_devices("GPU")
+    count, numbers = int(match["count"] or 1), range(len(gpus))
+    if match["cpu"]:
+        numbers = []
+    elif match["gpus"]:
+        numbers = sorted(set(map(int, match["gpus"].split(","))))
+    if not match["cpu"] and not (numbers and numbers[-1] < len(gpus)):
+        raise ValueError(
+            f"`devices`: TensorFlow finds {len(gpus)} GPUs here. "
+            f"Received: devices={devices!r}."
+        )
+    (cpu, *_) = tf.config.list_physical_devices("CPU")
+    try:
+        if len(numbers) < len(gpus):
+            tf.config.set_visible_devices([gpus[i] for i in numbers], "GPU")
+        if count > 1:
+            tf.config.set_logical_device_configuration(
+                cpu, [tf.config.LogicalDeviceConfiguration()] * count
+            )
+    except RuntimeError as error:
+        raise RuntimeError(
+            "`devices` must be chosen before TensorFlow has started. "
+            f"Received: devices={devices!r}."
+        ) from error
+    return count
+
+
+def _has_cluster():
+    text = os.environ.get("TF_CONFIG") or "{}"
+    try:
+        return bool(json.loads(text).get("cluster"))
+    except (AttributeError, ValueError) as error:
+        raise ValueError(
+            "The environment variable TF_CONFIG must be a JSON object with "
+            f'"cluster" and "task". Received: {text!r}.'
+        ) from error
 
 
 def strategy_of(model):
@@ -89,6 +148,29 @@ class Replicas:
     def share(self, values):
         """This process's part of a list with a value for each replica."""
         return values[self._first : self._first + self.num_local]
+
+    @contextlib.contextmanager
+    def others_needed(self, advice):
+        """Tells of errors inside that a lost worker has caused.
+
+        Args:
+            advice: Function without arguments: a sentence on what is saved.
+
+        Raises:
+            WorkerLost: naming the worker.
+        """
+        try:
+            yield
+        except tf.errors.OpError as error:
+            reason = str(error)
+            if self.num_workers == 1 or "Collective ops" not in reason:
+                raise
+            task = re.search(r"/task:(\d+)", reason)
+            who = f"Worker {task[1]}" if task else "Another worker"
+            raise WorkerLost(
+                f"{who} has ended or cannot be reached. {advice()} Start all "
+                "workers again to resume."
+            ) from error
 
     def sum_over_workers(self, values):
         """Adds up an array over the processes; each waits for the others."""

@@ -133,16 +133,18 @@ class Trainer:
                 saved.
             TrainingDiverged: If loss or gradients are not finite.
             CheckpointError: If there is a checkpoint that cannot be used.
+            WorkerLost: If another worker has ended or cannot be reached.
         """
         self.state = self.saver.resume() or self.state
         if self.dev_data is None:
             self.state.evaluation_due = False
-        if self.state.evaluation_due or not self.schedule.is_finished(
-            self.state
-        ):
-            self._run()
-        # The first worker has written its files before any other continues.
-        self.replicas.sum_over_workers(np.zeros(1))
+        with self.replicas.others_needed(self.saver.last_checkpoint):
+            if self.state.evaluation_due or not self.schedule.is_finished(
+                self.state
+            ):
+                self._run()
+            # The first worker has written its files before any other continues.
+            self.replicas.sum_over_workers(np.zeros(1))
         self.saver.use_best()
         return Result.of(self.state)
 

@@ -123,7 +123,7 @@ def train(
     result = trainer.fit()
     table = system.model.get_layer("embedding").word_table.embeddings
     projector_tables.log_tables(
-        system.folder, {"words": (table, features.vocabulary.words)}
+        system, {"words": (table, features.vocabulary.words)}
     )
     return trainer, {
         "parameters": system.num_parameters,

@@ -52,9 +52,7 @@ def train(system: System, data, loss, **options):
         **options,
     )
     result = trainer.fit()
-    projector_tables.log_word_embeddings(
-        system.model, data.vocabularies, system.folder
-    )
+    projector_tables.log_word_embeddings(system, data.vocabularies)
     return (
         trainer,
         result,

@@ -129,9 +129,7 @@ def train_and_test(system: System, data):
     result = _trainer(system, task, data, on_eval).fit()
     if system.folder:
         table = system.model.source_embedding.embeddings
-        projector_tables.log_tables(
-            system.folder, {"words": (table, task.vocabulary)}
-        )
+        projector_tables.log_tables(system, {"words": (table, task.vocabulary)})
     words, copied_from = answer_all(answer, data.test)
     return {
         "parameters": system.num_parameters,
