@@ -1,15 +1,21 @@
 """Whether a served model stands any request, and keeps its memory.
 
     python -m benchmarks.serving_soak savedmodels/europarl_ps
+    python -m benchmarks.serving_soak savedmodels/squad_definitions \\
+        --signature analyse --requests 20000
 
-Asks an export, through the C program, requests of random bytes, random
-Unicode, blanks, huge and empty texts, in batches of mixed sizes, empty ones
-too. Now and then a batch holds a sentence of the model's own words, whose
-answer must be what it was alone. Ends with status 1 if the program dies, a
-request fails, an answer is no UTF-8 or a blank text has one, one of those
-sentences is answered otherwise, or the memory of the process grows: if the
-mean of the last tenth of the requests is more than --growth percent above
-that of the third tenth.
+Asks an export requests of random bytes, random Unicode, blanks, huge and empty
+texts, in batches of mixed sizes, empty ones too, and where a signature takes
+them with dictionaries of such lines. Now and then a batch holds a sentence of
+the model's own words, whose answer must be what it was alone. Ends with status
+1 if the program dies, a request fails, an answer is no UTF-8 or a blank text
+has one, one of those sentences is answered otherwise, or the memory of the
+process grows: if the mean of the last tenth of the requests is more than
+--growth percent above that of the third tenth.
+
+`serving_default` is asked through the C program, which fetches one output.
+`analyse` and `with_dictionary`, which take dictionaries and whose outputs are
+all wanted, are asked through TensorFlow in this process.
 """
 
 import argparse
@@ -24,11 +30,66 @@ import numpy as np
 import tqdm
 
 from benchmarks import c_program, serving_texts, timing
-from tfcopy.serving.client_library.local_model import find_version, read_config
+from tfcopy.serving.client_library import ask_texts
+from tfcopy.serving.client_library.local_model import LocalModel, read_config
+from tfcopy.serving.client_library.version_folders import find_version
 
 # Texts of a request, and how often there are so many.
 BATCHES = {0: 0.01, 1: 0.9, 2: 0.04, 3: 0.025, 8: 0.02, 32: 0.005}
 NUM_SENTENCES = 50
+SIGNATURES = ("serving_default", "with_dictionary", "analyse")
+
+
+class InPython:
+    """An export in this process, asked as a `CProgram` is.
+
+    Args:
+        model: Folder of one version.
+        signature: Name of the signature.
+    """
+
+    def __init__(self, model, signature):
+        self._model = LocalModel(model)
+        if signature not in self._model.signatures:
+            raise SystemExit(f"{model}: no signature {signature}.")
+        self._signature = signature
+        self._names = sorted(self._model.signatures[signature].inputs)
+        self._timings = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def ask(self, examples) -> list[bytes]:
+        """The answers; an example's dictionary stands where its name would."""
+        columns = zip(*examples) if examples else [()] * len(self._names)
+        inputs = dict(zip(self._names, columns))
+        if "dictionary" in inputs:
+            rows = list(map(list, inputs["dictionary"]))
+            inputs["dictionary"] = ask_texts.padded(rows)
+        start = time.monotonic()
+        outputs = self._model.ask(self._signature, inputs)
+        milliseconds = 1000 * (time.monotonic() - start)
+        self._timings.append(
+            c_program.Timing(len(examples), milliseconds, resident_kib())
+        )
+        name = next(x for x in ask_texts.ANSWERS if x in outputs)
+        return [
+            x if isinstance(x, bytes) else b" ".join(x)
+            for x in outputs[name].tolist()
+        ]
+
+    def end(self) -> list[c_program.Timing]:
+        """The timings of all requests."""
+        return self._timings
+
+
+def resident_kib():
+    """The memory of this process."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
 
 
 def main(arguments=None):
@@ -42,6 +103,12 @@ def main(arguments=None):
         ("requests", 100_000, "to send"),
         ("threads", 1, "of the runtime"),
     )
+    parser.add_argument(
+        "--signature",
+        choices=SIGNATURES,
+        default=SIGNATURES[0],
+        help="which to ask (default: %(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the requests")
     parser.add_argument(
         "--growth",
@@ -53,29 +120,56 @@ def main(arguments=None):
     model = find_version(arguments.model)
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        with c_program.CProgram(
-            c_program.build(folder), model, f"--threads={arguments.threads}"
-        ) as asking:
+        with asked(model, folder, arguments) as asking:
             wrong, total = soak(asking, model, arguments)
             # Those before were the sentences alone.
             timings = asking.end()[NUM_SENTENCES:]
     seconds = time.monotonic() - start
     print(
-        f"{model}: {arguments.requests:,} requests of {total:,} examples "
-        f"answered in {seconds / 60:.1f} minutes; {wrong:,} answers wrong"
+        f"{model}, {arguments.signature}: {arguments.requests:,} requests of "
+        f"{total:,} examples answered in {seconds / 60:.1f} minutes; "
+        f"{wrong:,} answers wrong"
     )
     growth = report_memory([timing.kib for timing in timings])
     return int(wrong > 0 or growth > arguments.growth)
+
+
+def asked(model, folder, arguments):
+    """What is asked: a `CProgram` that is built in the folder, or Python."""
+    if arguments.signature != SIGNATURES[0]:
+        # Late settings of TensorFlow would be ignored.
+        import tensorflow as tf
+
+        tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
+        tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
+        return InPython(model, arguments.signature)
+    return c_program.CProgram(
+        c_program.build(folder), model, f"--threads={arguments.threads}"
+    )
 
 
 def soak(asking, model, arguments):
     """Returns how many answers were wrong, and how many examples there were."""
     rng = np.random.default_rng(arguments.seed)
     config = read_config(model)
-    count = len(config.get("texts", ["text"]))
+    names = sorted(config.get("texts", ["text"]))
+    takes_dictionary = "definition_tokenizer" in config
+    if takes_dictionary and arguments.signature != SIGNATURES[0]:
+        names = sorted([*names, "dictionary"])
+
+    def example(text, dictionary):
+        return tuple(
+            dictionary(rng) if name == "dictionary" else text()
+            for name in names
+        )
+
     known = serving_texts.examples(
-        model, count, NUM_SENTENCES, arguments.seed, longest=12
+        model, len(names), NUM_SENTENCES, arguments.seed, longest=12
     )
+    known = [
+        example(iter(texts).__next__, serving_texts.definitions)
+        for texts in known
+    ]
     alone = {texts: asking.ask([texts])[0] for texts in known}
     # Models of a task say something about blank texts, too.
     blanks = "task" not in config
@@ -84,7 +178,9 @@ def soak(asking, model, arguments):
     for _ in bar:
         size = rng.choice(list(BATCHES), p=list(BATCHES.values()))
         examples = [
-            tuple(serving_texts.wild(rng) for _ in range(count))
+            example(
+                lambda: serving_texts.wild(rng), serving_texts.wild_definitions
+            )
             for _ in range(size)
         ]
         if size and rng.random() < 0.25:

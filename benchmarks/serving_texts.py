@@ -88,3 +88,17 @@ def wild(rng) -> bytes:
     return " ".join(
         NAMES[i] for i in rng.integers(len(NAMES), size=number)
     ).encode()
+
+
+def definitions(rng) -> tuple[bytes, ...]:
+    """A dictionary of one to three words that no vocabulary holds."""
+    headwords = rng.choice(NAMES, rng.integers(1, 4), replace=False)
+    return tuple(f"{word}\ta small old bird".encode() for word in headwords)
+
+
+def wild_definitions(rng) -> tuple[bytes, ...]:
+    """Lines of any kind, some of which define a word."""
+    lines = [b"\t".join([wild(rng), wild(rng)]) for _ in range(rng.integers(3))]
+    if rng.random() < 0.5:
+        lines += definitions(rng)
+    return tuple(lines)

@@ -27,13 +27,17 @@ ALLOWED = {
     "file_locks": (),
     "atomic_files": ("file_locks",),
     "checked_files": ("atomic_files",),
+    "error_lines": (),
     "quiet": (),
     "tolerant_output": (),
     "layers": ("tokens", "keras_internals"),
     "models": ("tokens", "keras_internals", "layers"),
     "losses": ("tokens", "layers"),
     "decoding": ("tokens", "layers"),
-    "data": ("tokens", "file_locks", "atomic_files", "checked_files"),
+    "data": (
+        *("tokens", "error_lines", "file_locks"),
+        *("atomic_files", "checked_files"),
+    ),
     "figures": ("tokens",),
     "training": (
         *("tokens", "atomic_files", "checked_files"),
@@ -41,8 +45,8 @@ ALLOWED = {
     ),
     "evaluation": ("tokens",),
     "serving": (
-        *("tokens", "quiet", "file_locks", "atomic_files", "checked_files"),
-        "keras_internals",
+        *("tokens", "quiet", "error_lines", "file_locks", "atomic_files"),
+        *("checked_files", "keras_internals"),
         *("layers", "models", "decoding", "data", "training"),
     ),
 }

@@ -11,7 +11,8 @@ def quiet():
 
     Set TF_CPP_MIN_LOG_LEVEL=0 to see it.
     """
-    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
+    # Where standard error is closed, another file may have its number.
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0" or sys.stderr is None:
         yield
         return
     sys.stderr.flush()

@@ -49,6 +49,12 @@ static int user_stderr = 2;
 
 static void HideStderr(int argc, char** argv, char** environment) {
   (void)argc, (void)argv;
+  /* What is closed fails, and is no file that is opened later. */
+  for (int number = 0; number < 3; number++) {
+    if (fcntl(number, F_GETFD) < 0) {
+      open("/dev/null", number ? O_RDONLY : O_WRONLY);
+    }
+  }
   for (; *environment; environment++) {
     if (!strcmp(*environment, "TF_CPP_MIN_LOG_LEVEL=0")) return;
   }
@@ -64,6 +70,17 @@ __attribute__((section(".preinit_array"), used)) static void (*hide_stderr)(
 static int Fail(const char* about, const char* what) {
   dprintf(user_stderr, "ask: %s%s%s\n", about, *what ? ": " : "", what);
   return 2;
+}
+
+/* Both of these give the exit status after a command's own. */
+static int CheckInput(int status) {
+  if (status || !ferror(stdin)) return status;
+  return Fail("standard input", strerror(errno));
+}
+
+static int CheckOutput(int status) {
+  if (!fflush(stdout) && !ferror(stdout)) return status;
+  return status ? status : Fail("standard output", strerror(errno));
 }
 
 static long ResidentKiB(void) {
@@ -145,23 +162,27 @@ static int AnswerLines(Model* model, int batch_size) {
         putchar('\n');
         free(answers[i].bytes);
       }
-      fflush(stdout);
+      status = CheckOutput(status);
     }
     for (int i = 0; i < batch * count; i++) free(texts[i].bytes);
   }
   free(line);
   free(texts);
   free(answers);
-  return status;
+  return CheckInput(status);
 }
 
 /* Frames. */
 
-static int ReadNumber(uint32_t* number) {
-  uint8_t bytes[4];
-  if (fread(bytes, 1, 4, stdin) != 4) return 0;
+/* No memory is taken for texts that a number only announces. */
+enum { kMostExamples = 1 << 20, kPart = 1 << 20 };
+
+/* Returns how many of its four bytes there were. */
+static size_t ReadNumber(uint32_t* number) {
+  uint8_t bytes[4] = {0};
+  const size_t read = fread(bytes, 1, 4, stdin);
   *number = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-  return 1;
+  return read;
 }
 
 static void WriteNumber(uint32_t number) {
@@ -170,9 +191,17 @@ static void WriteNumber(uint32_t number) {
 
 static int ReadText(Text* text) {
   uint32_t size;
-  if (!ReadNumber(&size)) return 0;
-  *text = (Text){malloc((size_t)size + 1), size};
-  return text->bytes && fread(text->bytes, 1, size, stdin) == size;
+  if (ReadNumber(&size) < 4) return 0;
+  *text = (Text){NULL, 0};
+  do {
+    const size_t left = size - text->size;
+    const size_t part = left < kPart ? left : kPart;
+    text->bytes = realloc(text->bytes, text->size + part + 1);
+    if (!text->bytes) abort();
+    if (fread(text->bytes + text->size, 1, part, stdin) != part) return 0;
+    text->size += part;
+  } while (text->size < size);
+  return 1;
 }
 
 static void WriteText(const char* bytes, size_t size) {
@@ -180,16 +209,42 @@ static void WriteText(const char* bytes, size_t size) {
   fwrite(bytes, 1, size, stdout);
 }
 
+/* Reads the texts of a request. Returns how many are complete. */
+static size_t ReadTexts(Text** texts, size_t count) {
+  size_t room = 0, i = 0;
+  for (*texts = NULL; i < count; i++) {
+    if (i == room) {
+      room = room ? 2 * room : 64;
+      *texts = realloc(*texts, room * sizeof(Text));
+      if (!*texts) abort();
+    }
+    (*texts)[i] = (Text){NULL, 0};
+    if (!ReadText(&(*texts)[i])) {
+      free((*texts)[i].bytes);
+      break;
+    }
+  }
+  return i;
+}
+
 static int AnswerFrames(Model* model) {
+  static const char cut_off[] = "ends within a frame";
   uint32_t batch;
-  int complete = 1;
-  while (complete && ReadNumber(&batch)) {
+  size_t read;
+  int status = 0;
+  while ((read = ReadNumber(&batch)) == 4) {
+    if (batch > kMostExamples) {
+      return Fail("standard input", "a frame of more than 1048576 examples");
+    }
     const size_t count = (size_t)batch * model->signature.num_inputs;
-    Text* texts = calloc(count + 1, sizeof(Text));
-    Text* answers = calloc((size_t)batch + 1, sizeof(Text));
-    if (!texts || !answers) return Fail("standard input", "too many texts");
-    for (size_t i = 0; i < count && complete; i++) complete = ReadText(&texts[i]);
-    if (complete) {
+    Text* texts;
+    const size_t complete = ReadTexts(&texts, count);
+    if (complete < count) {
+      status = CheckInput(0);
+      if (!status) status = Fail("standard input", cut_off);
+    } else {
+      Text* answers = calloc((size_t)batch + 1, sizeof(Text));
+      if (!answers) abort();
       const char* wrong = TimedAsk(model, texts, (int)batch, answers);
       WriteNumber(wrong != NULL);
       if (wrong) {
@@ -200,14 +255,16 @@ static int AnswerFrames(Model* model) {
           WriteText(answers[i].bytes, answers[i].size);
         }
       }
-      fflush(stdout);
+      status = CheckOutput(status);
+      for (uint32_t i = 0; i < batch; i++) free(answers[i].bytes);
+      free(answers);
     }
-    for (size_t i = 0; i < count; i++) free(texts[i].bytes);
-    for (uint32_t i = 0; i < batch; i++) free(answers[i].bytes);
+    for (size_t i = 0; i < complete; i++) free(texts[i].bytes);
     free(texts);
-    free(answers);
+    if (status) return status;
   }
-  return complete ? 0 : Fail("standard input", "ends within a frame");
+  status = CheckInput(0);
+  return read && !status ? Fail("standard input", cut_off) : status;
 }
 
 static int Number(const char* text) {
@@ -263,7 +320,7 @@ int main(int argc, char** argv) {
         break;
       case kHelpFlag:
         fputs(kHelp, stdout);
-        return 0;
+        return CheckOutput(0);
       default:
         return Fail(argv[optind - 1], "no such option, or no value for it");
     }
@@ -275,9 +332,10 @@ int main(int argc, char** argv) {
   const char* wrong = LoadModel(&model, argv[optind], libraries, num_libraries,
                                 threads, signature, output);
   if (wrong) return Fail(wrong, "");
-  const int status = frames ? AnswerFrames(&model)
-                            : AnswerLines(&model, batch_size);
+  int status = frames ? AnswerFrames(&model) : AnswerLines(&model, batch_size);
   CloseModel(&model);
-  if (timing) fclose(timing);
+  if (timing && (ferror(timing) | fclose(timing)) && !status) {
+    status = Fail("--timing", strerror(errno));
+  }
   return status;
 }

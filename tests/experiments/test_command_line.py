@@ -8,8 +8,10 @@ import time
 from typing import Literal
 
 import pytest
+import tensorflow as tf
 from jsonargparse.typing import PositiveFloat, PositiveInt
 
+from tests.test_error_lines import OUT_OF_MEMORY
 from tfcopy.experiments import command_line, config
 from tfcopy.recipes import europarl_ps
 
@@ -93,6 +95,9 @@ def test_switches_need_no_value(arguments, fresh):
             "--dropout must be a number of at least 0 and below 1. .*1.5",
         ),
         ("--dropout nan", "--dropout must be .* Received: nan."),
+        ("--rate 1e400", "--rate must be a finite number. Received: inf."),
+        ("--rate inf", "--rate must be a finite number. Received: inf."),
+        ("--units 1e400", "--units must be a positive integer. .*1e400"),
         ("--rate 0", "--rate must be a positive number. Received: 0."),
         ("--merge foo", "--merge must be max or sum. Received: foo."),
         ("--systems c", "--systems must be a list, .*of a or b. Received: c."),
@@ -171,7 +176,8 @@ def test_help_comes_before_tensorflow():
     [
         (ValueError("a.en, line 3: bad."), "Error: a.en, line 3: bad."),
         (OSError("disk: full"), "Error: disk: full"),
-        (MemoryError(), "Error: MemoryError"),
+        (MemoryError(), "Error: Out of memory."),
+        (ValueError("first\nsecond"), "Error: first second"),
     ],
 )
 def test_errors_are_messages(capsys, monkeypatch, error, message):
@@ -202,6 +208,17 @@ def test_output_that_nobody_reads_ends_nothing(monkeypatch):
         monkeypatch.setattr(sys, "stderr", None)
         assert command_line.main(Config, PRESETS, run, "", []) == 0
     assert reached
+
+
+def test_a_search_without_memory_ends_with_a_line(capsys):
+    def run(_):
+        raise tf.errors.ResourceExhaustedError(None, None, OUT_OF_MEMORY)
+
+    assert command_line.main(Config, PRESETS, run, "", []) == 1
+    assert capsys.readouterr().err.splitlines()[1] == (
+        "Error: Out of memory: there is none for a tensor of "
+        "shape[1048576,1048576]."
+    )
 
 
 def test_exit_code_of_an_exception_is_that_of_the_process(capsys):

@@ -1,6 +1,7 @@
 """A run without any training: its folder, its systems, its results."""
 
 import json
+import shlex
 import types
 
 import keras
@@ -57,6 +58,27 @@ def test_the_folder_tells_recipe_and_flags(tmp_path):
     content = json.loads((tmp_path / "logs/first/config.json").read_text())
     assert content["format"] == 1 and content["recipe"] == "my_recipe"
     assert content["config"]["seed"] == 3
+
+
+def test_printed_commands_quote_their_paths(tmp_path, saved, capsys):
+    """They are pasted into a shell."""
+    folder = tmp_path / "it's $(touch x) here"
+    run = make_run(folder, run="first")
+    system = types.SimpleNamespace(
+        served=None, details={"system": "a"}, warmup_texts=["it's"]
+    )
+    run._print_next_steps(system, f"{folder}/out/1", 60)
+    output = capsys.readouterr().out.replace("\\\n", " ")
+    commands = dict(
+        line.split(":", 1) for line in output.splitlines()[5:] if ": " in line
+    )
+    ask, _, look, serve = map(shlex.split, list(commands.values())[:4])
+    assert ask == ["python", "-m", "tfcopy.serving.ask", f"{folder}/out"]
+    assert look == ["tensorboard", "--logdir", f"{folder}/logs/first"]
+    assert f"{folder}/out:/models/my_recipe" in serve
+    assert "127.0.0.1:8501:8501" in serve
+    (curl,) = [x for x in output.splitlines() if "curl" in x]
+    assert shlex.split(curl)[2] == '{"instances": ["it\'s"]}'
 
 
 @pytest.mark.parametrize("flag", ["log_dir", "savedmodel_dir"])
@@ -119,7 +141,7 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     out = capsys.readouterr().out
     assert "python -m tfcopy.serving.ask" in out
     # Within single quotes of the shell.
-    assert """{"instances": ["it'\\''s a text"]}""" in out
+    assert shlex.quote('{"instances": ["it\'s a text"]}') in out
 
 
 def test_nothing_to_export_is_said_by_nothing(tmp_path, saved):

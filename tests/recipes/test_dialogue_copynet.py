@@ -90,7 +90,7 @@ def data_of(references):
 
 def test_the_command_rebuilds_what_was_exported(finished, capsys):
     exporting.check_rebuilt(finished)
-    assert "DS-II/copynet, which the run has" in capsys.readouterr().out
+    assert "DS-II/copynet, which the run exported" in capsys.readouterr().out
     run = finished / "logs" / "demo"
     capsys.readouterr()
     assert exporting.export(run, "--system", "copynet") == 2

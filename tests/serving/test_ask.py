@@ -1,3 +1,4 @@
+import errno
 import functools
 import io
 import json
@@ -11,6 +12,7 @@ import tensorflow as tf
 
 from tfcopy.serving import ask
 from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.signatures import AskError
 
 LINES = "the session of Łukasz .\n\n北京 😀\r\n \t\nO'Brien-Şahin".encode()
 ANSWERS = ["the session of Łukasz .", "", "北京 😀", "", "O'Brien-Şahin"]
@@ -124,6 +126,97 @@ def test_errors_say_what_is_wrong(asked, folder, tmp_path):
     assert "cannot be loaded" in error(str(tmp_path / "damaged"))
     tf.saved_model.save(tf.Module(), str(tmp_path / "other" / "1"))
     assert "not a model exported by tfcopy" in error(str(tmp_path / "other"))
+
+
+class _Unreadable(io.RawIOBase):
+    """A file like a terminal that was taken away."""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_input_that_cannot_be_read_ends_with_a_line(
+    monkeypatch, capfd, folder, load
+):
+    monkeypatch.setattr(ask, "LocalModel", load)
+    unreadable = io.TextIOWrapper(io.BufferedReader(_Unreadable()))
+    for stdin, reason in (
+        (unreadable, "standard input: Input/output error."),
+        (None, "standard input is closed."),
+    ):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert ask.main([folder]) == 2
+        assert capfd.readouterr() == ("", f"ask: {reason}\n")
+
+
+def test_output_that_cannot_be_written_ends_with_a_line(
+    monkeypatch, capfd, folder, load
+):
+    monkeypatch.setattr(ask, "LocalModel", load)
+    for path, reason in (
+        ("/dev/full", "standard output: No space left on device."),
+        (os.devnull, "standard output is closed."),
+    ):
+        stdin = io.TextIOWrapper(io.BytesIO(LINES))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with open(path, "w") as full:
+            stdout = full if path == "/dev/full" else None
+            monkeypatch.setattr(sys, "stdout", stdout)
+            assert ask.main([folder]) == 2
+        assert capfd.readouterr() == ("", f"ask: {reason}\n")
+
+
+def test_standard_error_may_be_closed(monkeypatch, capfdbinary, folder):
+    monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES)))
+    assert ask.main([folder]) == 0
+    assert ask.main([f"{folder}/none"]) == 2
+    output, error = capfdbinary.readouterr()
+    assert (output.decode().splitlines(), error) == (ANSWERS, b"")
+
+
+def test_a_closed_pipe_is_no_error(monkeypatch, capfd, folder, load):
+    monkeypatch.setattr(ask, "LocalModel", load)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES)))
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert ask.main([folder]) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_lists_are_asked_and_nothing_else(load, folder):
+    model = load(folder, None)
+    for text in ("ab", b"ab", ["a", 1], [["a"]], {"a": 1}):
+        with pytest.raises(AskError, match="Expected a list of texts"):
+            model.ask("analyse", {"text": text})
+    with pytest.raises(AskError, match="takes as many rows of text"):
+        model.ask("analyse", {"texts": ["a"]})
+    with pytest.raises(AskError, match="Available: "):
+        model.ask("none", {"text": ["a"]})
+
+
+def test_a_model_that_fails_is_one_line(asked, monkeypatch, tmp_path):
+    """Whatever TensorFlow says around the reason."""
+    module = tf.Module()
+
+    def answer(text):
+        tf.debugging.assert_none_equal(text, "a", message="no such text")
+        return {"text": text, "copied_from": tf.strings.length(text)}
+
+    text = [tf.TensorSpec([None], tf.string, "text")]
+    signature = tf.function(answer, text).get_concrete_function()
+    names = dict.fromkeys(["serving_default", "analyse"], signature)
+    monkeypatch.setattr(LocalModel, "_warm_up", lambda model: None)
+    tf.saved_model.save(module, str(tmp_path / "1"), names)
+    status, output, error = asked(str(tmp_path), lines=b"a\n")
+    assert (status, output) == (2, []) and error.count("\n") == 1
+    begin = f"ask: {tmp_path}/1: cannot answer (assertion failed: [no such text"
+    assert error.startswith(begin)
 
 
 def test_help_needs_no_tensorflow(capsys, monkeypatch):

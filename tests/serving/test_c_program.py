@@ -1,5 +1,7 @@
 """TensorFlow's C runtime, with no Python in the process."""
 
+import os
+import resource
 import shutil
 import subprocess
 
@@ -197,12 +199,132 @@ def test_errors_say_what_is_wrong(program, copier_export, tmp_path):
         assert error.count("\n") == 1
     status, output, _ = run(program, "--help")
     assert status == 0 and b"--frames" in output
-    # A request is cut off.
-    status, output, error = run(
-        program, "--frames", copier_export, lines=b"\2\0\0\0\1\0\0\0a"
+
+
+# A model that gives back what it is asked, so that no runtime is loaded.
+ECHO = """
+#include <stdlib.h>
+#include <string.h>
+#include "model.h"
+
+const char* LoadModel(Model* model, const char* folder, const char** libraries,
+                      int num_libraries, int threads, const char* signature,
+                      const char* output) {
+  memset(model, 0, sizeof *model);
+  model->signature.num_inputs = 1;
+  return NULL;
+}
+
+const char* Ask(Model* model, const Text* texts, int batch, Text* answers) {
+  for (int i = 0; i < batch; i++) {
+    answers[i] = (Text){malloc(texts[i].size + 1), texts[i].size};
+    memcpy(answers[i].bytes, texts[i].bytes, texts[i].size);
+  }
+  return NULL;
+}
+
+void CloseModel(Model* model) {}
+"""
+
+
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory):
+    """The program with such a model."""
+    folder = tmp_path_factory.mktemp("echo")
+    (folder / "echo.c").write_text(ECHO)
+    include = os.path.join(os.path.dirname(tf.__file__), "include")
+    subprocess.run(
+        [
+            *("cc", "-std=gnu11", f"-I{c_program.SOURCE}", "-isystem", include),
+            *(os.path.join(c_program.SOURCE, "ask.c"), folder / "echo.c"),
+            *("-o", folder / "ask"),
+        ],
+        check=True,
     )
-    assert (status, output) == (2, b"")
-    assert "ends within a frame" in error
+    return str(folder / "ask")
+
+
+def frame(*texts):
+    """A request."""
+    sizes = [len(texts), *map(len, texts)]
+    first, *others = (x.to_bytes(4, "little") for x in sizes)
+    return first + b"".join(map(b"".join, zip(others, texts)))
+
+
+def test_frames_are_answered(echo):
+    texts = b"", b"a", b"x" * 3_000_000, b"\n"
+    status, output, error = run(
+        echo, "--frames", "x", lines=frame(*texts) + frame() + frame(b"b")
+    )
+    assert (status, error) == (0, "")
+    answers = [bytes(4) + frame(*x) for x in (texts, (), (b"b",))]
+    assert output == b"".join(answers)
+
+
+@pytest.mark.parametrize(
+    "lines, message",
+    [
+        (b"\2\0", "ends within a frame"),
+        (frame(b"abc")[:-1], "ends within a frame"),
+        (frame(b"a", b"b")[:-1], "ends within a frame"),
+        (b"\1\0\0\0" + b"\xff" * 4 + b"a", "ends within a frame"),
+        (b"\0\0\x10\0" + bytes(40), "ends within a frame"),
+        (b"\1\0\x10\0", "a frame of more than 1048576 examples"),
+        (b"\xff" * 4, "a frame of more than 1048576 examples"),
+    ],
+)
+def test_frames_that_announce_too_much_are_refused(echo, lines, message):
+    """At once, and in no more memory than what was sent."""
+    limits = (64 << 20,) * 2
+    done = subprocess.run(
+        [echo, "--frames", "x"],
+        input=lines,
+        capture_output=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits),
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == f"ask: standard input: {message}\n"
+
+
+@pytest.mark.parametrize("flags", [["x"], ["--frames", "x"], ["--help"]])
+def test_answers_that_cannot_be_written_are_told(echo, flags):
+    """On a full device, and where nothing is open."""
+    text = frame(b"a") if "--frames" in flags else b"a\n"
+    for output, reason in (
+        (">/dev/full", "No space left on device"),
+        (">&-", "Bad file descriptor"),
+    ):
+        done = subprocess.run(
+            ["sh", "-c", f'"$0" "$@" {output}', echo, *flags],
+            input=text,
+            stderr=subprocess.PIPE,
+        )
+        message = f"ask: standard output: {reason}\n"
+        assert (done.returncode, done.stderr.decode()) == (2, message)
+
+
+def test_timings_that_cannot_be_written_are_told(echo):
+    status, output, error = run(echo, "--timing=/dev/full", "x", lines=b"a\n")
+    assert (status, output) == (2, b"a\n")
+    assert error == "ask: --timing: No space left on device\n"
+
+
+def test_no_file_takes_the_place_of_what_is_closed(echo, tmp_path):
+    path = tmp_path / "timings"
+    command = f"{echo} --timing={path} x <&- >&- 2>&-"
+    assert subprocess.run(command, shell=True).returncode == 2
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("flags", [[], ["--frames"]])
+def test_input_that_cannot_be_read_is_told(echo, flags):
+    folder = os.open("/", os.O_RDONLY)
+    done = subprocess.run(
+        [echo, *flags, "x"], stdin=folder, capture_output=True
+    )
+    os.close(folder)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"ask: standard input: Is a directory\n"
 
 
 def test_a_damaged_model_is_refused(program, copier_export, tmp_path):

@@ -16,6 +16,8 @@ from tests.serving.servables.translators import random_translator, sentences
 from tfcopy.serving import ask, client
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library.signatures import Signature
+from tfcopy.serving.client_library.transport import VersionStatus
 from tfcopy.serving.saved_model import export
 
 SENTENCES = [x.encode() for x in sentences(9)] + [b"", b"\xff\xfe is \x00"]
@@ -299,7 +301,7 @@ def test_a_process_answers_each_line_at_once(server, is_interrupted):
             client.send_signal(signal.SIGINT)
         else:
             client.stdin.close()
-        assert client.wait() == (130 if is_interrupted else 0)
+        assert client.wait(60) == (130 if is_interrupted else 0)
         assert client.stderr.read() == b""
 
 
@@ -313,9 +315,94 @@ def test_a_process_says_once_that_the_server_has_gone(models, protocol):
         server.stop()
         client.stdin.write(b"the session\n")
         client.stdin.close()
-        assert client.wait() == 2
+        assert client.wait(60) == 2
         (line,) = client.stderr.read().decode().splitlines()
         assert line.startswith(f"client: {address}: no server answers (")
+
+
+class _Hostile:
+    """A model that answers what it likes."""
+
+    name = "m"
+
+    def __init__(self, **outputs):
+        self.outputs = outputs
+        signature = Signature({"text": 1}, tuple(outputs))
+        self.signatures = dict.fromkeys(
+            ["serving_default", "analyse"], signature
+        )
+
+    def ask(self, signature, inputs):
+        return {name: np.array(x) for name, x in self.outputs.items()}
+
+    def close(self):
+        pass
+
+
+WILD = "a\x1b[2J\x07\r\nb\u009b\u2028c\x7f".encode() + b"\x9b"
+TRANSLATED = {
+    "text": [WILD],
+    "texts": [[WILD]],
+    "scores": [[-1.0]],
+    "tokens": [[[WILD]]],
+    "copied_from": [[[0]]],
+    "source_tokens": [[WILD]],
+}
+
+
+@pytest.mark.parametrize("flags", [[], ["--n_best=1"], ["--json"]])
+@pytest.mark.parametrize(
+    "outputs", [TRANSLATED, {"label": [WILD]}, {"next_words": [[WILD, WILD]]}]
+)
+def test_answers_are_printed_without_control_characters(
+    told, monkeypatch, flags, outputs
+):
+    monkeypatch.setattr(
+        client, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
+    )
+    if "--n_best=1" in flags and outputs is not TRANSLATED:
+        return
+    status, (line,), error = told(client.main, ["a", "m", *flags], b"x\n")
+    assert (status, error) == (0, "")
+    assert not {*line} & {*map(chr, [*range(32), *range(127, 160)])}
+    if flags == ["--json"] and "text" in outputs:
+        # JSON says what they were.
+        assert json.loads(line)["text"] == WILD.decode(errors="replace")
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"], ["--n_best=2"]])
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        TRANSLATED | {"text": [1.0], "texts": [[1.0]]},
+        {"copied_from": [[[0]]]},
+        TRANSLATED | {"scores": [], "text": []},
+        TRANSLATED | {"tokens": [[]], "text": [0]},
+        TRANSLATED | {"copied_from": [0], "scores": [[b"x"]], "text": [None]},
+    ],
+)
+def test_answers_of_another_form_end_with_a_line(
+    told, monkeypatch, flags, outputs
+):
+    monkeypatch.setattr(
+        client, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
+    )
+    status, output, error = told(client.main, ["a", "m", *flags], b"x\n")
+    assert (status, output) == (2, [])
+    assert error.startswith("client: m: it answers otherwise than a model ")
+    assert error.count("\n") == 1
+
+
+def test_what_a_server_says_is_told_without_control_characters(
+    told, server, monkeypatch
+):
+    version = VersionStatus(2, "END\x1b[2J", "oops\n\x9b")
+    monkeypatch.setattr(client.Connection, "status", lambda _: [version])
+    arguments = [server.rest_address, "translator", "--status"]
+    assert told(client.main, arguments) == (0, ["2\tEND [2J\toops  "], "")
+    server.fail(1, "INTERNAL", "\x1b]0;mine\x07")
+    status, _, error = told(client.main, [server.rest_address, "translator"])
+    assert status == 2 and error.removesuffix("\n").isprintable()
 
 
 def test_help_needs_neither_tensorflow_nor_grpc(capsys, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcopy.serving import demo
-from tfcopy.serving.client_library.local_model import AskError, Signature
+from tfcopy.serving.client_library.signatures import AskError, Signature
 from tfcopy.serving.demo_page.demo_models import (
     Models,
     analyse,
@@ -204,11 +205,39 @@ def test_a_model_is_asked_with_its_texts_and_the_dictionary():
 def test_what_a_model_cannot_do_is_one_line():
     model = _Model()
     model.failure = RuntimeError("first\nsecond")
-    with pytest.raises(AskError, match=r"^model: cannot answer \(first\).$"):
+    with pytest.raises(
+        AskError, match=r"^model: cannot answer \(first second\).$"
+    ):
         analyse(model, {"premise": "", "hypothesis": ""})
     model.signatures = {}
     with pytest.raises(AskError, match="not a model exported by tfcopy"):
         text_names(model)
+
+
+def test_a_question_has_a_largest_size():
+    model = _Model()
+    model.asked = None
+    texts = {"premise": "x" * 50_000, "hypothesis": "y" * 49_000}
+    rows = [["w", "z" * 996]] * 2
+    assert analyse(model, texts, rows[:1]) == {"label": "yes"}
+    with pytest.raises(AskError, match="have 100,998 .* takes up to 100,000"):
+        analyse(model, {**texts, "premise": "x" * 51_000}, rows[:1])
+    model.asked = None
+    with pytest.raises(AskError, match="takes up to"):
+        analyse(model, texts, rows)
+    assert model.asked is None
+
+
+def test_versions_may_begin_with_zeros(folder, tmp_path):
+    shutil.copytree(folder / "copier" / "3", tmp_path / "copier" / "003")
+    (tmp_path / "copier" / "١").mkdir()  # a number, but not to the server
+    choices = Models(tmp_path).choices()
+    path = str(tmp_path / "copier" / "003")
+    assert choices == {"copier, version 3": path}
+    assert Models(tmp_path).load("copier, version 3").name == path
+    shutil.copytree(tmp_path / "copier" / "003", tmp_path / "copier" / "3")
+    with pytest.raises(AskError, match="copier: 0*3 and 0*3 are the same"):
+        Models(tmp_path)
 
 
 _CELLS = st.one_of(st.none(), st.text(max_size=5))

@@ -32,6 +32,7 @@ TEXT_OPERATIONS = {
     "StaticRegexFullMatch",
     "StaticRegexReplace",
     "StringJoin",
+    "StringLength",
     "StringSplitV2",
     "StringStrip",
     "UnicodeTranscode",

@@ -1,6 +1,7 @@
 """Against the real protocol buffers, where TensorFlow Serving has them."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_models_and_versions_and_labels_are_chosen(folder):
         ([".", "--versions", "wmt=1"], "--versions: wmt has no version 1"),
         ([".", "--label", "wmt:a=1"], "--label a: wmt has no version 1"),
         ([".", "--label", "europarl_ps:a=1"], "Available: 12."),
-        ([".", "--output", "wmt/2/saved_model.pb/x"], "pb/x: cannot be writ"),
+        ([".", "--output", "wmt/2/saved_model.pb/x"], "x: cannot be written"),
     ],
 )
 def test_errors_say_what_is_wrong(folder, monkeypatch, capsys, flags, message):
@@ -82,6 +83,28 @@ def test_errors_say_what_is_wrong(folder, monkeypatch, capsys, flags, message):
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not (folder / "models.config").exists()
+
+
+def test_paths_are_quoted_as_protocol_buffers_are(folder):
+    path = 'a "b"\\\n\x7fŁ" name: "c'
+    flags = ["--base_path", path, "--label", "wmt:stäble=2"]
+    assert models_config.main([str(folder), *flags]) == 0
+    found = parsed(folder / "models.config")
+    assert list(found) == ["europarl_ps", "wmt"]
+    assert found["wmt"].base_path == f"{path}/wmt"
+    assert dict(found["wmt"].version_labels) == {"stäble": 2}
+
+
+def test_versions_may_begin_with_zeros(folder, capsys):
+    os.rename(folder / "wmt" / "2", folder / "wmt" / "002")
+    flags = [str(folder), "--versions", "wmt=2"]
+    assert models_config.main(flags) == 0
+    policy = parsed(folder / "models.config")["wmt"].model_version_policy
+    assert list(policy.specific.versions) == [2]
+    os.makedirs(folder / "wmt" / "02")
+    assert models_config.main(flags) == 2
+    error = capsys.readouterr().err
+    assert "are the same version" in error and error.count("\n") == 1
 
 
 def test_names_that_are_no_part_of_an_address_are_refused(folder, capsys):
@@ -150,6 +173,17 @@ def test_batching_parameters_are_what_the_server_accepts():
     # The server refuses any other last size.
     assert sizes[-1] == message.max_batch_size.value
     assert message.pad_variable_length_inputs
+
+
+def test_compose_serves_this_machine_in_known_versions():
+    import yaml
+
+    compose = yaml.safe_load((SERVING / "compose.yaml").read_text())
+    for service in compose["services"].values():
+        for port in service["ports"]:
+            assert port.startswith("${ADDRESS:-127.0.0.1}:")
+        version = service["image"].partition(":")[2]
+        assert re.fullmatch(r"(\$\{TAG:-)?v?\d+\.\d+\.\d+\}?", version)
 
 
 def test_compose_names_files_that_are_there():

@@ -21,6 +21,7 @@ from tfcopy.data.definitions import DefinitionLookup, wordnet
 from tfcopy.data.output_files import check_not_read
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import count_words
+from tfcopy.error_lines import one_line
 
 
 def coverage(
@@ -112,7 +113,7 @@ def main(arguments=None):
     try:
         run(options.wordnet, options.output, options.words)
     except (OSError, ValueError) as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {one_line(error)}", file=sys.stderr)
         return 1
     return 0
 

@@ -38,6 +38,7 @@ from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.tokenized_text import TokenizedText
 from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.error_lines import one_line
 
 _UNK_WORD = "<unk>"
 
@@ -308,7 +309,7 @@ def main(arguments=None) -> int:
         print("\nInterrupted.", file=sys.stderr)
         return 130
     except (OSError, ValueError) as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {one_line(error)}", file=sys.stderr)
         return 1
     return 0
 

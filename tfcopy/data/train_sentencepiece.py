@@ -9,15 +9,15 @@ Several files, plain or gzipped, one sentence per line, make one joint model.
 """
 
 import argparse
-import gzip
 import io
-import os
 import re
 import sys
 from collections.abc import Iterable
 
 from tfcopy.atomic_files import write_atomically
+from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read
+from tfcopy.error_lines import one_line
 
 
 def train(
@@ -47,11 +47,21 @@ def train(
     """
     import sentencepiece
 
+    failures = []  # of the lines, which SentencePiece would call its own
+
+    def sentences():
+        try:
+            for line in lines:
+                yield " ".join(line.split())
+        except Exception as error:
+            failures.append(error)
+            raise
+
     sentencepiece.set_random_generator_seed(seed)
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=(" ".join(line.split()) for line in lines),
+            sentence_iterator=sentences(),
             model_writer=model,
             model_type=model_type,
             vocab_size=vocab_size,
@@ -63,6 +73,8 @@ def train(
             **options,
         )
     except RuntimeError as error:
+        if failures:
+            raise failures[0] from None
         reason = str(error).split("] ")[-1].strip()
         raise ValueError(
             f"SentencePiece cannot make {vocab_size} pieces of this text: "
@@ -108,13 +120,10 @@ def train_bpe(lines: Iterable[str], merges: int, path, **options):
         ) from None
 
 
-def read_lines(paths: Iterable) -> Iterable[str]:
+def lines_of(paths: Iterable) -> Iterable[str]:
     """The lines of files, plain or gzipped; invalid UTF-8 becomes U+FFFD."""
     for path in paths:
-        is_zipped = os.fspath(path).endswith(".gz")
-        with (gzip.open if is_zipped else open)(path, "rb") as file:
-            for line in file:
-                yield line.decode("utf-8", "replace")
+        yield from read_lines(path, errors="replace", once=True)
 
 
 def main(arguments=None):
@@ -156,11 +165,11 @@ def main(arguments=None):
     try:
         check_not_read({"--output": options.output}, {"--input": options.input})
         if options.merges is not None:
-            lines = list(read_lines(options.input))
+            lines = list(lines_of(options.input))
             train_bpe(lines, options.merges, options.output)
         else:
             train(
-                read_lines(options.input),
+                lines_of(options.input),
                 options.vocab_size,
                 options.output,
                 model_type=options.model_type,
@@ -168,7 +177,7 @@ def main(arguments=None):
     except ImportError:
         message = "SentencePiece is missing: pip install 'tfcopy[subwords]'."
     except (OSError, ValueError) as error:
-        message = str(error)
+        message = one_line(error)
     else:
         size = f"{options.vocab_size:,} pieces"
         if options.merges is not None:

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import dataclasses
+import math
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ import typing
 
 import jsonargparse
 
+from tfcopy.error_lines import one_line
 from tfcopy.experiments.config import TOPICS
 from tfcopy.quiet import quiet
 from tfcopy.tolerant_output import open_missing_streams, tolerant_output
@@ -67,7 +69,7 @@ def main(config_class, presets, run, description, arguments=None):
                 return error.exit_code
             if os.environ.get("TFCOPY_DEBUG"):
                 raise
-            print(f"\nError: {_message(error)}", file=sys.stderr)
+            print(f"\nError: {one_line(error)}", file=sys.stderr)
             print("(TFCOPY_DEBUG=1 shows the traceback.)", file=sys.stderr)
             return 1
     return 0
@@ -98,14 +100,18 @@ def parse(config_class, presets, description, arguments=None):
         if namespace.preset in presets:
             parser.set_defaults(presets[namespace.preset])
             namespace = parser.parse_args(arguments)
-    except (argparse.ArgumentError, jsonargparse.ArgumentError) as error:
+        values = {
+            field.name: _plain(field.name, getattr(namespace, field.name))
+            for field in dataclasses.fields(config_class)
+        }
+    except (
+        argparse.ArgumentError,
+        jsonargparse.ArgumentError,
+        OverflowError,
+    ) as error:
         print(f"Error: {_explain(config_class, error)}", file=sys.stderr)
         print(f"See {parser.prog} --help.", file=sys.stderr)
         raise SystemExit(2) from None
-    values = {
-        field.name: _plain(getattr(namespace, field.name))
-        for field in dataclasses.fields(config_class)
-    }
     return config_class(**values)
 
 
@@ -134,8 +140,12 @@ def _add_flags(parser, config_class, presets):
             )
 
 
-def _plain(value):
+def _plain(name, value):
     """A number as Python's own: Keras derives a dtype from the type's name."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise OverflowError(
+            f"--{name} must be a finite number. Received: {value}."
+        )
     for kind in (int, float):
         if isinstance(value, kind) and not isinstance(value, bool):
             return kind(value)
@@ -225,14 +235,6 @@ def _expected(kind):
     if arguments:
         return _expected(arguments[0])
     return _EXPECTED.get(kind.__name__, "text")
-
-
-def _message(error):
-    """What an error says; those of TensorFlow say it in the first line."""
-    text = str(error).strip() or type(error).__name__
-    if type(error).__module__.startswith("tensorflow"):
-        text = re.sub(r"^\{\{.*?\}\} ", "", text.splitlines()[0])
-    return text
 
 
 def _program():

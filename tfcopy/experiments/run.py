@@ -11,6 +11,7 @@ import dataclasses
 import json
 import math
 import os
+import shlex
 import tempfile
 import time
 from typing import Any
@@ -287,7 +288,10 @@ class Run:
         if isinstance(example, dict) and len(example) == 1:
             (example,) = example.values()
         request = json.dumps({"instances": [example]}, ensure_ascii=False)
-        request = request.replace("'", "'\\''")
+        volume, request, folder, shown_path = map(
+            shlex.quote,
+            [f"{served}:/models/{recipe}", request, self.folder, shown_path],
+        )
         print(
             f"""
 {system.details["system"]} was exported to {path};
@@ -296,11 +300,11 @@ all scores are in {self.folder}/results.json.
 
 Ask it:          python -m tfcopy.serving.ask {shown_path}
 Demo page:       python -m tfcopy.serving.demo {shown_path}
-TensorBoard:     tensorboard --logdir {self.folder}
-Serve it:        docker run -p 8501:8501 \\
-                   -v "{served}:/models/{recipe}" \\
-                   -e MODEL_NAME={recipe} tensorflow/serving
-                 curl -d '{request}' \\
+TensorBoard:     tensorboard --logdir {folder}
+Serve it:        docker run -p 127.0.0.1:8501:8501 \\
+                   -v {volume} \\
+                   -e MODEL_NAME={recipe} tensorflow/serving:2.19.1
+                 curl -d {request} \\
                    localhost:8501/v1/models/{recipe}:predict"""
         )
 

@@ -6,7 +6,7 @@ Text if the model cuts words into pieces.
 
 import sys
 
-from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library import answer_lines, commands
 from tfcopy.serving.client_library.local_model import LocalModel
 
 _DESCRIPTION = """\
@@ -41,7 +41,7 @@ def main(arguments=None):
     def work():
         answer_lines.answer(LocalModel(options.model, options.version), options)
 
-    return answer_lines.run("ask", work)
+    return commands.run("ask", work)
 
 
 def _parse(arguments):

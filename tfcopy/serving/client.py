@@ -4,11 +4,14 @@ By REST it needs neither TensorFlow nor gRPC; by gRPC the extra `client`.
 """
 
 import argparse
-import json
 import os
 import sys
 
-from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library import (
+    answer_lines,
+    ask_texts,
+    commands,
+)
 from tfcopy.serving.client_library.connection import Connection
 from tfcopy.serving.client_library.remote_model import RemoteModel
 
@@ -46,7 +49,7 @@ def main(arguments=None):
     options = _parse(arguments)
     # This command reports errors itself, once.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-    return answer_lines.run(
+    return commands.run(
         "client", lambda: (_status if options.status else _answer)(options)
     )
 
@@ -66,7 +69,7 @@ def _parse(arguments):
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--version",
-        type=answer_lines.positive,
+        type=commands.positive,
         metavar="V",
         help="version to ask (default: the highest)",
     )
@@ -75,7 +78,7 @@ def _parse(arguments):
     )
     parser.add_argument(
         "--at_once",
-        type=answer_lines.positive,
+        type=commands.positive,
         default=4,
         metavar="N",
         help="concurrent requests, of B lines each (default: %(default)s)",
@@ -127,7 +130,7 @@ def _seconds(text):
 
 
 def _number(text):
-    return 0 if text == "0" else answer_lines.positive(text)
+    return 0 if text == "0" else commands.positive(text)
 
 
 def _connection_options(options):
@@ -163,10 +166,12 @@ def _status(options):
         options.address, options.model, **_connection_options(options)
     )
     for version in connection.status():
-        if options.json:
-            print(json.dumps(version._asdict(), ensure_ascii=False))
-        else:
-            print(*version[:2], *filter(None, version[2:]), sep="\t")
+        answer = ask_texts.to_json(version._asdict())
+        if not options.json:
+            fields = version.version, version.state, version.message
+            shown = (ask_texts.to_line(str(x)) for x in fields if x != "")
+            answer = b"\t".join(shown)
+        commands.write(answer + b"\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 """A page in the browser that asks exported models, and shows what they do."""
 
 import argparse
+import contextlib
 import errno
 import importlib.util
 import socket
 import sys
 
 from tfcopy.quiet import quiet
-from tfcopy.serving.client_library.local_model import AskError
+from tfcopy.serving.client_library import commands
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.demo_page.demo_guard import Guard
 from tfcopy.serving.demo_page.demo_models import Models
 
 _DESCRIPTION = """\
@@ -19,7 +22,7 @@ answers, labels or next words are shown with their probabilities.
 
 FOLDER is where recipes export: a folder of models, or one model, or one
 version. Models are loaded when they are chosen. The page loads nothing from the
-network."""
+network, takes no files, and answers no other site's page."""
 
 _EXAMPLES = """\
 examples:
@@ -34,31 +37,32 @@ Needs Gradio: pip install "tfcopy[demo]". Ctrl-C stops it."""
 def main(arguments=None):
     """Returns the exit status."""
     options = _parse(arguments)
-    try:
-        models = Models(options.folder)
-        if importlib.util.find_spec("gradio") is None:
-            raise AskError(
-                'Gradio is not installed: pip install "tfcopy[demo]"'
-            )
-        with _listen(options.host, options.port) as listening:
-            print("Starting ...", flush=True)
-            server = serve(models)
-            address = address_of(listening)
-            print(f"Open {address} (Ctrl-C stops it)", flush=True)
-            server.run([listening])
-    except AskError as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        pass
-    return 0
+
+    def work():
+        with contextlib.suppress(KeyboardInterrupt):
+            _serve(options)
+
+    return commands.run("demo", work)
 
 
-def serve(models):
+def _serve(options):
+    models = Models(options.folder)
+    if importlib.util.find_spec("gradio") is None:
+        raise AskError('Gradio is not installed: pip install "tfcopy[demo]"')
+    with _listen(options.host, options.port) as listening:
+        print("Starting ...", flush=True)
+        server = serve(models, [options.host, socket.gethostname()])
+        address = address_of(listening)
+        print(f"Open {address} (Ctrl-C stops it)", flush=True)
+        server.run([listening])
+
+
+def serve(models, names=()):
     """The server of the page, not yet running.
 
     Args:
         models: `Models`.
+        names: Host names of the page, besides numbers and localhost.
 
     Returns:
         A `uvicorn.Server`; its `run` takes a list of listening sockets.
@@ -69,7 +73,7 @@ def serve(models):
 
         from tfcopy.serving.demo_page.demo_page import mount
 
-    app = mount(fastapi.FastAPI(openapi_url=None), models)
+    app = Guard(mount(fastapi.FastAPI(openapi_url=None), models), names)
     # Open pages keep a connection, for which it must not wait.
     config = uvicorn.Config(
         app, log_level="critical", timeout_graceful_shutdown=1

@@ -3,10 +3,11 @@
 import argparse
 import math
 import os
+import shlex
 import sys
 import time
 
-from tfcopy.serving.client_library.answer_lines import positive
+from tfcopy.serving.client_library import commands
 
 _DESCRIPTION = """\
 Exports a system of a run, finished or interrupted, from its checkpoint, as a
@@ -33,19 +34,8 @@ Ask what was exported: python -m tfcopy.serving.ask FOLDER"""
 def main(arguments=None):
     """Returns the exit status."""
     options = _parse(arguments)
-    try:
-        if options.list:
-            _list(options)
-        else:
-            _export(options)
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
-        if os.environ.get("TFCOPY_DEBUG"):
-            raise
-        print(f"export: {_in_one_line(error)}", file=sys.stderr)
-        return 2
-    return 0
+    work = _list if options.list else _export
+    return commands.run("export", lambda: work(options))
 
 
 def _parse(arguments):
@@ -75,7 +65,7 @@ def _parse(arguments):
     )
     parser.add_argument(
         "--version",
-        type=positive,
+        type=commands.positive,
         metavar="V",
         help="version number (default: one more than the highest)",
     )
@@ -133,7 +123,8 @@ def _export(options):
     )
     path = saved_model.shown(path)
     print(f"{system} of {run.folder}, {options.checkpoint} weights: {path}")
-    print(f"Ask it: python -m tfcopy.serving.ask {os.path.dirname(path)}")
+    folder = shlex.quote(os.path.dirname(path))
+    print(f"Ask it: python -m tfcopy.serving.ask {folder}")
 
 
 def _open(folder):
@@ -177,11 +168,6 @@ def _cells(checkpoints):
         best = f"loss {state['best_nll']:.4g}"
     update = "-" if best == "none yet" else f"{state['best_update']:,}"
     return f"{state['update']:,}", best, update, saved
-
-
-def _in_one_line(error):
-    text = str(error).strip() or type(error).__name__
-    return " ".join(text.split())
 
 
 if __name__ == "__main__":

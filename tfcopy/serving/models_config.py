@@ -10,8 +10,9 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from tfcopy.atomic_files import write_atomically
-from tfcopy.serving.client_library.answer_lines import positive
-from tfcopy.serving.client_library.local_model import AskError, find_models
+from tfcopy.serving.client_library import commands
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.version_folders import find_models
 
 _DESCRIPTION = """\
 Writes models.config, which tells TensorFlow Serving the exported models of a
@@ -31,6 +32,7 @@ then, from the project's root:
     localhost:8501/v1/models/europarl_ps:predict"""
 
 _SAFE = re.compile(r"[\w.-]+", re.ASCII)
+_ESCAPED = {x: f"\\{x:03o}" for x in (*range(32), ord('"'), ord("\\"), 127)}
 
 
 def models_config(
@@ -75,13 +77,13 @@ def models_config(
             numbers = " ".join(f"versions: {version}" for version in served)
             policy = f"specific {{ {numbers} }}"
         lines = [
-            f'name: "{name}"',
-            f'base_path: "{base_path}/{name}"',
+            f"name: {_quoted(name)}",
+            f"base_path: {_quoted(f'{base_path}/{name}')}",
             'model_platform: "tensorflow"',
             f"model_version_policy {{ {policy} }}",
         ]
         lines += [
-            f'version_labels {{ key: "{label}" value: {version} }}'
+            f"version_labels {{ key: {_quoted(label)} value: {version} }}"
             for label, version in labels.get(name, {}).items()
         ]
         body = "".join(f"    {line}\n" for line in lines)
@@ -102,13 +104,7 @@ def _check_versions(name, wanted, there, flag):
 def main(arguments=None):
     """Returns the exit status."""
     options = _parse(arguments)
-    try:
-        path, names = _write(options)
-    except (AskError, OSError) as error:
-        print(f"models_config: {error}", file=sys.stderr)
-        return 2
-    print(f"{path}: {', '.join(names)}")
-    return 0
+    return commands.run("models_config", lambda: _write(options))
 
 
 def _write(options):
@@ -141,7 +137,12 @@ def _write(options):
     path = options.output or os.path.join(folder, "models.config")
     # The server may be reading it.
     write_atomically(path, lambda file: file.write(text.encode()))
-    return path, chosen
+    print(f"{path}: {', '.join(chosen)}")
+
+
+def _quoted(text):
+    """A text as protocol buffers have it, between quotes."""
+    return '"' + text.translate(_ESCAPED) + '"'
 
 
 def _parse(arguments):
@@ -165,7 +166,7 @@ def _parse(arguments):
     )
     parser.add_argument(
         "--latest",
-        type=positive,
+        type=commands.positive,
         default=1,
         metavar="N",
         help="serve the N highest versions of each (default: %(default)s)",

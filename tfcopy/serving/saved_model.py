@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.serving.client_library.local_model import CONFIG_NAME
+from tfcopy.serving.client_library.version_folders import numbered
 from tfcopy.serving.servables import warmup
 
 # Raise it with every change that a reader of the SavedModel must know.
@@ -70,11 +71,13 @@ def export(
     """
     directory = os.path.abspath(os.fspath(directory))
     recipe = recipe or os.path.basename(directory)
-    if version is not None and os.path.exists(_path(directory, version)):
-        raise ValueError(
-            f"{_path(directory, version)} exists already. Choose another "
-            "`version`, or none to have the next one."
-        )
+    if version is not None and os.path.isdir(directory):
+        there = numbered(directory).get(version)
+        if there is not None:
+            raise ValueError(
+                f"{there} exists already. Choose another `version`, or none "
+                "to have the next one."
+            )
     try:
         make_folder(directory)
         # TensorFlow Serving looks at folders that are named by a number.
@@ -182,15 +185,6 @@ def operations(graph_def) -> set[str]:
     return names - {function.signature.name for function in functions}
 
 
-def versions(directory) -> list[int]:
-    """The versions in a folder, in order."""
-    return sorted(
-        int(name)
-        for name in os.listdir(directory)
-        if name.isdecimal() and os.path.isdir(os.path.join(directory, name))
-    )
-
-
 def _path(directory, version):
     return os.path.join(directory, str(version))
 
@@ -198,7 +192,7 @@ def _path(directory, version):
 def _publish(target, directory, version):
     """Renames the finished folder; another export may take a number first."""
     while True:
-        number = version or max(versions(directory), default=0) + 1
+        number = version or max(numbered(directory), default=0) + 1
         try:
             publish_folder(target, _path(directory, number))
             return _path(directory, number)

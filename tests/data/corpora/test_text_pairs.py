@@ -188,6 +188,24 @@ def test_truncated_or_damaged_gzip(tmp_path):
     check_message(files, str(files[1]), "damaged")
 
 
+def test_pipes_and_devices_are_refused_at_once(tmp_path):
+    """They would be empty, or another, when they are read again."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/zero", "/dev/null"):
+        files = numbered(tmp_path, 3)
+        check_message((files[0], path), f"{path}: a pipe or a device")
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    files = numbered(tmp_path, 3)
+    expected = list(text_pairs.load(*[files] * 3).splits["train"])
+    for path in files:
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    found = list(text_pairs.load(*[files] * 3).splits["train"])
+    assert found == expected and len(found) == 3
+
+
 def test_empty_corpus(tmp_path):
     empty = write(tmp_path / "empty", [], last_end="")
     check_message((empty, empty), str(empty), "no sentence pair")

@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import pytest
 import tensorflow as tf
@@ -137,3 +138,21 @@ def test_the_command_reads_several_files(tmp_path, capsys):
     assert f"--output: {target} is the file of --input as well" in error
     status, (_, error) = run("--input", str(tmp_path / "none"))
     assert status == 1 and "none" in error
+    whole = (tmp_path / "b.gz").read_bytes()
+    (tmp_path / "b.gz").write_bytes(whole[: len(whole) // 2])
+    for flags in ([], ["--merges", "9"]):
+        status, (output, error) = run(*inputs, *flags)
+        assert (status, output) == (1, "")
+        assert f"{tmp_path}/b.gz: the gzip or zip data is damaged" in error
+        assert error.count("\n") == 1
+
+
+def test_the_command_reads_pipes(tmp_path, capsys):
+    reading, writing = os.pipe()
+    with open(writing, "w") as file:
+        file.write("\n".join(SENTENCES))
+    target = tmp_path / "pieces.model"
+    arguments = ["--input", f"/dev/fd/{reading}", "--vocab_size=32"]
+    status = train_sentencepiece.main([*arguments, "--output", str(target)])
+    os.close(reading)
+    assert status == 0 and target.exists()

@@ -157,3 +157,15 @@ def test_offsets_are_right_on_europarl(language):
     tokenizer = Tokenizer(language=language)
     for line, row in zip(lines, offsets_of(lines, tokenizer)):
         check(line, tokenizer, row)
+
+
+def test_blanks_are_those_of_the_tokenizers():
+    """Of all code points, each between two letters."""
+    points = [x for x in range(0x110000) if not 0xD800 <= x < 0xE000]
+    text = "a".join(map(chr, points))
+    _, starts, ends = tokenize_with_offsets(
+        tf.constant([text]), Tokenizer("space")
+    )
+    words = Tokenizer("space").tokenize(tf.constant([text])).to_list()[0]
+    spans = zip(starts.to_list()[0], ends.to_list()[0])
+    assert [text[a:b].encode() for a, b in spans] == words

@@ -26,6 +26,7 @@ from tensorflow_serving.apis import (
 )
 
 from tests.serving.client_library.serving_rest import RestHandler, Status
+from tfcopy.serving.client_library.signatures import AskError
 
 
 @dataclasses.dataclass
@@ -141,8 +142,8 @@ class ServingServer:
         try:
             lists = {name: x.tolist() for name, x in inputs.items()}
             return model.ask(signature, lists)
-        except tf.errors.OpError as error:
-            raise Status("INVALID_ARGUMENT", error.message) from None
+        except AskError as error:
+            raise Status("INVALID_ARGUMENT", str(error)) from None
 
     def metadata(self, spec):
         """`(version, map of SignatureDef by name)`."""

@@ -5,10 +5,12 @@ where to write, `test_screenshots` makes the pictures of the documentation.
 """
 
 import contextlib
+import http.client
 import math
 import os
 import socket
 import threading
+import urllib.parse
 
 import pytest
 from keras import ops
@@ -20,7 +22,7 @@ from tests.serving.servables import text_models  # noqa: E402
 from tests.serving.servables.translators import Copier, copier  # noqa: E402
 from tfcopy.layers.copying import MASKED, CopyDistribution  # noqa: E402
 from tfcopy.serving import demo  # noqa: E402
-from tfcopy.serving.client_library.local_model import Signature  # noqa: E402
+from tfcopy.serving.client_library.signatures import Signature  # noqa: E402
 from tfcopy.serving.demo_page.demo_models import Models  # noqa: E402
 from tfcopy.serving.saved_model import export  # noqa: E402
 from tfcopy.serving.servables.word_predictor import NUM_SPECIALS  # noqa: E402
@@ -226,6 +228,22 @@ def served(models):
         finally:
             server.should_exit = True
             thread.join()
+
+
+def test_the_server_takes_no_files_and_no_strangers(page):
+    """The page in its server; `test_demo_guard` has the cases."""
+    address = urllib.parse.urlsplit(page.driver.current_url)
+
+    def status(method, path, **headers):
+        connection = http.client.HTTPConnection(address.hostname, address.port)
+        with contextlib.closing(connection):
+            connection.request(method, path, b"x", headers)
+            return connection.getresponse().status
+
+    assert status("GET", "/") == 200
+    assert status("POST", "/gradio_api/upload") == 403
+    assert status("GET", "/", Host="evil.example") == 403
+    assert status("GET", "/", Origin="http://evil.example") == 403
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def test_words_are_known_in_any_case_and_come_back_as_typed():
 
     typed = copier(source_tokenizer=Tokenizer(language="en"))
     rows = [
-        read_sources(translator, tf.constant([text])).ids.numpy()
+        read_sources(translator, tf.constant([text]), [0]).ids.numpy()
         for translator in (lower, typed)
     ]
     expected = SOURCE.lookup(tf.constant("the session of".split())).numpy()

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -10,23 +11,38 @@ from tfcopy.data.corpora.corpus import CorpusError
 
 
 def read_lines(
-    path: str | os.PathLike | zipfile.Path, keep_ends: bool = False
+    path: str | os.PathLike | zipfile.Path,
+    keep_ends: bool = False,
+    *,
+    errors: str = "strict",
+    once: bool = False,
 ) -> Iterator[str]:
     """Yields the lines of a plain or gzipped UTF-8 file.
 
     Lines end at "\\n" alone, and come without their ends ("\\n" or "\\r\\n")
     unless `keep_ends`; other line separators of Unicode stay inside the line.
     The file may be a member of a zip archive, too.
+
+    Args:
+        path: The file.
+        keep_ends: Whether lines keep their ends.
+        errors: What becomes of bytes that are no UTF-8, as in `bytes.decode`.
+        once: Whether it is read only once, and so may be a pipe.
+
+    Raises:
+        CorpusError: naming the file, if it cannot be read.
     """
     number = 0
     try:
+        if not once:
+            _check_repeatable(path)
         with _open(path) as file:
             for number, line in enumerate(file, start=1):
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")  # byte order mark
                 if not keep_ends:
                     line = line.removesuffix(b"\n").removesuffix(b"\r")
-                yield line.decode()
+                yield line.decode(errors=errors)
     except UnicodeDecodeError as error:
         raise CorpusError(
             f"{path}, line {number}: not valid UTF-8 (byte "
@@ -54,6 +70,31 @@ def read_lines(
 def _open(path):
     if isinstance(path, zipfile.Path):
         return path.open("rb")
-    with open(path, "rb") as file:
-        is_gzip = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if is_gzip else open(path, "rb")
+    file = open(path, "rb")
+    if file.peek(2)[:2] == b"\x1f\x8b":
+        return _GzipFile(file)
+    return file
+
+
+class _GzipFile(gzip.GzipFile):
+    """Closes the file that it reads, too."""
+
+    def __init__(self, file):
+        super().__init__(fileobj=file, mode="rb")
+        self._file = file
+
+    def close(self):
+        super().close()
+        self._file.close()
+
+
+def _check_repeatable(path):
+    """Refuses what would be empty, or another, or endless, the next time."""
+    if isinstance(path, zipfile.Path):
+        return
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise CorpusError(
+            f"{path}: a pipe or a device, which cannot be read again. Write "
+            "its lines to a file first."
+        )

@@ -133,6 +133,8 @@ def _table(items, default_value):
 def _read(path) -> Iterator[tuple[str, str, float]]:
     with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")  # byte order mark
             try:
                 text = line.decode().rstrip("\r\n")
             except UnicodeDecodeError:

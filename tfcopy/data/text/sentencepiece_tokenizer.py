@@ -6,6 +6,7 @@ Shapes: B batch; tokens are ragged, (B, None).
 import dataclasses
 import functools
 import hashlib
+from typing import ClassVar
 
 import tensorflow as tf
 
@@ -33,6 +34,10 @@ class SentencepieceTokenizer:
     """
 
     model_file: str
+
+    # As in `Tokenizer`.
+    reach: ClassVar[int] = 8
+    cuts_words: ClassVar[bool] = True
 
     def tokenize(self, text):
         """Text of shape `(B,)` to ragged tokens, `(B, None)`."""

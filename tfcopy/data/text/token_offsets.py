@@ -9,7 +9,14 @@ Shapes: B batch; tokens are ragged, (B, None).
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.data.text.tokenization import Tokenizer, normalize_blanks
+from tfcopy.data.text.tokenization import Tokenizer
+
+# Whether a code point is a blank, a control character or the zero-width space;
+# the last stands for all above.
+_BLANKS = np.zeros(0x3002, bool)
+_BLANKS[[*range(0x21), *range(0x7F, 0xA1), 0x1680, *range(0x2000, 0x200C)]] = 1
+_BLANKS[[0x2028, 0x2029, 0x202F, 0x205F, 0x3000]] = True
+_BYTE_ORDER_MARK = 0xFEFF
 
 
 def tokenize_with_offsets(text, tokenizer: Tokenizer):
@@ -101,10 +108,8 @@ def covering_span(
 def _places(text, tokenizer):
     """Positions of the code points that are in tokens: ragged `(B, None)`."""
     text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
-    characters = tf.strings.unicode_split(text, "UTF-8")
-    is_kept = characters.with_flat_values(
-        normalize_blanks(characters.flat_values) != ""
-    )
+    characters = tf.strings.unicode_decode(text, "UTF-8")
+    is_kept = characters.with_flat_values(~_is_blank(characters.flat_values))
     places = tf.ragged.range(tf.cast(characters.row_lengths(), tf.int32))
     places = tf.RaggedTensor.from_row_splits(
         places.flat_values, characters.row_splits, validate=False
@@ -112,6 +117,12 @@ def _places(text, tokenizer):
     if tokenizer.mode == "characters" and tokenizer.language != "zh":
         is_kept = _with_first_blanks(is_kept, places)
     return tf.ragged.boolean_mask(places, is_kept)
+
+
+def _is_blank(points):
+    """Whether code points are what `normalize_blanks` takes for blanks."""
+    is_blank = tf.gather(_BLANKS, tf.minimum(points, len(_BLANKS) - 1))
+    return is_blank | (points == _BYTE_ORDER_MARK)
 
 
 def _with_first_blanks(is_kept, places):

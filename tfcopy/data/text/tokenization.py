@@ -20,6 +20,7 @@ Reference: `tokenizer.perl` and `detokenizer.perl` of the Moses toolkit
 """
 
 import dataclasses
+from typing import ClassVar
 
 import tensorflow as tf
 
@@ -287,6 +288,12 @@ class Tokenizer:
     mode: str = "moses"
     language: str = "en"
     lowercase: bool = False
+
+    # Where a text is cut off, so many of its last tokens may be others; a
+    # word such as `a-b(c)` is three without its end.
+    reach: ClassVar[int] = 8
+    # Whether words are cut into tokens that depend on all of the word.
+    cuts_words: ClassVar[bool] = False
 
     def __post_init__(self):
         has_rules = self.language in LANGUAGES

@@ -65,7 +65,8 @@ class Vocabulary:
     def load(cls, path) -> "Vocabulary":
         """Reads a file that `save` wrote, or any of the same form."""
         with open(path, "rb") as file:
-            lines = file.read().split(b"\n")
+            content = file.read().removeprefix(b"\xef\xbb\xbf")
+        lines = content.split(b"\n")
         if lines[-1] == b"":
             lines.pop()
         words = []

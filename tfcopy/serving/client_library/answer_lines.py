@@ -1,15 +1,16 @@
 """Lines of text in, answers out: what the commands that ask a model share."""
 
 import argparse
+import contextlib
 import itertools
-import json
-import os
 import queue
 import sys
 import threading
 
+from tfcopy.error_lines import one_line
 from tfcopy.serving.client_library import ask_texts, hypotheses
-from tfcopy.serving.client_library.local_model import AskError
+from tfcopy.serving.client_library.commands import positive, write
+from tfcopy.serving.client_library.signatures import AskError
 
 # For the end of a command's help.
 FORMS = """\
@@ -63,28 +64,6 @@ def parser(program, description, epilog) -> argparse.ArgumentParser:
     return parser
 
 
-def positive(text):
-    """The number that a flag is given."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
-
-
-def run(program, work) -> int:
-    """Does the work of a command; returns its exit status."""
-    try:
-        work()
-    except AskError as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader has closed the pipe; keep Python from flushing again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
 def answer(model, options, size=None):
     """Answers the lines of standard input, in order.
 
@@ -100,9 +79,21 @@ def answer(model, options, size=None):
     """
     answering = _answering(model, options)
     for lines in _batches(_stdin(), size or options.batch_size):
-        for text in answering(lines):
-            sys.stdout.buffer.write(text + b"\n")
-        sys.stdout.buffer.flush()
+        with _expecting_answers(model):
+            answers = list(answering(lines))
+        write(b"".join(answer + b"\n" for answer in answers))
+
+
+@contextlib.contextmanager
+def _expecting_answers(model):
+    """For reading what a model answers, which may be a hostile server's."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise AskError(
+            f"{model.name}: it answers otherwise than a model exported by "
+            f"tfcopy ({one_line(error)})."
+        ) from error
 
 
 def _answering(model, options):
@@ -143,12 +134,12 @@ def _translating(model, options):
 
 
 def _to_text(row, number, n_best):
-    return row["text"]
+    return ask_texts.to_line(row["text"].decode(errors="replace"))
 
 
 def _to_lines(row, number, n_best):
     return b"\n".join(
-        b"%d ||| %s ||| %.4f" % (number, text, score)
+        b"%d ||| %s ||| %.4f" % (number, ask_texts.to_line(text), score)
         for text, score, _, _ in _hypotheses(row, n_best)
     )
 
@@ -156,31 +147,38 @@ def _to_lines(row, number, n_best):
 def _to_json(row, number, n_best):
     answers = [
         {
-            "text": text.decode(),
+            "text": text,
             "score": round(float(score), 6),
-            "tokens": [word.decode() for word in words],
+            "tokens": words,
             "copied_from": copied_from.tolist(),
         }
         for text, score, words, copied_from in _hypotheses(row, n_best or 1)
     ]
-    source = [word.decode() for word in row["source_tokens"] if word]
+    source = _words(row["source_tokens"])
     answer = {**answers[0], "source_tokens": source}
     if n_best:
         answer["n_best"] = answers
-    return json.dumps(answer, ensure_ascii=False).encode()
+    return ask_texts.to_json(answer)
 
 
 def _hypotheses(row, count):
     """`(text, score, words, copied_from)` of those there are."""
     for i in hypotheses.found(row):
         if i < count:
-            words = [word for word in row["tokens"][i] if word]
+            text = row["texts"][i].decode(errors="replace")
+            words = _words(row["tokens"][i])
             copied_from = row["copied_from"][i, : len(words)]
-            yield row["texts"][i], row["scores"][i], words, copied_from
+            yield text, row["scores"][i], words, copied_from
+
+
+def _words(words):
+    return [word.decode(errors="replace") for word in words if word]
 
 
 def _stdin():
     """Standard input, as a file that nobody else reads or closes."""
+    if sys.stdin is None:
+        raise AskError("standard input is closed.")
     try:
         # As it ends, Python wants the lock of its own file, which a thread
         # holds.
@@ -193,24 +191,32 @@ def _batches(stream, batch_size):
     """Lists of the lines that have arrived, at least one, without newlines.
 
     So a line that is typed is answered at once, and a file in batches.
+
+    Raises:
+        AskError: If standard input cannot be read.
     """
     lines = queue.Queue(maxsize=4 * batch_size)
 
     def read():
-        for line in stream:
-            lines.put(line.rstrip(b"\r\n"))
-        lines.put(None)
+        try:
+            for line in stream:
+                lines.put(line.rstrip(b"\r\n"))
+            lines.put(None)
+        except Exception as error:
+            lines.put(error)
 
     threading.Thread(target=read, daemon=True).start()
     while True:
         batch = [lines.get()]
-        while batch[-1] is not None and len(batch) < batch_size:
+        while isinstance(batch[-1], bytes) and len(batch) < batch_size:
             try:
                 batch.append(lines.get_nowait())
             except queue.Empty:
                 break
-        if batch[-1] is None:
-            if batch[:-1]:
-                yield batch[:-1]
+        end = b"" if isinstance(batch[-1], bytes) else batch.pop()
+        if batch:
+            yield batch
+        if isinstance(end, Exception):
+            raise AskError(f"standard input: {one_line(end)}.")
+        if end is None:
             return
-        yield batch

@@ -3,10 +3,15 @@
 import itertools
 import json
 
-from tfcopy.serving.client_library.local_model import AskError
+from tfcopy.error_lines import printable
+from tfcopy.serving.client_library.signatures import AskError
 
 # What answers as plain text, the first that a model gives.
 ANSWERS = ("text", "label", "next_words")
+# What JSON leaves as it is, though terminals may obey it or it ends lines.
+_ESCAPED = {
+    point: f"\\u{point:04x}" for point in (*range(127, 160), 0x2028, 0x2029)
+}
 # Lines of a file of `Definitions` that define nothing.
 _NO_DEFINITIONS = ("# ", "#lemma\t", "#tokenized")
 
@@ -125,13 +130,23 @@ def _plain(x):
 
 def _to_text(row):
     answer = next(row[name] for name in ANSWERS if name in row)
-    if isinstance(answer, list):
-        answer = " ".join(answer)
-    # One line, whatever was cut out of the context.
-    return " ".join(answer.splitlines()).encode()
+    return to_line(" ".join(answer) if isinstance(answer, list) else answer)
 
 
 def _to_json(row):
     first = [name for name in ANSWERS if name in row]
-    row = {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
-    return json.dumps(row, ensure_ascii=False).encode()
+    return to_json(
+        {name: row[name] for name in (*first, *sorted(set(row) - {*first}))}
+    )
+
+
+def to_line(text: str) -> bytes:
+    """A text in one line, without what a terminal might obey."""
+    # Models may cut lines out of a context.
+    return printable(" ".join(text.splitlines())).encode("utf-8", "replace")
+
+
+def to_json(answer) -> bytes:
+    """An answer as JSON in one line, control characters escaped."""
+    text = json.dumps(answer, ensure_ascii=False)
+    return text.translate(_ESCAPED).encode("utf-8", "replace")

@@ -6,7 +6,7 @@ import random
 import time
 
 from tfcopy.quiet import quiet
-from tfcopy.serving.client_library.local_model import AskError
+from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.client_library.transport import (
     UNAVAILABLE,
     Failure,

@@ -7,6 +7,7 @@ buffers.
 import grpc
 import numpy as np
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 from tensorflow.core.framework import types_pb2
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
@@ -16,18 +17,19 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
+from tfcopy.serving.client_library import transport
 from tfcopy.serving.client_library.transport import (
     Address,
     Failure,
     ModelSpec,
     TensorInfo,
     VersionStatus,
+    check_shape,
+    expecting,
     signature_infos,
 )
 
 _OPTIONS = [
-    # Attention is larger than 4 MB.
-    ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     # `Connection` tries again; a server that is back is to be found soon.
     ("grpc.enable_retries", 0),
@@ -66,11 +68,13 @@ class GrpcTransport:
     def __init__(self, address: Address, root_certificate=None):
         host = f"[{address.host}]" if ":" in address.host else address.host
         target = f"{host}:{address.port}"
+        largest = ("grpc.max_receive_message_length", transport.LARGEST_ANSWER)
+        options = [largest, *_OPTIONS]
         if address.tls:
             credentials = _credentials(root_certificate)
-            self._channel = grpc.secure_channel(target, credentials, _OPTIONS)
+            self._channel = grpc.secure_channel(target, credentials, options)
         else:
-            self._channel = grpc.insecure_channel(target, _OPTIONS)
+            self._channel = grpc.insecure_channel(target, options)
         self._predictions = prediction_service_pb2_grpc.PredictionServiceStub(
             self._channel
         )
@@ -83,24 +87,29 @@ class GrpcTransport:
         call = self._predictions.GetModelMetadata
         response = _ask(call, request, model, timeout)
         signatures = get_model_metadata_pb2.SignatureDefMap()
-        response.metadata["signature_def"].Unpack(signatures)
-        return signature_infos(
-            {
-                name: (_infos(x.inputs), _infos(x.outputs))
-                for name, x in signatures.signature_def.items()
-            }
-        )
+        with expecting("signatures"):
+            try:
+                response.metadata["signature_def"].Unpack(signatures)
+            except DecodeError as error:
+                raise ValueError(str(error)) from None
+            return signature_infos(
+                {
+                    name: (_infos(x.inputs), _infos(x.outputs))
+                    for name, x in signatures.signature_def.items()
+                }
+            )
 
     def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
         request = get_model_status_pb2.GetModelStatusRequest()
         response = _ask(self._models.GetModelStatus, request, model, timeout)
         states = get_model_status_pb2.ModelVersionStatus.State
-        return [
-            VersionStatus(
-                x.version, states.Name(x.state), x.status.error_message
-            )
-            for x in response.model_version_status
-        ]
+        with expecting("a status"):
+            return [
+                VersionStatus(
+                    x.version, states.Name(x.state), x.status.error_message
+                )
+                for x in response.model_version_status
+            ]
 
     def predict(
         self, model: ModelSpec, signature: str, inputs, outputs, timeout
@@ -114,7 +123,12 @@ class GrpcTransport:
                 tensor.tensor_shape.dim.add(size=size)
             tensor.string_val.extend(texts.ravel().tolist())
         response = _ask(self._predictions.Predict, request, model, timeout)
-        return {k: tf.make_ndarray(x) for k, x in response.outputs.items()}
+        rows = len(next(iter(inputs.values())))
+        with expecting("outputs"):
+            return {
+                name: _array(name, response.outputs, info, rows)
+                for name, info in outputs.items()
+            }
 
     def close(self):
         """Ends what is under way, too."""
@@ -140,10 +154,25 @@ def _ask(call, request, model, timeout):
         return call(request, timeout=timeout)
     except grpc.RpcError as error:
         details = error.details() or ""
+        if "message larger than max" in details:
+            raise transport.too_large() from None
         is_reached = not details.lower().startswith(_UNREACHED)
         if not is_reached:  # The reason comes last.
             details = details.rpartition(": ")[2].strip("[]")
         raise Failure(error.code().name, details, is_reached) from None
+
+
+def _array(name, tensors, info, num_rows):
+    if name not in tensors:
+        raise ValueError(f"there is no {name}")
+    tensor = tensors[name]
+    dtype = types_pb2.DataType.Name(tensor.dtype)
+    if dtype != info.dtype:
+        raise ValueError(f"{name} is of the type {dtype}, not {info.dtype}")
+    # A single value may stand for all of a shape.
+    shape = [dimension.size for dimension in tensor.tensor_shape.dim]
+    check_shape(name, shape, info, num_rows)
+    return tf.make_ndarray(tensor)
 
 
 def _infos(tensors):

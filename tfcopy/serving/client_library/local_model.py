@@ -1,39 +1,23 @@
-"""An exported model, asked in this process with TensorFlow alone.
-
-What the commands of `tfcopy.serving` ask is a model of three attributes: its
-`name`, for messages; its `signatures`, a dict of `Signature`; and `ask`. Here
-it is a folder; in `tfcopy.serving.client_library.remote_model` a server.
-"""
+"""An exported model, asked in this process with TensorFlow alone."""
 
 import json
 import logging
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
+from tfcopy.error_lines import one_line
 from tfcopy.quiet import quiet
+from tfcopy.serving.client_library.signatures import (
+    AskError,
+    Signature,
+    text_arrays,
+)
+from tfcopy.serving.client_library.version_folders import find_version
 
 # In the folder `assets.extra` of a version.
 CONFIG_NAME = "tfcopy.json"
-
-
-class AskError(Exception):
-    """An error that is told to the user in one line."""
-
-
-class Signature(NamedTuple):
-    """What a function of a model takes and gives.
-
-    Attributes:
-        inputs: Dict from the names of its texts to their rank: 1 for one text
-            an example, 2 for a row of texts.
-        outputs: Names of what it gives.
-    """
-
-    inputs: dict[str, int]
-    outputs: tuple[str, ...]
 
 
 class LocalModel:
@@ -48,7 +32,7 @@ class LocalModel:
     """
 
     def __init__(self, folder, version: int | None = None):
-        self.name = find_version(os.fspath(folder), version)
+        self.name = find_version(folder, version)
         self.config = read_config(self.name)
         try:
             with quiet():
@@ -59,9 +43,8 @@ class LocalModel:
                 }
                 self._warm_up()
         except Exception as error:  # whatever a damaged file causes
-            reason = str(error).strip().split("\n")[0]
             raise AskError(
-                f"{self.name}: cannot be loaded ({reason})."
+                f"{self.name}: cannot be loaded ({one_line(error)})."
             ) from None
 
     def ask(self, signature: str, inputs: Mapping) -> dict[str, np.ndarray]:
@@ -74,16 +57,25 @@ class LocalModel:
 
         Returns:
             Dict of arrays; texts are `bytes`.
+
+        Raises:
+            AskError: If the model has no such signature or other inputs, or
+                fails.
         """
         import tensorflow as tf
 
-        ranks = self.signatures[signature].inputs
-        tensors = {
-            name: tf.constant(value, tf.string, _shape(value, ranks[name]))
-            for name, value in inputs.items()
-        }
-        outputs = self._model.signatures[signature](**tensors)
-        return {name: x.numpy() for name, x in outputs.items()}
+        arrays = text_arrays(self, signature, inputs)
+        try:
+            tensors = {
+                name: tf.constant(x.tolist(), tf.string, x.shape)
+                for name, x in arrays.items()
+            }
+            outputs = self._model.signatures[signature](**tensors)
+            return {name: x.numpy() for name, x in outputs.items()}
+        except (tf.errors.OpError, MemoryError) as error:
+            raise AskError(
+                f"{self.name}: cannot answer ({one_line(error)})."
+            ) from None
 
     def _warm_up(self):
         # The first question would be slow, and print messages.
@@ -112,56 +104,6 @@ def _signature(function):
     return Signature(ranks, tuple(function.structured_outputs))
 
 
-def _shape(value, rank):
-    """The shape of a list of texts or rows, which may be empty."""
-    rows = len(value)
-    return [rows] if rank == 1 else [rows, len(value[0]) if rows else 0]
-
-
-def find_version(folder, version=None):
-    """The folder of one version of a model."""
-    if not os.path.isdir(folder):
-        raise AskError(f"{folder}: no such folder.")
-    if _is_saved_model(folder):
-        if version is not None:
-            raise AskError(
-                f"{folder} is a version itself: leave --version out."
-            )
-        return folder
-    names = find_versions(folder)
-    if not names:
-        raise AskError(
-            f"{folder}: no exported model in it. Expected folders named "
-            "1, 2, ... with a saved_model.pb each."
-        )
-    number = version if version is not None else names[-1]
-    if number not in names:
-        versions = ", ".join(map(str, names))
-        raise AskError(
-            f"{folder}: no version {version}. Available: {versions}."
-        )
-    return os.path.join(folder, str(number))
-
-
-def find_versions(folder) -> list[int]:
-    """The numbers of the versions in a folder, in order."""
-    return sorted(
-        int(name)
-        for name in os.listdir(folder)
-        if name.isdecimal() and _is_saved_model(os.path.join(folder, name))
-    )
-
-
-def find_models(folder) -> dict[str, list[int]]:
-    """The models below a folder: their names, and their versions."""
-    models = {
-        name: find_versions(os.path.join(folder, name))
-        for name in sorted(os.listdir(folder))
-        if os.path.isdir(os.path.join(folder, name))
-    }
-    return {name: versions for name, versions in models.items() if versions}
-
-
 def has_pieces(folder) -> bool:
     """Whether a version needs TensorFlow Text's operations for pieces."""
     with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
@@ -176,7 +118,3 @@ def read_config(folder) -> dict:
             return json.load(file)
     except (OSError, ValueError):
         return {}
-
-
-def _is_saved_model(folder):
-    return os.path.isfile(os.path.join(folder, "saved_model.pb"))

@@ -2,14 +2,20 @@
 
 import collections
 import contextlib
+import math
 import queue
 import threading
 from collections.abc import Mapping
 
 import numpy as np
 
+from tfcopy.serving.client_library import transport
 from tfcopy.serving.client_library.connection import Connection
-from tfcopy.serving.client_library.local_model import AskError, Signature
+from tfcopy.serving.client_library.signatures import (
+    AskError,
+    Signature,
+    text_arrays,
+)
 
 
 class RemoteModel:
@@ -71,7 +77,7 @@ class RemoteModel:
             RequestError: If the server does not answer.
             AskError: If the model has no such signature or other inputs.
         """
-        arrays = self._arrays(signature, inputs)
+        arrays = text_arrays(self, signature, inputs)
         size = len(next(iter(arrays.values())))
         batches = [
             {k: x[i : i + self.batch_size] for k, x in arrays.items()}
@@ -95,31 +101,19 @@ class RemoteModel:
         """Ends what is under way, too."""
         self._connection.close()
 
-    def _arrays(self, signature, inputs):
-        """Inputs as arrays of `bytes`, one row an example."""
-        if signature not in self.signatures:
-            names = ", ".join(self.signatures)
-            raise AskError(
-                f"{self.name}: no signature {signature!r}. Available: {names}."
-            )
-        ranks = self.signatures[signature].inputs
-        sizes = {len(x) for x in inputs.values()}
-        is_text = {1, 2}.issuperset(ranks.values())
-        if inputs.keys() != ranks.keys() or len(sizes) != 1 or not is_text:
-            raise AskError(
-                f"{self.name}: signature {signature!r} takes as many rows of "
-                f"{' and '.join(ranks)}. Received: "
-                + ", ".join(f"{k} ({len(x)} rows)" for k, x in inputs.items())
-                + "."
-            )
-        return {name: _texts(x, ranks[name]) for name, x in inputs.items()}
-
 
 def joined(arrays) -> np.ndarray:
     """Concatenated arrays, padded to the size of the largest."""
     shape = np.max([x.shape for x in arrays], axis=0)[1:]
     fill = {"O": b"", "i": -1}.get(arrays[0].dtype.kind, 0)
     size = sum(map(len, arrays))
+    # One that pads all others to its own size may be meant to fill the memory.
+    bytes_in_all = size * math.prod(shape.tolist()) * arrays[0].itemsize
+    if bytes_in_all > transport.LARGEST_ANSWER * len(arrays):
+        raise AskError(
+            "The answers of the server are too different in size to be one "
+            "array. Ask for less at once (--batch_size)."
+        )
     result = np.full((size, *shape), fill, arrays[0].dtype)
     start = 0
     for x in arrays:
@@ -131,30 +125,6 @@ def joined(arrays) -> np.ndarray:
 
 def _text_rank(info):
     return info.rank if info.dtype == "DT_STRING" else 0
-
-
-def _texts(value, rank):
-    """An array of `bytes` from a list that may be empty."""
-    if rank == 1:
-        rows, shape = [_encoded(x) for x in value], (len(value),)
-    else:
-        rows = [[_encoded(x) for x in row] for row in value]
-        shape = len(rows), len(rows[0]) if rows else 0
-    if isinstance(value, (str, bytes)) or any(
-        rank == 2 and len(row) != shape[1] for row in rows
-    ):
-        raise AskError(
-            "Expected a list of texts, or of rows of as many texts each. "
-            f"Received: {str(value)[:80]}"
-        )
-    array = np.empty(shape, object)
-    array[...] = rows
-    return array
-
-
-def _encoded(text):
-    # JSON may hold half a character.
-    return text.encode("utf-8", "replace") if isinstance(text, str) else text
 
 
 def _in_parallel(function, items, at_once):

@@ -4,15 +4,14 @@ Reference: [RESTful API](https://www.tensorflow.org/tfx/serving/api_rest).
 """
 
 import base64
-import contextlib
 import http.client
 import json
 import ssl
-import time
 from urllib.parse import quote
 
 import numpy as np
 
+from tfcopy.serving.client_library.rest_exchange import Exchange
 from tfcopy.serving.client_library.transport import (
     UNAVAILABLE,
     Address,
@@ -20,6 +19,8 @@ from tfcopy.serving.client_library.transport import (
     ModelSpec,
     TensorInfo,
     VersionStatus,
+    check_shape,
+    expecting,
     signature_infos,
 )
 
@@ -37,14 +38,6 @@ _CODES = {
     503: UNAVAILABLE,
     504: "DEADLINE_EXCEEDED",
 }
-# Where the name of NumPy is not that of TensorFlow in lower case.
-_DTYPES = {
-    "DT_STRING": "object",
-    "DT_FLOAT": "float32",
-    "DT_DOUBLE": "float64",
-    "DT_HALF": "float16",
-}
-_CHUNK = 1 << 20
 
 
 class RestTransport:
@@ -69,7 +62,7 @@ class RestTransport:
 
     def signatures(self, model: ModelSpec, timeout) -> dict:
         answer = self._ask(_path(model) + "/metadata", None, timeout)
-        with _expecting("signatures"):
+        with expecting("signatures"):
             signatures = answer["metadata"]["signature_def"]["signature_def"]
             return signature_infos(
                 {
@@ -80,12 +73,12 @@ class RestTransport:
 
     def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
         answer = self._ask(_path(model), None, timeout)
-        with _expecting("a status"):
+        with expecting("a status"):
             return [
                 VersionStatus(
                     int(x["version"]),
-                    x["state"],
-                    x.get("status", {}).get("error_message", ""),
+                    _text(x["state"]),
+                    _text(x.get("status", {}).get("error_message", "")),
                 )
                 for x in answer["model_version_status"]
             ]
@@ -107,11 +100,14 @@ class RestTransport:
         }
         body = json.dumps(request, ensure_ascii=False).encode()
         answer = self._ask(_path(model) + ":predict", body, timeout)
-        with _expecting("outputs"):
+        with expecting("outputs"):
             values = answer["outputs"]
             if len(outputs) == 1:
                 values = dict.fromkeys(outputs, values)
-            arrays = {k: _array(values[k], info) for k, info in outputs.items()}
+            arrays = {
+                name: _array(name, values[name], info, max(1, rows))
+                for name, info in outputs.items()
+            }
         return arrays if rows else {k: x[:0] for k, x in arrays.items()}
 
     def close(self):
@@ -119,17 +115,11 @@ class RestTransport:
 
     def _ask(self, path, body, timeout):
         """The JSON object that answers a GET, or a POST if there is a body."""
-        end = time.monotonic() + timeout
-        connection = self._connection(timeout)
-        method = "GET" if body is None else "POST"
-        headers = {"Connection": "close", "Content-Type": "application/json"}
+        exchange = Exchange(
+            self._connection(timeout), self.address.path + path, body
+        )
         try:
-            connection.request(method, self.address.path + path, body, headers)
-            # Once the answer begins, the connection forgets its socket.
-            socket = connection.sock
-            _limit(socket, end)
-            response = connection.getresponse()
-            content = b"".join(_chunks(response, socket, end))
+            response, content = exchange.within(timeout)
         except TimeoutError:
             raise Failure("DEADLINE_EXCEEDED", "", False) from None
         except (ConnectionError, http.client.IncompleteRead) as error:
@@ -138,14 +128,12 @@ class RestTransport:
             raise Failure("UNKNOWN", "it does not speak HTTP", False) from None
         except (OSError, UnicodeError) as error:
             raise Failure("UNKNOWN", _reason(error), False) from None
-        finally:
-            connection.close()
         # Texts that are not UTF-8 come as they are.
         content = content.decode("utf-8", "surrogateescape")
         if response.status != 200:
             code = _CODES.get(response.status, "UNKNOWN")
             raise Failure(code, _error(response, content))
-        with _expecting("JSON"):
+        with expecting("JSON"):
             return json.loads(content)
 
     def _connection(self, timeout):
@@ -155,23 +143,6 @@ class RestTransport:
         return http.client.HTTPSConnection(
             host, port, timeout=timeout, context=self._context
         )
-
-
-def _chunks(response, socket, end):
-    """The parts of an answer, as they come."""
-    while chunk := response.read1(_CHUNK):
-        yield chunk
-        _limit(socket, end)
-    if response.length:
-        raise http.client.IncompleteRead(b"", response.length)
-
-
-def _limit(socket, end):
-    """Waits for a socket until `end`, and no longer."""
-    left = end - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    socket.settimeout(left)
 
 
 def _path(model):
@@ -192,26 +163,21 @@ def _error(response, content):
     """What the server says of an error."""
     try:
         return str(json.loads(content)["error"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return f"HTTP {response.status} {response.reason}: {content[:200]}"
-
-
-@contextlib.contextmanager
-def _expecting(what):
-    """For reading what a server answers."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise Failure(
-            "UNKNOWN", f"its answer has not {what} as TensorFlow Serving's has"
-        ) from None
 
 
 def _infos(tensors):
     return {
-        name: TensorInfo(x["dtype"], _rank(x.get("tensor_shape", {})))
+        name: TensorInfo(_text(x["dtype"]), _rank(x.get("tensor_shape", {})))
         for name, x in (tensors or {}).items()
     }
+
+
+def _text(x):
+    if not isinstance(x, str):
+        raise TypeError
+    return x
 
 
 def _rank(shape):
@@ -240,15 +206,15 @@ def _decoded(texts):
         return texts.encode("utf-8", "replace")
 
 
-def _array(values, info):
+def _array(name, values, info, num_rows):
     """Nested lists as an array; NaN and Infinity are numbers."""
-    dtype = info.dtype
-    if dtype == "DT_STRING":
+    if info.dtype == "DT_STRING":
         values = _decoded(values)
-    array = np.array(values, _DTYPES.get(dtype, dtype[3:].lower()))
-    if info.rank is None or array.ndim == info.rank:
-        return array
-    if array.size:
-        raise ValueError(f"expected {info.rank} axes, received {array.ndim}")
-    # Lists end where an axis has no size.
-    return array.reshape(array.shape + (0,) * (info.rank - array.ndim))
+    array = np.array(values, info.numpy_dtype)
+    if not array.size and info.rank is not None:
+        # Lists end where an axis has no size.
+        array = array.reshape(array.shape + (0,) * (info.rank - array.ndim))
+    check_shape(name, array.shape, info, num_rows)
+    if array.dtype == object and not all(type(x) is bytes for x in array.flat):
+        raise ValueError(f"{name} has lists of different lengths")
+    return array

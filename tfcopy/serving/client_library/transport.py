@@ -9,16 +9,36 @@ A transport, `GrpcTransport` or `RestTransport`, has the methods
 
 whose model is a `ModelSpec`; timeouts are seconds. Inputs are arrays of
 `bytes`, of dtype object, by name; `outputs` is what `signatures` said of them.
-Each sends one request and raises a `Failure` if it has no answer.
+Each sends one request and raises a `Failure` if it has no answer, or one that
+is not what was asked for: a server may be any.
 """
 
+import contextlib
+import math
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from tfcopy.serving.client_library.local_model import AskError
+import numpy as np
+
+from tfcopy.error_lines import one_line
+from tfcopy.serving.client_library.signatures import AskError
 
 # The name of gRPC's status that is worth another try.
 UNAVAILABLE = "UNAVAILABLE"
+# Bytes of an answer; the attention of 32 texts of 200 words has a fifth.
+LARGEST_ANSWER = 256 << 20
+_DTYPES = {
+    "DT_STRING": object,
+    "DT_BOOL": bool,
+    "DT_HALF": np.float16,
+    "DT_FLOAT": np.float32,
+    "DT_DOUBLE": np.float64,
+    **{
+        f"DT_{kind}{bits}": np.dtype(f"{kind}{bits}".lower())
+        for kind in ("INT", "UINT")
+        for bits in (8, 16, 32, 64)
+    },
+}
 
 
 class Failure(Exception):
@@ -33,9 +53,17 @@ class Failure(Exception):
     def __init__(self, code: str, details: str, is_reached: bool = True):
         super().__init__(code, details)
         self.code = code
-        details = " ".join(details.split()).rstrip(".")[:300]
-        self.details = details or "no reason given"
+        self.details = one_line(details).rstrip(".")[:300] or "no reason given"
         self.is_reached = is_reached
+
+
+def too_large() -> Failure:
+    """The failure of an answer that is not read to its end."""
+    return Failure(
+        "RESOURCE_EXHAUSTED",
+        f"its answer has more than {LARGEST_ANSWER:,} bytes; ask for less at "
+        "once (--batch_size)",
+    )
 
 
 class ModelSpec(NamedTuple):
@@ -56,6 +84,13 @@ class TensorInfo(NamedTuple):
 
     dtype: str
     rank: int | None
+
+    @property
+    def numpy_dtype(self) -> np.dtype:
+        """The type of its values; a ValueError if they cannot be read."""
+        if self.dtype not in _DTYPES:
+            raise ValueError(f"no values are known of the type {self.dtype}")
+        return np.dtype(_DTYPES[self.dtype])
 
 
 class SignatureInfo(NamedTuple):
@@ -128,6 +163,34 @@ def _is_complete(address, parts):
         return False
     is_grpc = parts.scheme == "grpc" and address.port and not address.path
     return bool(address.is_rest or is_grpc)
+
+
+@contextlib.contextmanager
+def expecting(what):
+    """For reading what a server answers."""
+    try:
+        yield
+    except (
+        *(ValueError, LookupError, TypeError, AttributeError),
+        *(ArithmeticError, RecursionError, MemoryError),
+    ) as error:
+        reason = f": {error}" if type(error) is ValueError else ""
+        raise Failure(
+            "UNKNOWN",
+            f"its answer has not {what} as TensorFlow Serving's has{reason}",
+        ) from None
+
+
+def check_shape(name, shape, info: TensorInfo, num_rows):
+    """Raises a ValueError if a tensor cannot be the answer to so many rows."""
+    if info.rank not in (None, len(shape)):
+        raise ValueError(f"{name} has {len(shape)} axes, not {info.rank}")
+    if not shape or shape[0] != num_rows:
+        answers = shape[0] if shape else "no"
+        raise ValueError(f"{name} has {answers} rows, not {num_rows}")
+    size = math.prod(shape) * info.numpy_dtype.itemsize
+    if min(shape) < 0 or size > LARGEST_ANSWER:
+        raise ValueError(f"{name} has the shape {list(shape)[:9]}")
 
 
 def signature_infos(signatures: dict) -> dict[str, SignatureInfo]:

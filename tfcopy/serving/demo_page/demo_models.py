@@ -7,15 +7,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tfcopy.serving.client_library.local_model import (
-    AskError,
-    LocalModel,
+from tfcopy.error_lines import one_line
+from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.version_folders import (
     find_models,
     find_version,
     find_versions,
 )
 
 _KEPT = 3
+# Characters of a question; a model reads the first words of each text.
+LARGEST_TEXT = 100_000
 
 
 class Models:
@@ -55,13 +58,8 @@ class Models:
         if not os.path.isdir(self.folder):
             return {}
         models = {own_name: find_versions(self.folder)}
-        folders = {own_name: self.folder}
-        for name, versions in find_models(self.folder).items():
-            models[name] = versions
-            folders[name] = os.path.join(self.folder, name)
-        for name, versions in models.items():
-            for number in reversed(versions):
-                path = os.path.join(folders[name], str(number))
+        for name, versions in (models | find_models(self.folder)).items():
+            for number, path in reversed(versions.items()):
                 choices[f"{name}, version {number}"] = path
         return choices
 
@@ -143,20 +141,30 @@ def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
         Dict of the outputs of `analyse`, without the axis of the batch.
 
     Raises:
-        AskError: If the dictionary is not complete, or the model fails.
+        AskError: If the dictionary is not complete, the texts are too long, or
+            the model fails.
     """
     inputs = {
         name: [text.encode("utf-8", "replace")] for name, text in texts.items()
     }
+    size = sum(map(len, texts.values()))
     if takes_dictionary(model):
-        inputs["dictionary"] = [dictionary_lines(rows)]
+        lines = dictionary_lines(rows)
+        inputs["dictionary"] = [lines]
+        size += sum(map(len, lines))
+    if size > LARGEST_TEXT:
+        raise AskError(
+            f"The texts have {size:,} characters. The page takes up to "
+            f"{LARGEST_TEXT:,}; ask with python -m tfcopy.serving.ask."
+        )
     try:
         outputs = model.ask("analyse", inputs)
     except AskError:
         raise
     except Exception as error:  # whatever TensorFlow raises
-        reason = str(error).strip().split("\n")[0]
-        raise AskError(f"{model.name}: cannot answer ({reason}).") from None
+        raise AskError(
+            f"{model.name}: cannot answer ({one_line(error)})."
+        ) from None
     return {name: x[0] for name, x in outputs.items()}
 
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from tfcopy.serving.client_library.local_model import AskError
+from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
 

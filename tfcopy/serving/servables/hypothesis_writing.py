@@ -86,8 +86,11 @@ class HypothesisWriter:
                 (generated == _UNK_WORD) & can_replace, highest, copied_from
             )
         copied_from = tf.where(is_word, copied_from, special.GENERATE)
+        # No word of the source, which may be a huge one, where none is copied.
         pointed = tf.gather(
-            source.words, tf.maximum(copied_from, 0), batch_dims=1
+            tf.pad(source.words, [[0, 0], [1, 0]]),
+            tf.maximum(copied_from, -1) + 1,
+            batch_dims=1,
         )
         if self._emission is not None:
             pointed = emit(pointed, self._emission)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.pairs.copy_ids import encode_source
+from tfcopy.data.text.readable_text import readable_text
 
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
@@ -41,16 +42,21 @@ class Sources(NamedTuple):
     longest: Any
 
 
-def read_sources(translator, text) -> Sources:
+def read_sources(translator, text, rows) -> Sources:
     """Cuts texts into words and looks these up.
 
     Args:
         translator: The `Translator`, whose tokenizer, vocabularies and limits
             apply.
-        text: Strings, `(B,)`.
+        text: Strings.
+        rows: int32 `(B,)`, which of the texts to read, some of them repeatedly.
     """
-    words = translator.source_tokenizer.tokenize(text)
-    words = words[:, : translator.max_source_length]
+    tokenizer, longest = (
+        translator.source_tokenizer,
+        translator.max_source_length,
+    )
+    text = readable_text(text, tokenizer, longest)
+    words = tf.gather(tokenizer.tokenize(text)[:, :longest], rows)
     is_blank = words.row_lengths() == 0
     readable = words
     if not translator.append_eos:

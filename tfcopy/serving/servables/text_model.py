@@ -246,5 +246,6 @@ def _ask(reader, first, texts, say):
         name: tf.pad(x, [[0, more]] + [[0, 0]] * (x.shape.rank - 1))
         for name, x in texts.items()
     }
+    texts = reader.readable(texts)
     outputs = say(texts, reader.read(texts))
     return {name: x[:size] for name, x in outputs.items()}

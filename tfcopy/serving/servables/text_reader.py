@@ -10,12 +10,15 @@ import keras
 import tensorflow as tf
 
 from tfcopy import tokens as special
+from tfcopy.data.text.readable_text import readable_text
 from tfcopy.serving.servables.definition_table import DefinitionTable
 from tfcopy.serving.servables.requested_definitions import RequestedDefinitions
 
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _BOS_WORD = special.SPECIAL_TOKENS[special.BOS]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
+# Bytes of a word that is looked up as it is.
+_LONGEST_WORD = 4096
 
 
 class Read(NamedTuple):
@@ -100,6 +103,14 @@ class TextReader:
         # A `keras.Model` of layers inside another spoils that one's config.
         return keras.Function(inputs, (model.output, details))
 
+    def readable(self, texts) -> dict:
+        """Texts, strings `(B,)` by name, as far as the model reads them."""
+        read = {
+            name: readable_text(texts[name], self._tokenizer, self._max_length)
+            for name in self._names
+        }
+        return {**texts, **read}
+
     def read(self, texts) -> Read:
         """The model's output for texts, strings `(B,)` by name.
 
@@ -112,18 +123,19 @@ class TextReader:
                 # No model reads a text without any position.
                 cut = tf.concat([cut, _filler(cut)], axis=1)
             words[name] = cut
+        looked_up = {name: _without_middles(x) for name, x in words.items()}
         lookups = {
             name: self._functions["look_up"](text.flat_values)
-            for name, text in words.items()
+            for name, text in looked_up.items()
         }
         further, names = None, None
         if self._requested is not None and "dictionary" in texts:
             requested = self._requested.read(texts["dictionary"])
-            self._override(words, lookups, requested)
+            self._override(looked_up, lookups, requested)
             names = requested.headwords
             sums = self._functions["read"](requested.pack)
             further = sums[1:], requested.pack["counts"][1:]
-        inputs = self._features.inputs(words, lookups)
+        inputs = self._features.inputs(looked_up, lookups)
         about = {}
         if self._table is not None:
             numbers = inputs.pop("definition_numbers")
@@ -205,6 +217,25 @@ class TextReader:
             if self._table is not None:
                 about[f"{name}_headwords"] = read.inputs[f"{name}_headwords"]
         return about
+
+
+def _without_middles(words):
+    """Words of which huge ones have only their ends, which no table holds.
+
+    Rules and spellings look at the ends of a word.
+    """
+    values = words.flat_values
+    lengths = tf.strings.length(values)
+    half = tf.fill(tf.shape(lengths), _LONGEST_WORD // 2)
+    ends = tf.strings.join(
+        [
+            tf.strings.substr(values, tf.zeros_like(half), half),
+            tf.strings.substr(values, tf.maximum(lengths - half, 0), half),
+        ]
+    )
+    return words.with_flat_values(
+        tf.where(lengths > _LONGEST_WORD, ends, values)
+    )
 
 
 def _filler(words):

@@ -359,15 +359,18 @@ class Translator:
         num_texts = tf.size(text)
         alone = max(2, -(-_TEXTS // options.num_beams))
         rows = -(-num_texts // _TEXTS) * _TEXTS
-        # An empty batch has no longest sentence: give it one.
         more = tf.where(num_texts < 2, alone, rows) - num_texts
-        first = tf.concat([text, [""]], axis=0)[:1]
+        # An empty batch has no longest sentence: give it one.
+        count = tf.maximum(num_texts, 1)
         source = read_sources(
-            self, tf.concat([text, tf.tile(first, [more])], axis=0)
+            self,
+            tf.concat([text, [""]], axis=0)[:count],
+            tf.concat([tf.range(num_texts), tf.zeros([more], tf.int32)], 0),
         )
         result = self.search(
             source.ids, source.copy_ids, options, source.inputs
         )
+        result, source = _first(result, count), _first(source, count)
         hidden = source.is_blank[:, None, None]
         result = result._replace(
             ids=tf.where(hidden, special.PAD, result.ids),
@@ -401,6 +404,17 @@ class Translator:
             attention = result.attention[:, :, :longest, : source.longest]
             outputs["attention"] = tf.where(is_word[..., None], attention, 0.0)
         return {name: x[:num_texts] for name, x in outputs.items()}
+
+
+def _first(batch, count):
+    """The first examples of a named tuple of tensors."""
+    return batch._replace(
+        **{
+            name: x[:count]
+            for name, x in batch._asdict().items()
+            if tf.is_tensor(x) and x.shape.rank
+        }
+    )
 
 
 def _until_end(result):

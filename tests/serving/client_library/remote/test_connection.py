@@ -11,8 +11,8 @@ from tests.serving.client_library.serving_server import ServingServer
 from tests.serving.servables.echo_model import address_of
 from tfcopy.serving.client_library import connection
 from tfcopy.serving.client_library.connection import Connection, RequestError
-from tfcopy.serving.client_library.local_model import AskError
 from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library.signatures import AskError
 
 BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
 
@@ -75,17 +75,27 @@ def test_the_deadline_holds(server, protocol):
     assert 1 < len(server.calls) < 1000
 
 
-def test_the_deadline_holds_for_an_answer_that_drips():
+@pytest.mark.parametrize(
+    "head, drop",
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", b" "),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+        (b"HTTP/1.1 200 OK\r\n", b"X: x\r\n"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    ],
+    ids=["content", "header", "headers", "interim"],
+)
+def test_the_deadline_holds_for_an_answer_that_drips(head, drop):
     with socket.create_server(("localhost", 0)) as listener:
 
         def drip():
             client = listener.accept()[0]
             with client:
-                client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
+                client.sendall(head)
                 for _ in range(60):
                     time.sleep(0.05)
                     try:
-                        client.sendall(b" ")
+                        client.sendall(drop)
                     except OSError:
                         return
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.serving.servables.echo_model import address_of, inputs_of
 from tfcopy.serving.client_library.connection import Connection, RequestError
-from tfcopy.serving.client_library.local_model import AskError
 from tfcopy.serving.client_library.remote_model import RemoteModel, joined
+from tfcopy.serving.client_library.signatures import AskError
 
 TEXTS = ["a bb ccc", "", "x", "北京 Łukasz 😀", b"\xff\xfe \xc3", "\0 \x01"]
 BOTH = pytest.mark.parametrize("protocol", ["grpc", "rest"])
@@ -211,7 +211,7 @@ def test_rest_needs_neither_tensorflow_nor_grpc(server):
         import sys
         for name in ("tensorflow", "grpc", "tensorflow_serving"):
             sys.modules[name] = None
-        from tfcopy.serving.client_library.local_model import AskError
+        from tfcopy.serving.client_library.signatures import AskError
         from tfcopy.serving.client_library.remote_model import RemoteModel
         model = RemoteModel(sys.argv[1], "echo")
         print(model.ask("single", {"text": ["a"]})["text"])

@@ -1,0 +1,221 @@
+"""Answers that no honest server gives: each ends in one line."""
+
+import json
+import socket
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.framework import tensor_pb2, types_pb2
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    predict_pb2,
+)
+
+from tests.serving.servables.echo_model import address_of
+from tfcopy.error_lines import one_line
+from tfcopy.serving.client_library import transport
+from tfcopy.serving.client_library.connection import Connection, RequestError
+from tfcopy.serving.client_library.remote_model import RemoteModel, joined
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.transport import TensorInfo
+
+INPUTS = {"text": np.array([b"a", b"b"], object)}
+TEXT = {"text": TensorInfo("DT_STRING", 1)}
+SCORES = {"scores": TensorInfo("DT_FLOAT", 2)}
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+def line_of(question, *arguments):
+    """The message of a question that fails."""
+    with pytest.raises(RequestError) as error:
+        question(*arguments)
+    message = str(error.value)
+    assert message == one_line(message) and len(message) < 1000
+    return message
+
+
+@pytest.fixture
+def answering():
+    """Returns the function of an HTTP answer to a `Connection`."""
+    with socket.create_server(("localhost", 0)) as listener:
+
+        def answering(body, head=b"HTTP/1.1 200 OK"):
+            def answer():
+                client = listener.accept()[0]
+                with client:
+                    client.recv(10_000)
+                    client.sendall(head + b"\r\n\r\n" + body)
+                    client.shutdown(socket.SHUT_WR)
+                    # What is closed unread resets the connection.
+                    while client.recv(10_000):
+                        pass
+
+            threading.Thread(target=answer, daemon=True).start()
+            address = f"http://localhost:{listener.getsockname()[1]}"
+            return Connection(address, "echo", retries=0)
+
+        yield answering
+
+
+@pytest.mark.parametrize(
+    "outputs, info, message",
+    [
+        (["a"], TEXT, "text has 1 rows, not 2"),
+        ([], TEXT, "text has 0 rows, not 2"),
+        ([["a"], ["b", "c"]], TEXT, "text has lists of different lengths"),
+        ([["a"], ["b"]], TEXT, "text has 2 axes, not 1"),
+        ([1, 2], TEXT, "has not outputs"),
+        ([None, {"b64": 1}], TEXT, "has not outputs"),
+        ({"b64": "?"}, TEXT, "has not outputs"),
+        ([[1.0], ["x"]], SCORES, "could not convert string to float"),
+        ([[1.0], [1.0, 2.0]], SCORES, "has not outputs"),
+        ([[{}], [{}]], SCORES, "has not outputs"),
+        ([1, 1e30], {"x": TensorInfo("DT_INT32", 1)}, "has not outputs"),
+        ([1, 2], {"x": TensorInfo("DT_VARIANT", 1)}, "of the type DT_VARIANT"),
+        ([1, 2], {"x": TensorInfo("DT_V999999999", 1)}, "of the type DT_V999"),
+        ({"a": [1, 2]}, TEXT | SCORES, "has not outputs"),
+    ],
+)
+def test_json_of_other_outputs_is_refused(answering, outputs, info, message):
+    connection = answering(json.dumps({"outputs": outputs}).encode())
+    assert message in line_of(connection.predict, "single", INPUTS, info)
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK", b"HTTP/1.1 500 Oops"])
+@pytest.mark.parametrize("body", [DEEP, f'{{"outputs": {DEEP}}}', "1" * 9999])
+def test_deep_json_is_refused(answering, head, body):
+    connection = answering(body.encode(), head)
+    line_of(connection.predict, "single", INPUTS, TEXT)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"model_version_status": [{"version": 1, "state": ["END"]}]},
+        {"model_version_status": [{"version": 1e400, "state": "END"}]},
+        {"model_version_status": 1},
+        {
+            "metadata": {
+                "signature_def": {"signature_def": {"a": {"inputs": 1}}}
+            }
+        },
+        {
+            "metadata": {
+                "signature_def": {
+                    "signature_def": {"a": {"inputs": {"x": {"dtype": []}}}}
+                }
+            }
+        },
+    ],
+)
+def test_json_of_another_form_is_refused(answering, answer):
+    body = json.dumps(answer).encode()
+    is_status = "model_version_status" in answer
+    for _ in range(2):
+        connection = answering(body)
+        ask = connection.status if is_status else connection.signatures
+        assert "its answer has not " in line_of(ask)
+
+
+def test_control_characters_are_not_told(answering):
+    escape = b"\x1b]0;mine\x07\r\x9b"
+    head = b"HTTP/1.1 500 Oops" + escape
+    for body in (escape, b'{"error": "\\u001b[2J \\u009b"}'):
+        message = line_of(answering(body, head).signatures)
+        assert message.isprintable()
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "rest"])
+def test_answers_have_a_largest_size(server, monkeypatch, protocol):
+    monkeypatch.setattr(transport, "LARGEST_ANSWER", 20_000)
+    model = RemoteModel(address_of(server, protocol), "echo")
+    assert len(model.ask("single", {"text": ["a" * 9_000]})["text"][0]) == 9_000
+    message = line_of(model.ask, "single", {"text": ["a" * 30_000]})
+    assert "its answer has more than 20,000 bytes" in message
+
+
+def test_one_answer_cannot_pad_all_others(monkeypatch):
+    monkeypatch.setattr(transport, "LARGEST_ANSWER", 1_000)
+    wide, narrow = np.ones((1, 200), "f"), np.ones((9, 1), "f")
+    assert joined([wide, wide]).shape == (2, 200)
+    with pytest.raises(AskError, match="too different in size"):
+        joined([wide, narrow])
+
+
+def test_the_joined_answers_of_many_requests_may_be_large(monkeypatch):
+    monkeypatch.setattr(transport, "LARGEST_ANSWER", 1_000)
+    assert joined([np.ones((2, 100), "f")] * 50).shape == (100, 100)
+
+
+def tensor(*shape, dtype="DT_FLOAT", **values):
+    message = tensor_pb2.TensorProto(
+        dtype=types_pb2.DataType.Value(dtype), **values
+    )
+    for size in shape:
+        message.tensor_shape.dim.add(size=size)
+    return message
+
+
+@pytest.fixture(scope="module")
+def grpc_answering():
+    """Returns the function of gRPC's answer to a `Connection`."""
+
+    def answering(response):
+        connection = Connection("localhost:1", "echo")
+
+        def answer(request, timeout):
+            return response
+
+        names = ("Predict", "GetModelMetadata", "GetModelStatus")
+        stub = SimpleNamespace(**dict.fromkeys(names, answer))
+        connection._transport._predictions = stub
+        connection._transport._models = stub
+        return connection
+
+    return answering
+
+
+@pytest.mark.parametrize(
+    "found, message",
+    [
+        ({}, "there is no scores"),
+        ({"scores": tensor(1, 1, float_val=[1])}, "scores has 1 rows, not 2"),
+        ({"scores": tensor(2, float_val=[1, 1])}, "scores has 1 axes, not 2"),
+        ({"scores": tensor(2, 1 << 40, float_val=[1])}, "has the shape [2, 10"),
+        ({"scores": tensor(2, -3, float_val=[1])}, "has the shape [2, -3]"),
+        ({"scores": tensor(2, 3, tensor_content=b"x")}, "has not outputs"),
+        ({"scores": tensor(2, 3, float_val=[1, 2, 3, 4, 5, 6, 7])}, "has not"),
+        (
+            {"scores": tensor(2, 1, dtype="DT_INT32", int_val=[1])},
+            "is of the type DT_INT32, not DT_FLOAT",
+        ),
+        ({"scores": tensor_pb2.TensorProto(dtype=9999)}, "has not outputs"),
+    ],
+)
+def test_tensors_of_other_forms_are_refused(grpc_answering, found, message):
+    connection = grpc_answering(predict_pb2.PredictResponse(outputs=found))
+    assert message in line_of(connection.predict, "single", INPUTS, SCORES)
+
+
+def test_messages_of_other_forms_are_refused(grpc_answering):
+    metadata = get_model_metadata_pb2.GetModelMetadataResponse()
+    metadata.metadata[
+        "signature_def"
+    ].type_url = "type.googleapis.com/tensorflow.serving.SignatureDefMap"
+    metadata.metadata["signature_def"].value = b"\xff\xff"
+    assert "has not signatures" in line_of(grpc_answering(metadata).signatures)
+    status = get_model_status_pb2.GetModelStatusResponse()
+    status.model_version_status.add(version=1, state=77)
+    assert "has not a status" in line_of(grpc_answering(status).status)
+
+
+def test_a_tensor_of_one_value_is_filled(grpc_answering):
+    found = {"scores": tensor(2, 3, float_val=[0.5])}
+    connection = grpc_answering(predict_pb2.PredictResponse(outputs=found))
+    answer = connection.predict("single", INPUTS, SCORES)
+    assert answer["scores"].tolist() == [[0.5] * 3] * 2
+    assert tf.make_ndarray(found["scores"]).shape == (2, 3)

@@ -1,0 +1,106 @@
+import errno
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfcopy.error_lines import one_line, printable
+
+# As TensorFlow 2.21 says it; to have it said takes the allocator 10 seconds.
+OUT_OF_MEMORY = """Graph execution error:
+
+Detected at node while/random_uniform/RandomUniform defined at (most recent \
+call last):
+  File "search.py", line 20, in <module>
+
+  File "search.py", line 12, in loop
+
+OOM when allocating tensor with shape[1048576,1048576] and type float on \
+/job:localhost/replica:0/task:0/device:CPU:0 by allocator mklcpu
+\t [[{{node while/random_uniform/RandomUniform}}]]
+Hint: If you want to see a list of allocated tensors when OOM happens, add \
+report_tensor_allocations_upon_oom to RunOptions for current allocation info. \
+This isn't available when running in Eager mode.
+ [Op:__inference_loop_56]"""
+OF_AN_EXPORT = """{{function_node __inference_signature_wrapper_<lambda>_201}} \
+OOM when allocating tensor with shape[1048576,1048576] and type float on \
+/job:localhost/replica:0/task:0/device:CPU:0 by allocator mklcpu
+\t [[{{function_node __inference_<lambda>_196}}{{node random_uniform}}]]
+Hint: If you want to see a list of allocated tensors when OOM happens, add \
+report_tensor_allocations_upon_oom to RunOptions for current allocation info.
+ [Op:__inference_signature_wrapper_<lambda>_201]"""
+OF_AN_OPERATION = """{{function_node __wrapped__Fill_device_/device:CPU:0}} \
+OOM when allocating tensor with shape[1048576,1048576] and type float on \
+/job:localhost/replica:0/task:0/device:CPU:0 by allocator mklcpu [Op:Fill] \
+name: """
+
+
+def raised(function):
+    try:
+        function()
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize("text", [OUT_OF_MEMORY, OF_AN_EXPORT, OF_AN_OPERATION])
+def test_a_lack_of_memory_is_one_line(text):
+    error = tf.errors.ResourceExhaustedError(None, None, text)
+    assert one_line(error) == (
+        "Out of memory: there is none for a tensor of shape[1048576,1048576]."
+    )
+
+
+def test_what_tensorflow_says_around_a_reason_is_left_out():
+    @tf.function
+    def check(size):
+        tf.debugging.assert_equal(size, 0, "one row an example")
+
+    def bad(_):
+        raise ValueError("a.en, line 3: bad")
+
+    def read():
+        numbers = tf.data.Dataset.range(1)
+        return list(
+            numbers.map(lambda x: tf.numpy_function(bad, [x], tf.int32))
+        )
+
+    assert one_line(raised(lambda: check(tf.constant(1)))).startswith(
+        "assertion failed: [one row an example]"
+    )
+    assert one_line(raised(read)).endswith(": ValueError: a.en, line 3: bad")
+    several = """Graph execution error:
+
+Detected at node a defined at (most recent call last):
+<stack traces unavailable>
+Detected at node b defined at (most recent call last):
+<stack traces unavailable>
+2 root error(s) found.
+  (0) INTERNAL:  the reason
+\t [[{{node a}}]]
+\t [[b/_2]]
+  (1) INTERNAL:  another
+\t [[{{node a}}]]
+0 successful operations. [Op:__inference_f_1] name: """
+    error = tf.errors.InternalError(None, None, several)
+    assert one_line(error) == "the reason"
+
+
+def test_other_errors_are_one_line():
+    error = raised(lambda: np.empty([1 << 25, 1 << 25]))
+    assert one_line(error).startswith("Out of memory: Unable to allocate 8.00")
+    assert one_line(MemoryError()) == "Out of memory."
+    assert one_line(raised(lambda: open("/none"))) == (
+        "/none: No such file or directory"
+    )
+    assert one_line(OSError(errno.ENOSPC, "No space")) == "No space"
+    assert one_line(ValueError("a,\n line 3")) == "a, line 3"
+    assert one_line(ValueError()) == "ValueError"
+    assert one_line("") == ""
+    assert len(one_line("x" * 10_000)) < 1_100
+
+
+def test_no_control_character_is_told():
+    points = [*range(0x300), 0x2028, 0x2029]
+    text = printable("".join(map(chr, points)))
+    controls = {*map(chr, [*range(32), *range(127, 160)])}
+    assert len(text) == len(points) and not controls & {*text}

@@ -1,0 +1,56 @@
+"""Errors in one line, as the commands tell them."""
+
+import re
+
+# What terminals may obey instead of showing it.
+_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
+_LONGEST = 1000
+_NO_MEMORY = "Out of memory"
+# What TensorFlow says around the reason of an error.
+_AROUND = re.compile(
+    r"\{\{.*?\}\}|\[\[.*?\]\]|\[Op:.*|\(\d+\) [A-Z_]+: "
+    r"|\d+ root error\(s\) found\.|^Hint: .*|^Graph execution error:"
+    r"|^Detected at node .*|^<stack traces unavailable>|^  File .*",
+    re.MULTILINE,
+)
+_TENSOR = re.compile(r"OOM when allocating tensor with (shape\[[\d,]*\])")
+
+
+def one_line(error) -> str:
+    """What an error says, in one line, without control characters.
+
+    Args:
+        error: An exception, or a text.
+    """
+    if isinstance(error, MemoryError):
+        text = f"{_NO_MEMORY}: {error}" if str(error) else f"{_NO_MEMORY}."
+    elif type(error).__module__.startswith("tensorflow"):
+        text = _tensorflow_reason(str(error))
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.strerror}"
+        if error.filename is not None:
+            text = f"{error.filename}: {text}"
+    else:
+        text = str(error)
+    text = " ".join(printable(text).split())
+    # Names of files may have bytes that are no text.
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if not text and not isinstance(error, str):
+        text = type(error).__name__
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]} ..."
+    return text
+
+
+def printable(text: str) -> str:
+    """A text with a blank in the place of each control character."""
+    return text.translate(_CONTROLS)
+
+
+def _tensorflow_reason(text):
+    """The line that says why, of an error with the way there around it."""
+    tensor = _TENSOR.search(text)
+    if tensor:
+        return f"{_NO_MEMORY}: there is none for a tensor of {tensor[1]}."
+    lines = (line.strip() for line in _AROUND.sub("", text).splitlines())
+    return next(filter(None, lines), "")

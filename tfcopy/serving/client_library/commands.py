@@ -1,0 +1,60 @@
+"""How the commands of `tfcopy.serving` begin, print and end."""
+
+import argparse
+import contextlib
+import os
+import sys
+
+from tfcopy.error_lines import one_line
+from tfcopy.serving.client_library.signatures import AskError
+
+
+def positive(text):
+    """The number that a flag is given."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def run(program, work) -> int:
+    """Does the work of a command; returns its exit status.
+
+    Errors are one line; TFCOPY_DEBUG=1 shows where they come from.
+    """
+    try:
+        work()
+        write(b"")  # what was printed
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # The reader has closed the pipe.
+        return 0
+    except Exception as error:
+        if os.environ.get("TFCOPY_DEBUG"):
+            raise
+        # Where standard error is closed, it cannot be told.
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError):
+                print(f"{program}: {one_line(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def write(answer: bytes):
+    """Writes to standard output, and does not wait for more.
+
+    Raises:
+        AskError: If it is full or closed.
+        BrokenPipeError: If nobody reads it any more.
+    """
+    if sys.stdout is None:
+        raise AskError("standard output is closed.")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(answer)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # Python would write it again as it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise AskError(f"standard output: {one_line(error)}.") from None
