@@ -335,6 +335,10 @@ def _start_with_own_mounts():
     if not can:
         print("No `unshare`, therefore no full disks.", file=sys.stderr)
     os.environ[_ALONE] = "yes" if can else "no"
+    # Killed processes leave the semaphores of their progress bars.
+    os.environ["PYTHONWARNINGS"] = (
+        "ignore::UserWarning:multiprocessing.resource_tracker"
+    )
     command = [*alone, *command] if can else command
     os.execvp(command[0], command)
 

@@ -65,6 +65,39 @@ def test_length_penalty_ranks_by_the_divided_score(model):
         assert actual == [ids for _, ids in expected]
 
 
+@pytest.mark.parametrize("compete", [False, True])
+def test_what_is_cut_off_competes_or_comes_last(model, compete):
+    """Of all sentences there are, with a beam for each of them."""
+    result = search(
+        model,
+        num_beams=100,
+        num_hypotheses=20,
+        max_length=2,
+        length_penalty=0.5,
+        unfinished_compete=compete,
+    )
+    for row in range(2):
+        finished = [
+            (s / len(x) ** 0.5, x) for s, x in brute_force(model, row, 2)
+        ]
+        targets = [[*x] for x in itertools.product(words_of(row), repeat=2)]
+        scores = teacher_forced(model, row, targets).sum(axis=1) / 2**0.5
+        # A softmax cannot say all words of the source.
+        finished, cut_off = (
+            sorted((x for x in some if x[0] > -1e6), reverse=True)
+            for some in (finished, zip(scores.tolist(), targets))
+        )
+        expected = finished + cut_off
+        if compete:
+            expected.sort(reverse=True)
+        assert [unpadded(x) for x in result.ids[row]] == [
+            ids for _, ids in expected[:20]
+        ]
+        np.testing.assert_allclose(
+            result.scores[row], [s for s, _ in expected[:20]], atol=1e-4
+        )
+
+
 def test_the_length_may_count_what_stands_before(model):
     result = search(
         model,

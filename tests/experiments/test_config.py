@@ -94,8 +94,8 @@ TESTS = "num_test test_pairs bleu_tokenize"
 SEARCH = """num_beams length_penalty search_candidates merge
     max_summary_length min_summary_length max_answer_length no_repeat_ngram
     forbid_unk allow_unk coverage_penalty refill_beams output_dictionary
-    decode_initial_attention"""
-WHERE = "preset run log_dir savedmodel_dir fresh"
+    decode_initial_attention unfinished_compete"""
+WHERE = "preset run log_dir savedmodel_dir fresh devices"
 HARMLESS = set(" ".join((FILES, HOW_LONG, TESTS, SEARCH, WHERE)).split())
 # Most words of an answer; of some recipes of what is trained on, too.
 CUT_IN_TRAINING = ("cnn_dailymail_pg", "gigaword_ps", "lcsts_copynet")
@@ -106,6 +106,8 @@ CUT_IN_TRAINING += ("wmt15_pag",)
 def test_each_flag_is_part_of_the_identity_or_harmless(name):
     recipe = importlib.import_module(f"tfcopy.recipes.{name}")
     made = recipe.Config(schedule="constant")
+    own = [x.name for x in dataclasses.fields(made) if "baseline_" in x.name]
+    made = dataclasses.replace(made, **dict.fromkeys(own))
     harmless = set(HARMLESS)
     if name not in CUT_IN_TRAINING:
         harmless.add("max_target_length")
@@ -113,7 +115,7 @@ def test_each_flag_is_part_of_the_identity_or_harmless(name):
         other = dataclasses.replace(made, **{field.name: "other"})
         # Flags `baseline_X` are the X of baselines, and of these alone.
         flag = field.name.removeprefix("baseline_")
-        expected = set() if field.name in harmless else {f"--{flag}"}
+        expected = set() if flag in harmless else {f"--{flag}"}
         if flag == "schedule":
             expected.add("--updates")
         for system in ("another", *made.baselines):
@@ -124,6 +126,24 @@ def test_each_flag_is_part_of_the_identity_or_harmless(name):
             changed = {x for x in after if after[x] != before.get(x)}
             applies = flag == field.name or system in made.baselines
             assert changed == (expected if applies else set()), field.name
+
+
+# Those whose papers' code lets what is cut off compete.
+COMPETING = {
+    *("copy_rules_copynet", "dialogue_copynet", "lcsts_copynet"),
+    *("eulerian_pag", "wmt15_pag"),
+}
+
+
+def test_answers_that_are_cut_off_are_ranked_as_in_the_papers_code():
+    found = set()
+    for name in RECIPES:
+        recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+        for preset in ({}, recipe.PRESETS.get("paper", {})):
+            made = dataclasses.asdict(recipe.Config(**preset))
+            if made.get("unfinished_compete"):
+                found.add(name)
+    assert found == COMPETING
 
 
 def test_no_config_is_read_by_a_name_that_may_be_missing():

@@ -3,12 +3,13 @@
 import json
 import shlex
 import types
+import typing
 
 import keras
 import pytest
 
 from tfcopy.checked_files import read_json
-from tfcopy.experiments import config
+from tfcopy.experiments import config, export_choice
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.run import Run
 
@@ -20,6 +21,13 @@ class Config(config.TrainingConfig, config.RunConfig):
     systems: list[str] = config.training(
         ["a", "b"], "Systems to train.", fixed=False
     )
+
+
+class Served(typing.NamedTuple):
+    """Stands for a `Translator`."""
+
+    def with_files(self, folder):
+        return self
 
 
 @pytest.fixture
@@ -100,7 +108,7 @@ def test_systems_are_announced(tmp_path, capsys):
 def test_a_system_starts_with_the_same_weights(tmp_path, saved, capsys):
     run = make_run(tmp_path)
     systems = [
-        run.build(name, make_model, lambda model: "served", ["text"])
+        run.build(name, make_model, lambda model: Served(), ["text"])
         for name in ("a", "b")
     ]
     first, second = (system.model.get_weights()[0] for system in systems)
@@ -114,10 +122,10 @@ def test_a_system_starts_with_the_same_weights(tmp_path, saved, capsys):
 def test_a_system_is_stored_before_it_is_trained(tmp_path, saved):
     run = make_run(tmp_path)
     system = run.build(
-        "a", make_model, lambda model: "served", ["text"], part="x", dataset="x"
+        "a", make_model, lambda model: Served(), ["text"], part="x", dataset="x"
     )
     ((kind, served, folder, options),) = saved
-    assert (kind, served, folder) == ("save", "served", f"{run.folder}/x/a")
+    assert (kind, served, folder) == ("save", Served(), f"{run.folder}/x/a")
     assert options["warmup_texts"] == ["text"]
     assert options["details"] == {
         "recipe": "my_recipe",
@@ -129,12 +137,18 @@ def test_a_system_is_stored_before_it_is_trained(tmp_path, saved):
 
 def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     run = make_run(tmp_path)
-    run.build("a", make_model, lambda model: "served", ["it's a text"])
+    run.build("a", make_model, lambda model: Served(), ["it's a text"])
     run.results["a"] = {"bleu": 1.5, "updates": 2}
-    report = run.finish("a", {"bleu": 1.5}, paper={"a": {"bleu": 2}}, more=3)
+    choice = export_choice.best("bleu", {"a": 2.5, "b": 1.0})
+    report = run.finish(choice, 1.5, paper={"a": {"bleu": 2}}, more=3)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(report) == [*keys, "exported", "more"]
+    assert list(report) == [*keys, "exported", "exported_by", "more"]
     assert report["exported"] == "a" and report["more"] == 3
+    assert report["exported_by"] == {
+        "split": "validation",
+        "metric": "bleu",
+        "scores": {"a": 2.5, "b": 1.0},
+    }
     assert saved[-1][0] == "export"
     assert saved[-1][3]["details"] == {"system": "a", "bleu": 1.5}
     assert read_json(f"{run.folder}/results.json") == report

@@ -101,6 +101,21 @@ def _contents(folder):
     return contents
 
 
+def check_choice(report, names):
+    """The system of the best validation score was exported.
+
+    Args:
+        report: What results.json holds.
+        names: The systems to choose from.
+    """
+    by = report["exported_by"]
+    assert by["split"] == "validation"
+    assert list(by["scores"]) == names
+    best = min if by["metric"] == "error_rate" else max
+    exported = by["scores"][report["exported"]]
+    assert exported == best(by["scores"].values())
+
+
 def assert_same(expected, found):
     """Two SavedModels are alike: bit for bit, and in what they tell."""
     texts = ["the cup 3 went to Łukasz", "", "A wug sat; who? 7 🦄"]

@@ -4,6 +4,7 @@ import csv
 import functools
 import os
 import re
+import types
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import tensorflow as tf
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
+from tfcopy import models
 from tfcopy.data.text import vocabulary
 from tfcopy.experiments.pairs import pair_data
 from tfcopy.recipes import cnn_dailymail_pg
@@ -70,12 +72,61 @@ def test_results_hold_what_was_agreed(finished):
 def test_coverage_starts_from_the_pointer_generator(finished, capsys):
     systems = results(finished)["systems"]
     assert systems["pointer_generator"]["updates"] == 4
-    assert systems["pointer_generator_coverage"]["updates"] == 4
+    # With those of the weights that it starts from.
+    assert systems["pointer_generator_coverage"]["updates"] == 8
     more = (
         systems["pointer_generator_coverage"]["parameters"]
         - systems["pointer_generator"]["parameters"]
     )
     assert more == 16  # w_c
+
+
+@pytest.mark.parametrize(
+    ("options", "updates"),
+    [
+        ({}, [10, 10, 10]),
+        ({"coverage_start_step": 2}, [10, 10, 10]),
+        ({"coverage_updates": 3}, [10, 10, 13]),
+        ({"coverage_updates": 3, "coverage_start_step": 2}, [10, 10, 5]),
+    ],
+)
+def test_all_systems_are_trained_for_as_long(monkeypatch, options, updates):
+    """Unless flags ask for more; the results tell the sum."""
+
+    def train(system, data, loss, *, steps, **_):
+        scores = types.SimpleNamespace(
+            perplexity=1.0,
+            metrics={"generate_probability": 0.5, "coverage_loss": 1.0},
+        )
+        trainer = types.SimpleNamespace(evaluate=lambda batches: scores)
+        return trainer, None, {"updates": steps}
+
+    pairs = types.SimpleNamespace(train=train, dev_batches=lambda *_: None)
+    pairs.mean_over_targets = None
+    monkeypatch.setattr(cnn_dailymail_pg, "pair_training", pairs)
+    monkeypatch.setattr(
+        cnn_dailymail_pg.training, "warm_start", lambda *models: None
+    )
+    config = cnn_dailymail_pg.Config(updates=10, **options)
+    run = types.SimpleNamespace(config=config, systems={}, results={})
+    for name in cnn_dailymail_pg.SYSTEMS[1:]:
+        system = types.SimpleNamespace(
+            name=name, model=models.pointer_generator(9, coverage=True)
+        )
+        run.systems[name] = system
+        run.results[name] = cnn_dailymail_pg.train(run, system, None)
+    assert [x["updates"] for x in run.results.values()] == updates
+
+
+def test_coverage_may_begin_at_once():
+    config = cnn_dailymail_pg.Config(coverage_start_step=0, updates=10)
+    assert cnn_dailymail_pg.coverage_updates(config) == (0, 10)
+
+
+def test_the_paper_goes_on_from_the_pointer_generator():
+    config = cnn_dailymail_pg.Config(**cnn_dailymail_pg.PRESETS["paper"])
+    assert cnn_dailymail_pg.coverage_updates(config) == (230_000, 233_000)
+    assert config.reset_optimizer
 
 
 @pytest.mark.slow
@@ -221,6 +272,10 @@ def test_the_publishers_files(tmp_path):
         ("--train [a,b,c]", "--train takes two files"),
         ("--test [a,b]", "--test needs --train"),
         ("--min_summary_length 6", "--min_summary_length must be below"),
+        (
+            "--coverage_updates null --coverage_start_step 4",
+            "--coverage_start_step must be below",
+        ),
         ("--vocabulary_size 4", "--vocabulary_size must be above 4"),
         ("--vocabulary missing.txt", "--vocabulary: cannot read missing.txt"),
         ("--bin_dir missing", "missing"),

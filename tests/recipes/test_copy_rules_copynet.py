@@ -38,18 +38,20 @@ def finished(tmp_path_factory):
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(found) == [*keys, "exported"]
+    assert list(found) == [*keys, "exported", "exported_by"]
     assert found["recipe"] == "copy_rules_copynet"
     assert found["preset"] == "demo" and found["config"]["units"] == 6
     systems = found["systems"]
     assert list(systems) == ["enc_dec", "copynet"]
+    exporting.check_choice(found, list(systems))
     assert list(found["paper"]) == ["enc_dec", "rnnsearch", "copynet"]
     assert found["paper"]["copynet"]["x -> xx"] == {"exact_match": 98.3}
     parameters = [scores["parameters"] for scores in systems.values()]
     assert 0 < parameters[0] < parameters[1]
     for scores in systems.values():
         expected = """parameters updates perplexity exact_match types copy_rate
-            seconds_training seconds_translating target_tokens_per_second"""
+            seconds_training seconds_translating target_tokens_per_second
+            history"""
         assert set(expected.split()) == set(scores)
         assert scores["updates"] == 2
         types = scores["types"]
@@ -92,8 +94,9 @@ def test_the_command_rebuilds_what_was_exported(finished):
     path = results(finished)["savedmodel"]
     expected = exporting.config_of(path)["search"]
     settings = ["--set", "num_beams=3", "allow_unk=true"]
+    settings.append("unfinished_compete=false")
     found = exporting.rebuilt(run, *settings)[1]["search"]
-    changes = {"num_beams": 3, "forbid_unk": False}
+    changes = {"num_beams": 3, "forbid_unk": False, "unfinished_compete": False}
     assert expected != found == {**expected, **changes}
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.generated import demo_definitions
+from tfcopy.experiments import config
 from tfcopy.experiments.definitions.definition_demo import GROUPS
 from tfcopy.recipes import lm1b_definitions, snli_definitions, squad_definitions
 
@@ -103,6 +104,12 @@ def test_finished_run_goes_on_where_it_was(finished, capsys):
     assert start(name, folder) == 0
     assert "update " not in capsys.readouterr().err.replace("after update", "")
     assert figures(folder) == before
+
+
+def test_the_papers_baseline_has_the_updates_of_the_authors_code():
+    own = snli_definitions.Config(**snli_definitions.PRESETS["paper"])
+    assert own.updates == 1_560_000
+    assert config.of_system(own, "baseline").updates == 2_340_000
 
 
 @pytest.mark.parametrize(

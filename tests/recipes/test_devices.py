@@ -72,16 +72,6 @@ RECIPES = {
 }
 # Recipes whose tests need a corpus of one's own.
 PAIRS = ("europarl_ps", "cnn_dailymail_pg", "gigaword_ps", "wmt15_pag")
-# One of pairs and one that reads definitions; the others where there is time.
-names = pytest.mark.parametrize(
-    "name",
-    [
-        name
-        if name in ("europarl_ps", "snli_definitions")
-        else pytest.param(name, marks=pytest.mark.slow)
-        for name in RECIPES
-    ],
-)
 
 
 def main(options):
@@ -206,15 +196,34 @@ def assert_alike(runs, one, other):
     assert files(one) == files(other)
 
 
-@names
-def test_all_devices_and_workers_end_alike(tmp_path, name):
-    runs = Runs(name, tmp_path)
-    alone = runs.start("one")
-    finish(alone)
-    finish(runs.start("two", "--devices", "cpu:2"))
-    assert_alike(runs, "one", "two")
-    finish(*runs.workers("workers"))
-    assert_alike(runs, "one", "workers")
+def some(*chosen):
+    """Recipes by name, others than the chosen ones where there is time."""
+    slow = pytest.mark.slow
+    return pytest.mark.parametrize(
+        "alone",
+        [x if x in chosen else pytest.param(x, marks=slow) for x in RECIPES],
+        indirect=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def alone(request, tmp_path_factory):
+    """`Runs` with one on one device, in the folder `one`."""
+    runs = Runs(request.param, tmp_path_factory.mktemp(request.param))
+    finish(runs.start("one"))
+    return runs
+
+
+@some("europarl_ps")
+def test_two_devices_end_as_one(alone):
+    finish(alone.start("two", "--devices", "cpu:2"))
+    assert_alike(alone, "one", "two")
+
+
+@some()
+def test_two_workers_end_as_one_device(alone):
+    finish(*alone.workers("workers"))
+    assert_alike(alone, "one", "workers")
 
 
 def wait_for_checkpoint(runs, to, after=0):

@@ -74,7 +74,11 @@ def finished(tmp_path_factory, corpus):
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(found) == [*keys, "exported"]
+    assert list(found) == [*keys, "exported", "exported_by"]
+    # The only one: no score chose it.
+    assert found["exported"] == "pointer_softmax"
+    by = {"split": "validation", "metric": "bleu", "scores": {}}
+    assert found["exported_by"] == by
     assert found["recipe"] == "europarl_ps" and found["preset"] == "demo"
     assert found["config"]["units"] == 8
     assert found["paper"]["pointer_softmax"] == {"bleu": 23.76}

@@ -2,13 +2,14 @@
 
 import os
 import sys
+import types
 
 import pytest
 
 from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.experiments.config import of_system
-from tfcopy.experiments.pairs import pair_data, translation_data
+from tfcopy.experiments.pairs import pair_data, planning, translation_data
 from tfcopy.recipes import wmt15_pag
 
 pytest.importorskip("sentencepiece")
@@ -43,7 +44,7 @@ def finished(tmp_path_factory):
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(found) == [*keys, "exported"]
+    assert list(found) == [*keys, "exported", "exported_by"]
     assert found["paper"]["pag_ln"] == {"bleu": 22.83}
     scores = found["systems"]["pag_ln"]
     expected = """parameters updates perplexity bleu chrf error_rate
@@ -104,6 +105,21 @@ def test_the_baseline_has_sizes_of_its_own(system, sizes):
     found = own.embedding_dim, own.units, own.encoder_units
     found += own.learning_rate, own.clip_norm
     assert found == (*sizes, 3e-4, 5.0)[:5]
+
+
+@pytest.mark.parametrize("name", ["baseline", "baseline_ln", "pag", "rpag_ln"])
+def test_only_planners_have_plans_to_measure(monkeypatch, name):
+    asked = {}
+
+    def train(system, data, head, **options):
+        asked.update(options)
+        return {"updates": 4}
+
+    monkeypatch.setattr(planning.copynet_steps, "train", train)
+    system = types.SimpleNamespace(name=name, config=wmt15_pag.Config())
+    assert planning.train(system, None) == {"updates": 4}
+    planners = {"metrics", "penalty"} if "pag" in name else set()
+    assert set(asked) == planners
 
 
 @pytest.mark.parametrize("language", ["de", "cs", "fi"])

@@ -2,6 +2,8 @@
 
 import json
 import socket
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -60,26 +62,58 @@ def test_two_replicas_equal_one_device(tmp_path, one_device):
 
 
 def test_two_workers_equal_one_device(tmp_path, one_device):
+    expected, options = one_device
+    for weights in run_workers(tmp_path, **options):
+        assert_same(weights, expected)
+
+
+def run_workers(tmp_path, **options):
+    """The weights of two workers, which start anew if they lost each other.
+
+    A machine that stands still for seconds breaks a cluster. Workers that wait
+    for each other without such a loss are in a deadlock, which is an error.
+    """
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         folder.mkdir()
-        processes = start_workers(folder, **one_device[1])
+        processes = start_workers(folder, **options)
         try:
-            for index, process in enumerate(processes):
-                weights = finish(process, folder / str(index))
-                assert_same(weights, one_device[0])
-            return
-        except TimeoutError as error:
-            # A machine that stands still for seconds breaks a cluster.
-            reason = error
-        except AssertionError as error:
-            if "heartbeat" not in str(error):
+            return [
+                finish(process, folder / str(index))
+                for index, process in enumerate(processes)
+            ]
+        except (TimeoutError, AssertionError) as error:
+            lost = ("heartbeat", "cannot be reached")
+            if not any(word in x.text for x in processes for word in lost):
                 raise
             reason = error
         finally:
             for process in processes:
                 process.kill()
-    pytest.fail(f"The workers lost each other three times: {reason}")
+    raise TimeoutError(f"The workers lost each other three times: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("text", "attempts"), [("", 1), ("missed heartbeat", 3)]
+)
+def test_a_deadlock_is_no_lost_worker(tmp_path, monkeypatch, text, attempts):
+    started = []
+
+    def wait():
+        raise TimeoutError("After 100 seconds")
+
+    def start_workers(folder):
+        started.append(folder)
+        worker = types.SimpleNamespace(
+            text=text, finish=wait, kill=lambda: None
+        )
+        return [worker, worker]
+
+    module = sys.modules[__name__]
+    monkeypatch.setattr(module, "start_workers", start_workers)
+    with pytest.raises(TimeoutError):
+        run_workers(tmp_path)
+    assert len(started) == attempts
 
 
 def start_workers(folder, **options):

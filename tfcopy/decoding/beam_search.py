@@ -351,14 +351,19 @@ def _can_improve(alive, finished, options):
 
 
 def _best(alive, finished, step, source, options):
-    """The N best: finished ones first, then those cut off at the end."""
+    """The N best, finished or cut off at the end.
+
+    Those cut off come after all others, unless they compete.
+    """
     scores = _score(alive, step, source, options)
     alive = alive._replace(scores=ops.where(exist(alive), scores, MASKED))
     alive = best_of(alive, None, alive.scores, options.num_beams)
-    # After the finished ones, in their own order.
-    rank = ops.arange(options.num_beams, dtype="float32")
-    behind = ops.where(exist(alive), -1e6 - rank, MASKED)
-    priority = ops.concatenate([finished.scores, behind], axis=1)
+    priority = alive.scores
+    if not options.unfinished_compete:
+        # In their own order.
+        rank = ops.arange(options.num_beams, dtype="float32")
+        priority = ops.where(exist(alive), -1e6 - rank, MASKED)
+    priority = ops.concatenate([finished.scores, priority], axis=1)
     best = best_of(finished, alive, priority, options.num_hypotheses)
     missing = best.log_probs <= EMPTY
     hidden = ops.expand_dims(missing, 2)

@@ -24,6 +24,9 @@ class SearchOptions:
             hypothesis, copied words included; 0 switches it off. EOS is always
             allowed.
         forbid_unk: Whether UNK is forbidden, both generated and copied.
+        unfinished_compete: Whether hypotheses that are cut off at `max_length`
+            compete with the finished ones by their scores, as in the code of
+            dl4mt and of CopyNet; otherwise they rank below all of these.
         rescale: Whether the other words then share the mass of UNK, so that
             they sum to one, as in Gu et al.'s code.
         source_only: Ids of words that are allowed only if the source holds
@@ -44,6 +47,7 @@ class SearchOptions:
     coverage_penalty: float = 0.0
     no_repeat_ngram: int = 0
     forbid_unk: bool = False
+    unfinished_compete: bool = False
     rescale: bool = False
     source_only: tuple[int, ...] = ()
     merge: str = "sum"

@@ -233,12 +233,14 @@ class Run:
         self.systems[f"{part}/{name}" if part else name] = system
         return system
 
-    def finish(self, exported=None, score=None, *, paper, **more) -> dict:
+    def finish(self, choice=None, score=None, *, paper, **more) -> dict:
         """Exports a system, writes the results, says what to do next.
 
         Args:
-            exported: Key of `systems`; `None` if there is nothing to export.
-            score: Name and value of the score that the export remembers.
+            choice: `ExportChoice` of one of the `systems`; `None` if there is
+                nothing to export.
+            score: The chosen system's score on the test set, which the export
+                remembers.
             paper: The paper's figures, by system.
             **more: What else results.json holds. `of_dev`, if given, names
                 the figures of the validation set; see `run_events`.
@@ -251,17 +253,26 @@ class Run:
             self._own.close()
             return {"systems": self.results, **more}
         path = None
-        if exported is not None:
-            system = self.systems[exported]
+        if choice is not None:
+            system = self.systems[choice.system]
             path = shown(
                 export(
                     system.served,
                     self.config.savedmodel_dir,
                     warmup_texts=system.warmup_texts,
-                    details={**system.details, **(score or {})},
+                    details={**system.details, choice.metric: score},
                 )
             )
-            more = {"savedmodel": path, "exported": exported, **more}
+            more = {
+                "savedmodel": path,
+                "exported": choice.system,
+                "exported_by": {
+                    "split": "validation",
+                    "metric": choice.metric,
+                    "scores": choice.scores,
+                },
+                **more,
+            }
         seconds = round(time.monotonic() - self._start, 1)
         report = {
             "recipe": self.config.recipe,
@@ -276,7 +287,7 @@ class Run:
         write_json(os.path.join(self.folder, RESULTS_NAME), report)
         run_events.log_scores(self.folder, self.results, of_dev)
         earlier_run.unlock(self.folder)
-        if exported is not None:
+        if choice is not None:
             self._print_next_steps(system, path, seconds)
         return report
 

@@ -46,6 +46,7 @@ SYSTEMS = (
     max_source_length=120,
     max_target_length=60,
     clip_norm=2.0,
+    updates=2_000,
     num_beams=4,
 )
 class Config(
@@ -90,23 +91,26 @@ class Config(
         "(examples), mean over tokens, or mean over sentences of their summed "
         "loss (sentences); the baseline always uses tokens, as in the paper.",
     )
-    coverage_updates: PositiveInt = config.training(
-        2_000,
-        "Number of updates with coverage, after those without.",
+    coverage_updates: PositiveInt | None = config.training(
+        None,
+        "Number of updates with coverage, after those without; if not given, "
+        "coverage starts within --updates, so that all systems are trained "
+        "equally long.",
         fixed=False,
     )
     coverage_start_step: NonNegativeInt | None = config.training(
         None,
-        "Train pointer_generator_coverage in one run and switch coverage on "
-        "at this update; if not given, it starts from the weights of "
-        "pointer_generator or, if that is not among --systems, after "
-        "--updates.",
+        "Train pointer_generator_coverage in one run and switch coverage on at "
+        "this update. If not given: with --coverage_updates it starts from the "
+        "weights of pointer_generator, or, where that is not among --systems, "
+        "after --updates; without, after half of --updates.",
     )
     coverage_weight: NonNegativeFloat = config.training(
         1.0, "Weight of the coverage loss."
     )
     reset_optimizer: bool = config.training(
-        True, "Reset the optimizer's state when coverage starts."
+        False,
+        "Reset the optimizer's state when coverage starts, as the authors do.",
     )
     coverage_penalty: NonNegativeFloat = config.search(
         0.0,
@@ -141,6 +145,7 @@ PRESETS = {
         "batch_size": 16,
         "updates": 230_000,
         "coverage_updates": 3_000,
+        "reset_optimizer": True,
         "eval_every": 2_000,
         "num_beams": 4,
         "min_summary_length": 35,
@@ -203,12 +208,12 @@ def run(config):
     print_comparison(run.results, references)
     if not run.systems:
         return run.finish(paper=PAPER, references=references)
-    best = summary_scores.best_on_validation(run.systems, data)
+    best = summary_scores.best_on_validation(run, data)
     if data.corpus.generated:
-        summary_scores.print_unseen_names(run.systems[best].served)
+        summary_scores.print_unseen_names(run.systems[best.system].served)
     return run.finish(
         best,
-        {"rouge1": run.results[best]["rouge1"]},
+        run.results[best.system]["rouge1"],
         paper=PAPER,
         references=references,
     )
@@ -219,6 +224,13 @@ def check(config):
     flag_checks.check_systems(config, SYSTEMS)
     flag_checks.check_vocabulary_sizes(config, "vocabulary_size")
     summary_corpora.check(config)
+    start, last = coverage_updates(config)
+    if start >= last:
+        raise ValueError(
+            "--coverage_start_step must be below --updates where "
+            "--coverage_updates is not given. "
+            f"Received: {start}, --updates {last}."
+        )
     # The paper's preset names a dataset, which other flags may replace.
     is_presets = config.tfds == PRESETS["paper"]["tfds"]
     others = config.train is not None or config.bin_dir is not None
@@ -268,6 +280,7 @@ def build(run, name, data):
         max_length=config.max_summary_length,
         length_penalty=config.length_penalty,
         length_offset=1,
+        unfinished_compete=config.unfinished_compete,
         coverage_penalty=config.coverage_penalty,
         no_repeat_ngram=config.no_repeat_ngram,
         forbid_unk=config.forbid_unk,
@@ -310,10 +323,12 @@ def train(run, system, data):
     """Trains a system; returns its part of the results.
 
     With coverage in two phases: the first is that of the pointer-generator,
-    trained here, or with its weights if it was trained before.
+    trained here, or with its weights if it was trained before. Its updates then
+    count, too.
     """
     config, name = run.config, system.name
     options = {"steps": config.updates, "normalize": config.normalize}
+    before = 0
     if name == "seq2seq_attention":
         options["normalize"] = "tokens"
     if name == "pointer_generator_coverage":
@@ -321,17 +336,19 @@ def train(run, system, data):
         options["penalty"] = losses.CoveragePenalty(
             config.coverage_weight, attention.enabled
         )
-        start = config.coverage_start_step
-        if start is None:
-            start = config.updates
-            if "pointer_generator" in run.systems:
-                trained = run.systems["pointer_generator"].model
-                training.warm_start(system.model, trained)
-                start = 0
+        start, options["steps"] = coverage_updates(config)
+        first = run.systems.get("pointer_generator")
+        is_after = (
+            config.coverage_start_step is None and start == config.updates
+        )
+        if is_after and first is not None:
+            training.warm_start(system.model, first.model)
+            before = run.results["pointer_generator"]["updates"]
+            options["steps"] -= start
+            start = 0
         options["phases"] = [
             training.Phase(start, attention.enable, config.reset_optimizer)
         ]
-        options["steps"] = start + config.coverage_updates
     trainer, _, results = pair_training.train(
         system,
         data,
@@ -342,11 +359,20 @@ def train(run, system, data):
     scores = trainer.evaluate(pair_training.dev_batches(config, data))
     return {
         **results,
+        "updates": before + results["updates"],
         "perplexity": scores.perplexity,
         "dev_generate_probability": 100
         * scores.metrics["generate_probability"],
         "dev_coverage_loss": scores.metrics["coverage_loss"],
     }
+
+
+def coverage_updates(config):
+    """The update that coverage starts at, and the last one."""
+    start, more = config.coverage_start_step, config.coverage_updates
+    if start is None:
+        start = config.updates // 2 if more is None else config.updates
+    return start, config.updates if more is None else start + more
 
 
 def coverage_metrics(batch, distribution):

@@ -3,7 +3,7 @@
 A rule such as `a b x c -> d x` rewrites a string; its variables are filled
 with random strings that differ from pair to pair. Trains an encoder-decoder
 (enc_dec), the same with attention (rnnsearch) and CopyNet (copynet), measures
-exact match by beam search for each type of rule, and exports CopyNet.
+exact match by beam search for each type of rule, and exports the best.
 
     python -m tfcopy.recipes.copy_rules_copynet                 small rules
     python -m tfcopy.recipes.copy_rules_copynet --preset paper  as in the paper
@@ -31,6 +31,7 @@ PAPER = {
 
 @config.configuration(
     "copy_rules_copynet",
+    unfinished_compete=True,
     dropout=0.2,
     batch_size=64,
     updates=1_500,
@@ -105,7 +106,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import copy_rules
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import export_choice, flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run, Stopwatch
 
@@ -126,10 +127,15 @@ def run(config):
 
     print_examples(test, answers)
     print_comparison(run.results)
-    chosen = "copynet" if "copynet" in run.results else config.systems[-1]
+    best = export_choice.best_answers(
+        "exact_match",
+        run.systems,
+        data.corpus.validation,
+        translations.exact_match,
+    )
     return run.finish(
-        chosen,
-        {"exact_match": run.results[chosen]["exact_match"]},
+        best,
+        run.results[best.system]["exact_match"],
         paper={
             system: dict(zip(TYPES, ({"exact_match": x} for x in values)))
             for system, values in PAPER.items()

@@ -4,7 +4,7 @@ Trains an attentional encoder-decoder (rnnsearch) and CopyNet (copynet) on
 inputs and responses made from 173 patterns, whose slots hold names, places,
 dates and the like: DS-I, whose test inputs share the fillers of the training
 inputs, and DS-II, whose fillers were never seen in training. Measures how often
-the response is the best answer, and among the ten best; exports CopyNet.
+the response is the best answer, and among the ten best; exports the best.
 
     python -m tfcopy.recipes.dialogue_copynet                   a small demo
     python -m tfcopy.recipes.dialogue_copynet --preset paper    as in the paper
@@ -41,6 +41,7 @@ SHOWN = 4  # answers
 
 @config.configuration(
     "dialogue_copynet",
+    unfinished_compete=True,
     dropout=0.2,
     batch_size=64,
     updates=2_000,
@@ -108,7 +109,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.string_tensor import string_tensor
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import export_choice, flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run, Stopwatch
 
@@ -141,10 +142,18 @@ def run(config):
             values = [scores[part][metric] for part in ceilings]
             scores[metric] = round(sum(values) / len(values), 2)
     print_comparison(run.results, ceilings)
-    chosen = "copynet" if "copynet" in run.results else config.systems[-1]
+    keys = {f"{part}/{name}": name for name in config.systems}
+    best = export_choice.best_answers(
+        "top1",
+        {key: run.systems[key] for key in keys},
+        data.corpus.validation,
+        lambda texts, references: translations.exact_match(
+            texts, through_tokens(data, references)
+        ),
+    )
     return run.finish(
-        f"{part}/{chosen}",
-        {"top1": run.results[chosen][part]["top1"]},
+        best,
+        run.results[keys[best.system]][part]["top1"],
         paper=PAPER,
         ceilings={
             part: {"top1": top1} for part, top1 in ceilings.items() if top1

@@ -27,6 +27,7 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 @config.configuration(
     "eulerian_pag",
     baselines=["baseline"],
+    unfinished_compete=True,
     units=96,
     query="second",
     plan_steps=5,
@@ -87,7 +88,12 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import eulerian
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import translations
-    from tfcopy.experiments import flag_checks, learning_curves, reporting
+    from tfcopy.experiments import (
+        export_choice,
+        flag_checks,
+        learning_curves,
+        reporting,
+    )
     from tfcopy.experiments.pairs import copynet_steps, planning
     from tfcopy.experiments.run import Run, Stopwatch
 
@@ -117,8 +123,13 @@ def run(config):
     learning_curves.print_lead(run.results)
     learning_curves.draw(run.results, run.folder, "nats per circuit")
     planning.draw_plans(run, data)
-    best = max(run.results, key=lambda name: run.results[name]["exact_match"])
-    score = {"exact_match": run.results[best]["exact_match"]}
+    best = export_choice.best_answers(
+        "exact_match",
+        run.systems,
+        data.corpus.validation,
+        translations.exact_match,
+    )
+    score = run.results[best.system]["exact_match"]
     return run.finish(best, score, paper=PAPER)
 
 

@@ -180,10 +180,10 @@ def run(config):
     translation_scores.print_comparison(run.results, PAPER, COLUMNS, note)
     learning_curves.print_lead(run.results)
     learning_curves.draw(run.results, run.folder, "nats per sentence")
-    best = max(run.results, key=lambda name: run.results[name]["bleu"])
+    best = translation_scores.best_on_validation(run, data)
     if data.corpus.generated:
-        translation_scores.print_unseen_names(run.systems[best].served)
-    return run.finish(best, {"bleu": run.results[best]["bleu"]}, paper=PAPER)
+        translation_scores.print_unseen_names(run.systems[best.system].served)
+    return run.finish(best, run.results[best.system]["bleu"], paper=PAPER)
 
 
 def check(config):
@@ -235,6 +235,7 @@ def build(run, name, head, data):
         num_beams=config.num_beams,
         max_length=config.max_target_length,
         length_penalty=config.length_penalty,
+        unfinished_compete=config.unfinished_compete,
         merge=config.merge or merge,
     )
 

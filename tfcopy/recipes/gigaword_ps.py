@@ -195,10 +195,10 @@ def run(config):
     print_comparison(run.results, paper, counted, pointers)
     learning_curves.print_lead(run.results)
     learning_curves.draw(run.results, run.folder, "nats per headline")
-    best = summary_scores.best_on_validation(run.systems, data)
+    best = summary_scores.best_on_validation(run, data)
     return run.finish(
         best,
-        {"rouge1": run.results[best]["rouge1"]},
+        run.results[best.system]["rouge1"],
         paper=paper,
         pointers_per_100=counted,
         paper_pointers_per_100=pointers,
@@ -216,6 +216,7 @@ def build(run, name, data):
         min_length=config.min_summary_length,
         max_length=config.max_summary_length,
         length_penalty=config.length_penalty,
+        unfinished_compete=config.unfinished_compete,
         no_repeat_ngram=config.no_repeat_ngram,
         forbid_unk=config.forbid_unk,
         # A placeholder without a source word would be spelt <unk>.

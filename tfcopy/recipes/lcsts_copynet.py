@@ -1,7 +1,7 @@
 """CopyNet on LCSTS, short news and their summaries (Gu et al., 2016).
 
 Trains an attentional encoder-decoder (rnn_context) and CopyNet (copynet) on
-characters, on words, or on both; compares them by ROUGE; exports CopyNet.
+characters, on words, or on both; compares them by ROUGE; exports the best.
 LCSTS is available from its owners on request. Without it, English news in the
 same format are generated, with names that are in no vocabulary; their scores
 cannot be compared with the paper's.
@@ -42,7 +42,9 @@ LIMITS = {("en", "characters"): (600, 160)}
 LEAST_OOV_RATE = 10.0
 
 
-@config.configuration("lcsts_copynet", dropout=0.2, batch_size=64)
+@config.configuration(
+    "lcsts_copynet", unfinished_compete=True, dropout=0.2, batch_size=64
+)
 class Config(model_flags.CopyNetConfig):
     """News, model, training, search, and where the results go."""
 
@@ -124,7 +126,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import newsgen
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import summaries, translations
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import export_choice, flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run, Stopwatch
 
@@ -168,10 +170,10 @@ def run(config):
             "\nThe export expects text segmented by jieba, with blanks between "
             "words."
         )
-    chosen = "copynet" if "copynet" in run.results else config.systems[-1]
+    best, scores = best_on_validation(run, part, data)
     return run.finish(
-        f"{part}/{SYSTEMS[chosen]}",
-        {"rouge1": run.results[chosen][part]["rouge1"]},
+        best,
+        scores["rouge1"],
         paper=PAPER,
         corpus="generated" if generated else "LCSTS",
     )
@@ -275,27 +277,53 @@ def answer(translator, data):
     """Summarises the test texts.
 
     Returns:
-        `(translations, scores)`; ROUGE of characters of Chinese, of words of
-        English.
+        `(translations, scores)`; see `rouge` and `as_answers`.
     """
     watch = Stopwatch()
     answers = translator.translate_all(source for source, _ in data.test)
     seconds = watch.seconds
-    rouge = summaries.rouge
-    references = [target for _, target in data.test]
+    references = as_answers(data, [target for _, target in data.test])
     texts = [translation.text for translation in answers]
-    if data.corpus.source_language == "zh":
-        rouge = summaries.character_rouge
-        # As answers are, which have no blanks.
-        references = ["".join(text.split()) for text in references]
     scores = {
-        **rouge(texts, references),
+        **rouge(data, texts, references),
         "exact_match": translations.exact_match(texts, references),
         "unk_rate": translations.unk_rate([a.tokens for a in answers]),
         "copy_rate": translations.copy_rate([a.copied_from for a in answers]),
     }
     scores = {name: round(value, 2) for name, value in scores.items()}
     return answers, {**scores, "seconds_translating": seconds}
+
+
+def best_on_validation(run, part, data):
+    """The best system of a part of the run.
+
+    Returns:
+        `(choice, scores)`: `ExportChoice`, and its scores of the test set.
+    """
+    keys = {f"{part}/{SYSTEMS[name]}": name for name in run.config.systems}
+    best = export_choice.best_answers(
+        "rouge1",
+        {key: run.systems[key] for key in keys},
+        data.corpus.validation,
+        lambda texts, references: rouge(
+            data, texts, as_answers(data, references)
+        )["rouge1"],
+    )
+    return best, run.results[keys[best.system]][part]
+
+
+def rouge(data, texts, references):
+    """ROUGE of characters of Chinese, of words of English."""
+    if data.corpus.source_language == "zh":
+        return summaries.character_rouge(texts, references)
+    return summaries.rouge(texts, references)
+
+
+def as_answers(data, references):
+    """References as answers are: those in Chinese have no blanks."""
+    if data.corpus.source_language != "zh":
+        return references
+    return ["".join(text.split()) for text in references]
 
 
 def print_comparison(results, tokenizations, generated):

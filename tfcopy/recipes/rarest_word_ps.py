@@ -5,7 +5,7 @@ Words are drawn independently, the vocabulary's first ones most often; the
 target is the rarest word of the sequence. Trains a GRU with one softmax over
 all words (softmax), and one that points at the vocabulary's rarest words and
 generates the others (pointer_softmax), compares their error rates, and exports
-the second.
+the better one.
 
     python -m tfcopy.recipes.rarest_word_ps                 a small task
     python -m tfcopy.recipes.rarest_word_ps --preset paper  as in the paper
@@ -41,7 +41,7 @@ PRESETS = {
 
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import export_choice, flag_checks, reporting
     from tfcopy.experiments.pairs import rarest_word_steps
     from tfcopy.experiments.run import Run
 
@@ -69,12 +69,11 @@ def run(config):
     reporting.print_marked_examples(data.examples, answers, unit="words")
     print_comparison(config, run.results)
     rarest_word_steps.draw(run.results, PAPER, config.num_pointed, run.folder)
-    chosen = "pointer_softmax"
-    if chosen not in run.results:
-        chosen = config.systems[-1]
+    errors = {x: run.results[x]["dev_error_rate"] for x in run.systems}
+    best = export_choice.best("error_rate", errors, lowest=True)
     return run.finish(
-        chosen,
-        {"error_rate": run.results[chosen]["error_rate"]},
+        best,
+        run.results[best.system]["error_rate"],
         paper={name: {"error_rate": rate} for name, rate in PAPER.items()},
         expected=data.expected,
     )

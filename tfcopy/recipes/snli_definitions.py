@@ -47,6 +47,9 @@ PAPER = {
 @config.configuration(
     "snli_definitions",
     baselines=["baseline", "glove"],
+    vocabulary_size=250,
+    baseline_vocabulary_size=3_000,
+    definition_vocabulary_size=3_000,
     max_definition_length=50,
     embedding_dim=48,
     units=48,
@@ -89,6 +92,9 @@ class Config(definition_flags.LabelledTextsConfig):
     baseline_units: PositiveInt | None = config.model(
         None, "The --units of baseline and glove, if they differ."
     )
+    baseline_updates: PositiveInt | None = config.training(
+        None, "The --updates of baseline and glove, if they differ."
+    )
     baseline_dropout: config.Share | None = config.model(
         None, "The --dropout of baseline and glove, if it differs."
     )
@@ -100,6 +106,7 @@ PRESETS = {
         "num_held_out": 500,
         "systems": ["baseline", "spelling", "dict"],
         "vocabulary_size": 304,
+        "baseline_vocabulary_size": None,
         "definition_vocabulary_size": 3_000,
         "exclude_top_k": 300,  # all known words
         "max_definitions": 5,
@@ -115,6 +122,7 @@ PRESETS = {
         "corpus": "snli",
         "vectors_dim": 300,
         "systems": ["baseline", "spelling", "dict"],
+        "vocabulary_size": 3_000,
         "baseline_vocabulary_size": 5_000,
         "combine": "bands",
         "share_encoders": False,
@@ -131,6 +139,7 @@ PRESETS = {
         "learning_rate": 4e-4,
         "schedule": "constant",
         "updates": 1_560_000,
+        "baseline_updates": 2_340_000,
         "eval_every": 7_812,
         "patience": 10,
     },
@@ -276,7 +285,7 @@ def train(text_system, data):
     def accuracy(batch, logits):
         labels = tf.argmax(logits, -1, output_type=tf.int32)
         right = tf.cast(labels == batch["label"], tf.float32)
-        return {"accuracy": tf.reduce_mean(right)}
+        return {"accuracy": 100 * tf.reduce_mean(right)}
 
     return text_systems.train(
         text_system,

@@ -53,6 +53,9 @@ PAPER = {
 @config.configuration(
     "squad_definitions",
     baselines=["B"],
+    vocabulary_size=250,
+    baseline_vocabulary_size=3_000,
+    definition_vocabulary_size=3_000,
     clip_norm=50.0,
     embedding_dim=48,
     units=48,
@@ -107,6 +110,7 @@ class Config(definition_flags.LabelledTextsConfig):
 _REAL = {
     "corpus": "files",
     "systems": ["B", "D3", "S", "SD"],
+    "definition_vocabulary_size": None,
     "dropout": 0.2,
     "learning_rate": 1e-3,
     "schedule": "constant",
@@ -118,6 +122,7 @@ PRESETS = {
         **_REAL,
         "num_held_out": 100,
         "vocabulary_size": 2_000,
+        "baseline_vocabulary_size": None,
         "embedding_dim": 64,
         "units": 64,
         "embedding_dropout": 0.3,
@@ -129,6 +134,7 @@ PRESETS = {
         "systems": ["B", "D1", "D2", "D3", "D4", "S", "SL", "SD"],
         "vectors_dim": 300,
         "initializers": "uniform",
+        "vocabulary_size": 3_000,
         "baseline_vocabulary_size": 10_000,
         "embedding_dim": 200,
         "units": 200,

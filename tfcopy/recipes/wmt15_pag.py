@@ -53,6 +53,7 @@ SYSTEMS = ("baseline", "baseline_ln", "pag", "pag_ln", "rpag", "rpag_ln")
 @config.configuration(
     "wmt15_pag",
     baselines=["baseline", "baseline_ln"],
+    unfinished_compete=True,
     decoder="biscale",
     updates=650,
     eval_every=130,
@@ -195,8 +196,8 @@ def run(config):
     learning_curves.print_lead(run.results)
     learning_curves.draw(run.results, run.folder, "nats per sentence")
     planning.draw_plans(run, data)
-    best = max(run.results, key=lambda name: run.results[name]["bleu"])
-    return run.finish(best, {"bleu": run.results[best]["bleu"]}, paper=paper)
+    best = translation_scores.best_on_validation(run, data)
+    return run.finish(best, run.results[best.system]["bleu"], paper=paper)
 
 
 def check(config):

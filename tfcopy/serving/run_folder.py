@@ -17,16 +17,7 @@ CONFIG_NAME = "config.json"
 RESULTS_NAME = "results.json"
 # Raise it with every change of the folder that a reader must know.
 FORMAT = 1
-# Scores that tell which system is the best, and whether more is better.
-_SCORES = {
-    "bleu": True,
-    "rouge1": True,
-    "exact_match": True,
-    "accuracy": True,
-    "top1": True,
-    "error_rate": False,
-    "perplexity": False,
-}
+_LESS_IS_BETTER = ("error_rate", "perplexity")
 
 
 class RunError(ValueError):
@@ -178,16 +169,14 @@ class RunFolder:
         exported = self.results.get("exported")
         if exported in systems:
             return exported, "which the run exported"
-        scores = self.results.get("systems", {})
-        for name, more_is_better in _SCORES.items():
-            values = {
-                system: scores.get(system, {}).get(name) for system in systems
-            }
-            if None not in values.values():
-                best = max if more_is_better else min
-                return best(
-                    values, key=values.get
-                ), f"which has the best {name}"
+        chosen = self.results.get("exported_by", {})
+        scores = chosen.get("scores", {})
+        scores = {name: scores[name] for name in systems if name in scores}
+        if scores:
+            metric = chosen["metric"]
+            best = min if metric in _LESS_IS_BETTER else max
+            reason = f"which has the best {metric} on the validation set"
+            return best(scores, key=scores.get), reason
         return systems[-1], "the last that has a checkpoint"
 
 

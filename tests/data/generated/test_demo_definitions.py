@@ -114,7 +114,7 @@ def test_ids_tell_whose_words_a_question_has():
 
 @pytest.mark.parametrize(
     ("load", "digest"),
-    zip(LOADERS, ("0507c110f9dc57a5", "ffc50272f9726f06", "e6df582c6bf4d2b4")),
+    zip(LOADERS, ("0507c110f9dc57a5", "1e8343264e772473", "b8329afd3d2a0022")),
 )
 def test_texts_are_the_same_on_every_machine(load, digest):
     """A new digest is due whenever the grammar changes, and only then."""

@@ -1,5 +1,6 @@
 """Corpora and dictionaries of recipes that read definitions."""
 
+import collections
 import types
 
 import numpy as np
@@ -71,6 +72,14 @@ def test_each_system_reads_what_it_says(tmp_path, recipe, corpus, read):
     data = definition_data.prepare(
         config, corpus, examples, recipe.SYSTEMS.values()
     )
+    # Invented words, too: a baseline may know each word of training.
+    assert data.counts == collections.Counter(
+        token
+        for i in range(len(data.train))
+        for name in data.train.texts
+        for token in data.train.tokens(name, i)
+    )
+    assert any(x not in demo_definitions.plain_words() for x in data.counts)
     for name, sources in recipe.SYSTEMS.items():
         features = make_features(config, sources, data, end=True)
         embedding = make_embedding(config, sources, data, features)

@@ -113,6 +113,7 @@ def everything():
         coverage_penalty=0.1,
         no_repeat_ngram=2,
         forbid_unk=True,
+        unfinished_compete=True,
         rescale=True,
         source_only=(5,),
         merge="max",
@@ -324,6 +325,7 @@ def test_options_of_the_search_can_be_set(system):
         "coverage_penalty": "0",
         "no_repeat_ngram": "3",
         "rescale": "False",
+        "unfinished_compete": "false",
     }
     options = storage.load(system, changes).served.options
     assert options == SearchOptions(

@@ -135,6 +135,23 @@ def test_an_answer_does_not_depend_on_the_batch(num_beams):
             np.testing.assert_array_equal(joined, expected)
 
 
+def test_what_is_cut_off_may_be_the_best_answer(random):
+    """In the graph that is exported; see `test_beam_search` for the rule."""
+    texts = tf.constant(sentences(12))
+    answers, scores = {}, {}
+    for compete in (False, True):
+        options = SearchOptions(
+            num_beams=3, max_length=2, unfinished_compete=compete
+        )
+        translator = random.copy(options=options)
+        found = translator.translate(texts)
+        answers[compete] = found["text"].numpy()
+        scores[compete] = found["score"].numpy()
+    assert (scores[True] >= scores[False]).all()
+    assert (scores[True] > scores[False]).any()
+    assert (answers[True] != answers[False]).any()
+
+
 def test_analyse_tells_where_words_come_from(random):
     texts = ["the session of Łukasz is open .", "北京 .", ""]
     best = random.translate(tf.constant(texts))

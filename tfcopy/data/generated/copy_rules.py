@@ -5,6 +5,7 @@ are filled with random strings, other ones in each pair. A model has to learn
 the rules by heart, and to copy what stands for a variable.
 """
 
+import collections
 import dataclasses
 import json
 import os
@@ -70,7 +71,8 @@ def load(
     damaged files are written anew.
 
     The same rules make the pairs of all splits, with different fillings. These
-    are drawn independently, as in the authors' code, so short ones may recur.
+    are drawn independently, as in the authors' code, so short ones may recur
+    within a split; but no source of validation or test stands in training.
 
     Args:
         folder: Folder of the files.
@@ -129,7 +131,10 @@ def load(
     _write(paths["rules"], _description(settings, rules))
     rows = {}
     for split in _SPLITS:
-        pairs = generate(rules, instances // 2, split=split, **of_pairs)
+        seen = {source for some in rows.values() for source, *_ in some}
+        pairs = generate(
+            rules, instances // 2, split=split, seen=seen, **of_pairs
+        )
         _write(paths[split], _lines(rules, pairs))
         rows[split] = list(_read(paths[split], rules))
     return _corpus(rules, rows, num_validation)
@@ -138,12 +143,19 @@ def load(
 def _corpus(rules, rows, num_validation):
     """Makes the corpus from rows `(source, target, index of the rule)`."""
     train = rows["train"]
-    by_rule = sorted(range(len(train)), key=lambda i: train[i][2])
+    times = collections.Counter(source for source, *_ in train)
+
+    def key(i):
+        source, _, rule = train[i]
+        return rule, times[source]  # what recurs is held out last
+
+    by_rule = sorted(range(len(train)), key=key)
     held_out = {
         by_rule[i * len(train) // num_validation] for i in range(num_validation)
     }
+    apart = {train[i][0] for i in held_out}
     splits = {
-        "train": [row for i, row in enumerate(train) if i not in held_out],
+        "train": [row for row in train if row[0] not in apart],
         "validation": [train[i] for i in sorted(held_out)],
         "test": rows["test"],
     }

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 RULE_TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
 
@@ -11,6 +11,7 @@ _VARIABLES = ("x", "y")
 _COUNTS = ("both", "source")
 _FEWEST, _MOST = 5, 20
 _MOST_SYMBOLS = 1000  # names of three digits
+_MAX_DRAWS = 1000  # of a filling that is new
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,6 +116,7 @@ def generate(
     longest_filling: int,
     no_collision: bool,
     seed: int,
+    seen: Set[str] = frozenset(),
 ) -> Iterator[tuple[str, str, int]]:
     """Yields source, target and index of the rule, in random order.
 
@@ -126,6 +128,10 @@ def generate(
         longest_filling: The most symbols that a variable stands for.
         no_collision: Whether a filling has no symbol of its rule.
         seed: The same seed gives the same pairs on every machine.
+        seen: Sources that are drawn anew.
+
+    Raises:
+        ValueError: a rule has no source left that is not in `seen`.
     """
     rng = random.Random(f"{seed} {split}")
     order = [index for index in range(len(rules)) for _ in range(instances)]
@@ -136,8 +142,18 @@ def generate(
         if no_collision:
             of_rule = {*rule.left, *rule.right}
             symbols = [symbol for symbol in symbols if symbol not in of_rule]
-        x, y = (filling(rng, symbols, longest_filling) for _ in _VARIABLES)
-        yield *rule.fill(x, y), index
+        for _ in range(_MAX_DRAWS):
+            x, y = (filling(rng, symbols, longest_filling) for _ in _VARIABLES)
+            source, target = rule.fill(x, y)
+            if source not in seen:
+                break
+        else:
+            raise ValueError(
+                "`longest_filling` and `num_symbols` must leave new fillings "
+                f"for the {split} split. Received: {longest_filling} and "
+                f"{num_symbols}, with {instances} pairs of each rule."
+            )
+        yield source, target, index
 
 
 def filling(rng: random.Random, symbols: Sequence[str], longest: int) -> str:

@@ -40,7 +40,7 @@ from tfcopy.data.generated.demo_definitions_lexicon import (
     plain_words,
 )
 from tfcopy.data.generated.demo_definitions_meanings import Thing, definition
-from tfcopy.data.generated.demo_definitions_texts import Writer
+from tfcopy.data.generated.demo_definitions_texts import Writer, text_of
 
 __all__ = [
     "dictionary",
@@ -273,23 +273,35 @@ def _corpus(name, write: Callable, numbers, settings) -> Corpus:
         name=name,
         splits={
             split: Split(
-                functools.partial(_read, name, write, split, number, settings),
+                functools.partial(_read, name, write, earlier, settings),
                 fingerprint(
-                    _grammar_fingerprint(), name, split, number, *settings
+                    _grammar_fingerprint(), name, *earlier.items(), *settings
                 ),
-                number,
+                earlier[split],
             )
-            for split, number in zip(SPLITS, numbers)
+            for split, earlier in _up_to_each(numbers)
         },
         tokenized=True,
         generated=True,
     )
 
 
-def _read(name, write, split, number, settings) -> Iterator:
+def _up_to_each(numbers) -> Iterator[tuple[str, dict[str, int]]]:
+    """Each split, and the sizes of it and of those before it."""
+    for last, split in enumerate(SPLITS, 1):
+        yield split, dict(zip(SPLITS[:last], numbers))
+
+
+def _read(name, write, sizes, settings) -> Iterator:
+    """The last split's examples; none of them stands in the others."""
     num_words, seed = settings[:2]
-    writer = Writer(_things(num_words, seed), split, f"{name}/{seed}")
-    return write(writer, number)
+    seen = set()
+    for split, number in sizes.items():
+        writer = Writer(_things(num_words, seed), split, f"{name}/{seed}", seen)
+        examples = write(writer, number)
+        if split != [*sizes][-1]:
+            seen = seen.union(map(text_of, examples))
+    return examples
 
 
 def _questions(num_things, writer, number):

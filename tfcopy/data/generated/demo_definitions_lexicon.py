@@ -83,10 +83,7 @@ def with_articles(text: str) -> str:
 
 @functools.cache
 def plain_words() -> tuple[str, ...]:
-    """All words of texts, questions and definitions that are not invented.
-
-    For a vocabulary that knows all of these, and no invented word.
-    """
+    """All words of texts, questions and definitions that are not invented."""
     tables = [text_tables.read(name).values() for name in TABLES]
     lines = itertools.chain.from_iterable(itertools.chain(*tables))
     text = " ".join(["a an A An", *SIZES, *lines])

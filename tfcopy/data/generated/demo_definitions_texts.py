@@ -7,7 +7,7 @@ have words of their own split; never both.
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tfcopy.data.corpora import nli, squad
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
@@ -34,6 +34,15 @@ _SOURCES = {
 _SOURCES["test"] = _SOURCES["validation"]
 
 
+def text_of(example) -> str:
+    """All that a model reads of a question, a pair or a sentence."""
+    if isinstance(example, squad.Example):
+        return f"{example.context} {example.question}"
+    if isinstance(example, nli.Example):
+        return f"{example.premise} {example.hypothesis}"
+    return example
+
+
 class Writer:
     """Writes examples of one split.
 
@@ -41,9 +50,17 @@ class Writer:
         things: Invented words of all splits, see `invent_things`.
         split: `"train"`, `"validation"` or `"test"`.
         seed: Any string; the same one gives the same examples.
+        seen: The `text_of` of examples that are not written.
     """
 
-    def __init__(self, things: dict[str, list[Thing]], split: str, seed: str):
+    def __init__(
+        self,
+        things: dict[str, list[Thing]],
+        split: str,
+        seed: str,
+        seen: Set[str] = frozenset(),
+    ):
+        self.seen = seen
         self.rng = random.Random(f"{seed}/{split}")
         self.split = split
         self.things = {"seen": things["train"], "unseen": things[split]}
@@ -52,15 +69,20 @@ class Writer:
         """Yields `squad.Example`s; their ids tell the origin of their words."""
         draws = self._draws(plain_things(self.rng), self.things)
         for i, source in zip(range(number), self._sources()):
-            parts = self._question(draws[source], num_things)
-            yield squad.Example(f"{self.split}-{i}-{source}", *parts)
+            yield self._new(
+                lambda: squad.Example(
+                    f"{self.split}-{i}-{source}",
+                    *self._question(draws[source], num_things),
+                )
+            )
 
     def entailments(self, number: int) -> Iterator:
         """Yields `nli.Example`s."""
         draws = self._draws(plain_things(self.rng), self.things)
         labels = {x: deal(range(len(nli.LABELS)), self.rng) for x in draws}
         for _, source in zip(range(number), self._sources()):
-            yield self._entailment(draws[source](), next(labels[source]))
+            label = next(labels[source])
+            yield self._new(lambda: self._entailment(draws[source](), label))
 
     def sentences(self, number: int) -> Iterator[str]:
         """Yields sentences; each thing is followed by a verb of its kind."""
@@ -70,7 +92,13 @@ class Writer:
         }
         draws = self._draws(plain_nouns(self.rng), things)
         for _, source in zip(range(number), self._sources()):
-            yield self._sentence(draws[source])
+            yield self._new(lambda: self._sentence(draws[source]))
+
+    def _new(self, write):
+        """What a function writes, as soon as it is not `seen`."""
+        while text_of(example := write()) in self.seen:
+            pass
+        return example
 
     def _sources(self):
         return itertools.cycle(_SOURCES[self.split])

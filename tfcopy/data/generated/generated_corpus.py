@@ -7,6 +7,7 @@ TFDS stores, checks and reads what the grammar generates.
 import contextlib
 import dataclasses
 import io
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 
@@ -69,6 +70,20 @@ class GeneratedPairs(tfds.core.BuilderConfig):
             "test": self.num_test,
         }
 
+    def pairs(self, split: str) -> Iterator:
+        """Yields the pairs of a split; no source stands in an earlier one."""
+        seen = set()
+        for name, number in self.splits.items():
+            # Of the sentences without names, some come again.
+            drawn = self.generate(name, 2 * number + 100, self.seed)
+            fresh = (pair for pair in drawn if pair[0] not in seen)
+            fresh = itertools.islice(fresh, number)
+            if name == split:
+                yield from fresh
+                return
+            # Within a split they may.
+            seen |= {source for source, _ in list(fresh)}
+
 
 def load(
     pairs: GeneratedPairs,
@@ -115,7 +130,7 @@ def load(
 class TfcopyGenerated(tfds.core.GeneratorBasedBuilder, skip_registration=True):
     """The builder of all generated corpora, which are its configs."""
 
-    VERSION = tfds.core.Version("1.0.0")
+    VERSION = tfds.core.Version("1.1.0")
 
     def _info(self):
         sides = self.builder_config.sides
@@ -137,7 +152,7 @@ class TfcopyGenerated(tfds.core.GeneratorBasedBuilder, skip_registration=True):
 
     def _generate_examples(self, split, number):
         config = self.builder_config
-        pairs = config.generate(split, number, config.seed)
+        pairs = config.pairs(split)
         title = f"{config.corpus}, {split}"
         pairs = tqdm.tqdm(pairs, title, number, unit=" pairs", disable=None)
         for i, pair in enumerate(pairs):

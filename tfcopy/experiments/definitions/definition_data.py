@@ -116,8 +116,6 @@ def prepare(
             texts[name] = WordTexts.from_examples(split, numbers)
         except ValueError as error:
             raise ValueError(f"{corpus.name}, {name}: {error}") from error
-    if config.corpus == "demo":
-        count = definition_demo.counts
     data = DefinitionData(
         corpus.name,
         **texts,

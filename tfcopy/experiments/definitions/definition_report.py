@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from tfcopy.experiments.definitions.definition_demo import GROUPS
+from tfcopy.experiments import export_choice
 from tfcopy.experiments.definitions.word_sources import WordSources
+from tfcopy.experiments.export_choice import ExportChoice
 from tfcopy.experiments.run import Run
 
 
@@ -19,7 +20,8 @@ def finish(
     Args:
         run: The run, with the results of its systems.
         sources: `WordSources` of each of them.
-        score: Name of the figure that tells which system is the best.
+        score: Name of the figure that tells which system is the best, on the
+            validation set.
         ends: The baseline, and the system that knows all words; see
             `gap_closed`.
         **more: What else results.json holds.
@@ -29,14 +31,13 @@ def finish(
     """
     closed = {}
     if run.config.corpus == "demo":
-        # Only the invented words tell the systems apart.
         of_gap = "after_oov" if score == "perplexity" else score
         closed = gap_closed(run.results, *ends, of_gap)
         print_gap(closed, *ends)
     best = best_system(run.results, sources, score)
     return run.finish(
         best,
-        {score: run.results[best][score]},
+        run.results[best.system][score],
         gap_closed=closed,
         of_dev=(),
         **more,
@@ -47,11 +48,20 @@ def best_system(
     results: Mapping[str, Mapping],
     sources: Mapping[str, WordSources],
     score: str,
-) -> str:
-    """The best system; of those that read definitions, if there are any."""
+) -> ExportChoice:
+    """The best system; of those that read definitions, if there are any.
+
+    Args:
+        results: Dict from systems to their results, with `dev_<score>`.
+        sources: `WordSources` of each of them.
+        score: Name of a figure.
+    """
     reading = [x for x in results if sources[x].reads == "definitions"]
-    best = min if score == "perplexity" else max
-    return best(reading or results, key=lambda name: results[name][score])
+    return export_choice.best(
+        score,
+        {name: results[name][f"dev_{score}"] for name in reading or results},
+        lowest=score == "perplexity",
+    )
 
 
 def worse_and_better(
@@ -67,53 +77,41 @@ def worse_and_better(
     reading = [name for name in results if sources[name].reads_more]
     if not reading or len(results) < 2:
         return ()
-    better = max(reading, key=lambda name: results[name][score])
+    better = max(reading, key=lambda name: results[name][f"dev_{score}"])
     return next(name for name in results if name != better), better
 
 
 def gap_closed(
     results: Mapping[str, Mapping], baseline: str, best: str, score: str
-) -> dict:
+) -> dict[str, float]:
     """How much of the gap between two systems the others close, in percent.
+
+    Only where the invented words are those that training never shows: the
+    baseline learns the others.
 
     Args:
         results: Dict from systems to their results, with those of the `groups`
             of examples.
-        baseline: The system that cannot know invented words.
+        baseline: The system that cannot know these words.
         best: The system that knows them.
         score: Name of a figure.
-
-    Returns:
-        Dict from systems to dicts from groups with invented words to percent.
     """
     if not {baseline, best} <= results.keys():
         return {}
-    values = {
-        name: {group: x["groups"][group][score] for group in GROUPS[1:]}
-        for name, x in results.items()
-    }
+    values = {name: x["groups"]["unseen"][score] for name, x in results.items()}
     low, high = values[baseline], values[best]
     return {
-        name: {
-            group: round(
-                100 * (x[group] - low[group]) / (high[group] - low[group]), 1
-            )
-            for group in x
-            if high[group] != low[group]
-        }
-        for name, x in values.items()
-        if name not in (baseline, best)
+        name: round(100 * (value - low) / (high - low), 1)
+        for name, value in values.items()
+        if name not in (baseline, best) and high != low
     }
 
 
-def print_gap(closed: Mapping[str, Mapping], baseline: str, best: str):
+def print_gap(closed: Mapping[str, float], baseline: str, best: str):
     """Prints what `gap_closed` gives."""
-    for name, shares in closed.items():
-        said = " and ".join(
-            f"{share:.0f} % with {group} words"
-            for group, share in shares.items()
-        )
+    for name, share in closed.items():
         print(
-            f"{name} closes {said} of the gap between {baseline}, which cannot "
-            f"know invented words, and {best}, which does."
+            f"With words never seen in training, {name} closes {share:.0f} % "
+            f"of the gap between {baseline}, which cannot know them, and "
+            f"{best}, which does."
         )

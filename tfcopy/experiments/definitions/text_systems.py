@@ -121,6 +121,8 @@ def train(
         **options,
     )
     result = trainer.fit()
+    score = options.get("score", "perplexity")
+    dev = result.best_dev_score
     table = system.model.get_layer("embedding").word_table.embeddings
     projector_tables.log_tables(
         system, {"words": (table, features.vocabulary.words)}
@@ -128,6 +130,7 @@ def train(
     return trainer, {
         "parameters": system.num_parameters,
         "updates": result.updates,
+        f"dev_{score}": result.best_dev_perplexity if dev is None else dev,
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),
     }

@@ -101,6 +101,7 @@ def make_translator(
         num_beams=config.num_beams,
         max_length=max_target_length,
         length_penalty=config.length_penalty,
+        unfinished_compete=config.unfinished_compete,
         forbid_unk=not allow_unk,
         rescale=True,
     )

@@ -37,6 +37,11 @@ class PairsConfig(ModelConfig, TrainingConfig, RunConfig):
         "Scores are divided by length to this power; 0 for no length "
         "normalisation.",
     )
+    unfinished_compete: bool = search(
+        False,
+        "Let answers that are cut off compete with finished ones by their "
+        "scores; otherwise they come after all of these.",
+    )
 
 
 @group

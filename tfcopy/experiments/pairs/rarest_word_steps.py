@@ -130,12 +130,15 @@ def train_and_test(system: System, data):
     if system.folder:
         table = system.model.source_embedding.embeddings
         projector_tables.log_tables(system, {"words": (table, task.vocabulary)})
+    words, _ = answer_all(answer, data.validation)
+    dev_errors = errors(words, data.validation, data.task)
     words, copied_from = answer_all(answer, data.test)
     return {
         "parameters": system.num_parameters,
         "updates": result.updates,
         "best_update": result.best_update,
         "perplexity": result.best_dev_perplexity,
+        "dev_error_rate": dev_errors["error_rate"],
         **errors(words, data.test, data.task),
         "copy_rate": round(100 * float(np.mean(copied_from >= 0)), 2),
         "history": history.columns(result.updates),

@@ -1,17 +1,14 @@
 """How summaries are scored and shown."""
 
-import itertools
-
 import tensorflow as tf
 
 from tfcopy.data.generated import demo_news
 from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.evaluation import summaries, translations
-from tfcopy.experiments import reporting
+from tfcopy.experiments import export_choice, reporting
+from tfcopy.experiments.export_choice import ExportChoice
 from tfcopy.experiments.pairs.pair_data import as_text
 from tfcopy.experiments.run import Stopwatch
-
-_VALIDATION = 200  # articles that choose the system to export
 
 
 def plain_text(text, entities=None) -> str:
@@ -140,25 +137,14 @@ def _rounded(scores):
     }
 
 
-def best_on_validation(systems, data):
-    """The system with the best ROUGE-1 on the first validation articles.
-
-    Args:
-        systems: Dict from a name to a `System`.
-        data: `PairData`.
-    """
-    if len(systems) == 1:
-        return next(iter(systems))
-    pairs = itertools.islice(data.corpus.validation, _VALIDATION)
-    sources, references = zip(*pairs)
-    references = [plain_text(x, data.entities) for x in references]
-
-    def score(name):
-        answers = systems[name].served.translate_all(sources)
-        texts = [answer.text for answer in answers]
-        return summaries.rouge(texts, references)["rouge1"]
-
-    return max(systems, key=score)
+def best_on_validation(run, data) -> ExportChoice:
+    """The system of a `Run` whose validation summaries have most ROUGE-1."""
+    return export_choice.best_answers(
+        "rouge1",
+        run.systems,
+        ((x, plain_text(y, data.entities)) for x, y in data.corpus.validation),
+        lambda *texts: summaries.rouge(*texts)["rouge1"],
+    )
 
 
 def print_examples(test, answers, count=3):

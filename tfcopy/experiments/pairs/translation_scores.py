@@ -2,7 +2,8 @@
 
 from tfcopy.data.generated import demo_parliament
 from tfcopy.evaluation import translations
-from tfcopy.experiments import reporting
+from tfcopy.experiments import export_choice, reporting
+from tfcopy.experiments.export_choice import ExportChoice
 from tfcopy.experiments.run import Stopwatch
 
 
@@ -40,6 +41,17 @@ def score(answers, data, bleu_tokenize) -> dict:
         **{name: round(value, 2) for name, value in scores.items()},
         "bleu_signature": bleu["signature"],
     }
+
+
+def best_on_validation(run, data) -> ExportChoice:
+    """The system of a `Run` whose validation translations are the best."""
+    tokenize = run.config.bleu_tokenize
+    return export_choice.best_answers(
+        "bleu",
+        run.systems,
+        data.corpus.validation,
+        lambda *texts: translations.bleu(*texts, tokenize)["score"],
+    )
 
 
 def print_examples(data, answers, count=4):
