@@ -30,7 +30,8 @@ from tfcopy import training
 from tfcopy.experiments import command_line
 
 # Masks and noise are drawn for each replica; Adam divides by gradients that are
-# nothing but rounding. Without these all is equal.
+# nothing but rounding. Without these all is equal. (A planner draws noise
+# whenever it is trained.)
 QUIET = "--dropout 0 --noise 0 --optimizer adagrad"
 RECIPES = {
     "europarl_ps": test_europarl_ps.TINY,
@@ -42,11 +43,12 @@ RECIPES = {
     "dialogue_copynet": test_dialogue_copynet.TINY,
     "eulerian_pag": [
         *test_eulerian_pag.TINY,
-        *"--systems [pag]".split(),
+        *"--systems [baseline]".split(),
     ],
     "gigaword_ps": [
         *test_gigaword_ps.TINY,
-        *"--systems [pointer_softmax_lvt]".split(),
+        # All words of the vocabulary: others are drawn for each replica.
+        *"--systems [pointer_softmax_lvt] --candidates 1000".split(),
     ],
     "lcsts_copynet": test_lcsts_copynet.TINY,
     "rarest_word_ps": [
@@ -55,7 +57,7 @@ RECIPES = {
     ],
     "wmt15_pag": [
         *test_wmt15_pag.TINY,
-        *"--systems [pag_ln]".split(),
+        *"--systems [baseline_ln]".split(),
     ],
     "lm1b_definitions": [
         *test_definition_recipes.TINY,
@@ -121,7 +123,7 @@ class Runs:
         paths = [str(self.folder / f"corpus.{side}") for side in "ab"]
         words = "the Łódź , sea red house by a one b".split()
         rng = np.random.default_rng(0)
-        rows = [" ".join(rng.choice(words, 4)) for _ in range(64)]
+        rows = [f"{' '.join(rng.choice(words, 4))} Name{i}" for i in range(64)]
         for path in paths:
             with open(path, "w", encoding="utf-8") as file:
                 file.writelines(f"{row} .\n" for row in rows)
