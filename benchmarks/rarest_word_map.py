@@ -30,14 +30,16 @@ import keras
 import numpy as np
 
 from tfcopy import training
+from tfcopy.checked_files import write_json
 from tfcopy.experiments import command_line
+from tfcopy.experiments.config import identity
 from tfcopy.experiments.pairs import rarest_word_steps
-from tfcopy.experiments.run import System, check_writable, write_json
+from tfcopy.experiments.run import System, check_writable
 from tfcopy.recipes import rarest_word_ps
 
 # Flags in which the runs of one map may differ, or that change no score.
 FREE = ("preset", "q", "train_size", "seed", "systems", "run", "log_dir")
-FREE += ("savedmodel_dir", "fresh", "pointer")
+FREE += ("savedmodel_dir", "fresh", "pointer", "devices")
 
 
 class Place(typing.NamedTuple):
@@ -156,7 +158,7 @@ def settings(config):
 
 def make_map(wanted, found, config, folder):
     """Trains what is missing, and draws; returns the exit status."""
-    strategy = training.choose_strategy()
+    strategy = training.choose_strategy(config.devices)
     training.set_precision(config.precision)
     for number, place in enumerate(wanted, 1):
         print(f"[{number}/{len(wanted)}] {place.name}")
@@ -187,7 +189,9 @@ def train(place, config, folder, strategy):
     system = System(
         name=place.system,
         folder=log_dir,
+        is_chief=True,
         config=config,
+        identity=identity(config),
         model=model,
         trained=model,
         served=rarest_word_steps.make_translator(model, data.task),
