@@ -139,7 +139,6 @@ COLUMNS = {
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy import losses
     from tfcopy.data.corpora import brown, one_billion_words, sentences
-    from tfcopy.data.definitions import TextBatches
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.definitions import (
@@ -254,22 +253,14 @@ def build(run, name, data, only):
             seed=config.seed,
         )
 
-    def make_served(model):
-        return WordPredictor(
-            **text_systems.served_arguments(model, sources, features, data),
-            max_length=config.max_length,
-        )
-
-    system = run.build(
+    return text_systems.build(
+        run,
         name,
+        text_systems.Parts(config, sources, features, data),
         make_model,
-        make_served,
-        data.examples,
-        more_identity=text_systems.identity(config, sources, features, data),
+        functools.partial(WordPredictor, max_length=config.max_length),
+        finish=functools.partial(next_word_steps.finish_batch, features),
     )
-    finish = functools.partial(next_word_steps.finish_batch, features)
-    batches = TextBatches(features, data.words, finish)
-    return text_systems.TextSystem(system, features, batches)
 
 
 def train(text_system, data):

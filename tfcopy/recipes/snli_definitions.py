@@ -19,6 +19,7 @@ Repeating an interrupted command resumes it where it stopped.
 """
 
 import dataclasses
+import functools
 import sys
 from typing import Literal
 
@@ -157,7 +158,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 
     from tfcopy import losses
     from tfcopy.data.corpora import nli
-    from tfcopy.data.definitions import TextBatches, nouns_by_category
+    from tfcopy.data.definitions import nouns_by_category
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.definitions import (
@@ -262,21 +263,13 @@ def build(run, name, data):
             seed=own.seed,
         )
 
-    def make_served(model):
-        return EntailmentClassifier(
-            **text_systems.served_arguments(model, sources, features, data),
-            max_length=own.max_length,
-        )
-
-    system = run.build(
+    return text_systems.build(
+        run,
         name,
+        text_systems.Parts(own, sources, features, data),
         make_model,
-        make_served,
-        data.examples,
-        more_identity=text_systems.identity(own, sources, features, data),
+        functools.partial(EntailmentClassifier, max_length=own.max_length),
     )
-    batches = TextBatches(features, data.words)
-    return text_systems.TextSystem(system, features, batches)
 
 
 def train(text_system, data):

@@ -155,7 +155,6 @@ COLUMNS = {
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy import losses, training
     from tfcopy.data.corpora import squad
-    from tfcopy.data.definitions import TextBatches
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments import flag_checks, optimizer_choice, reporting
     from tfcopy.experiments.definitions import (
@@ -273,25 +272,20 @@ def build(run, name, data, questions):
             seed=own.seed,
         )
 
-    def make_served(model):
-        return AnswerFinder(
-            **text_systems.served_arguments(model, sources, features, data),
-            max_answer_length=own.max_answer_length,
-        )
-
     examples = [
         {"context": x.example.context, "question": x.example.question}
         for x in questions[:4]
     ]
-    system = run.build(
+    return text_systems.build(
+        run,
         name,
+        text_systems.Parts(own, sources, features, data),
         make_model,
-        make_served,
-        examples,
-        more_identity=text_systems.identity(own, sources, features, data),
+        functools.partial(
+            AnswerFinder, max_answer_length=own.max_answer_length
+        ),
+        examples=examples,
     )
-    batches = TextBatches(features, data.words)
-    return text_systems.TextSystem(system, features, batches)
 
 
 def train(text_system, data, questions):

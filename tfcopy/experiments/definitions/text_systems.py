@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfcopy import training
 from tfcopy.data.definitions import (
@@ -18,7 +18,7 @@ from tfcopy.experiments.definitions.definition_data import DefinitionData
 from tfcopy.experiments.definitions.definition_flags import DefinitionsConfig
 from tfcopy.experiments.definitions.definition_vocabularies import vectors_of
 from tfcopy.experiments.definitions.word_sources import WordSources
-from tfcopy.experiments.run import System
+from tfcopy.experiments.run import Run, System
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,17 +41,60 @@ class TextSystem:
         return self.system.model
 
 
-def served_arguments(
-    model, sources: WordSources, features: DefinitionFeatures, data
-) -> dict:
-    """The arguments of a `TextModel`, by name.
+class Parts(NamedTuple):
+    """What a system of texts is made of, beside its model.
+
+    Attributes:
+        config: The config of the system.
+        sources: Where it gets the vectors of words from.
+        features: What makes the model's inputs.
+        data: The corpus and what its words mean.
+    """
+
+    config: DefinitionsConfig
+    sources: WordSources
+    features: DefinitionFeatures
+    data: DefinitionData
+
+
+def build(
+    run: Run,
+    name: str,
+    parts: Parts,
+    make_model: Callable,
+    make_served: Callable,
+    *,
+    examples=None,
+    finish: Callable | None = None,
+) -> TextSystem:
+    """Builds a system of a run, as `Run.build` does.
 
     Args:
-        model: The model of a system.
-        sources: Where the system gets the vectors of words from.
-        features: What makes the model's inputs.
-        data: The `DefinitionData`.
+        run: The run.
+        name: The system's name.
+        parts: What it is made of.
+        make_model: Function without arguments that gives the model, which has
+            a layer `embedding`.
+        make_served: Function of the arguments that all `TextModel`s have, by
+            name, to what is exported.
+        examples: Texts that an export is asked first; by default the data's.
+        finish: As in `TextBatches`.
     """
+    _, _, features, data = parts
+    system = run.build(
+        name,
+        make_model,
+        lambda model: make_served(**_served_arguments(model, parts)),
+        data.examples if examples is None else examples,
+        more_identity=_identity(parts),
+    )
+    batches = TextBatches(features, data.words, finish)
+    return TextSystem(system, features, batches)
+
+
+def _served_arguments(model, parts):
+    """The arguments that all `TextModel`s have, by name."""
+    _, sources, features, data = parts
     # Requests bring definitions that are text, or none.
     is_text = sources.reads == "definitions"
     return {
@@ -64,20 +107,9 @@ def served_arguments(
     }
 
 
-def identity(
-    config: DefinitionsConfig,
-    sources: WordSources,
-    features: DefinitionFeatures,
-    data: DefinitionData,
-) -> dict:
-    """What must stay the same when a system's training is resumed.
-
-    Args:
-        config: The config of the system.
-        sources: Where it gets the vectors of words from.
-        features: What makes the model's inputs.
-        data: The corpus and what its words mean.
-    """
+def _identity(parts):
+    """What of its words must stay the same when training is resumed."""
+    config, sources, features, data = parts
     words = {"vocabulary": features.vocabulary.fingerprint}
     if not sources.needs_vectors:
         return words
