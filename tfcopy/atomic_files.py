@@ -75,6 +75,13 @@ def make_folder(path) -> None:
         _sync(parent)
 
 
+def check_writable(folder) -> None:
+    """Makes a folder; an OSError says why if nothing can be written there."""
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
 def publish_folder(source, target) -> None:
     """Renames a finished folder to a name that no folder with content has.
 

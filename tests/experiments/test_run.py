@@ -59,6 +59,18 @@ def make_model():
     return keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
 
 
+def test_devices_share_a_batch_evenly(tmp_path, monkeypatch):
+    strategy = types.SimpleNamespace(num_replicas_in_sync=3)
+    monkeypatch.setattr(
+        run_module.training, "choose_strategy", lambda _: strategy
+    )
+    with pytest.raises(
+        ValueError, match="^--batch_size must be a multiple of 3"
+    ):
+        make_run(tmp_path, batch_size=8)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_folder_tells_recipe_and_flags(tmp_path):
     run = make_run(tmp_path, run="first", seed=3)
     assert run.folder == f"{tmp_path}/logs/first"

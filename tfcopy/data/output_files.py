@@ -1,8 +1,9 @@
 """Checks of the files that a command is to write, before its work."""
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
+
+from tfcopy import atomic_files
 
 
 def check_not_read(
@@ -45,9 +46,7 @@ def check_writable(outputs: Mapping[str, str | None]) -> None:
         try:
             if os.path.isdir(path):
                 raise OSError("it is a folder")
-            os.makedirs(folder, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
+            atomic_files.check_writable(folder)
         except OSError as error:
             raise OSError(
                 f"{flag}: cannot write {path} ({error.strerror or error})."

@@ -48,6 +48,15 @@ def check_batch_size(config, num_examples, what="pairs"):
         )
 
 
+def check_devices(batch_size, count):
+    """Raises a ValueError if devices cannot share a batch evenly."""
+    if batch_size % count:
+        raise ValueError(
+            f"--batch_size must be a multiple of {count}, the number of "
+            f"devices. Received: {batch_size}."
+        )
+
+
 def check_files(config):
     """Raises a ValueError if `--validation` or `--test` lacks a `--train`."""
     for flag, files in (

@@ -18,9 +18,9 @@ from typing import Any
 
 import keras
 
-from tfcopy import training
+from tfcopy import atomic_files, training
 from tfcopy.checked_files import write_json
-from tfcopy.experiments import earlier_run, run_events
+from tfcopy.experiments import earlier_run, flag_checks, run_events
 from tfcopy.experiments.config import RunConfig, identity, of_system
 from tfcopy.serving.run_folder import RESULTS_NAME
 from tfcopy.serving.saved_model import export, shown
@@ -97,7 +97,9 @@ class Run:
             config.log_dir, name or config.run or config.preset
         )
         self.strategy = training.choose_strategy(config.devices)
-        self._check_batch_size()
+        flag_checks.check_devices(
+            config.batch_size, self.strategy.num_replicas_in_sync
+        )
         self.is_chief = worker_position(self.strategy)[0] == 0
         self._own = contextlib.ExitStack()
         if self.is_chief:
@@ -117,15 +119,6 @@ class Run:
         self._data_identity: dict = {}
         self.systems: dict[str, System] = {}
         self.results: dict[str, dict] = {}
-
-    def _check_batch_size(self):
-        """A batch is divided evenly between the replicas."""
-        count = self.strategy.num_replicas_in_sync
-        if self.config.batch_size % count:
-            raise ValueError(
-                f"--batch_size must be a multiple of {count}, the number of "
-                f"devices. Received: {self.config.batch_size}."
-            )
 
     @property
     def data_folder(self) -> str:
@@ -334,9 +327,7 @@ class Stopwatch:
 def check_writable(folder, flag):
     """Makes a folder; an OSError names the flag if nothing can be written."""
     try:
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        atomic_files.check_writable(folder)
     except OSError as error:
         raise OSError(
             f"{flag}: cannot write to {folder} ({error.strerror or error})."

@@ -199,11 +199,7 @@ def _batches(train, task):
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
-        if train.batch_size % replicas:
-            raise ValueError(
-                f"--batch_size must be a multiple of {replicas}, the number "
-                f"of devices. Received: {train.batch_size}."
-            )
+        flag_checks.check_devices(train.batch_size, replicas)
 
         def read(index):
             batch, replica = divmod(int(index), replicas)
