@@ -15,6 +15,7 @@ ANY_BACKEND = ("tokens", "layers", "models", "losses", "decoding")
 BACKEND_FILES = {
     "layers/loop/tensorflow_loop.py": "tensorflow",
     "layers/loop/jax_loop.py": "jax",
+    "layers/cutting/tensorflow_cutting.py": "tensorflow",
     "layers/heads/log_softmax/tensorflow_log_softmax.py": "tensorflow",
 }
 FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")

@@ -27,6 +27,7 @@ from tfcopy.decoding.continuations import (
 )
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.layers.copying import MASKED
+from tfcopy.layers.cutting import take
 
 # The least attention that a source position counts as having received.
 _LEAST_COVERAGE = 1e-12
@@ -128,9 +129,9 @@ def beam_search(
             return _score(beams, step + 1, source, options)
 
         parents, alive, finished = finish(grow, score, continuations, finished)
-        previous = ops.take(alive.ids, step, axis=2)
+        previous = take(alive.ids, step, axis=2)
         rows = flat_rows(parents)
-        state = tree.map_structure(lambda x: ops.take(x, rows, axis=0), state)
+        state = tree.map_structure(lambda x: take(x, rows), state)
         return step + 1, previous, state, alive, finished
 
     loop = (ops.convert_to_tensor(0), previous, state, alive, finished)
@@ -159,7 +160,7 @@ def _continuations(distribution, source, alive, options, step, prefix):
 def _force(continuations, distribution, source, options, step, prefix):
     """Leaves only the prefix's word, as the first continuation."""
     length = ops.shape(prefix)[1]
-    column = ops.take(prefix, ops.minimum(step, length - 1), axis=1)
+    column = take(prefix, ops.minimum(step, length - 1), axis=1)
     forced = ops.logical_and(step < length, column != tokens.PAD)  # (B,)
     log_probs, copied_from = log_prob_of(
         distribution, source, column, options.num_beams
@@ -189,7 +190,7 @@ def _repeats_ngram(history, ids, step, size):
     # Position i ends an n-gram whose beginning equals the latest words.
     same = ops.logical_and(places >= size - 1, places < step)
     for back in range(1, size):
-        latest = ops.take(history, ops.maximum(step - back, 0), axis=2)
+        latest = take(history, ops.maximum(step - back, 0), axis=2)
         shifted = ops.roll(history, back, axis=2)
         same = ops.logical_and(same, shifted == ops.expand_dims(latest, 2))
     same = ops.logical_and(same, step >= size - 1)
@@ -234,7 +235,7 @@ def _grow(alive, continuations, kept, attention, generate_probs, source, step):
 
     def of_parents(x):
         return ops.reshape(
-            ops.take(ops.reshape(x, (-1, ops.shape(x)[-1])), rows, axis=0),
+            take(ops.reshape(x, (-1, ops.shape(x)[-1])), rows),
             (-1, beams, ops.shape(x)[-1]),
         )
 

@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.layers.copying import MASKED
+from tfcopy.layers.cutting import take as take_rows
 
 # A score below this belongs to no hypothesis.
 EMPTY = MASKED / 2
@@ -97,14 +98,12 @@ def take_beams(beams, rows, number):
     """Hypotheses by the rows of `flat_rows`, `number` per sentence."""
 
     def take(x):
-        shape = [
-            size if size is not None else ops.shape(x)[i]
-            for i, size in enumerate(x.shape)
-        ]
         if 0 in x.shape[2:]:
             return x[:, :number]
-        flat = ops.reshape(x, (-1, *shape[2:]))
-        taken = ops.take(flat, rows, axis=0)
-        return ops.reshape(taken, (shape[0], number, *shape[2:]))
+        shape = x.shape[2:]
+        if None in shape:
+            shape = ops.shape(x)[2:]
+        taken = take_rows(ops.reshape(x, (-1, *shape)), rows)
+        return ops.reshape(taken, (-1, number, *shape))
 
     return Beams(*(take(x) for x in beams))

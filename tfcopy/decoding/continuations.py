@@ -13,6 +13,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.layers.copying import MASKED, gather_last
+from tfcopy.layers.cutting import repeat
 
 _ALMOST_ALL = 1.0 - 1e-6
 
@@ -160,7 +161,7 @@ def _sayable(logits, source, options):
     """Logits without those of words that the source would have to hold."""
     if source.missing is None:
         return logits
-    missing = ops.repeat(source.missing, options.num_beams, axis=0)
+    missing = repeat(source.missing, options.num_beams)
     return ops.where(missing, MASKED, logits)
 
 
@@ -180,7 +181,7 @@ def _merge(logits, offset, copied, source):
     vocabulary_size = logits.shape[-1]
     in_vocabulary = ops.logical_and(source.valid, source.ids < vocabulary_size)
     ids = ops.where(in_vocabulary, source.ids, tokens.UNK)
-    ids = ops.repeat(ids, beams, axis=0)  # (B * K, S)
+    ids = repeat(ids, beams)  # (B * K, S)
     generated = ops.take_along_axis(logits, ids, axis=1) + offset
     generated = ops.reshape(
         generated,
@@ -225,9 +226,7 @@ def log_prob_of(distribution, source, ids, beams):
     vocabulary_size = logits.shape[-1]
     size = ops.shape(source.ids)[1]
     in_vocabulary = ops.expand_dims(ids < vocabulary_size, 1)
-    repeated = ops.repeat(
-        ops.where(ids < vocabulary_size, ids, tokens.UNK), beams, axis=0
-    )
+    repeated = repeat(ops.where(ids < vocabulary_size, ids, tokens.UNK), beams)
     generated = gather_last(logits, repeated)
     generated = generated + distribution.generate_offset[:, 0]
     generated = ops.reshape(generated, (-1, beams))

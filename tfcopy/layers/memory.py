@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from keras import ops, tree
+from keras import tree
 
+from tfcopy.layers.cutting import repeat as repeat_rows
 from tfcopy.layers.loop import Product
 
 
@@ -45,7 +46,7 @@ class Memory(NamedTuple):
         def repeat(x):
             if isinstance(x, Product):
                 return Product(repeat(x.kernel))
-            return ops.repeat(x, times, axis=0)
+            return repeat_rows(x, times)
 
         return self._replace(
             sentences=tree.map_structure(repeat, self.sentences)

@@ -5,6 +5,8 @@ Shapes: V words of a table, E embedding size, G size of a product.
 
 from keras import ops
 
+from tfcopy.layers.cutting import take
+
 
 def word_products(table, kernel, bias, num_places, dtype):
     """A function from ids to `table[ids] @ kernel + bias`.
@@ -40,6 +42,6 @@ def word_products(table, kernel, bias, num_places, dtype):
         lambda: multiply(table), lambda: ops.zeros((0, kernel.shape[-1]))
     )
     return lambda ids: choose(
-        lambda: ops.take(products, ids, axis=0),
-        lambda: multiply(ops.take(table, ids, axis=0)),
+        lambda: take(products, ids),
+        lambda: multiply(take(table, ids)),
     )

@@ -12,6 +12,7 @@ from tfcopy.layers.copying import (
     generation_ids,
     matches,
 )
+from tfcopy.layers.cutting import repeat
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.teacher_forcing import TeacherForcing
@@ -223,7 +224,7 @@ class Seq2Seq(keras.Model):
     def repeat(memory, state, times):
         """Memory and state with each sentence `times` times in a row."""
         return memory.repeat(times), keras.tree.map_structure(
-            lambda x: ops.repeat(x, times, axis=0), state
+            lambda x: repeat(x, times), state
         )
 
     def decode_step(self, ids, state, memory, candidate_ids=None):

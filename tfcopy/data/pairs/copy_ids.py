@@ -18,6 +18,7 @@ Reference: Gulcehre et al., 2016, section 4; Gu et al., 2016, section 3.3.
 import tensorflow as tf
 
 from tfcopy import tokens as special
+from tfcopy.data.ragged_rows import append, rows_of
 from tfcopy.data.text.entities import numbers_of
 
 UNMATCHED_POLICIES = ("attention_argmax", "unk")
@@ -174,7 +175,7 @@ def encode_pairs(
 
 def _flat(words):
     """The flat words of ragged ones, and the sentence of each."""
-    return words.values, tf.cast(words.value_rowids(), tf.int64)
+    return words.values, rows_of(words)
 
 
 def _first_positions(source, queries):
@@ -194,7 +195,7 @@ def _first_positions(source, queries):
     keys = sentences * tf.size(distinct, tf.int64) + numbers
     distinct, groups = tf.unique(keys)
     num_words = tf.size(source.values)
-    starts = tf.gather(source.row_starts(), source.value_rowids())
+    starts = tf.gather(source.row_starts(), rows_of(source))
     positions = tf.range(num_words) - tf.cast(starts, tf.int32)
     first = tf.math.unsorted_segment_min(
         positions, groups[:num_words], tf.size(distinct)
@@ -220,8 +221,7 @@ def _source_rows(words, source_ids, copy_ids, append_eos):
 
 def _append(words, values, last):
     """Ragged `values` in the rows of `words`, with `last` appended to each."""
-    rows = words.with_values(values)
-    return tf.concat([rows, tf.fill([words.nrows(), 1], last)], axis=1)
+    return append(words.with_values(values), last)
 
 
 def _point_at_senses(pointers, is_asked, source, target, dictionary):

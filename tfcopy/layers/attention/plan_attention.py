@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy.layers.attention import commitment
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
+from tfcopy.layers.cutting import split
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
 
@@ -309,9 +310,7 @@ class PlanAttention(BahdanauAttention):
         ones = ops.ones_like(mask_bias)
         batch = ops.shape(mask_bias)[0]
         if self._plans:
-            ones = ops.repeat(
-                ops.expand_dims(ones, -1), self.plan_steps, axis=-1
-            )
+            ones = ops.stack([ones] * self.plan_steps, axis=-1)
         return {
             "alignment": ones,
             "commitment": commitment.initial_commitment(batch, self.plan_steps),
@@ -381,7 +380,7 @@ class PlanAttention(BahdanauAttention):
         """Hidden part, z, kappa, gate part and noise of a query."""
         sizes = self._sizes
         places = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
-        return ops.split(query, places, axis=-1)
+        return split(query, places)
 
     def _new_plan(self, hidden, gate, old, memory):
         """`(1 - v) new + v old`, `(B, S, k)`."""

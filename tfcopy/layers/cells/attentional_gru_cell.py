@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import DecoderCell
 from tfcopy.layers.cells.gru import gru_update_reset_before
+from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
@@ -69,7 +70,7 @@ class AttentionalGRUCell(DecoderCell):
 
     def prepare(self, annotations, mask=None):
         """Computes all that the steps of a sentence share, a `Memory`."""
-        gates, candidate = ops.split(
+        gates, candidate = split(
             self._cast(self.recurrent_kernel), [2 * self.units], axis=-1
         )
         state_kernel = ops.concatenate(
@@ -103,7 +104,7 @@ class AttentionalGRUCell(DecoderCell):
         The context is then the attention's, followed by the vector read.
         """
         hidden, weights = state["hidden"], memory.weights
-        query, gates = ops.split(
+        query, gates = split(
             weights["state"](hidden),
             [self.attention.query_units],
             axis=-1,
@@ -127,4 +128,4 @@ class AttentionalGRUCell(DecoderCell):
     def _kernels(self):
         """The kernel's rows that read the word, and the others."""
         kernel = self._cast(self.kernel)
-        return ops.split(kernel, [self.embedding_dim], axis=0)
+        return split(kernel, [self.embedding_dim], axis=0)

@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import DecoderCell
 from tfcopy.layers.cells.gru import gru_update
+from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
@@ -108,7 +109,7 @@ class ConditionalGRUCell(DecoderCell):
         hidden, weights = state["hidden"], memory.weights
         recurrent = weights["state"](hidden)
         query = gru_update(inputs["words"], recurrent, hidden)
-        attention_query, recurrent = ops.split(
+        attention_query, recurrent = split(
             weights["query"](query),
             [self.attention.query_units],
             axis=-1,

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from tfcopy.layers.cutting import split
+
 
 def gru_update(inputs, recurrent, state):
     """One GRU step from its two products ("reset after the product" form).
@@ -24,9 +26,9 @@ def gru_update(inputs, recurrent, state):
         reset gate as in the dl4mt tutorial.
     """
     units = state.shape[-1]
-    # `split`, since the gradient of a slice writes the whole tensor.
-    inputs_gates, inputs_candidate = ops.split(inputs, [2 * units], axis=-1)
-    gates, recurrent_candidate = ops.split(recurrent, [2 * units], axis=-1)
+    # Not by slices, since the gradient of a slice writes the whole tensor.
+    inputs_gates, inputs_candidate = split(inputs, [2 * units])
+    gates, recurrent_candidate = split(recurrent, [2 * units])
     gates = ops.sigmoid(inputs_gates + gates)
     reset, update = ops.split(gates, 2, axis=-1)
     candidate = ops.tanh(inputs_candidate + reset * recurrent_candidate)
@@ -54,7 +56,7 @@ def gru_update_reset_before(inputs, gates, candidate_product, state):
         [Cho et al., 2014](https://arxiv.org/abs/1406.1078), eq. 5-8.
     """
     units = state.shape[-1]
-    inputs_gates, inputs_candidate = ops.split(inputs, [2 * units], axis=-1)
+    inputs_gates, inputs_candidate = split(inputs, [2 * units])
     reset, update = ops.split(ops.sigmoid(inputs_gates + gates), 2, axis=-1)
     candidate = ops.tanh(inputs_candidate + candidate_product(reset * state))
     return candidate + update * (state - candidate)

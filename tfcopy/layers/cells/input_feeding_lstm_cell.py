@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import DecoderCell
 from tfcopy.layers.cells.lstm import UnitForget, lstm_update
+from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
@@ -194,7 +195,7 @@ class InputFeedingLSTMCell(DecoderCell):
     def _input_kernels(self):
         """The rows that read the word, and those that read the context."""
         kernel = self._cast(self.input_kernel)
-        return ops.split(kernel, [self.embedding_dim], axis=0)
+        return split(kernel, [self.embedding_dim], axis=0)
 
     def get_config(self):
         return {

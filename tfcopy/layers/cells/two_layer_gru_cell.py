@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcopy.layers.cells.gru import gru_update
 from tfcopy.layers.cells.two_layer_cell import TwoLayerCell
+from tfcopy.layers.cutting import split
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
 
@@ -53,7 +54,7 @@ class TwoLayerGRUCell(TwoLayerCell):
         projected = self._multiply(inputs, self.input_kernel, self.input_bias)
         if not self.layer_norm:
             return projected
-        gates, candidate = ops.split(projected, [2 * self.units], axis=-1)
+        gates, candidate = split(projected, [2 * self.units])
         norms = cast_norms(self.norms)
         return ops.concatenate(
             [
@@ -113,8 +114,8 @@ class TwoLayerGRUCell(TwoLayerCell):
         recurrent = weights[name](state[name])
         if not self.layer_norm:
             return gru_update(inputs, recurrent, state[name])
-        gates, candidate = ops.split(inputs, [2 * self.units], axis=-1)
-        more, recurrent = ops.split(recurrent, [2 * self.units], axis=-1)
+        gates, candidate = split(inputs, [2 * self.units])
+        more, recurrent = split(recurrent, [2 * self.units])
         norms = weights["norms"]
         gates = normalize(gates + more, norms[f"{name}_gates"])
         reset, update = ops.split(ops.sigmoid(gates), 2, axis=-1)

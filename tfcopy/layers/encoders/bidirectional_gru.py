@@ -1,9 +1,9 @@
 """A bidirectional GRU encoder."""
 
 import keras
-from keras import ops
 
 from tfcopy.layers.cells.gru import gru_update, gru_update_reset_before
+from tfcopy.layers.cutting import split
 from tfcopy.layers.encoders.bidirectional import Bidirectional
 from tfcopy.layers.loop import Product
 
@@ -44,7 +44,7 @@ class BidirectionalGRU(Bidirectional):
     def products(self, kernels):
         if self.reset_after:
             return super().products(kernels)
-        gates, candidate = ops.split(kernels, [2 * self.units], axis=-1)
+        gates, candidate = split(kernels, [2 * self.units])
         return {"gates": Product(gates), "candidate": Product(candidate)}
 
     def update(self, projected, state, memory):

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.cells.gru import gru_update
+from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.word_products import word_products
@@ -103,8 +104,8 @@ class WordGRU(keras.layers.Layer):
         projected = project(ops.transpose(ids))  # (S, B, 3D), float32
         keep = ops.cast(ops.transpose(mask), "float32")
         keep = ops.expand_dims(keep, -1)  # (S, B, 1)
-        first, others = ops.split(projected, [1], axis=0)
-        keep_first, keep_others = ops.split(keep, [1], axis=0)
+        first, others = split(projected, [1], axis=0)
+        keep_first, keep_others = split(keep, [1], axis=0)
         zeros = ops.zeros_like(first)
         state = gru_update(first, zeros, zeros[..., : self.units])
         states = keep_first * state  # (1, B, D)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.layers.cutting import take
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -52,8 +53,8 @@ class SoftmaxHead(keras.layers.Layer):
             ops.cast(x, self.compute_dtype) for x in (self.kernel, self.bias)
         )
         if candidate_ids is not None:
-            kernel = ops.take(kernel, candidate_ids, axis=1)
-            bias = ops.take(bias, candidate_ids, axis=0)
+            kernel = take(kernel, candidate_ids, axis=1)
+            bias = take(bias, candidate_ids)
         if candidate_log_weights is not None:
             bias = bias + ops.cast(candidate_log_weights, bias.dtype)
         shape = ops.shape(features)

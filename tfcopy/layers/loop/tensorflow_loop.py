@@ -148,7 +148,7 @@ class _Scan:
     def _run(self, *flat):
         inputs, state, tensors, products = self._pack(flat)
         length = _length(inputs)
-        sources = _Arrays.unstack(inputs)
+        sources = _Arrays.unstack(inputs, length)
         saved = _Arrays.empty(self.outputs_spec, length)
         kept = _Arrays.empty((state, self.results_spec), length)
 
@@ -176,7 +176,7 @@ class _Scan:
             stacked = kept.stack(kept_arrays)
 
         def gradient(*upstream):
-            arrays = kept if self.training else _Arrays.unstack(stacked)
+            arrays = kept if self.training else _Arrays.unstack(stacked, length)
             return self._backward(flat, arrays, upstream)
 
         return tf.nest.flatten((outputs, final)), gradient
@@ -188,7 +188,7 @@ class _Scan:
             [tf.convert_to_tensor(x) for x in upstream],
         )
         length = _length(inputs)
-        sources = _Arrays.unstack((inputs, d_outputs))
+        sources = _Arrays.unstack((inputs, d_outputs), length)
         transposed = {
             name: tf.linalg.matrix_transpose(tensors_[0])
             for name, tensors_ in products.items()
@@ -314,12 +314,12 @@ class _Arrays:
         self.arrays = arrays
 
     @classmethod
-    def unstack(cls, structure):
+    def unstack(cls, structure, length):
         arrays = []
         for x in tf.nest.flatten(structure):
             array = tf.TensorArray(
                 x.dtype,
-                tf.shape(x)[0],
+                length,
                 element_shape=x.shape[1:],
                 clear_after_read=False,
             )

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.pairs.copy_ids import encode_source
+from tfcopy.data.ragged_rows import append
 from tfcopy.data.text.readable_text import readable_text
 
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
@@ -85,8 +86,7 @@ def read_sources(translator, text, rows) -> Sources:
             words.to_tensor("", shape=tf.shape(ids)), ids
         )
     if translator.append_eos:
-        ends = tf.fill([words.nrows(), 1], _EOS_WORD)
-        words = tf.concat([words, ends], axis=1)
+        words = append(words, _EOS_WORD)
     return Sources(
         ids,
         copy_ids.to_tensor(special.NO_COPY, shape=tf.shape(ids)),
