@@ -1,5 +1,7 @@
 """Small models to search with, and what their training path says."""
 
+import itertools
+
 import keras
 import numpy as np
 from keras import ops
@@ -142,10 +144,12 @@ def _distribution(model, rows, target_ids):
 def teacher_forced(model, row, ids, merge="sum", pointers=None):
     """Log-probabilities of the words of targets, by the training path.
 
-    `ids` holds one target, or several of the same length.
+    `ids` holds one target, or several, each with its own `row`. What stands
+    behind the end of a target counts nothing.
     """
-    many = np.atleast_2d(np.array(ids, "int32"))
-    rows = [row] * len(many)
+    several = not np.isscalar(row)
+    many = padded(ids if several else [ids])
+    rows = np.atleast_1d(row)
     distribution, copy_ids = _distribution(model, rows, many)
     if merge == "sum":
         scores = copying.marginal_log_likelihood(distribution, many, copy_ids)
@@ -154,7 +158,39 @@ def teacher_forced(model, row, ids, merge="sum", pointers=None):
             distribution, many, np.array([pointers], "int32"), copy_ids
         )
     scores = ops.convert_to_numpy(scores)
-    return scores if np.ndim(ids) == 2 else scores[0]
+    scores = np.where(many == tokens.PAD, 0.0, scores)
+    return scores if several else scores[0]
+
+
+def best_first(score, words, max_length):
+    """All finished sentences of at most `max_length` tokens, for each source.
+
+    Args:
+        score: Function of rows and targets that returns log-probabilities.
+        words: For each source, the words of its sentences.
+        max_length: Greatest number of tokens.
+
+    Returns:
+        For each source a list of `(score, target)`.
+    """
+    targets = [
+        (row, [*ids, tokens.EOS])
+        for row, some in enumerate(words)
+        for length in range(max_length)
+        for ids in itertools.product(some, repeat=length)
+    ]
+    found = [[] for _ in words]
+    for (row, ids), x in zip(targets, score(*zip(*targets)).tolist()):
+        found[row].append((x, ids))
+    return [sorted(some, reverse=True) for some in found]
+
+
+def padded(targets):
+    """Targets of any lengths as an array."""
+    longest = max(map(len, targets))
+    padding = [tokens.PAD] * longest
+    many = [[*ids, *padding][:longest] for ids in targets]
+    return np.array(many, "int32")
 
 
 def training_path(model, row, ids):

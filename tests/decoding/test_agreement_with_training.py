@@ -27,31 +27,36 @@ def model(request):
     return MODELS[request.param]()
 
 
-@pytest.mark.parametrize(
-    ("refill", "min_length"), [(False, 4), (True, 0), (True, 4)]
-)
-def test_scores_are_the_teacher_forced_log_probabilities(
-    model, refill, min_length
-):
-    result = search(
-        model,
-        num_beams=4,
-        num_hypotheses=4,
-        max_length=7,
-        min_length=min_length,
-        refill=refill,
-    )
-    for row in range(2):
-        for ids, score in zip(result.ids[row], result.scores[row]):
-            ids = unpadded(ids)
-            expected = teacher_forced(model, row, ids).sum()
-            np.testing.assert_allclose(score, expected, atol=1e-4)
+OPTIONS = {"num_beams": 4, "num_hypotheses": 4, "max_length": 7}
 
 
-def test_attention_and_switch_are_those_of_training(model):
-    result = search(
-        model, num_beams=3, max_length=6, min_length=3, return_attention=True
+@pytest.fixture(scope="module")
+def attentive(model):
+    """A search that tells where the model looked."""
+    return search(model, **OPTIONS, min_length=4, return_attention=True)
+
+
+def assert_scores_are_teacher_forced(model, result):
+    expected = teacher_forced(
+        model, np.repeat([0, 1], 4), [*result.ids[0], *result.ids[1]]
     )
+    np.testing.assert_allclose(
+        result.scores.flatten(), expected.sum(axis=1), atol=1e-4
+    )
+
+
+def test_scores_are_the_teacher_forced_log_probabilities(model, attentive):
+    assert_scores_are_teacher_forced(model, attentive)
+
+
+@pytest.mark.parametrize("min_length", [0, 4])
+def test_scores_after_a_refill_are_as_well(model, min_length):
+    result = search(model, **OPTIONS, min_length=min_length, refill=True)
+    assert_scores_are_teacher_forced(model, result)
+
+
+def test_attention_and_switch_are_those_of_training(model, attentive):
+    result = attentive
     for row in range(2):
         ids = unpadded(result.ids[row, 0])
         attention, switch = training_path(model, row, ids)

@@ -8,6 +8,7 @@ from tests.decoding.searching import (
     MODELS,
     SOURCE_IDS,
     V,
+    best_first,
     search,
     teacher_forced,
     unpadded,
@@ -28,21 +29,20 @@ def words_of(row):
     return sorted({tokens.UNK, *range(4, V)} | copies)
 
 
-def brute_force(model, row, max_length):
-    """Every finished sentence of at most `max_length` tokens, best first."""
-    actual = []
-    for length in range(max_length):
-        words = itertools.product(words_of(row), repeat=length)
-        targets = [[*ids, tokens.EOS] for ids in words]
-        scores = teacher_forced(model, row, targets).sum(axis=1)
-        actual += zip(scores.tolist(), targets)
-    return sorted(actual, reverse=True)
+@pytest.fixture(scope="module")
+def sentences(model):
+    """For each source all finished sentences of at most 3 tokens."""
+
+    def score(rows, targets):
+        return teacher_forced(model, rows, targets).sum(axis=1)
+
+    return best_first(score, [words_of(row) for row in range(2)], 3)
 
 
-def test_a_wide_beam_finds_what_brute_force_finds(model):
+def test_a_wide_beam_finds_what_brute_force_finds(model, sentences):
     result = search(model, num_beams=300, num_hypotheses=5, max_length=3)
     for row in range(2):
-        expected = brute_force(model, row, 3)[:5]
+        expected = sentences[row][:5]
         actual = [unpadded(ids) for ids in result.ids[row]]
         assert actual == [ids for _, ids in expected]
         np.testing.assert_allclose(
@@ -50,7 +50,7 @@ def test_a_wide_beam_finds_what_brute_force_finds(model):
         )
 
 
-def test_length_penalty_ranks_by_the_divided_score(model):
+def test_length_penalty_ranks_by_the_divided_score(model, sentences):
     result = search(
         model,
         num_beams=300,
@@ -59,14 +59,14 @@ def test_length_penalty_ranks_by_the_divided_score(model):
         length_penalty=1.0,
     )
     for row in range(2):
-        scored = [(s / len(i), i) for s, i in brute_force(model, row, 3)]
+        scored = [(s / len(i), i) for s, i in sentences[row]]
         expected = sorted(scored, reverse=True)[:4]
         actual = [unpadded(ids) for ids in result.ids[row]]
         assert actual == [ids for _, ids in expected]
 
 
 @pytest.mark.parametrize("compete", [False, True])
-def test_what_is_cut_off_competes_or_comes_last(model, compete):
+def test_what_is_cut_off_competes_or_comes_last(model, sentences, compete):
     """Of all sentences there are, with a beam for each of them."""
     result = search(
         model,
@@ -78,10 +78,11 @@ def test_what_is_cut_off_competes_or_comes_last(model, compete):
     )
     for row in range(2):
         finished = [
-            (s / len(x) ** 0.5, x) for s, x in brute_force(model, row, 2)
+            (s / len(x) ** 0.5, x) for s, x in sentences[row] if len(x) < 3
         ]
         targets = [[*x] for x in itertools.product(words_of(row), repeat=2)]
-        scores = teacher_forced(model, row, targets).sum(axis=1) / 2**0.5
+        rows = [row] * len(targets)
+        scores = teacher_forced(model, rows, targets).sum(axis=1) / 2**0.5
         # A softmax cannot say all words of the source.
         finished, cut_off = (
             sorted((x for x in some if x[0] > -1e6), reverse=True)
@@ -98,7 +99,7 @@ def test_what_is_cut_off_competes_or_comes_last(model, compete):
         )
 
 
-def test_the_length_may_count_what_stands_before(model):
+def test_the_length_may_count_what_stands_before(model, sentences):
     result = search(
         model,
         num_beams=300,
@@ -108,7 +109,7 @@ def test_the_length_may_count_what_stands_before(model):
         length_offset=2,
     )
     for row in range(2):
-        actual = brute_force(model, row, 3)
+        actual = sentences[row]
         scored = [(s / (len(i) + 2), i) for s, i in actual]
         expected = sorted(scored, reverse=True)[:4]
         assert [unpadded(i) for i in result.ids[row]] == [
@@ -119,7 +120,7 @@ def test_the_length_may_count_what_stands_before(model):
         )
 
 
-def test_words_that_are_forbidden_agree_with_brute_force(model):
+def test_words_that_are_forbidden_agree_with_brute_force(model, sentences):
     result = search(
         model,
         num_beams=300,
@@ -134,7 +135,7 @@ def test_words_that_are_forbidden_agree_with_brute_force(model):
     for row, missing in enumerate(({4}, set())):
         allowed = [
             ids
-            for _, ids in brute_force(model, row, 3)
+            for _, ids in sentences[row]
             if len(ids) > 2
             and tokens.UNK not in ids
             and len(set(ids)) == len(ids)
@@ -145,14 +146,27 @@ def test_words_that_are_forbidden_agree_with_brute_force(model):
 
 
 def test_one_beam_is_greedy(model):
+    """Of all words that could go on, each of its words is the likeliest."""
     result = search(model, num_beams=1, max_length=6)
-    for row in range(2):
-        ids = []
-        while len(ids) < 6 and tokens.EOS not in ids:
-            words = [*words_of(row), tokens.EOS]
-            scores = teacher_forced(model, row, [[*ids, w] for w in words])
-            ids.append(words[int(np.argmax(scores[:, -1]))])
-        assert unpadded(result.ids[row, 0]) == ids
+    found = [(row, unpadded(result.ids[row, 0])) for row in range(2)]
+    steps = [
+        (row, ids[:t], [*words_of(row), tokens.EOS])
+        for row, ids in found
+        for t in range(len(ids))
+    ]
+    scores = teacher_forced(
+        model,
+        [row for row, _, words in steps for _ in words],
+        [[*ids, w] for _, ids, words in steps for w in words],
+    )
+    likeliest = []
+    for _, ids, words in steps:
+        some, scores = scores[: len(words)], scores[len(words) :]
+        likeliest.append(words[int(np.argmax(some[:, len(ids)]))])
+    assert likeliest == [w for _, ids in found for w in ids]
+    for _, ids in found:
+        assert tokens.EOS not in ids[:-1]
+        assert len(ids) == 6 or ids[-1] == tokens.EOS
 
 
 def test_unmerged_search_points_or_generates(model):
@@ -210,7 +224,7 @@ def test_attention_is_returned_if_asked_for(model):
         attention = result.attention[row, 0]
         np.testing.assert_allclose(attention[:length].sum(1), 1, atol=1e-5)
         assert np.all(attention[:, SOURCE_IDS[row] == tokens.PAD] == 0)
-    assert search(model).attention.shape[2] == 0
+    assert search(model, max_length=2).attention.shape[2] == 0
 
 
 def test_coverage_penalty_lowers_the_score(model):
