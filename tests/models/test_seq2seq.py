@@ -49,6 +49,12 @@ def model(request):
     return make_model(request.param)
 
 
+@pytest.fixture(scope="module")
+def whole(model):
+    """What it gives for the inputs."""
+    return run(model)
+
+
 def test_gives_a_distribution_for_each_target_word(model):
     distribution = model(INPUTS)
     assert isinstance(distribution, CopyDistribution)
@@ -68,17 +74,16 @@ def test_takes_ids_alone():
     assert set(make_model().input) == set(NAMES)
 
 
-def test_saving_gives_the_same_model(model, tmp_path):
+def test_saving_gives_the_same_model(model, whole, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert isinstance(loaded, type(model))
     assert isinstance(loaded.head, type(model.head))
     assert loaded.vocabulary_size == V
-    helpers.assert_close(run(loaded), run(model))
+    helpers.assert_close(run(loaded), whole)
 
 
-def test_decode_step_takes_the_steps_of_the_model(model):
-    expected = run(model)
+def test_decode_step_takes_the_steps_of_the_model(model, whole):
     memory, state = encode(model)
     targets = INPUTS["target_ids"]
     first = np.full((2, 1), BOS, "int32")
@@ -88,7 +93,7 @@ def test_decode_step_takes_the_steps_of_the_model(model):
             previous[:, t], state, memory
         )
         helpers.assert_close(
-            tuple(distribution), tuple(x[:, t : t + 1] for x in expected)
+            tuple(distribution), tuple(x[:, t : t + 1] for x in whole)
         )
         helpers.assert_close(ops.sum(attention, -1), np.ones(2))
 
@@ -105,8 +110,7 @@ def test_repeated_sentences_take_the_same_steps(model):
     helpers.assert_close(thrice, expected)
 
 
-def test_padding_changes_nothing(model):
-    distribution = run(model)
+def test_padding_changes_nothing(model, whole):
     longer = {
         name: np.pad(
             INPUTS[name], ((0, 0), (0, extra)), constant_values=padding
@@ -114,15 +118,14 @@ def test_padding_changes_nothing(model):
         for name, extra, padding in zip(NAMES, (3, 3, 2), (PAD, NO_COPY, PAD))
     }
     padded = run(model, longer)
-    generated, copied = helpers.probabilities(distribution)
+    generated, copied = helpers.probabilities(whole)
     padded_generated, padded_copied = helpers.probabilities(padded)
     helpers.assert_close(padded_generated[:, :4], generated)
     helpers.assert_close(padded_copied[:, :4, :5], copied)
     assert not padded_copied[:, :, 5:].any()
 
 
-def test_a_sentence_alone_gives_the_same(model):
-    distribution = run(model)
+def test_a_sentence_alone_gives_the_same(model, whole):
     alone = run(
         model,
         {
@@ -131,25 +134,24 @@ def test_a_sentence_alone_gives_the_same(model):
             "target_ids": INPUTS["target_ids"][1:, :2],
         },
     )
-    generated, copied = helpers.probabilities(distribution)
+    generated, copied = helpers.probabilities(whole)
     generated_alone, copied_alone = helpers.probabilities(alone)
     helpers.assert_close(generated_alone, generated[1:, :2])
     helpers.assert_close(copied_alone, copied[1:, :2, :3])
 
 
-def test_a_word_does_not_see_itself_or_later_ones(model):
+def test_a_word_does_not_see_itself_or_later_ones(model, whole):
     other = dict(INPUTS, target_ids=INPUTS["target_ids"].copy())
     other["target_ids"][:, 2:] = [[6, 7], [4, 4]]
-    before, after = run(model), run(model, other)
-    for x, y in zip(before, after):
+    for x, y in zip(whole, run(model, other)):
         helpers.assert_close(x[:, :3], y[:, :3])
 
 
-def test_which_copied_word_came_before_does_not_matter(model):
+def test_which_copied_word_came_before_does_not_matter(model, whole):
     """The embedding knows all of them as UNK."""
     other = dict(INPUTS, target_ids=INPUTS["target_ids"].copy())
     other["target_ids"][:, 0] = [UNK, 13]
-    helpers.assert_close(tuple(run(model)), tuple(run(model, other)))
+    helpers.assert_close(tuple(whole), tuple(run(model, other)))
 
 
 def test_drops_in_training_only():
@@ -250,13 +252,13 @@ def among(ids, weight=0.0):
     return {"candidate_ids": ids, "candidate_log_weights": weights}
 
 
-def test_candidates_have_the_logits_of_the_whole(model):
+def test_candidates_have_the_logits_of_the_whole(model, whole):
     restricted = model.with_candidates()
     assert set(restricted.input) == {*NAMES, *among(CANDIDATES)}
     few = run(restricted, {**INPUTS, **among(CANDIDATES)})
     helpers.assert_close(
         few.generate_logits,
-        helpers.to_numpy(run(model).generate_logits)[..., CANDIDATES],
+        helpers.to_numpy(whole.generate_logits)[..., CANDIDATES],
     )
     generated, copied = helpers.probabilities(few)
     helpers.assert_close(
@@ -264,10 +266,10 @@ def test_candidates_have_the_logits_of_the_whole(model):
     )
 
 
-def test_all_candidates_change_nothing(model):
+def test_all_candidates_change_nothing(model, whole):
     everything = np.arange(V, dtype="int32")
-    whole = run(model.with_candidates(), {**INPUTS, **among(everything)})
-    helpers.assert_close(whole, run(model))
+    among_all = run(model.with_candidates(), {**INPUTS, **among(everything)})
+    helpers.assert_close(among_all, whole)
 
 
 def test_candidates_train_the_same_weights(model):
