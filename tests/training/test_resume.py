@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 import time
 
 import numpy as np
@@ -88,6 +89,19 @@ def test_signal_saves_and_says_how_to_go_on(tmp_path, number):
     code, text = run_for(tmp_path, 5, number)
     assert code == 128 + number, text
     assert "Repeat the command to resume." in text
+
+
+def assert_models_without_keras_hub(options):
+    assert "tfcopy.models" in sys.modules
+    assert "keras_hub" not in sys.modules
+
+
+def test_models_are_imported_without_keras_hub(tmp_path):
+    """Here, as the process that others are forked from has imported them."""
+    process = TrainingProcess(
+        tmp_path / "log.txt", main=assert_models_without_keras_hub
+    )
+    assert process.finish() == 0, process.text
 
 
 def test_stops_in_process_and_resumes(tmp_path, undisturbed):
