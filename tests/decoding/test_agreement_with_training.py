@@ -45,14 +45,18 @@ def assert_scores_are_teacher_forced(model, result):
     )
 
 
-def test_scores_are_the_teacher_forced_log_probabilities(model, attentive):
-    assert_scores_are_teacher_forced(model, attentive)
-
-
-@pytest.mark.parametrize("min_length", [0, 4])
-def test_scores_after_a_refill_are_as_well(model, min_length):
-    result = search(model, **OPTIONS, min_length=min_length, refill=True)
+@pytest.mark.parametrize(
+    ("refill", "min_length"), [(False, 4), (True, 0), (True, 4)]
+)
+def test_scores_are_the_teacher_forced_log_probabilities(
+    model, refill, min_length
+):
+    result = search(model, **OPTIONS, min_length=min_length, refill=refill)
     assert_scores_are_teacher_forced(model, result)
+
+
+def test_scores_are_the_same_with_attention(model, attentive):
+    assert_scores_are_teacher_forced(model, attentive)
 
 
 def test_attention_and_switch_are_those_of_training(model, attentive):
