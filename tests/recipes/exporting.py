@@ -70,6 +70,9 @@ def check_rebuilt(folder, *arguments, run="demo"):
 
     Args:
         folder, *arguments, run: As in `check_export`.
+
+    Returns:
+        What the export would remember.
     """
     served, config = rebuilt(folder / "logs" / run, *arguments)
     expected = starting.results(folder)["savedmodel"]
@@ -90,6 +93,7 @@ def check_rebuilt(folder, *arguments, run="demo"):
     again.mkdir()
     served.with_files(again)
     assert _contents(again) == _contents(os.path.join(expected, "assets"))
+    return config
 
 
 def _contents(folder):
