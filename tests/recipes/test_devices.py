@@ -25,6 +25,7 @@ from tests.recipes import (
     test_rarest_word_ps,
     test_wmt15_pag,
 )
+from tests.recipes.conftest import SAMPLES
 from tests.training.training_process import TrainingProcess
 from tfcopy import training
 from tfcopy.experiments import command_line
@@ -80,8 +81,12 @@ def main(options):
     """Runs a recipe in a process of its own; exits with its status.
 
     Args:
-        options: Dict of `recipe`, `arguments`, and updates to `save_every`.
+        options: Dict of `recipe`, `arguments`, updates to `save_every`, and
+            whether there are `pictures` of samples.
     """
+    if not options["pictures"]:
+        for kind in SAMPLES:
+            kind.__call__ = lambda *_: None
     training.Trainer = functools.partial(
         training.Trainer, save_every=options["save_every"]
     )
@@ -129,7 +134,7 @@ class Runs:
                 file.writelines(f"{row} .\n" for row in rows)
         return ", ".join(paths)
 
-    def start(self, to, *more, environment=None, log=None):
+    def start(self, to, *more, environment=None, log=None, pictures=True):
         """Starts a process whose results go to a folder of this name."""
         to = self.folder / to
         to.mkdir(exist_ok=True)
@@ -141,6 +146,7 @@ class Runs:
             recipe=self._name,
             arguments=[*self._flags, *folders, *more],
             save_every=5,
+            pictures=pictures,
         )
 
     def workers(self, to, *more):
@@ -212,7 +218,7 @@ def some(*chosen):
 def alone(request, tmp_path_factory):
     """`Runs` with one on one device, in the folder `one`."""
     runs = Runs(request.param, tmp_path_factory.mktemp(request.param))
-    finish(runs.start("one"))
+    finish(runs.start("one", pictures=False))
     return runs
 
 
