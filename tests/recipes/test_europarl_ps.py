@@ -26,6 +26,7 @@ from tfcopy.experiments.pairs import (
 )
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.recipes import europarl_ps
+from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import SPECIAL_TOKENS
 from tfcopy.training.checkpoints import Checkpoints
 
@@ -92,8 +93,12 @@ def test_results_hold_what_was_agreed(finished):
     assert (finished / "logs" / "demo" / "dev_nll.png").exists()
 
 
-def test_finished_run_is_not_trained_again(finished, corpus, capsys):
+def test_finished_run_is_not_trained_again(
+    finished, corpus, capsys, monkeypatch
+):
     before = figures(finished)
+    # Nor are its words counted again.
+    monkeypatch.delattr(vocabulary, "count_words")
     seconds = results(finished)["systems"]["pointer_softmax"][
         "seconds_training"
     ]
@@ -323,6 +328,8 @@ def test_full_disk(finished, corpus, capsys, monkeypatch, part):
 
     if part == "served":
         monkeypatch.setattr(tf.saved_model, "save", full)
+        # Traced, they would not be written either.
+        monkeypatch.setattr(Translator, "signatures", {})
         message = "served: the SavedModel cannot be written .*No space left"
     else:
         monkeypatch.setattr(json, "dumps", full)
