@@ -1,16 +1,44 @@
 """Exported models that several files of tests ask; each is made once."""
 
+import random
+
+import numpy as np
 import pytest
 
 from tests.serving.servables.translators import copier, random_translator
+from tfcopy.data import Dictionary
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.saved_model import export
 
+# Which the demo page shows.
+COPIER_EXAMPLES = ["the session of Łukasz .", "北京 is <b>open</b> ."]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def seeded_libraries():
+    """But TensorFlow, which a seed would rid of all that it has compiled."""
+    random.seed(0)
+    np.random.seed(0)
+
+
+def with_files(translator, tmp_path_factory):
+    """As it is, but that its export is of its own graphs."""
+    return translator.with_files(tmp_path_factory.mktemp("words"))
+
 
 @pytest.fixture(scope="session")
-def copier_export(tmp_path_factory):
-    """The folder of a version of the copier."""
-    return export(copier(), tmp_path_factory.mktemp("savedmodels") / "copier")
+def copier_served(tmp_path_factory):
+    """The copier, which translates "open"."""
+    dictionary = Dictionary([("open", "ouverte", 1.0)])
+    translator = copier(dictionary=dictionary, replace_unk=True)
+    return with_files(translator, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def copier_export(copier_served, tmp_path_factory):
+    """The folder of a version of it."""
+    folder = tmp_path_factory.mktemp("savedmodels") / "copier"
+    return export(copier_served, folder, warmup_texts=COPIER_EXAMPLES)
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +47,9 @@ def copier_model(copier_export):
 
 
 @pytest.fixture(scope="session")
-def random_served():
+def random_served(tmp_path_factory):
     """A translator with random weights, which no test may change."""
-    return random_translator()
+    return with_files(random_translator(), tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """Models of texts that several files of tests ask; each is traced once."""
 
-import keras
+import functools
+
 import pytest
 
+from tests.serving.servables import translators
 from tests.serving.servables.text_models import make
 
 # What a model may be like, one way of each kind.
@@ -17,11 +19,17 @@ CASES = {
 @pytest.fixture(scope="session")
 def made():
     """What `make` gives, by the names of `CASES`; no test may change it."""
-    keras.utils.set_random_seed(0)
     return {name: make(kind, **x) for name, (kind, x) in CASES.items()}
 
 
 @pytest.fixture(scope="session")
-def functions(made):
-    """The signatures `analyse` of these models."""
-    return {n: served.signature("analyse") for n, (served, *_) in made.items()}
+def function(made):
+    """Returns the function of a name to that model's signature `analyse`."""
+    return functools.cache(lambda name: made[name][0].signature("analyse"))
+
+
+@pytest.fixture
+def eagerly():
+    """`test_translator` has the graph of a translator with all options."""
+    with translators.eagerly():
+        yield

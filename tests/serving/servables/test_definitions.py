@@ -120,7 +120,7 @@ def test_no_answer_depends_on_the_others(translator):
 
 
 @pytest.mark.parametrize("append_eos", [True, False])
-def test_reads_all_words_and_nothing_else(append_eos):
+def test_reads_all_words_and_nothing_else(eagerly, append_eos):
     class Words(tf.Module):
         def source_inputs(self, words, ids):
             return {"words": words, "ids": ids}

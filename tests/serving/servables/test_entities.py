@@ -75,7 +75,7 @@ def test_a_generated_placeholder_is_the_word_it_stands_for():
     assert found.source_tokens == [*TEXT.split(), "</s>"]
 
 
-def test_one_that_stands_for_nothing_is_unknown():
+def test_one_that_stands_for_nothing_is_unknown(eagerly):
     # What is cut off does not count.
     speaker = translator(Speaker("@1 @2 hires"), max_source_length=2)
     assert answer(speaker, "acme").text == "<unk> <unk> hires"
@@ -86,7 +86,7 @@ def test_one_that_stands_for_nothing_is_unknown():
     assert found.copied_from == [0, 1, -1]
 
 
-def test_the_first_of_several_spellings_comes_back():
+def test_the_first_of_several_spellings_comes_back(eagerly):
     lower = Tokenizer("space", lowercase=True)
     options = {"source_tokenizer": lower, "target_tokenizer": lower}
     entities = Entities(lowercase=True)
@@ -94,14 +94,14 @@ def test_the_first_of_several_spellings_comes_back():
     assert answer(found).tokens == ["Acme", "Łukasz", "Acme"]
 
 
-def test_what_is_pointed_at_comes_back_as_typed():
+def test_what_is_pointed_at_comes_back_as_typed(eagerly):
     options = SearchOptions(num_beams=2, max_length=12, merge="sum")
     found = answer(translator(Pointer(), options=options))
     assert found.tokens == TEXT.split()
     assert found.copied_from == list(range(7))
 
 
-def test_marked_text_is_answered_without_marks():
+def test_marked_text_is_answered_without_marks(eagerly):
     text = "acme￨ORG of jones￨B-PER met￨O acme￨ORG"
     found = answer(translator(Pointer(), entities=MARKED), text)
     assert found.text == "acme of jones met acme"
@@ -112,7 +112,7 @@ def test_marked_text_is_answered_without_marks():
     assert answer(speaker, "acme of jones").text == "<unk> <unk> <unk>"
 
 
-def test_sources_may_lack_eos():
+def test_sources_may_lack_eos(eagerly):
     found = translator(Speaker("@1 @2"), append_eos=False)
     outputs = found.analyse(tf.constant(["Acme", "", "x A B"]))
     assert [text.decode() for text in outputs["text"].numpy()] == [

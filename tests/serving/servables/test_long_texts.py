@@ -5,9 +5,6 @@ import time
 import pytest
 import tensorflow as tf
 
-from tests.serving.servables.text_models import make
-from tests.serving.servables.translators import copier
-
 SIZE = 10_000_000
 LONG = {
     "words": "Mr. Łukasz doesn't see 12,000 (x) zebras . ".encode(),
@@ -19,14 +16,13 @@ LONG = {
 
 
 @pytest.fixture(scope="module", params=["translator", "answers", "language"])
-def asked(request):
+def asked(request, copier_served, function):
     """Returns the function of a text to the answers, asked once before."""
     if request.param == "translator":
-        served = copier()  # which its function does not keep
-        function = served.analyse.get_concrete_function()
+        analyse = copier_served.analyse
         others = {}
     else:
-        function = make(request.param, "mean")[0].signature("analyse")
+        analyse = function(request.param)
         lines = tf.constant([[b"wug\tan animal"]])
         others = {"dictionary": lines}
         if request.param == "answers":
@@ -34,7 +30,7 @@ def asked(request):
     name = "context" if request.param == "answers" else "text"
 
     def asked(text):
-        outputs = function(**{name: tf.constant([text])}, **others)
+        outputs = analyse(**{name: tf.constant([text])}, **others)
         return {name: x.numpy() for name, x in outputs.items()}
 
     asked(b"a")

@@ -17,6 +17,7 @@ from tests.serving.servables.text_models import (
     UNITS,
     ask,
     assert_same,
+    eager,
     make,
     make_definitions,
     plain,
@@ -25,6 +26,7 @@ from tests.serving.servables.text_models import (
 from tests.serving.servables.translators import (
     SOURCE,
     TARGET,
+    everything,
     random_translator,
     sentences,
 )
@@ -76,7 +78,7 @@ def assert_same_answers(found, expected):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_text_models_answer_as_before(made, functions, tmp_path, name):
+def test_text_models_answer_as_before(made, tmp_path, name):
     served, *_ = made[name]
     folder = store(served, tmp_path / "run")
     # Where it was made is not where it is used.
@@ -86,8 +88,7 @@ def test_text_models_answer_as_before(made, functions, tmp_path, name):
     assert again.config == served.config
     texts = texts_of(served)
     lines = [["zebra\tfly"], [], ["old\tbig", "x"], []]
-    found = ask(again.signature("analyse"), texts, lines)
-    assert_same(found, ask(functions[name], texts, lines))
+    assert_same(*(ask(eager(x), texts, lines) for x in (again, served)))
 
 
 def test_a_model_without_definitions(tmp_path):
@@ -101,37 +102,7 @@ def test_a_model_without_definitions(tmp_path):
         storage.load(folder, {"dictionary": "x"})
 
 
-def everything():
-    """A translator with no argument as it is by default."""
-    search = SearchOptions(
-        num_beams=3,
-        max_length=9,
-        min_length=2,
-        length_penalty=0.7,
-        length_offset=1,
-        refill=True,
-        coverage_penalty=0.1,
-        no_repeat_ngram=2,
-        forbid_unk=True,
-        unfinished_compete=True,
-        rescale=True,
-        source_only=(5,),
-        merge="max",
-    )
-    return random_translator(
-        source_tokenizer=Tokenizer(language="en", lowercase=True),
-        target_tokenizer=Tokenizer("space"),
-        options=search,
-        max_source_length=7,
-        append_eos=False,
-        replace_unk=True,
-        dictionary=Dictionary([("open", "ouverte", 0.6), ("open", "o", 1 / 3)]),
-        candidate_ids=np.array([0, 1, 2, 3, 5, 7, 8], "int32"),
-        entities=Entities(exceptions="The|Of", common=("kowalski",)),
-    )
-
-
-def test_translators_answer_as_before(tmp_path):
+def test_translators_answer_as_before(eagerly, tmp_path):
     translator = everything()
     again = storage.load(store(translator, tmp_path)).served
     texts = tf.constant([*sentences(12), "", "The Session of Kowalski"])
@@ -179,7 +150,7 @@ def definition_translator():
     )
 
 
-def test_a_translator_that_reads_definitions(tmp_path):
+def test_a_translator_that_reads_definitions(eagerly, tmp_path):
     translator = definition_translator()
     again = storage.load(store(translator, tmp_path)).served
     texts = tf.constant(["the zebra runs", "dog", "a wug is open"])
@@ -392,6 +363,4 @@ def test_another_dictionary_of_definitions(tmp_path):
     found = storage.load(folder, changes).served
     expected, *_ = make("language", "mean", changed, num_words=2)
     texts = texts_of(found, ["a wug", "the gnu runs", "", "a zebra"])
-    assert_same(
-        *(ask(x.signature("analyse"), texts) for x in (found, expected))
-    )
+    assert_same(*(ask(eager(x), texts) for x in (found, expected)))

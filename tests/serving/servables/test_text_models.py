@@ -32,7 +32,7 @@ def words_of(served, texts):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_table_gives_what_reading_gives(made, functions, name):
+def test_the_table_gives_what_reading_gives(made, function, name):
     served, model, features = made[name]
     texts = texts_of(served)
     inputs = features.inputs(words_of(served, texts))
@@ -42,7 +42,7 @@ def test_the_table_gives_what_reading_gives(made, functions, name):
             *(0, 1, 3, 0)
         ]
     outputs = model(inputs)
-    found = ask(functions[name], texts)
+    found = ask(function(name), texts)
     if name == "answers":
         start, end = (tf.nn.log_softmax(outputs[x]) for x in ("start", "end"))
         for key, x in (("start", start), ("end", end)):
@@ -83,16 +83,15 @@ def test_the_table_gives_what_reading_gives(made, functions, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_changes_the_answers_to_its_own_examples_alone(
-    made, functions, name
+    made, function, name
 ):
     served = made[name][0]
     texts = texts_of(served)
-    function = functions[name]
-    before = ask(function, texts)
-    assert_same(ask(function, texts, [[], [], [], []]), before)
+    before = ask(function(name), texts)
+    assert_same(ask(function(name), texts, [[], [], [], []]), before)
     # Two examples know of zebras; one may say what they are.
     lines = ["zebra\tbark", "cat\tan animal that can mew"]
-    after = ask(function, texts, [lines[:1], [], [], lines[1:] * 2])
+    after = ask(function(name), texts, [lines[:1], [], [], lines[1:] * 2])
     assert_same(after, before, slice(1, 3))
     for row in (0, 3):
         score = {"answers": "score", "entailment": "probabilities"}.get(
@@ -104,11 +103,11 @@ def test_a_request_changes_the_answers_to_its_own_examples_alone(
         alone = {k: x[row : row + 1] for k, x in texts.items()}
         given = [[lines[:1], [], [], lines[1:] * 2][row]]
         expected = {k: x[row : row + 1] for k, x in after.items()}
-        assert_close(ask(function, alone, given), expected)
+        assert_close(ask(function(name), alone, given), expected)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_lines_that_define_nothing_are_ignored(made, functions, name):
+def test_lines_that_define_nothing_are_ignored(made, function, name):
     texts = texts_of(made[name][0])
     lines = [
         "zebra",
@@ -120,23 +119,23 @@ def test_lines_that_define_nothing_are_ignored(made, functions, name):
         "ze\xffbra",
     ]
     bad = [*lines, b"\xff\t\xfe", b"\xff\xfe\xfd", "# zebra", "zebra \u00a0"]
-    before = ask(functions[name], texts)
-    assert_same(ask(functions[name], texts, [bad, [], bad, bad]), before)
+    before = ask(function(name), texts)
+    assert_same(ask(function(name), texts, [bad, [], bad, bad]), before)
     good = ["zebra\tbark", "cat\tfly"]
-    expected = ask(functions[name], texts, [[], good, [], good[:1]])
+    expected = ask(function(name), texts, [[], good, [], good[:1]])
     mixed = [bad, bad + good, bad, [*good[:1], *bad]]
-    assert_close(ask(functions[name], texts, mixed), expected)
+    assert_close(ask(function(name), texts, mixed), expected)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_any_texts_are_answered(made, functions, name):
+def test_any_texts_are_answered(made, function, name):
     served = made[name][0]
     rng = np.random.default_rng(0)
     noise = [rng.bytes(rng.integers(0, 60)) for _ in range(6)]
     long = " ".join(["zebra", "the"] * 1500)
     first, second = [*noise, long, ""], [*noise[::-1], "", long]
     texts = texts_of(served, first, second)
-    found = ask(functions[name], texts, [[x] for x in first])
+    found = ask(function(name), texts, [[x] for x in first])
     for x in found.values():
         assert len(x) == 8
         if x.dtype.kind == "f":
@@ -145,14 +144,20 @@ def test_any_texts_are_answered(made, functions, name):
     width = found[size.get(name, "tokens")].shape[1]
     assert width == served.max_length + (name == "answers")
     nothing = {k: x[:0] for k, x in texts.items()}
-    empty = ask(functions[name], nothing, np.zeros((0, 3), str).tolist())
+    empty = ask(function(name), nothing, np.zeros((0, 3), str).tolist())
     assert {len(x) for x in empty.values()} == {0}
 
 
-def test_analysis_tells_whose_definitions_are_read(made, functions):
+def test_all_texts_have_one_row_per_example(made, function):
+    texts = texts_of(made["entailment"][0], ["a"], ["a", "b"])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one row per"):
+        ask(function("entailment"), texts)
+
+
+def test_analysis_tells_whose_definitions_are_read(made, function):
     lines = ["run\tbark", "Old\tbig", "Zebras\tfly"]
     found = ask(
-        functions["answers"],
+        function("answers"),
         texts_of(made["answers"][0]),
         [lines, [], ["old\tbig", "go\tfly", "zebra\tfly"], lines],
     )
@@ -169,10 +174,10 @@ def test_analysis_tells_whose_definitions_are_read(made, functions):
     assert not found["context_headwords"][1].any()
 
 
-def test_an_answer_is_cut_out_as_it_is_typed(made, functions):
+def test_an_answer_is_cut_out_as_it_is_typed(made, function):
     context = "\u00a0 The  \u201cŻebra\u201d\tof 北京's wug\r\n is Red. "
     texts = texts_of(made["answers"][0], [context], ["who?"])
-    found = ask(functions["answers"], texts)
+    found = ask(function("answers"), texts)
     start, end = int(found["start"][0]), int(found["end"][0])
     assert found["text"][0].decode() == context[start:end]
     assert context[start:end].strip() == context[start:end] != ""
@@ -187,16 +192,14 @@ def test_an_answer_is_cut_out_as_it_is_typed(made, functions):
     attention = found["attention"]
     assert attention.shape == (1, len(first), 3)
     np.testing.assert_allclose(attention.sum(axis=2), 1, atol=1e-5)
-    blank = ask(
-        functions["answers"], texts_of(made["answers"][0], [" "], ["x"])
-    )
+    blank = ask(function("answers"), texts_of(made["answers"][0], [" "], ["x"]))
     for name, value in {"text": b"", "score": 0, "start": 0, "end": 0}.items():
         assert blank[name][0] == value
 
 
-def test_surprisals_add_up(made, functions):
+def test_surprisals_add_up(made, function):
     texts = texts_of(made["language"][0])
-    found = ask(functions["language"], texts, [["zebra\tfly"]] * 4)
+    found = ask(function("language"), texts, [["zebra\tfly"]] * 4)
     np.testing.assert_allclose(
         found["token_log_probabilities"].sum(axis=1),
         found["log_probability"],

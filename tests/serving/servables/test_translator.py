@@ -9,6 +9,8 @@ from tests.serving.servables.translators import (
     SOURCE,
     TARGET,
     copier,
+    eagerly,
+    everything,
     random_translator,
     sentences,
 )
@@ -30,8 +32,8 @@ def copying():
 
 
 @pytest.fixture(scope="module")
-def random():
-    return random_translator()
+def random(random_served):
+    return random_served
 
 
 def answers(translator, texts):
@@ -55,7 +57,7 @@ def test_a_blank_text_has_an_empty_answer(random):
     assert answers(random, ["", " "]) == ["", ""]
 
 
-def test_sources_may_lack_eos():
+def test_sources_may_lack_eos(eagerly):
     translator = copier(append_eos=False)
     outputs = translator.analyse(tf.constant(["of 北京", "", "Łukasz"]))
     expected = ["of 北京".encode(), b"", "Łukasz".encode()]
@@ -65,13 +67,28 @@ def test_sources_may_lack_eos():
     assert translator.analyse(tf.constant([""]))["text"].numpy() == [b""]
 
 
+def test_a_graph_of_all_options_answers_as_python_does():
+    """So that tests of some of them need no graph."""
+    translator = everything()
+    texts = tf.constant([*sentences(12), "", "The Session of Kowalski", "x"])
+    found = translator.analyse(texts)
+    with eagerly():
+        expected = translator.analyse(texts)
+    assert found.keys() == expected.keys()
+    for name, x in expected.items():
+        if x.dtype == tf.float32:
+            np.testing.assert_allclose(found[name], x, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(found[name], x)
+
+
 def test_a_batch_of_nothing_has_no_answers(random):
     assert answers(random, []) == []
     outputs = random.analyse(tf.constant([], tf.string))
     assert {x.shape[0] for x in outputs.values()} == {0}
 
 
-def test_words_are_known_in_any_case_and_come_back_as_typed():
+def test_words_are_known_in_any_case_and_come_back_as_typed(eagerly):
     text = "THE Session of ŁUKASZ , Łukasz And İstanbul"
     lower = copier(source_tokenizer=Tokenizer(language="en", lowercase=True))
     assert answers(lower, [text]) == [text]
@@ -135,8 +152,8 @@ def test_an_answer_does_not_depend_on_the_batch(num_beams):
             np.testing.assert_array_equal(joined, expected)
 
 
-def test_what_is_cut_off_may_be_the_best_answer(random):
-    """In the graph that is exported; see `test_beam_search` for the rule."""
+def test_what_is_cut_off_may_be_the_best_answer(eagerly, random):
+    """As it is served; see `test_beam_search` for the rule."""
     texts = tf.constant(sentences(12))
     answers, scores = {}, {}
     for compete in (False, True):
@@ -255,7 +272,7 @@ def test_search_all_agrees_with_translate_all(random):
             assert number >= TARGET.size or TARGET.words[number] == word
 
 
-def test_unk_stays_or_becomes_the_word_attended_to():
+def test_unk_stays_or_becomes_the_word_attended_to(eagerly):
     text = "of Łukasz <unk> ."
     assert answers(copier(generate_unk=True), [text]) == [
         "<unk> <unk> <unk> <unk>"
@@ -268,7 +285,7 @@ def test_unk_stays_or_becomes_the_word_attended_to():
     assert found.copied_from == [0, 1]
 
 
-def test_a_dictionary_translates_words_pointed_at():
+def test_a_dictionary_translates_words_pointed_at(eagerly):
     dictionary = Dictionary(
         [("open", "ouverte", 0.6), ("open", "ouvert", 0.4), ("de", "von", 1)]
     )
@@ -279,7 +296,7 @@ def test_a_dictionary_translates_words_pointed_at():
     ]
 
 
-def test_only_the_candidates_are_generated(random):
+def test_only_the_candidates_are_generated(eagerly, random):
     few = [0, 1, 2, 3, TARGET.id("session"), TARGET.id(".")]
     texts = list(sentences(6))
     found = random.copy(candidate_ids=few).translate_all(texts, progress=False)
@@ -292,7 +309,7 @@ def test_only_the_candidates_are_generated(random):
     assert generated and generated <= {TARGET.words[i] for i in few}
 
 
-def test_text_is_detokenised():
+def test_text_is_detokenised(eagerly):
     translator = copier(target_tokenizer=Tokenizer(language="en"))
     text = "Mr. Łukasz, O'Brien-Şahin's “session” (of 北京) isn't open!"
     assert answers(translator, [text]) == [text]
@@ -305,7 +322,7 @@ def test_arguments_that_make_no_sense_are_refused(random):
         random.copy(max_source_length=0)
 
 
-def test_copy_changes_what_is_named(copying):
+def test_copy_changes_what_is_named(eagerly, copying):
     greedy = copying.copy(options=SearchOptions(num_beams=1, max_length=4))
     assert greedy.model is copying.model
     outputs = greedy.analyse(tf.constant(["the session of 北京"]))

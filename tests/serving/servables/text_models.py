@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tests.serving.servables.translators import eagerly
 from tfcopy.data.definitions import (
     DefinitionFeatures,
     DefinitionLookup,
@@ -20,6 +21,7 @@ from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
 from tfcopy.models import coattention, esim, lstm_language_model
 from tfcopy.serving.servables.answer_finder import AnswerFinder
 from tfcopy.serving.servables.entailment_classifier import EntailmentClassifier
+from tfcopy.serving.servables.text_model import _ask
 from tfcopy.serving.servables.word_predictor import WordPredictor
 
 WORDS = "the a of is who what runs dog cat bird old small red , . ?".split()
@@ -168,6 +170,19 @@ def ask(function, texts, dictionary=None):
         lines = tf.ragged.constant(dictionary or [[]] * size, tf.string, 1)
         texts = {**texts, "dictionary": lines.to_tensor("")}
     return {name: x.numpy() for name, x in function(**texts).items()}
+
+
+def eager(served):
+    """A model's `analyse` without its graph, which takes longer to make."""
+    names = [*served.texts, *["dictionary"] * served.takes_dictionary]
+
+    def analyse(**texts):
+        with eagerly():
+            reader = served._reader
+            return _ask(reader, served.texts[0], texts, served._analyse)
+
+    analyse.structured_input_signature = (), dict.fromkeys(names)
+    return analyse
 
 
 def assert_same(found, expected, rows=slice(None)):

@@ -1,11 +1,15 @@
 """Models and translators that the tests of serving share."""
 
+import contextlib
+
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.data import Tokenizer, Vocabulary
+from tfcopy.data import Dictionary, Tokenizer, Vocabulary
+from tfcopy.data.text.entities import Entities
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.models import gru_translator
@@ -94,7 +98,6 @@ def random_translator(dtype="float32", dims=(6, 7), **options):
         dims: Sizes of the embeddings and of the states.
         options: Of `Translator`.
     """
-    keras.utils.set_random_seed(4)
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy(dtype)
     try:
@@ -113,6 +116,46 @@ def random_translator(dtype="float32", dims=(6, 7), **options):
         **options,
     }
     return Translator(model, SOURCE, TARGET, **options)
+
+
+def everything():
+    """A translator with no argument as it is by default."""
+    search = SearchOptions(
+        num_beams=3,
+        max_length=9,
+        min_length=2,
+        length_penalty=0.7,
+        length_offset=1,
+        refill=True,
+        coverage_penalty=0.1,
+        no_repeat_ngram=2,
+        forbid_unk=True,
+        unfinished_compete=True,
+        rescale=True,
+        source_only=(5,),
+        merge="max",
+    )
+    return random_translator(
+        source_tokenizer=Tokenizer(language="en", lowercase=True),
+        target_tokenizer=Tokenizer("space"),
+        options=search,
+        max_source_length=7,
+        append_eos=False,
+        replace_unk=True,
+        dictionary=Dictionary([("open", "ouverte", 0.6), ("open", "o", 1 / 3)]),
+        candidate_ids=np.array([0, 1, 2, 3, 5, 7, 8], "int32"),
+        entities=Entities(exceptions="The|Of", common=("kowalski",)),
+    )
+
+
+@contextlib.contextmanager
+def eagerly():
+    """Translators answer without graphs, which take longer to make."""
+    tf.config.run_functions_eagerly(True)
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(False)
 
 
 def sentences(count, seed=0):
