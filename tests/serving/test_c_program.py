@@ -15,6 +15,8 @@ from benchmarks import c_program
 from tests.serving.servables.text_models import (
     OTHERS,
     TEXTS,
+    ask,
+    eager,
     make,
     plain,
     texts_of,
@@ -53,22 +55,42 @@ def run(program, *arguments, lines=b""):
     return done.returncode, done.stdout, done.stderr.decode()
 
 
+class Picky(tf.Module):
+    """Gives back what it is asked, but for "bad"; made at once."""
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string, "text")],
+        autograph=False,
+    )
+    def answer(self, text):
+        tf.debugging.assert_none_equal(text, "bad", message="no such text")
+        return {"text": text}
+
+
+@pytest.fixture(scope="module")
+def picky(tmp_path_factory):
+    """The folder of such a model."""
+    model = Picky()
+    folder = str(tmp_path_factory.mktemp("picky"))
+    tf.saved_model.save(model, folder, model.answer)
+    return folder
+
+
 def test_a_line_in_is_a_line_out(program, copier_export):
     lines = f"of {' '.join(NAMES)} .\n\n北京\r\n \t\n\xff".encode()
-    for size in ("1", "3", "32"):
-        status, output, error = run(
-            program, f"--batch_size={size}", copier_export, lines=lines
-        )
-        assert (status, error) == (0, "")
-        answers = output.decode().split("\n")
-        assert answers == [
-            f"of {' '.join(NAMES)} .",
-            "",
-            "北京",
-            "",
-            "\xff",
-            "",
-        ]
+    status, output, error = run(
+        program, "--batch_size=3", copier_export, lines=lines
+    )
+    assert (status, error) == (0, "")
+    answers = output.decode().split("\n")
+    assert answers == [
+        f"of {' '.join(NAMES)} .",
+        "",
+        "北京",
+        "",
+        "\xff",
+        "",
+    ]
 
 
 @pytest.mark.slow
@@ -111,7 +133,7 @@ def test_models_of_several_texts_are_asked(program, tmp_path, served, output):
     served = served()
     texts = texts_of(served, TEXTS, OTHERS)
     folder = export(served, tmp_path / "model")
-    expected = served.signatures["serving_default"](**texts)[output].numpy()
+    expected = ask(eager(served), texts)[output]
     expected = [
         x if isinstance(x, bytes) else b" ".join(x) for x in expected.tolist()
     ]
@@ -146,8 +168,8 @@ def test_any_bytes_are_answered_as_in_python(both, texts):
     assert program.ask([(text,) for text in texts]) == expected.tolist()
 
 
-def test_a_timing_is_written_for_each_request(program, copier_export):
-    with c_program.CProgram(program, copier_export) as asking:
+def test_a_timing_is_written_for_each_request(program, picky):
+    with c_program.CProgram(program, picky) as asking:
         for size in (2, 1, 0):
             asking.ask([(b"the session",)] * size)
         timings = asking.end()
@@ -156,42 +178,28 @@ def test_a_timing_is_written_for_each_request(program, copier_export):
     assert all(timing.kib > 10_000 for timing in timings)
 
 
-def test_a_request_that_fails_is_told_and_the_next_is_answered(
-    program, tmp_path
-):
-    class Picky(tf.Module):
-        @tf.function(
-            input_signature=[tf.TensorSpec([None], tf.string, "text")],
-            autograph=False,
-        )
-        def answer(self, text):
-            tf.debugging.assert_none_equal(text, "bad", message="no such text")
-            return {"text": text}
-
-    picky = Picky()
-    folder = str(tmp_path / "picky")
-    tf.saved_model.save(picky, folder, picky.answer)
-    with c_program.CProgram(program, folder) as asking:
+def test_a_request_that_fails_is_told_and_the_next_is_answered(program, picky):
+    with c_program.CProgram(program, picky) as asking:
         assert asking.ask([(b"good",)]) == [b"good"]
         with pytest.raises(c_program.RequestFailed, match="no such text"):
             asking.ask([(b"bad",)])
         assert asking.ask([(b"good",)]) == [b"good"]
-    status, output, error = run(program, folder, lines=b"bad\n")
+    status, output, error = run(program, picky, lines=b"bad\n")
     assert (status, output) == (2, b"")
     assert "no such text" in error and error.count("\n") == 1
 
 
-def test_errors_say_what_is_wrong(program, copier_export, tmp_path):
+def test_errors_say_what_is_wrong(program, picky, tmp_path):
     for arguments, message in [
         ([str(tmp_path)], f"{tmp_path}: Could not find SavedModel"),
         ([], "expected one folder of a model"),
-        (["--signature=x", copier_export], "has no such signature"),
-        (["--output=x", copier_export], "has no such output"),
-        (["--library=x.so", copier_export], "x.so: "),
-        (["--batch_size=0", copier_export], "--batch_size: must be a positive"),
-        (["--threads=many", copier_export], "--threads: must be a positive"),
-        (["--timing=/none/x", copier_export], "/none/x: No such file"),
-        (["--nonsense", copier_export], "--nonsense: no such option"),
+        (["--signature=x", picky], "has no such signature"),
+        (["--output=x", picky], "has no such output"),
+        (["--library=x.so", picky], "x.so: "),
+        (["--batch_size=0", picky], "--batch_size: must be a positive"),
+        (["--threads=many", picky], "--threads: must be a positive"),
+        (["--timing=/none/x", picky], "/none/x: No such file"),
+        (["--nonsense", picky], "--nonsense: no such option"),
     ]:
         status, output, error = run(program, *arguments)
         assert (status, output) == (2, b"")
@@ -249,6 +257,16 @@ def frame(*texts):
     sizes = [len(texts), *map(len, texts)]
     first, *others = (x.to_bytes(4, "little") for x in sizes)
     return first + b"".join(map(b"".join, zip(others, texts)))
+
+
+@pytest.mark.parametrize("size", [1, 3, 32])
+def test_lines_are_answered_in_batches_of_any_size(echo, size):
+    lines = b"of \xff .\n\n\xe5\x8c\x97\n \t\nx".split(b"\n")
+    status, output, error = run(
+        echo, f"--batch_size={size}", "x", lines=b"\n".join(lines)
+    )
+    assert (status, error) == (0, "")
+    assert output.split(b"\n") == [*lines, b""]
 
 
 def test_frames_are_answered(echo):

@@ -66,11 +66,6 @@ class Judge(tf.Module):
         }
 
 
-@pytest.fixture(autouse=True)
-def fixed_seed():
-    """A seed would clear what TensorFlow has compiled; there is no chance."""
-
-
 @pytest.fixture(scope="module")
 def models(tmp_path_factory, copier_model):
     judge = Judge()

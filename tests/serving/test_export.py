@@ -12,15 +12,11 @@ from tests.serving.servables.translators import (
     NAMES,
     SOURCE,
     TARGET,
-    Copier,
-    copier,
     random_translator,
     sentences,
 )
-from tfcopy.data import Dictionary
 from tfcopy.serving.saved_model import export, operations
 from tfcopy.serving.servables import warmup
-from tfcopy.serving.servables.translator import Translator
 
 # What a served graph needs of TensorFlow to work with text: no op of
 # tensorflow-text or of Python, which the servers may lack.
@@ -55,15 +51,24 @@ json.dump(answers, sys.stdout)
 
 
 class Echo:
-    """Says what it is asked; made at once, unlike models."""
+    """Says what it is asked; made at once, unlike models.
+
+    Args:
+        say: How.
+    """
 
     resources = []
     config = {}
 
+    def __init__(self, say=tf.identity):
+        self.say = tf.function(say, autograph=False)
+
     @property
     def signatures(self):
         text = [tf.TensorSpec([None], tf.string, name="text")]
-        echo = tf.function(lambda text: {"text": text}, text, autograph=False)
+        echo = tf.function(
+            lambda text: {"text": self.say(text)}, text, autograph=False
+        )
         return {"serving_default": echo.get_concrete_function()}
 
     def with_files(self, folder):
@@ -86,17 +91,13 @@ def loaded(exported):
 
 
 def test_a_process_with_tensorflow_alone_gives_the_same_texts(
-    random, exported, tmp_path
+    random, exported, copier_export, tmp_path
 ):
-    copying = copier(
-        dictionary=Dictionary([("open", "ouverte", 1.0)]), replace_unk=True
-    )
     names = [f"of {name} open ." for name in NAMES]
     texts = sentences(100, seed=1) + [" ", "\0\x1f"]
-    folder = export(copying, tmp_path / "copier")
     process = subprocess.run(
         [sys.executable, "-c", ASK_ALONE],
-        input=json.dumps({exported: texts, folder: names}),
+        input=json.dumps({exported: texts, copier_export: names}),
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -106,7 +107,7 @@ def test_a_process_with_tensorflow_alone_gives_the_same_texts(
     answers = json.loads(process.stdout)
     expected = random.translate(tf.constant(texts))["text"].numpy()
     assert answers[exported] == [text.decode() for text in expected]
-    assert answers[folder] == [f"of {name} ouverte ." for name in NAMES]
+    assert answers[copier_export] == [f"of {name} ouverte ." for name in NAMES]
 
 
 def test_signatures_keep_the_contract(loaded):
@@ -225,14 +226,11 @@ def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_python_in_the_graph_is_refused(tmp_path):
-    class Python(Copier):
-        def encode(self, source_ids, source_copy_ids):
-            same = tf.numpy_function(lambda x: x, [source_ids], tf.int32)
-            same = tf.ensure_shape(same, [None, None])
-            return super().encode(same, source_copy_ids)
+    def say(text):
+        return tf.numpy_function(lambda x: x, [text], tf.string)
 
     with pytest.raises(ValueError, match="PyFunc"):
-        export(Translator(Python(), SOURCE, TARGET), tmp_path / "a")
+        export(Echo(say), tmp_path / "a")
     assert os.listdir(tmp_path / "a") == []
 
 

@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import math
 import os
+import shutil
 import socket
 import threading
 import urllib.parse
@@ -19,12 +20,15 @@ pytest.importorskip("gradio")
 
 from tests.serving.demo_page import browser as browsers  # noqa: E402
 from tests.serving.servables import text_models  # noqa: E402
-from tests.serving.servables.translators import Copier, copier  # noqa: E402
+from tests.serving.servables.translators import (  # noqa: E402
+    Copier,
+    copier,
+    eagerly,
+)
 from tfcopy.layers.copying import MASKED, CopyDistribution  # noqa: E402
 from tfcopy.serving import demo  # noqa: E402
 from tfcopy.serving.client_library.signatures import Signature  # noqa: E402
 from tfcopy.serving.demo_page.demo_models import Models  # noqa: E402
-from tfcopy.serving.saved_model import export  # noqa: E402
 from tfcopy.serving.servables.word_predictor import NUM_SPECIALS  # noqa: E402
 
 WAIT = 40  # seconds, on a busy machine
@@ -74,14 +78,14 @@ class Hesitant(Copier):
 
 
 class InProcess:
-    """A served model that was never exported."""
+    """A served model that was never exported, and its function."""
 
-    def __init__(self, name, served):
+    def __init__(self, name, served, analyse):
         self.name, self.config = name, served.config
-        self._analyse = served.signature("analyse")
+        self._analyse = analyse
         inputs = {
-            key: x.shape.rank
-            for key, x in self._analyse.structured_input_signature[1].items()
+            key: 2 if key == "dictionary" else 1
+            for key in analyse.structured_input_signature[1]
         }
         self.signatures = {"analyse": Signature(inputs, ())}
 
@@ -91,27 +95,40 @@ class InProcess:
         return text_models.ask(self._analyse, texts, dictionary)
 
 
+def hesitant():
+    translator = copier().copy(model=Hesitant())
+
+    def analyse(text):
+        with eagerly():
+            return translator.analyse(text)
+
+    analyse.structured_input_signature = (), {"text": None}
+    return InProcess("hesitant", translator, analyse)
+
+
+def language():
+    served, _, _ = text_models.make("language", "mean")
+    return InProcess("language", served, served.signature("analyse"))
+
+
 class TinyModels(Models):
-    """Exported ones, and a language model that is none."""
+    """Exported ones, and some that are not, as they are asked once or twice."""
 
     def __init__(self, folder):
+        self.others = {x.name: x for x in (hesitant(), language())}
         super().__init__(folder)
-        served, _, _ = text_models.make("language", "mean")
-        self.language = InProcess("language", served)
 
     def choices(self):
-        return {**super().choices(), "language": "language"}
+        return {**super().choices(), **dict.fromkeys(self.others, "here")}
 
     def load(self, choice):
-        if choice == "language":
-            return self.language
+        if choice in self.others:
+            return self.others[choice]
         return super().load(choice)
 
 
-def make_models(folder):
-    translator = copier().copy(model=Hesitant())
-    texts = ["the session of Łukasz .", "北京 is <b>open</b> ."]
-    export(translator, folder / "copier", warmup_texts=texts)
+def make_models(folder, copier_export):
+    shutil.copytree(copier_export, folder / "copier" / "1")
     (folder / "damaged" / "7").mkdir(parents=True)
     (folder / "damaged" / "7" / "saved_model.pb").write_bytes(b"oops")
     return TinyModels(folder)
@@ -266,12 +283,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory, connections):
+def page(tmp_path_factory, connections, copier_export):
     with browsers.browser(1200, 1000) as driver:
         models = (
             Models(MODELS)
             if MODELS
-            else make_models(tmp_path_factory.mktemp("savedmodels"))
+            else make_models(
+                tmp_path_factory.mktemp("savedmodels"), copier_export
+            )
         )
         with served(models) as address:
             driver.get(address)
@@ -322,7 +341,7 @@ def test_an_unknown_word_comes_back_in_the_colour_of_its_source(tiny):
 
 
 def test_another_answer_is_shown_with_its_colours(tiny):
-    tiny.choose("copier")
+    tiny.choose("hesitant")
     tiny.type("Łukasz 北京")
     tiny.wait(lambda: "2 of 2 words copied" in tiny.section("Answer"))
     tiny.click(".tfc-choice", 1)
@@ -342,7 +361,7 @@ def test_an_example_is_asked_by_a_click(tiny):
 
 
 def test_whatever_is_typed_is_text(tiny):
-    tiny.choose("copier")
+    tiny.choose("hesitant")
     tiny.type(NASTY)
     tiny.wait(lambda: NASTY in tiny.section("Source"))
     assert "< script > hacked=1 </ script >" in tiny.section("Best answers")

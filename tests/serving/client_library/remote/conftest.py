@@ -7,11 +7,6 @@ from tfcopy.serving.client_library import connection
 from tfcopy.serving.client_library.remote_model import RemoteModel
 
 
-@pytest.fixture(autouse=True)
-def fixed_seed():
-    """A seed would clear what TensorFlow has compiled; there is no chance."""
-
-
 @pytest.fixture(scope="module")
 def local(tmp_path_factory):
     return load(tmp_path_factory.mktemp("echo"))
