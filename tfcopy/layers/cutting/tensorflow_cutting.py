@@ -9,6 +9,7 @@ def split(x, places, axis=-1):
 
 
 def repeat(x, times):
+    x = tf.convert_to_tensor(x)
     shape = x.shape[1:]
     if not shape.is_fully_defined():
         shape = tf.shape(x)[1:]
