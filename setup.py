@@ -65,7 +65,7 @@ setup(
             "hypothesis>=6.100",
             "jax>=0.7",
             "pytest>=8",
-            "pytest-xdist>=3.6",
+            "pytest-xdist>=3.7",
             "ruff>=0.8",
             "sacremoses>=0.1.1",
             # Drives the browser of the tests of pages.
