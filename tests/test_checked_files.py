@@ -86,6 +86,17 @@ def test_no_damage_is_read_as_another_value(tmp_path, kind):
     assert damaged > 100
 
 
+def test_a_name_that_becomes_that_of_another_array_is_damage(tmp_path):
+    path = tmp_path / "x"
+    arrays = {"model/0000": np.zeros(2), "model/0001": np.ones(2)}
+    checked_files.write_arrays(path, arrays)
+    data = bytearray(path.read_bytes())
+    data[data.rindex(b"model/0001") + 9] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DamagedFileError, match="an array is missing"):
+        checked_files.read_arrays(path)
+
+
 def test_what_cannot_be_read_is_named(tmp_path):
     for read in (checked_files.read_arrays, checked_files.read_json):
         with pytest.raises(FileNotFoundError):

@@ -52,10 +52,12 @@ def read_arrays(path, names=None) -> dict[str, np.ndarray]:
         DamagedFileError: If it is damaged, or cannot be read.
     """
     with _damage_of(path), zipfile.ZipFile(path) as archive:
-        if archive.comment and int(archive.comment) != len(archive.namelist()):
+        there = dict.fromkeys(archive.namelist())
+        # A name that was damaged may be that of another array.
+        if archive.comment and int(archive.comment) != len(there):
             raise ValueError("an array is missing")
         if names is None:
-            names = [x.removesuffix(".npy") for x in archive.namelist()]
+            names = [x.removesuffix(".npy") for x in there]
         # A whole part is read, or its checksum would not be looked at.
         return {name: _array(archive.read(f"{name}.npy")) for name in names}
 
