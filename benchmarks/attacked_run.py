@@ -139,7 +139,8 @@ class TinyRun:
         Raises:
             ValueError: If a file of the run is damaged.
         """
-        for path in [*self.run_folder.rglob("*.json")]:
+        # A killed writer leaves a hidden file, which no command reads.
+        for path in [*self.run_folder.rglob("[!.]*.json")]:
             checked_files.read_json(path)
         reports = []
         checkpoints = self._checkpoints(reports.append)
