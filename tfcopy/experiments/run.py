@@ -11,12 +11,11 @@ import dataclasses
 import json
 import math
 import os
+import random
 import shlex
 import tempfile
 import time
 from typing import Any
-
-import keras
 
 from tfcopy import atomic_files, training
 from tfcopy.checked_files import write_json
@@ -185,7 +184,9 @@ class Run:
                 resumed, beside flags and data.
             **details: What else an export remembers.
         """
-        keras.utils.set_random_seed(self.config.seed)
+        # Layers and initialisers draw their seeds from Python's generator. A
+        # seed for TensorFlow would throw away all that it has compiled.
+        random.seed(self.config.seed)
         with self.strategy.scope():
             model = make_model()
             trained = make_trained(model) if make_trained else model
