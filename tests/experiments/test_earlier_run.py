@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import keras
 import pytest
 
 from tests.experiments.test_run import make_run
@@ -137,7 +138,7 @@ def test_a_system_that_reads_other_words_is_not_stored(tmp_path, monkeypatch):
     )
     run = begin(tmp_path, DATA | {"vocabulary": "1"})
     train(run)
-    make_model = run_module.keras.Sequential
+    make_model = keras.Sequential
     with pytest.raises(CheckpointError, match="vocabulary is '1' there"):
         run.build(
             *("a", make_model, str, []), more_identity={"vocabulary": "2"}
