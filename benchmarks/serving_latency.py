@@ -35,10 +35,7 @@ def main(arguments=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", help="exported folder of a model of one text")
-    parser.add_argument("--texts", metavar="FILE", help="one text a line")
-    parser.add_argument(
-        "--demo", action="store_true", help="ask the demo corpus' test set"
-    )
+    add_texts(parser)
     parser.add_argument(
         "--batch_sizes", type=int, nargs="+", default=[1, 8, 32, 128]
     )
@@ -79,6 +76,14 @@ def main(arguments=None):
         "another size"
     )
     return int(differing > 0)
+
+
+def add_texts(parser):
+    """Adds the flags of `read_texts`."""
+    parser.add_argument("--texts", metavar="FILE", help="one text a line")
+    parser.add_argument(
+        "--demo", action="store_true", help="ask the demo corpus' test set"
+    )
 
 
 def read_texts(model, arguments):

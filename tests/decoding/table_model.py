@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.layers.copying import CopyDistribution, generation_ids
+from tfcopy.layers.memory import Memory
 
 
 class TableModel:
@@ -37,14 +38,12 @@ class TableModel:
             k: ops.convert_to_tensor(x[: len(source_ids)])
             for k, x in self.memory.items()
         }
-        return memory, ops.zeros((len(source_ids),), dtype="int32")
-
-    def repeat(self, memory, state, times):
-        repeated = {k: ops.repeat(x, times, 0) for k, x in memory.items()}
-        return repeated, ops.repeat(state, times, 0)
+        return Memory(memory, {}), ops.zeros((len(source_ids),), dtype="int32")
 
     def decode_step(self, ids, state, memory):
-        rows, steps, words = memory["generate"].shape
+        memory = memory.sentences
+        rows = ops.shape(ids)[0]
+        steps, words = memory["generate"].shape[1:]
         ids = generation_ids(ids, words)
         places = (ops.arange(rows) * steps + state) * words + ids
 

@@ -20,8 +20,9 @@ def memory():
     )
 
 
-def test_a_search_repeats_sentences_but_no_weights(memory):
-    repeated = memory.repeat(3)
+def test_a_search_takes_sentences_but_no_weights(memory):
+    rows = [0, 0, 0, 1, 1, 1]
+    repeated = memory.take(rows)
     keys = memory.sentences["keys"]
     helpers.assert_close(repeated.sentences["keys"], np.repeat(keys, 3, 0))
     kernel = memory.sentences["inner"]["values"].kernel

@@ -9,25 +9,27 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from tfcopy import tokens
-from tfcopy.decoding.beams import (
-    EMPTY,
-    best_of,
-    count,
-    exist,
-    first_beams,
-    flat_rows,
-    only,
-    take_beams,
-)
+from tfcopy.decoding import batch_loop
+from tfcopy.decoding import records as record
 from tfcopy.decoding.continuations import (
     best_place,
     describe_source,
     log_prob_of,
     next_words,
 )
+from tfcopy.decoding.hypotheses import (
+    EMPTY,
+    Finished,
+    best_of,
+    count,
+    first_hypotheses,
+    flat_rows,
+    only,
+    pick,
+)
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.cutting import take
+from tfcopy.layers.cutting import repeat, take
 
 # The least attention that a source position counts as having received.
 _LEAST_COVERAGE = 1e-12
@@ -71,8 +73,8 @@ def beam_search(
     finished, or as soon as none alive can get into the N best.
 
     Args:
-        model: A `Seq2Seq`, or anything with `encode`, `repeat`,
-            `decode_step` and `vocabulary_size`.
+        model: A `Seq2Seq`, or anything with `encode`, `decode_step` and
+            `vocabulary_size`.
         source_ids: `(B, S)`.
         source_copy_ids: `(B, S)`.
         options: `SearchOptions`.
@@ -91,54 +93,186 @@ def beam_search(
         code, for `refill`.
     """
     options = options or SearchOptions()
-    source = describe_source(
-        source_ids, source_copy_ids, model.vocabulary_size, options.source_only
+    search = _Search(
+        model, source_ids, source_copy_ids, options, prefix, source_inputs
     )
-    memory, state = model.encode(
-        source_ids, source_copy_ids, **(source_inputs or {})
+    batch, size = ops.shape(source_ids)
+    # With `refill` a step records those that end beside those that go on.
+    rows = batch * options.num_beams * (2 if options.refill else 1)
+    step, finished, records = batch_loop.run(
+        search,
+        search.first_state(),
+        record.no_records(
+            rows * options.max_length, size if options.return_attention else 0
+        ),
+        options.max_length,
     )
-    memory, state = model.repeat(memory, state, options.num_beams)
-    alive = first_beams(source_ids, options)
-    finished = only(alive, ops.zeros_like(alive.log_probs, dtype="bool"))
-    previous = ops.full_like(alive.ids[:, :, 0], tokens.BOS)
-    finish = _finish_and_refill if options.refill else _finish
+    missing = finished.scores <= EMPTY
+    ids, copied_from, generate_probs, attention = record.read(
+        records,
+        ops.where(missing, record.NONE, finished.last),
+        options.max_length,
+        step,
+    )
+    return SearchResult(
+        ids,
+        ops.where(missing, MASKED, finished.scores),
+        copied_from,
+        generate_probs,
+        attention,
+    )
 
-    def unfinished(step, previous, state, alive, finished):
-        return ops.any(_can_improve(alive, finished, options))
 
-    def body(step, previous, state, alive, finished):
-        distribution, attention, state = model.decode_step(
-            ops.reshape(previous, (-1,)), state, memory
+class _State(NamedTuple):
+    """What a step changes.
+
+    Attributes:
+        words: The last words, extended ids, `(B * K,)`.
+        model: The model's state, nested tensors `(B * K, ...)`.
+        alive: `Alive`.
+        finished: `Finished`.
+    """
+
+    words: Any
+    model: Any
+    alive: Any
+    finished: Any
+
+
+class _Sentences(NamedTuple):
+    """What a step reads of the sentences.
+
+    Attributes:
+        memory: The model's memory of each beam.
+        source: `Source`.
+        prefix: `(B, P)`, or `None`.
+    """
+
+    memory: Any
+    source: Any
+    prefix: Any
+
+
+class _Search:
+    """A search, as `batch_loop.run` wants it."""
+
+    def __init__(
+        self, model, source_ids, source_copy_ids, options, prefix, inputs
+    ):
+        self.model = model
+        self.options = options
+        self.ids = source_ids, source_copy_ids
+        self.prefix = prefix
+        self.memory, self.first = model.encode(
+            source_ids, source_copy_ids, **(inputs or {})
+        )
+
+    def first_state(self):
+        """`_State` of all sentences before the first step."""
+        alive, finished = first_hypotheses(self.ids[0], self.options)
+        rows = ops.arange(ops.shape(alive.last)[0], dtype="int32")
+        rows = repeat(rows, self.options.num_beams)
+        return _State(
+            words=ops.full_like(rows, tokens.BOS),
+            model=_take_rows(self.first, rows),
+            alive=alive,
+            finished=finished,
+        )
+
+    def sentences(self, numbers):
+        """`_Sentences` of these numbers, `(B,)`."""
+        source_ids, source_copy_ids = (take(x, numbers) for x in self.ids)
+        return _Sentences(
+            memory=self.memory.take(repeat(numbers, self.options.num_beams)),
+            source=describe_source(
+                source_ids,
+                source_copy_ids,
+                self.model.vocabulary_size,
+                self.options.source_only,
+            ),
+            prefix=None if self.prefix is None else take(self.prefix, numbers),
+        )
+
+    def take(self, state, places):
+        """`_State` of the sentences at these places, `(B,)`."""
+        beams = self.options.num_beams
+        rows = ops.expand_dims(places * beams, 1) + ops.arange(beams)
+        rows = ops.reshape(rows, (-1,))
+        return _State(
+            words=take(state.words, rows),
+            model=_take_rows(state.model, rows),
+            alive=type(state.alive)(*(take(x, places) for x in state.alive)),
+            finished=Finished(*(take(x, places) for x in state.finished)),
+        )
+
+    def unfinished(self, state):
+        """Which sentences could still change their N best, `(B,)`."""
+        return _can_improve(state.alive, state.finished, self.options)
+
+    def step(self, step, state, records, sentences):
+        """One word more: `(state, records)`."""
+        source, options = sentences.source, self.options
+        distribution, attention, model_state = self.model.decode_step(
+            state.words, state.model, sentences.memory
         )
         continuations = _continuations(
-            distribution, source, alive, options, step, prefix
+            distribution, source, state.alive, options, step, sentences.prefix
         )
 
-        def grow(kept=None):
+        def grow(records, kept=None):
             return _grow(
-                alive,
+                state.alive,
                 continuations,
                 kept,
                 attention,
-                ops.exp(distribution.log_generate),
+                distribution.log_generate,
                 source,
                 step,
+                records,
             )
 
-        def score(beams):
-            return _score(beams, step + 1, source, options)
+        def score(alive):
+            return _score(alive, step + 1, source, options)
 
-        parents, alive, finished = finish(grow, score, continuations, finished)
-        previous = take(alive.ids, step, axis=2)
-        rows = flat_rows(parents)
-        state = tree.map_structure(lambda x: take(x, rows), state)
-        return step + 1, previous, state, alive, finished
+        finish = _finish_and_refill if options.refill else _finish
+        rows, words, alive, finished, records = finish(
+            grow, score, continuations, state.finished, records
+        )
+        return (
+            _State(
+                words=ops.reshape(words, (-1,)),
+                model=_take_rows(model_state, rows),
+                alive=alive,
+                finished=finished,
+            ),
+            records,
+        )
 
-    loop = (ops.convert_to_tensor(0), previous, state, alive, finished)
-    step, _, _, alive, finished = ops.while_loop(
-        unfinished, body, loop, maximum_iterations=options.max_length
-    )
-    return _best(alive, finished, step, source, options)
+    def outcome(self, step, state, sentences):
+        """The N best, `Finished`; those cut off at the end among them.
+
+        These come after all others, unless they compete.
+        """
+        options = self.options
+        alive, finished = state.alive, state.finished
+        exist = alive.log_probs > EMPTY
+        scores = _score(alive, step, sentences.source, options)
+        scores = ops.where(exist, scores, MASKED)
+        cut_off = best_of(scores, alive.last, options.num_beams)
+        priority = cut_off.scores
+        if not options.unfinished_compete:
+            # In their own order.
+            rank = ops.arange(options.num_beams, dtype="float32")
+            priority = ops.where(priority > EMPTY, -1e6 - rank, MASKED)
+        return best_of(
+            *(ops.concatenate(x, axis=1) for x in zip(finished, cut_off)),
+            options.num_hypotheses,
+            ops.concatenate([finished.scores, priority], axis=1),
+        )
+
+
+def _take_rows(nested, rows):
+    return tree.map_structure(lambda x: take(x, rows), nested)
 
 
 def _continuations(distribution, source, alive, options, step, prefix):
@@ -148,7 +282,7 @@ def _continuations(distribution, source, alive, options, step, prefix):
     log_probs = continuations.log_probs
     if options.no_repeat_ngram:
         repeats = _repeats_ngram(
-            alive.ids, continuations.ids, step, options.no_repeat_ngram
+            alive.words, continuations.ids, step, options.no_repeat_ngram
         )
         log_probs = ops.where(repeats, MASKED, log_probs)
     continuations = continuations._replace(log_probs=log_probs)
@@ -199,100 +333,98 @@ def _repeats_ngram(history, ids, step, size):
     return ops.any(hits, axis=-1)
 
 
-def _grow(alive, continuations, kept, attention, generate_probs, source, step):
+def _grow(
+    alive, continuations, kept, attention, log_generate, source, step, records
+):
     """The K best continuations of a sentence's beams.
 
     Args:
-        alive: `Beams`.
+        alive: `Alive`.
         continuations: `Continuations`.
         kept: Boolean, as the continuations' ids, those to choose from; `None`
             for all.
         attention: `(B * K, S)`.
-        generate_probs: `(B * K, 1)`.
+        log_generate: `(B * K, 1)`.
         source: `Source`.
         step: Number of words so far.
+        records: `Records`, which get the continuations.
 
     Returns:
-        `(parents, words, beams)`: which beam each comes from, `(B, K)`, the
-        word it adds, `(B, K)`, and the hypotheses themselves, the best first.
+        `(rows, words, alive, records)`: the rows of the beams they continue,
+        `(B * K,)`, the words they add, `(B, K)`, `Alive` and `Records`.
     """
-    beams, length = alive.ids.shape[1:]
+    beams = alive.log_probs.shape[1]
     number = ops.shape(continuations.ids)[2]
     total = ops.expand_dims(alive.log_probs, 2) + continuations.log_probs
     if kept is not None:
         total = ops.where(kept, total, MASKED)
     total = ops.reshape(total, (-1, beams * number))
     log_probs, chosen = ops.top_k(total, beams)
-    chosen = ops.cast(chosen, "int32")
-    parents = chosen // number
+    places = flat_rows(chosen, beams * number)
+    rows = flat_rows(ops.cast(chosen, "int32") // number, beams)
 
     def choose(x):
-        return ops.take_along_axis(
-            ops.reshape(x, (-1, beams * number)), chosen, axis=1
-        )
+        return ops.reshape(take(ops.reshape(x, (-1,)), places), (-1, beams))
 
-    rows = flat_rows(parents)
-
-    def of_parents(x):
-        return ops.reshape(
-            take(ops.reshape(x, (-1, ops.shape(x)[-1])), rows),
-            (-1, beams, ops.shape(x)[-1]),
-        )
-
-    words, copied_from = (
-        choose(continuations.ids),
-        choose(continuations.copied_from),
-    )
+    words = choose(continuations.ids)
+    copied_from = choose(continuations.copied_from)
     if continuations.copied is not None:
-        copied_from = best_place(
-            of_parents(continuations.copied), source, words, copied_from
-        )
-    here = ops.arange(length) == step  # (L,)
-
-    def grow(history, new):
-        here_ = ops.reshape(here, (1, 1, -1, *[1] * (len(new.shape) - 2)))
-        return ops.where(here_, ops.expand_dims(new, 2), history)
-
-    history = take_beams(alive, rows, beams)
-    grown = history._replace(
-        log_probs=ops.maximum(log_probs, MASKED),
-        ids=grow(history.ids, words),
-        copied_from=grow(history.copied_from, copied_from),
-        generate_probs=grow(
-            history.generate_probs, of_parents(generate_probs)[:, :, 0]
-        ),
+        copied = pick(continuations.copied, rows, beams)
+        copied_from = best_place(copied, source, words, copied_from)
+    keeps_attention = records.attention.shape[1] != 0
+    if keeps_attention or alive.coverage.shape[2] != 0:
+        attention = take(attention, rows)
+    records, last = record.write(
+        records,
+        step,
+        before=take(ops.reshape(alive.last, (-1,)), rows),
+        words=ops.reshape(words, (-1,)),
+        copied_from=ops.reshape(copied_from, (-1,)),
+        log_generate=take(log_generate[:, 0], rows),
+        attention=attention if keeps_attention else None,
     )
-    attention = of_parents(attention)
-    if alive.attention.shape[2] != 0:
-        grown = grown._replace(attention=grow(history.attention, attention))
+    grown = alive._replace(
+        log_probs=ops.maximum(log_probs, MASKED),
+        last=ops.reshape(last, (-1, beams)),
+    )
+    if alive.words.shape[2] != 0:
+        here = ops.arange(alive.words.shape[2]) == step
+        history = pick(alive.words, rows, beams)
+        history = ops.where(here, ops.expand_dims(words, 2), history)
+        grown = grown._replace(words=history)
     if alive.coverage.shape[2] != 0:
-        grown = grown._replace(coverage=history.coverage + attention)
-    return parents, words, grown
+        coverage = pick(alive.coverage, rows, beams)
+        coverage = coverage + ops.reshape(attention, ops.shape(coverage))
+        grown = grown._replace(coverage=coverage)
+    return rows, words, grown, records
 
 
-def _finish(grow, score, continuations, finished):
+def _finish(grow, score, continuations, finished, records):
     """Sets aside the hypotheses that chose EOS, which leave a beam less.
 
     Args:
-        grow: Function of a mask of continuations, or `None`, to what `_grow`
-            returns.
+        grow: Function of `Records` and a mask of continuations, or `None`, to
+            what `_grow` returns.
         score: Function of hypotheses to their scores.
         continuations: `Continuations`.
-        finished: `Beams`.
+        finished: `Finished`.
+        records: `Records`.
 
     Returns:
-        `(parents, alive, finished)`: the beams before that those alive come
-        from, `(B, K)`, and `Beams`.
+        `(rows, words, alive, finished, records)`: as `_grow`, and `Finished`.
     """
-    parents, words, grown = grow()
+    rows, words, grown, records = grow(records)
     rank = ops.arange(words.shape[1], dtype="int32")
-    grown = only(grown, rank < words.shape[1] - count(finished))
+    exist = ops.logical_and(
+        grown.log_probs > EMPTY, rank < words.shape[1] - count(finished)
+    )
     ended = words == tokens.EOS
-    alive = only(grown, ops.logical_not(ended))
-    return parents, alive, _add(only(grown, ended), finished, score)
+    alive = only(grown, ops.logical_and(exist, ops.logical_not(ended)))
+    ended = ops.logical_and(exist, ended)
+    return rows, words, alive, _add(grown, ended, finished, score), records
 
 
-def _finish_and_refill(grow, score, continuations, finished):
+def _finish_and_refill(grow, score, continuations, finished, records):
     """Refills finished beams; a sentence is done when K have finished.
 
     Down the list of all continuations, from the best: those with EOS are set
@@ -301,34 +433,38 @@ def _finish_and_refill(grow, score, continuations, finished):
     Args and returns as in `_finish`.
     """
     ends = continuations.ids == tokens.EOS
-    parents, words, alive = grow(ops.logical_not(ends))
-    _, _, ended = grow(ends)
+    rows, words, alive, records = grow(records, ops.logical_not(ends))
+    _, _, ended, records = grow(records, ends)
     rank = ops.arange(words.shape[1], dtype="int32")
     reached = ended.log_probs > alive.log_probs[:, -1:]
     places = rank < words.shape[1] - count(finished)
     reached = ops.logical_and(reached, places)
-    finished = _add(only(ended, reached), finished, score)
+    reached = ops.logical_and(reached, ended.log_probs > EMPTY)
+    finished = _add(ended, reached, finished, score)
     # So that no result depends on the length of other sentences.
-    return parents, only(alive, count(finished) < words.shape[1]), finished
+    alive = only(alive, count(finished) < words.shape[1])
+    return rows, words, alive, finished, records
 
 
-def _add(ended, finished, score):
+def _add(ended, exist, finished, score):
     """The best K of the hypotheses finished before and now."""
-    scores = ops.where(exist(ended), score(ended), MASKED)
-    priority = ops.concatenate([finished.scores, scores], axis=1)
-    ended = ended._replace(scores=scores)
-    return best_of(finished, ended, priority, scores.shape[1])
+    scores = ops.where(exist, score(ended), MASKED)
+    return best_of(
+        ops.concatenate([finished.scores, scores], axis=1),
+        ops.concatenate([finished.last, ended.last], axis=1),
+        scores.shape[1],
+    )
 
 
-def _score(beams, length, source, options):
+def _score(alive, length, source, options):
     """Log-probabilities after the penalties, `(B, K)`."""
-    scores = beams.log_probs
+    scores = alive.log_probs
     if options.length_penalty:
         length = ops.cast(length + options.length_offset, "float32")
         scores = scores / ops.power(length, options.length_penalty)
     if options.coverage_penalty:
         # A position without attention must not cost infinitely much.
-        covered = ops.log(ops.clip(beams.coverage, _LEAST_COVERAGE, 1.0))
+        covered = ops.log(ops.clip(alive.coverage, _LEAST_COVERAGE, 1.0))
         covered = ops.where(ops.expand_dims(source.real, 1), covered, 0.0)
         penalty = options.coverage_penalty * ops.sum(covered, axis=-1)
         scores = scores + penalty
@@ -349,29 +485,3 @@ def _can_improve(alive, finished, options):
         bound = highest
     worst = finished.scores[:, options.num_hypotheses - 1]
     return ops.logical_and(highest > EMPTY, bound > worst)
-
-
-def _best(alive, finished, step, source, options):
-    """The N best, finished or cut off at the end.
-
-    Those cut off come after all others, unless they compete.
-    """
-    scores = _score(alive, step, source, options)
-    alive = alive._replace(scores=ops.where(exist(alive), scores, MASKED))
-    alive = best_of(alive, None, alive.scores, options.num_beams)
-    priority = alive.scores
-    if not options.unfinished_compete:
-        # In their own order.
-        rank = ops.arange(options.num_beams, dtype="float32")
-        priority = ops.where(exist(alive), -1e6 - rank, MASKED)
-    priority = ops.concatenate([finished.scores, priority], axis=1)
-    best = best_of(finished, alive, priority, options.num_hypotheses)
-    missing = best.log_probs <= EMPTY
-    hidden = ops.expand_dims(missing, 2)
-    return SearchResult(
-        ids=ops.where(hidden, tokens.PAD, best.ids),
-        scores=ops.where(missing, MASKED, best.scores),
-        copied_from=ops.where(hidden, tokens.GENERATE, best.copied_from),
-        generate_probs=ops.where(hidden, 0.0, best.generate_probs),
-        attention=best.attention,
-    )

@@ -71,7 +71,6 @@ class _Restricted:
         self.candidate_ids = candidate_ids
         self.source_copy_ids = source_copy_ids
         self.vocabulary_size = candidate_ids.shape[0]
-        self.repeat = model.repeat
 
     def encode(self, source_ids, _, **source_inputs):
         return self.model.encode(

@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 from keras import tree
 
-from tfcopy.layers.cutting import repeat as repeat_rows
+from tfcopy.layers.cutting import take
 from tfcopy.layers.loop import Product
 
 
 class Memory(NamedTuple):
     """What every step of a decoder reads besides its inputs and its state.
 
-    It has two parts, since a search repeats the entries of a sentence for each
+    It has two parts, since a search takes the entries of a sentence for each
     of its beams, while all sentences share the weights.
 
     Attributes:
@@ -40,14 +40,14 @@ class Memory(NamedTuple):
         """The memory of the inner layer of that name."""
         return Memory(self.sentences[name], self.weights[name])
 
-    def repeat(self, times):
-        """A memory that holds each sentence `times` times in a row."""
+    def take(self, rows):
+        """The memory of some sentences, by their numbers; they may repeat."""
 
-        def repeat(x):
+        def of_rows(x):
             if isinstance(x, Product):
-                return Product(repeat(x.kernel))
-            return repeat_rows(x, times)
+                return Product(take(x.kernel, rows))
+            return take(x, rows)
 
         return self._replace(
-            sentences=tree.map_structure(repeat, self.sentences)
+            sentences=tree.map_structure(of_rows, self.sentences)
         )

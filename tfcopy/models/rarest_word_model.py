@@ -11,7 +11,6 @@ from tfcopy import tokens
 from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
 from tfcopy.layers.attention.bahdanau_attention import masked_log_softmax
 from tfcopy.layers.copying import MASKED, CopyDistribution
-from tfcopy.layers.cutting import repeat
 from tfcopy.layers.encoders.word_gru import WordGRU
 from tfcopy.layers.memory import Memory
 from tfcopy.layers.padding_mask import PaddingMask
@@ -153,11 +152,6 @@ class RarestWord(keras.Model):
         parts = dict(zip(CopyDistribution._fields, distribution))
         memory = Memory(parts, weights={})
         return memory, ops.zeros_like(source_ids[:, 0])
-
-    @staticmethod
-    def repeat(memory, state, times):
-        """Memory and state with each sentence `times` times in a row."""
-        return memory.repeat(times), repeat(state, times)
 
     def decode_step(self, ids, state, memory):
         """The distribution of the only word; see `Seq2Seq.decode_step`."""

@@ -12,7 +12,6 @@ from tfcopy.layers.copying import (
     generation_ids,
     matches,
 )
-from tfcopy.layers.cutting import repeat
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.teacher_forcing import TeacherForcing
@@ -219,13 +218,6 @@ class Seq2Seq(keras.Model):
             weights={"cast": self._cast_weights()},
         )
         return memory, state
-
-    @staticmethod
-    def repeat(memory, state, times):
-        """Memory and state with each sentence `times` times in a row."""
-        return memory.repeat(times), keras.tree.map_structure(
-            lambda x: repeat(x, times), state
-        )
 
     def decode_step(self, ids, state, memory, candidate_ids=None):
         """Computes the distribution of the next word.

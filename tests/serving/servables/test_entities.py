@@ -41,7 +41,7 @@ class Speaker(Copier):
         self.ids = ops.convert_to_tensor([*ids, tokens.EOS], dtype="int32")
 
     def decode_step(self, ids, state, memory):
-        here = memory["places"] == ops.expand_dims(state, 1)
+        here = memory.sentences["places"] == ops.expand_dims(state, 1)
         last = ops.shape(self.ids)[0] - 1
         word = ops.take(self.ids, ops.minimum(state, last))[:, None]
         said = ops.arange(self.vocabulary_size) == word

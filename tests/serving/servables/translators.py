@@ -12,6 +12,7 @@ from tfcopy.data import Dictionary, Tokenizer, Vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.layers.memory import Memory
 from tfcopy.models import gru_translator
 from tfcopy.serving.servables.translator import Translator
 
@@ -54,15 +55,15 @@ class Copier:
         places = ops.zeros_like(source_ids) + ops.arange(
             ops.shape(source_ids)[1], dtype="int32"
         )
-        return {"lengths": lengths, "places": places}, ops.zeros_like(lengths)
-
-    def repeat(self, memory, state, times):
-        memory = {k: ops.repeat(x, times, axis=0) for k, x in memory.items()}
-        return memory, ops.repeat(state, times, axis=0)
+        memory = Memory({"lengths": lengths, "places": places}, {})
+        return memory, ops.zeros_like(lengths)
 
     def decode_step(self, ids, state, memory):
-        here = memory["places"] == ops.expand_dims(state, 1)  # (B, S)
-        is_end = ops.expand_dims(state >= memory["lengths"], 1)
+        places, lengths = (
+            memory.sentences[name] for name in ("places", "lengths")
+        )
+        here = places == ops.expand_dims(state, 1)  # (B, S)
+        is_end = ops.expand_dims(state >= lengths, 1)
         pointed = ops.logical_and(here, ops.logical_not(is_end))
         word = ops.where(is_end, tokens.EOS, tokens.UNK)
         says = ops.logical_or(is_end, self.generate_unk)

@@ -1,0 +1,82 @@
+"""The loop for TensorFlow: sentences that are done leave the batch."""
+
+import tensorflow as tf
+
+# Sentences leave together, since a gather of what is left costs, too.
+_WORTH_LEAVING = 0.8
+# How sums are rounded depends on the shapes of the matrices multiplied, but
+# not among numbers of sentences that are a multiple of this.
+_MULTIPLE = 8
+
+
+def run(search, state, records, max_length):
+    """Arguments and results as in `keras_loop.py`."""
+    size = tf.shape(search.unfinished(state))[0]
+    numbers = tf.range(size)
+    step = tf.constant(0)
+    outcome = search.outcome(step, state, search.sentences(numbers))
+
+    def anything_left(step, numbers, state, *_):
+        return (step < max_length) & tf.reduce_any(search.unfinished(state))
+
+    def shrink(step, numbers, state, records, outcome):
+        sentences = search.sentences(numbers)
+        size = tf.size(numbers)
+        enough = tf.cast(_WORTH_LEAVING * tf.cast(size, tf.float32), tf.int32)
+
+        def go_on(step, state, records):
+            left = _number_left(search, state)
+            return (step < max_length) & (left > 0) & ~_shrinks(left, enough)
+
+        def advance(step, state, records):
+            return step + 1, *search.step(step, state, records, sentences)
+
+        step, state, records = _while(go_on, advance, (step, state, records))
+        found = search.outcome(step, state, sentences)
+        outcome = tf.nest.map_structure(
+            lambda all_, some: tf.tensor_scatter_nd_update(
+                all_, numbers[:, None], some
+            ),
+            outcome,
+            found,
+        )
+        unfinished = search.unfinished(state)
+        left = tf.minimum(_rounded_up(_number_left(search, state)), size)
+        # Those left, in their order, and some that are done.
+        _, kept = tf.math.top_k(tf.cast(unfinished, tf.int32), left)
+        state = search.take(state, kept)
+        return step, tf.gather(numbers, kept), state, records, outcome
+
+    step, _, _, records, outcome = _while(
+        anything_left, shrink, (step, numbers, state, records, outcome)
+    )
+    return step, outcome, records
+
+
+def _number_left(search, state):
+    return tf.reduce_sum(tf.cast(search.unfinished(state), tf.int32))
+
+
+def _rounded_up(number):
+    """The next multiple, but not zero: a step has at least one sentence."""
+    return tf.maximum((number - 1) // _MULTIPLE + 1, 1) * _MULTIPLE
+
+
+def _shrinks(left, enough):
+    """Whether so many leave that it is worth it."""
+    return _rounded_up(left) <= enough
+
+
+def _while(condition, body, variables):
+    """A while loop whose tensors may change their first axis."""
+    return tf.while_loop(
+        condition,
+        body,
+        variables,
+        shape_invariants=tf.nest.map_structure(_any_rows, variables),
+    )
+
+
+def _any_rows(x):
+    shape = tf.convert_to_tensor(x).shape
+    return tf.TensorShape([None, *shape[1:]]) if shape.rank else shape

@@ -1,0 +1,117 @@
+"""Hypotheses as tensors, and picking some of them.
+
+A hypothesis is the record of its last word, which knows the record of the word
+before; see `records.py`.
+
+Shapes: B batch, K beams, L maximum length, S source steps.
+"""
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.decoding.records import NONE
+from tfcopy.layers.copying import MASKED
+from tfcopy.layers.cutting import take
+
+# A score below this belongs to no hypothesis.
+EMPTY = MASKED / 2
+
+
+class Alive(NamedTuple):
+    """Hypotheses that may go on, the best first.
+
+    Attributes:
+        log_probs: `(B, K)`; about `MASKED` if there is none.
+        last: `(B, K)`, the record of the last word.
+        words: `(B, K, L)`, all words so far; `(B, K, 0)` if nothing asks.
+        coverage: `(B, K, S)`, attention so far; `(B, K, 0)` if nothing asks.
+    """
+
+    log_probs: Any
+    last: Any
+    words: Any
+    coverage: Any
+
+
+class Finished(NamedTuple):
+    """Hypotheses that have chosen EOS, the best first.
+
+    Attributes:
+        scores: `(B, K)`, the log-probabilities after the penalties; about
+            `MASKED` if there is none.
+        last: `(B, K)`, the record of EOS.
+    """
+
+    scores: Any
+    last: Any
+
+
+def first_hypotheses(source_ids, options):
+    """`Alive`, one empty hypothesis per sentence, and no `Finished`."""
+    beams = options.num_beams
+    batch, size = ops.shape(source_ids)
+    only_first = ops.convert_to_tensor([0.0] + [MASKED] * (beams - 1))
+    last = ops.full((batch, beams), NONE, dtype="int32")
+    length = options.max_length if options.no_repeat_ngram else 0
+    width = size if options.coverage_penalty else 0
+    alive = Alive(
+        log_probs=ops.zeros((batch, beams)) + only_first,
+        last=last,
+        words=ops.full((batch, beams, length), tokens.PAD, dtype="int32"),
+        coverage=ops.zeros((batch, beams, width)),
+    )
+    return alive, Finished(ops.full((batch, beams), MASKED), last)
+
+
+def only(alive, kept):
+    """A copy in which only the hypotheses of `kept` `(B, K)` exist."""
+    return alive._replace(log_probs=ops.where(kept, alive.log_probs, MASKED))
+
+
+def count(finished):
+    """The number of finished hypotheses, `(B, 1)`."""
+    exist = ops.cast(finished.scores > EMPTY, "int32")
+    return ops.sum(exist, axis=1, keepdims=True)
+
+
+def best_of(scores, last, number, priority=None):
+    """`Finished`, the `number` with the highest priority, in order.
+
+    Args:
+        scores: `(B, M)`.
+        last: `(B, M)`.
+        number: How many of the M.
+        priority: `(B, M)`; the scores themselves if `None`.
+    """
+    highest, chosen = ops.top_k(scores if priority is None else priority, number)
+    rows = flat_rows(chosen, scores.shape[1])
+    if priority is not None:
+        highest = pick(scores, rows, number)
+    return Finished(highest, pick(last, rows, number))
+
+
+def flat_rows(places, width):
+    """Rows of `(B * width, ...)` for places `(B, K)` among `width`, flat."""
+    places = ops.cast(places, "int32")
+    sentences = ops.arange(ops.shape(places)[0], dtype="int32") * width
+    return ops.reshape(places + ops.expand_dims(sentences, 1), (-1,))
+
+
+def pick(x, rows, number):
+    """What stands at the rows of `flat_rows`, `number` per sentence.
+
+    Args:
+        x: `(B, M, ...)`.
+        rows: `(B * number,)`.
+        number: Int.
+
+    Returns:
+        `(B, number, ...)`.
+    """
+    shape = x.shape[2:]
+    if None in shape:
+        shape = ops.shape(x)[2:]
+    picked = take(ops.reshape(x, (-1, *shape)), rows)
+    return ops.reshape(picked, (-1, number, *shape))
