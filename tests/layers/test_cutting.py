@@ -45,3 +45,12 @@ def test_take(indices, axis):
     found, expected = both("take", indices, axis=axis)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(found, np.take(X, indices, axis))
+
+
+@pytest.mark.parametrize("indices", [[[0], [6], [2]], [[1, 1], [0, 6], [3, 2]]])
+def test_take_each(indices):
+    indices = np.array(indices, "int32")
+    found, expected = both("take_each", indices)
+    np.testing.assert_array_equal(found, expected)
+    rows = [x[places] for x, places in zip(X, indices)]
+    np.testing.assert_array_equal(found, rows)

@@ -12,7 +12,6 @@ from tfcopy import tokens
 from tfcopy.decoding import batch_loop
 from tfcopy.decoding import records as record
 from tfcopy.decoding.continuations import (
-    best_place,
     describe_source,
     log_prob_of,
     next_words,
@@ -23,13 +22,11 @@ from tfcopy.decoding.hypotheses import (
     best_of,
     count,
     first_hypotheses,
-    flat_rows,
     only,
-    pick,
 )
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.cutting import repeat, take
+from tfcopy.layers.cutting import repeat, take, take_each
 
 # The least attention that a source position counts as having received.
 _LEAST_COVERAGE = 1e-12
@@ -234,10 +231,15 @@ class _Search:
         def score(alive):
             return _score(alive, step + 1, source, options)
 
-        finish = _finish_and_refill if options.refill else _finish
-        rows, words, alive, finished, records = finish(
-            grow, score, continuations, state.finished, records
-        )
+        if options.refill:
+            ends = continuations.words(source) == tokens.EOS
+            rows, words, alive, finished, records = _finish_and_refill(
+                grow, score, ends, state.finished, records
+            )
+        else:
+            rows, words, alive, finished, records = _finish(
+                grow, score, state.finished, records
+            )
         return (
             _State(
                 words=ops.reshape(words, (-1,)),
@@ -279,13 +281,15 @@ def _continuations(distribution, source, alive, options, step, prefix):
     """The next words, after all that is forbidden or forced."""
     extra = options.max_length if options.no_repeat_ngram else 0
     continuations = next_words(distribution, source, options, step, extra)
-    log_probs = continuations.log_probs
     if options.no_repeat_ngram:
         repeats = _repeats_ngram(
-            alive.words, continuations.ids, step, options.no_repeat_ngram
+            alive.words,
+            continuations.words(source),
+            step,
+            options.no_repeat_ngram,
         )
-        log_probs = ops.where(repeats, MASKED, log_probs)
-    continuations = continuations._replace(log_probs=log_probs)
+        log_probs = ops.where(repeats, MASKED, continuations.log_probs)
+        continuations = continuations._replace(log_probs=log_probs)
     if prefix is None:
         return continuations
     return _force(continuations, distribution, source, options, step, prefix)
@@ -299,21 +303,18 @@ def _force(continuations, distribution, source, options, step, prefix):
     log_probs, copied_from = log_prob_of(
         distribution, source, column, options.num_beams
     )
-    forced = ops.expand_dims(ops.expand_dims(forced, 1), 2)
-    number = ops.shape(continuations.ids)[2]
-    first = ops.expand_dims(ops.expand_dims(ops.arange(number) == 0, 0), 0)
+    forced = ops.expand_dims(forced, 1)
 
     def replace(old, word, other):
+        first = ops.arange(ops.shape(old)[2]) == 0
         word = ops.where(first, ops.expand_dims(word, 2), other)
-        return ops.where(forced, word, old)
+        return ops.where(ops.expand_dims(forced, 2), word, old)
 
-    ids = ops.repeat(ops.expand_dims(column, 1), options.num_beams, axis=1)
+    words = ops.repeat(ops.expand_dims(column, 1), options.num_beams, axis=1)
     return continuations._replace(
-        ids=replace(continuations.ids, ids, tokens.PAD),
+        ids=replace(continuations.ids, words, tokens.PAD),
         log_probs=replace(continuations.log_probs, log_probs, MASKED),
-        copied_from=replace(
-            continuations.copied_from, copied_from, tokens.GENERATE
-        ),
+        first_from=ops.where(forced, copied_from, tokens.GENERATE),
     )
 
 
@@ -354,30 +355,23 @@ def _grow(
         `(B * K,)`, the words they add, `(B, K)`, `Alive` and `Records`.
     """
     beams = alive.log_probs.shape[1]
-    number = ops.shape(continuations.ids)[2]
     total = ops.expand_dims(alive.log_probs, 2) + continuations.log_probs
     if kept is not None:
         total = ops.where(kept, total, MASKED)
-    total = ops.reshape(total, (-1, beams * number))
+    total = ops.reshape(total, (-1, beams * ops.shape(total)[2]))
     log_probs, chosen = ops.top_k(total, beams)
-    places = flat_rows(chosen, beams * number)
-    rows = flat_rows(ops.cast(chosen, "int32") // number, beams)
-
-    def choose(x):
-        return ops.reshape(take(ops.reshape(x, (-1,)), places), (-1, beams))
-
-    words = choose(continuations.ids)
-    copied_from = choose(continuations.copied_from)
-    if continuations.copied is not None:
-        copied = pick(continuations.copied, rows, beams)
-        copied_from = best_place(copied, source, words, copied_from)
+    parents, words, copied_from = continuations.choose(
+        ops.cast(chosen, "int32"), source
+    )
+    rows = ops.arange(ops.shape(parents)[0], dtype="int32") * beams
+    rows = ops.reshape(parents + ops.expand_dims(rows, 1), (-1,))
     keeps_attention = records.attention.shape[1] != 0
     if keeps_attention or alive.coverage.shape[2] != 0:
         attention = take(attention, rows)
     records, last = record.write(
         records,
         step,
-        before=take(ops.reshape(alive.last, (-1,)), rows),
+        before=ops.reshape(take_each(alive.last, parents), (-1,)),
         words=ops.reshape(words, (-1,)),
         copied_from=ops.reshape(copied_from, (-1,)),
         log_generate=take(log_generate[:, 0], rows),
@@ -389,24 +383,23 @@ def _grow(
     )
     if alive.words.shape[2] != 0:
         here = ops.arange(alive.words.shape[2]) == step
-        history = pick(alive.words, rows, beams)
+        history = take_each(alive.words, parents)
         history = ops.where(here, ops.expand_dims(words, 2), history)
         grown = grown._replace(words=history)
     if alive.coverage.shape[2] != 0:
-        coverage = pick(alive.coverage, rows, beams)
+        coverage = take_each(alive.coverage, parents)
         coverage = coverage + ops.reshape(attention, ops.shape(coverage))
         grown = grown._replace(coverage=coverage)
     return rows, words, grown, records
 
 
-def _finish(grow, score, continuations, finished, records):
+def _finish(grow, score, finished, records):
     """Sets aside the hypotheses that chose EOS, which leave a beam less.
 
     Args:
         grow: Function of `Records` and a mask of continuations, or `None`, to
             what `_grow` returns.
         score: Function of hypotheses to their scores.
-        continuations: `Continuations`.
         finished: `Finished`.
         records: `Records`.
 
@@ -424,15 +417,17 @@ def _finish(grow, score, continuations, finished, records):
     return rows, words, alive, _add(grown, ended, finished, score), records
 
 
-def _finish_and_refill(grow, score, continuations, finished, records):
+def _finish_and_refill(grow, score, ends, finished, records):
     """Refills finished beams; a sentence is done when K have finished.
 
     Down the list of all continuations, from the best: those with EOS are set
     aside and others go on, until there are K of either.
 
-    Args and returns as in `_finish`.
+    Args:
+        ends: Boolean, the continuations that are EOS.
+
+    The others, and what is returned, are as in `_finish`.
     """
-    ends = continuations.ids == tokens.EOS
     rows, words, alive, records = grow(records, ops.logical_not(ends))
     _, _, ended, records = grow(records, ends)
     rank = ops.arange(words.shape[1], dtype="int32")

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.decoding.two_stage_top_k import top_k
 from tfcopy.layers.copying import MASKED, gather_last
-from tfcopy.layers.cutting import repeat
+from tfcopy.layers.cutting import repeat, take_each
 
 _ALMOST_ALL = 1.0 - 1e-6
 
@@ -43,18 +44,72 @@ class Continuations(NamedTuple):
     """Next words of each beam: C generated ones, then the S positions.
 
     Attributes:
-        ids: Extended ids, `(B, K, C + S)`.
+        ids: Extended ids of the generated words, `(B, K, C)`; those of the
+            positions are the source's.
         log_probs: `(B, K, C + S)`, about `MASKED` where not allowed.
-        copied_from: `(B, K, C + S)`; `tokens.GENERATE` if (mostly) generated.
         copied: `(B, K, S)`, the logs of pointing at each position, where
-            `copied_from` is but the word's first position and `best_place`
-            tells which one it is; else `None`.
+            those of one word are merged: `best_place` then tells which one it
+            is. Else `None`.
+        is_copied: Boolean, `(B, K, S)`; whether a merged word is mostly copied.
+            Else `None`.
+        first_from: `(B, K)`; the position that the first of the generated words
+            is copied from, after all, or `tokens.GENERATE`. `None` if no word
+            is forced.
     """
 
     ids: Any
     log_probs: Any
-    copied_from: Any
     copied: Any = None
+    is_copied: Any = None
+    first_from: Any = None
+
+    def words(self, source):
+        """Extended ids of all, `(B, K, C + S)`."""
+        copied = ops.broadcast_to(
+            ops.expand_dims(source.ids, 1),
+            (*ops.shape(self.ids)[:2], ops.shape(source.ids)[1]),
+        )
+        return ops.concatenate([self.ids, copied], axis=-1)
+
+    def choose(self, chosen, source):
+        """Words of some continuations of any beam of a sentence.
+
+        Args:
+            chosen: Places in `log_probs` without its second axis, `(B, N)`.
+            source: `Source`.
+
+        Returns:
+            `(parents, words, copied_from)`: the beams that they continue,
+            extended ids, and the positions that they are copied from
+            (`tokens.GENERATE` if generated), all `(B, N)`.
+        """
+        beams, number = self.ids.shape[1:]
+        size = ops.shape(source.ids)[1]
+        parents = chosen // (number + size)
+        place = chosen - parents * (number + size)
+        position = ops.maximum(place - number, 0)
+        is_position = place >= number
+        words = ops.where(
+            is_position,
+            take_each(source.ids, position),
+            take_each(
+                ops.reshape(self.ids, (-1, beams * number)),
+                parents * number + ops.minimum(place, number - 1),
+            ),
+        )
+        is_copied = is_position
+        if self.is_copied is not None:
+            mostly = ops.reshape(self.is_copied, (-1, beams * size))
+            mostly = take_each(mostly, parents * size + position)
+            is_copied = ops.logical_and(is_position, mostly)
+        copied_from = ops.where(is_copied, position, tokens.GENERATE)
+        if self.first_from is not None:
+            first_from = take_each(self.first_from, parents)
+            copied_from = ops.where(place == 0, first_from, copied_from)
+        if self.copied is not None:
+            copied = take_each(self.copied, parents)
+            copied_from = best_place(copied, source, words, copied_from)
+        return parents, words, copied_from
 
 
 def describe_source(
@@ -111,9 +166,9 @@ def next_words(distribution, source, options, step, extra=0):
         forbidden.append(tokens.UNK)
     # One more for EOS, which may be too early or is set aside.
     count = min(beams + len(forbidden) + 1 + extra, logits.shape[-1])
-    log_probs, ids = ops.top_k(_sayable(logits, source, options), count)
+    log_probs, ids = top_k(_sayable(logits, source, options), count)
     # The normaliser, from the softmax (one fused operation) of the best word.
-    best = ops.take_along_axis(ops.softmax(logits, axis=-1), ids[:, :1], axis=1)
+    best = take_each(ops.softmax(logits, axis=-1), ids[:, :1])
     offset = distribution.log_generate + ops.log(best) - log_probs[:, :1]
     if options.forbid_unk and options.rescale:
         rest = _log_rest(logits[:, tokens.UNK : tokens.UNK + 1] + offset)
@@ -122,39 +177,39 @@ def next_words(distribution, source, options, step, extra=0):
     ids = ops.reshape(ops.cast(ids, "int32"), (-1, beams, count))
     log_probs = ops.reshape(log_probs + offset, (-1, beams, count))
 
-    word_ids = ops.expand_dims(source.ids, 1)  # (B, 1, S)
-    word_ids = ops.broadcast_to(word_ids, ops.shape(copied))
-    allowed = ops.expand_dims(source.valid, 1)
-    positions = ops.arange(size, dtype="int32")
-    copied_from = ops.broadcast_to(positions, ops.shape(copied))
-    pointing = None
+    def banned(words):
+        """Whether generated or copied."""
+        found = words == forbidden[0]
+        for word in forbidden[1:]:
+            found = ops.logical_or(found, words == word)
+        if options.min_length:
+            too_early = step < options.min_length
+            too_early = ops.logical_and(words == tokens.EOS, too_early)
+            found = ops.logical_or(found, too_early)
+        return found
+
+    bans, allowed = banned(ids), source.valid
+    pointing = is_copied = None
     if options.merge == "sum":
         pointing = copied
         copied, is_copied = _merge(logits, offset, copied, source)
-        copied_from = ops.where(is_copied, copied_from, tokens.GENERATE)
-        allowed = ops.expand_dims(source.first, 1)
+        allowed = source.first
         # A generated word that the source holds is already among the copied.
         doubles = ops.any(
             ops.expand_dims(ids, 3)
             == ops.expand_dims(ops.expand_dims(source.ids, 1), 1),
             axis=-1,
         )
-        log_probs = ops.where(doubles, MASKED, log_probs)
-    copied = ops.where(allowed, copied, MASKED)
-
-    ids = ops.concatenate([ids, word_ids], axis=-1)
-    log_probs = ops.concatenate([log_probs, copied], axis=-1)
-    # Whether generated or copied.
-    banned = ops.logical_and(ids == tokens.EOS, step < options.min_length)
-    for word in forbidden:
-        banned = ops.logical_or(banned, ids == word)
-    generated = ops.full_like(ids[:, :, :count], tokens.GENERATE)
-    return Continuations(
-        ids,
-        ops.where(banned, MASKED, log_probs),
-        ops.concatenate([generated, copied_from], axis=-1),
-        pointing,
+        bans = ops.logical_or(bans, doubles)
+    allowed = ops.logical_and(allowed, ops.logical_not(banned(source.ids)))
+    log_probs = ops.concatenate(
+        [
+            ops.where(bans, MASKED, log_probs),
+            ops.where(ops.expand_dims(allowed, 1), copied, MASKED),
+        ],
+        axis=-1,
     )
+    return Continuations(ids, log_probs, pointing, is_copied)
 
 
 def _sayable(logits, source, options):

@@ -13,7 +13,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.decoding.records import NONE
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.cutting import take
+from tfcopy.layers.cutting import take_each
 
 # A score below this belongs to no hypothesis.
 EMPTY = MASKED / 2
@@ -85,33 +85,9 @@ def best_of(scores, last, number, priority=None):
         number: How many of the M.
         priority: `(B, M)`; the scores themselves if `None`.
     """
-    highest, chosen = ops.top_k(scores if priority is None else priority, number)
-    rows = flat_rows(chosen, scores.shape[1])
-    if priority is not None:
-        highest = pick(scores, rows, number)
-    return Finished(highest, pick(last, rows, number))
-
-
-def flat_rows(places, width):
-    """Rows of `(B * width, ...)` for places `(B, K)` among `width`, flat."""
-    places = ops.cast(places, "int32")
-    sentences = ops.arange(ops.shape(places)[0], dtype="int32") * width
-    return ops.reshape(places + ops.expand_dims(sentences, 1), (-1,))
-
-
-def pick(x, rows, number):
-    """What stands at the rows of `flat_rows`, `number` per sentence.
-
-    Args:
-        x: `(B, M, ...)`.
-        rows: `(B * number,)`.
-        number: Int.
-
-    Returns:
-        `(B, number, ...)`.
-    """
-    shape = x.shape[2:]
-    if None in shape:
-        shape = ops.shape(x)[2:]
-    picked = take(ops.reshape(x, (-1, *shape)), rows)
-    return ops.reshape(picked, (-1, number, *shape))
+    if priority is None:
+        highest, chosen = ops.top_k(scores, number)
+    else:
+        _, chosen = ops.top_k(priority, number)
+        highest = take_each(scores, chosen)
+    return Finished(highest, take_each(last, chosen))

@@ -9,6 +9,7 @@ from keras import ops
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.memory import Memory
+from tfcopy.layers.rows import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -69,7 +70,7 @@ class BahdanauAttention(keras.layers.Layer):
             use_bias if use_score_bias is None else use_score_bias
         )
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.value_projection = keras.layers.Dense(
+        self.value_projection = Dense(
             units,
             use_bias=use_bias,
             kernel_initializer=kernel_initializer,

@@ -79,7 +79,8 @@ class DecoderCell(keras.layers.Layer):
     def _multiply(self, inputs, kernel, bias):
         """`inputs @ kernel + bias`, float32; for all steps at once."""
         product = ops.matmul(self._cast(inputs), self._cast(kernel))
-        return ops.cast(product, "float32") + ops.cast(bias, "float32")
+        product = ops.cast(product, "float32")
+        return ops.add(product, ops.cast(bias, "float32"))  # fused
 
     def _prepare(self, annotations, mask, weights, sentences=None):
         """The attention's memory, and the cell's own entries."""

@@ -39,3 +39,18 @@ def take(x, indices, axis=0):
         Tensor with the shape of `indices` in the place of the axis.
     """
     return ops.take(x, indices, axis=axis)
+
+
+def take_each(x, indices):
+    """Picks from each row by indices of its own.
+
+    Args:
+        x: `(B, M, ...)`.
+        indices: Integer tensor `(B, N)`, never negative.
+
+    Returns:
+        `(B, N, ...)`.
+    """
+    more = len(x.shape) - 2
+    indices = ops.reshape(indices, (*ops.shape(indices), *[1] * more))
+    return ops.take_along_axis(x, indices, axis=1)

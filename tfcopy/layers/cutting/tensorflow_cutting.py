@@ -19,3 +19,7 @@ def repeat(x, times):
 
 def take(x, indices, axis=0):
     return tf.gather(x, indices, axis=axis)
+
+
+def take_each(x, indices):
+    return tf.gather(x, indices, batch_dims=1)

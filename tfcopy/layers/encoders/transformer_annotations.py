@@ -6,6 +6,8 @@ Shapes: B batch, S source steps, E input size, C units.
 import keras
 from keras import ops
 
+from tfcopy.layers.rows import Dense
+
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class TransformerAnnotations(keras.layers.Layer):
@@ -64,7 +66,7 @@ class TransformerAnnotations(keras.layers.Layer):
         self.num_heads = num_heads
         self.feedforward_units = feedforward_units
         self.dropout = dropout
-        self.projection = keras.layers.Dense(
+        self.projection = Dense(
             units, use_bias=False, dtype=self.dtype_policy, name="projection"
         )
         # In bfloat16 the positions after 256 could not be distinguished.

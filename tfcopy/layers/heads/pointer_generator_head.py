@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcopy.layers.copying import CopyDistribution
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
+from tfcopy.layers.rows import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -52,7 +53,7 @@ class PointerGeneratorHead(SoftmaxHead):
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         super().build(features_shape, decoded_shape)
         # In float32, since its log is needed.
-        self.switch = keras.layers.Dense(
+        self.switch = Dense(
             1,
             kernel_initializer=self.switch_initializer,
             bias_initializer=keras.initializers.Constant(self.switch_bias),

@@ -10,6 +10,7 @@ from tfcopy.layers.attention.bahdanau_attention import masked_log_softmax
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.heads.noisy_tanh import NoisyTanh
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
+from tfcopy.layers.rows import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -86,7 +87,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         for activation in self.activations:
             activation.build((*leading, units))
         # The switch itself stays in float32, since its log is needed.
-        self.switch = keras.layers.Dense(
+        self.switch = Dense(
             1,
             kernel_initializer=self.kernel_initializer,
             bias_initializer=keras.initializers.Constant(self.switch_bias),
@@ -97,7 +98,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         if self.pointer == "separate":
             self.pointer_query = self._dense(units, "pointer_query")
             self.pointer_query.build(decoded_shape["state"])
-            self.pointer_value = keras.layers.Dense(
+            self.pointer_value = Dense(
                 units,
                 use_bias=False,
                 kernel_initializer=self.kernel_initializer,
@@ -161,7 +162,7 @@ class PointerSoftmaxHead(SoftmaxHead):
         return super().compute_output_spec(*args, **kwargs)
 
     def _dense(self, units, name):
-        return keras.layers.Dense(
+        return Dense(
             units,
             kernel_initializer=self.kernel_initializer,
             dtype=self.dtype_policy,

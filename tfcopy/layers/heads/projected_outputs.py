@@ -2,6 +2,8 @@
 
 import keras
 
+from tfcopy.layers.rows import Dense
+
 
 class ProjectedOutputs(keras.layers.Layer):
     """Projects a decoder's outputs, for a head; the base of such layers.
@@ -49,7 +51,7 @@ class ProjectedOutputs(keras.layers.Layer):
         raise NotImplementedError
 
     def _dense(self, kernel_initializer, name):
-        return keras.layers.Dense(
+        return Dense(
             self.units,
             kernel_initializer=kernel_initializer,
             dtype=self.dtype_policy,

@@ -5,6 +5,7 @@ from keras import ops
 
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.cutting import take
+from tfcopy.layers.rows import of_rows
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -57,11 +58,12 @@ class SoftmaxHead(keras.layers.Layer):
             bias = take(bias, candidate_ids)
         if candidate_log_weights is not None:
             bias = bias + ops.cast(candidate_log_weights, bias.dtype)
-        shape = ops.shape(features)
-        rows = ops.reshape(features, (-1, features.shape[-1]))
-        rows = ops.cast(rows, self.compute_dtype)
-        logits = ops.matmul(rows, kernel) + bias
-        return ops.reshape(logits, (*shape[:-1], ops.shape(logits)[-1]))
+
+        def product(rows):
+            product = ops.matmul(ops.cast(rows, kernel.dtype), kernel)
+            return ops.add(product, bias)  # fused, unlike `+`
+
+        return of_rows(product, features)
 
     def call(
         self,

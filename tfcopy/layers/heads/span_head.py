@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
+from tfcopy.layers.rows import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -54,7 +55,7 @@ class SpanHead(keras.layers.Layer):
         )
 
     def _dense(self, units, name, activation=None):
-        return keras.layers.Dense(
+        return Dense(
             units,
             activation=activation,
             # Keras initializers repeat themselves.

@@ -34,7 +34,8 @@ class Product:
         y = ops.cast(y, x.dtype)
         if self.bias is None:
             return y
-        return y + ops.cast(self.bias, y.dtype)
+        # Not `+`: TensorFlow adds this bias in the product itself.
+        return ops.add(y, ops.cast(self.bias, y.dtype))
 
     def tensors(self):
         """The kernel, and the bias if there is one."""
