@@ -99,18 +99,21 @@ def beam_search(
     step, finished, records = batch_loop.run(
         search,
         search.first_state(),
-        record.no_records(
-            rows * options.max_length, size if options.return_attention else 0
+        record.first_records(
+            rows * options.max_length,
+            size if options.return_attention else None,
         ),
         options.max_length,
     )
     missing = finished.scores <= EMPTY
     ids, copied_from, generate_probs, attention = record.read(
         records,
-        ops.where(missing, record.NONE, finished.last),
+        ops.where(missing, record.START, finished.last),
         options.max_length,
         step,
     )
+    if attention is None:
+        attention = ops.zeros((batch, options.num_hypotheses, 0, size))
     return SearchResult(
         ids,
         ops.where(missing, MASKED, finished.scores),
@@ -365,7 +368,7 @@ def _grow(
     )
     rows = ops.arange(ops.shape(parents)[0], dtype="int32") * beams
     rows = ops.reshape(parents + ops.expand_dims(rows, 1), (-1,))
-    keeps_attention = records.attention.shape[1] != 0
+    keeps_attention = "attention" in records.tables
     if keeps_attention or alive.coverage.shape[2] != 0:
         attention = take(attention, rows)
     records, last = record.write(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.decoding.records import NONE
+from tfcopy.decoding.records import START
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.cutting import take_each
 
@@ -53,7 +53,7 @@ def first_hypotheses(source_ids, options):
     beams = options.num_beams
     batch, size = ops.shape(source_ids)
     only_first = ops.convert_to_tensor([0.0] + [MASKED] * (beams - 1))
-    last = ops.full((batch, beams), NONE, dtype="int32")
+    last = ops.full((batch, beams), START, dtype="int32")
     length = options.max_length if options.no_repeat_ngram else 0
     width = size if options.coverage_penalty else 0
     alive = Alive(

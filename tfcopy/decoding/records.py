@@ -2,6 +2,7 @@
 
 A record is a word of a hypothesis. It knows the record of the word before, so
 that hypotheses that begin alike share records and a step copies no histories.
+Record 0 stands before the first word of all of them.
 
 Shapes: B batch, N hypotheses, L maximum length, S source steps, M records.
 """
@@ -11,38 +12,51 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.decoding import growing_table
+from tfcopy.layers.copying import MASKED
 from tfcopy.layers.cutting import take
 
 # The record before the first word.
-NONE = -1
+START = 0
 
 
 class Records(NamedTuple):
     """The words of all hypotheses that a search has looked at.
 
     Attributes:
-        words: `(M, 4)`: the record of the word before, the number of words
-            before, the word's extended id, and the position that it was copied
-            from (`tokens.GENERATE` if it was generated).
-        log_generate: `(M,)`, `log p(generate)` before the word.
-        attention: The weights before the word, `(M, S)`, or `(M, 0)`.
+        tables: Dict of
+
+            - `words`, `(M, 4)`: the record of the word before, the number of
+              words before, the word's extended id, and the position that it
+              was copied from (`tokens.GENERATE` if it was generated);
+            - `log_generate`, `(M,)`: `log p(generate)` before the word;
+            - `attention`, `(M, S)`: the weights before the word, if asked for.
         count: How many records there are; scalar.
     """
 
-    words: Any
-    log_generate: Any
-    attention: Any
+    tables: dict
     count: Any
 
 
-def no_records(capacity, attention_size):
-    """`Records` with room for `capacity`."""
-    return Records(
-        words=ops.zeros((capacity, 4), dtype="int32"),
-        log_generate=ops.zeros((capacity,)),
-        attention=ops.zeros((capacity, attention_size)),
-        count=ops.convert_to_tensor(0),
-    )
+def first_records(capacity, attention_size=None):
+    """`Records` with the one before the first word.
+
+    Args:
+        capacity: How many more there will be at most.
+        attention_size: S, or `None` without attention.
+    """
+    start = [START, -1, tokens.PAD, tokens.GENERATE]
+    first = {
+        "words": ops.convert_to_tensor([start], dtype="int32"),
+        "log_generate": ops.convert_to_tensor([MASKED], dtype="float32"),
+    }
+    if attention_size is not None:
+        first["attention"] = ops.zeros((1, attention_size))
+    tables = {
+        name: growing_table.make(rows, capacity + 1)
+        for name, rows in first.items()
+    }
+    return Records(tables, ops.convert_to_tensor(1))
 
 
 def write(records, step, before, words, copied_from, log_generate, attention):
@@ -61,22 +75,19 @@ def write(records, step, before, words, copied_from, log_generate, attention):
         `(records, added)`, the new records' own numbers, `(R,)`.
     """
     steps = ops.zeros_like(words) + step
-    number = ops.shape(words)[0]
-    places = ops.arange(number, dtype="int32") + records.count
-    rows = ops.expand_dims(places, 1)
-    added = ops.stack([before, steps, words, copied_from], axis=1)
-    new = {
-        "words": ops.scatter_update(records.words, rows, added),
-        "log_generate": ops.scatter_update(
-            records.log_generate, rows, log_generate
-        ),
-        "count": records.count + number,
+    added = {
+        "words": ops.stack([before, steps, words, copied_from], axis=1),
+        "log_generate": log_generate,
     }
     if attention is not None:
-        new["attention"] = ops.scatter_update(
-            records.attention, rows, attention
-        )
-    return records._replace(**new), places
+        added["attention"] = attention
+    tables = {
+        name: growing_table.extend(records.tables[name], rows, records.count)
+        for name, rows in added.items()
+    }
+    number = ops.shape(words)[0]
+    numbers = ops.arange(number, dtype="int32") + records.count
+    return Records(tables, records.count + number), numbers
 
 
 def read(records, last, length, longest):
@@ -90,17 +101,21 @@ def read(records, last, length, longest):
 
     Returns:
         `(ids, copied_from, generate_probs, attention)`, `(B, N, L)` and, of the
-        attention, `(B, N, L, S)`; behind the end PAD, `tokens.GENERATE` and
-        zeros.
+        attention, `(B, N, L, S)` or `None`; behind the end PAD,
+        `tokens.GENERATE` and zeros.
     """
+    tables = {
+        name: growing_table.content(table)
+        for name, table in records.tables.items()
+    }
     shape = ops.shape(last)
     flat = ops.reshape(last, (-1,))
-    path = ops.full((length, ops.shape(flat)[0]), NONE, dtype="int32")
+    path = ops.full((length, ops.shape(flat)[0]), START, dtype="int32")
 
     def trace(step, at, path):
-        word = take(records.words, ops.maximum(at, 0))
-        here = ops.logical_and(at >= 0, word[:, 1] == step)
-        row = ops.expand_dims(ops.where(here, at, NONE), 0)
+        word = take(tables["words"], at)
+        here = word[:, 1] == step
+        row = ops.expand_dims(ops.where(here, at, START), 0)
         path = ops.scatter_update(path, ops.reshape(step, (1, 1)), row)
         return step - 1, ops.where(here, word[:, 0], at), path
 
@@ -111,18 +126,10 @@ def read(records, last, length, longest):
         maximum_iterations=length,
     )
     path = ops.reshape(ops.transpose(path), (*shape, length))
-    exists = path != NONE
-    path = ops.maximum(path, 0)
-    words = take(records.words, path)
-    generate_probs = ops.exp(take(records.log_generate, path))
-    size = ops.shape(records.attention)[1]
-    attention = ops.zeros((*shape, 0, size))
-    if records.attention.shape[1] != 0:
-        attention = take(records.attention, path)
-        attention = ops.where(ops.expand_dims(exists, 3), attention, 0.0)
+    found = {name: take(table, path) for name, table in tables.items()}
     return (
-        ops.where(exists, words[..., 2], tokens.PAD),
-        ops.where(exists, words[..., 3], tokens.GENERATE),
-        ops.where(exists, generate_probs, 0.0),
-        attention,
+        found["words"][..., 2],
+        found["words"][..., 3],
+        ops.exp(found["log_generate"]),
+        found.get("attention"),
     )

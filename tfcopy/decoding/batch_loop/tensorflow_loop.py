@@ -78,5 +78,7 @@ def _while(condition, body, variables):
 
 
 def _any_rows(x):
+    if isinstance(x, tf.TensorArray):
+        return tf.TensorShape([])
     shape = tf.convert_to_tensor(x).shape
     return tf.TensorShape([None, *shape[1:]]) if shape.rank else shape
