@@ -42,15 +42,15 @@ class TableModel:
 
     def decode_step(self, ids, state, memory):
         memory = memory.sentences
-        rows = ops.shape(ids)[0]
+        rows = ops.expand_dims(ops.arange(ops.shape(ids)[0]), 1)
         steps, words = memory["generate"].shape[1:]
         ids = generation_ids(ids, words)
-        places = (ops.arange(rows) * steps + state) * words + ids
+        places = (rows * steps + state) * words + ids  # (B, K)
 
         def now(name):
             table = memory[name]
-            flat = ops.reshape(table, (rows * steps * words, *table.shape[3:]))
-            return ops.expand_dims(ops.take(flat, places, axis=0), 1)
+            flat = ops.reshape(table, (-1, *table.shape[3:]))
+            return ops.take(flat, places, axis=0)
 
         attention = now("attention")
         distribution = CopyDistribution(
@@ -59,7 +59,7 @@ class TableModel:
             copy_log_probs=ops.expand_dims(now("point"), -1) + attention,
             attention=attention,
         )
-        return distribution, ops.exp(attention[:, 0]), state + 1
+        return distribution, ops.exp(attention), state + 1
 
 
 def probabilities(model, row, step, previous, copy_ids):

@@ -5,6 +5,7 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import losses
+from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers import CopyDistribution, copying
 from tfcopy.models import Seq2Seq, copynet
 from tfcopy.tokens import BOS, EOS, NO_COPY, PAD, UNK
@@ -126,7 +127,8 @@ def test_decode_step_takes_the_steps_of_the_model(options):
     model = make_model(**options)
     expected = run(model)
     memory, state = model.encode(BATCH["source_ids"], BATCH["source_copy_ids"])
-    previous = np.array([BOS, BOS], "int32")
+    state = with_beams(state, 1)
+    previous = np.array([[BOS], [BOS]], "int32")
     for t in range(5):
         distribution, attention, state = model.decode_step(
             previous, state, memory
@@ -134,8 +136,8 @@ def test_decode_step_takes_the_steps_of_the_model(options):
         helpers.assert_close(
             tuple(distribution), tuple(x[:, t : t + 1] for x in expected)
         )
-        helpers.assert_close(ops.sum(attention, -1), np.ones(2))
-        previous = BATCH["target_ids"][:, t]
+        helpers.assert_close(ops.sum(attention, -1), np.ones((2, 1)))
+        previous = BATCH["target_ids"][:, t : t + 1]
 
 
 def test_one_graph_for_all_sizes(model):

@@ -17,6 +17,7 @@ from tests.models.defined_texts import (
 from tests.models.test_seq2seq import BATCH, INPUTS, V, among
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import (
     copynet,
@@ -72,7 +73,8 @@ def test_steps_give_what_training_gives(made):
             **{name: tensors[name] for name in sources},
         )
         target_ids, steps = tensors["target_ids"], []
-        previous = [ops.full_like(target_ids[:, 0], BOS), target_ids[:, 0]]
+        state = with_beams(state, 1)
+        previous = [ops.full_like(target_ids[:, :1], BOS), target_ids[:, :1]]
         for ids in previous:
             distribution, _, state = model.decode_step(ids, state, memory)
             steps.append(tuple(distribution))

@@ -10,6 +10,7 @@ from keras import ops
 from tests import helpers
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers import PlannedDistribution
 from tfcopy.layers.copying import merge
 from tfcopy.models import planner
@@ -130,12 +131,13 @@ def test_saving_gives_the_same_model(model, tmp_path):
 def test_decode_step_takes_the_steps_of_the_model(model):
     expected = model(BATCH)
     memory, state = model.encode(BATCH["source_ids"], BATCH["source_copy_ids"])
+    state = with_beams(state, 1)
     first = np.full((2, 1), BOS, "int32")
     targets = BATCH["target_ids"]
     previous = np.concatenate([first, targets[:, :-1]], axis=1)
     for t in range(previous.shape[1]):
         distribution, _, state = model.decode_step(
-            previous[:, t], state, memory
+            previous[:, t : t + 1], state, memory
         )
         for name in ("generate_logits", "log_generate", "copy_log_probs"):
             one = getattr(distribution, name)[:, 0]
@@ -165,9 +167,10 @@ def test_a_beam_of_one_is_greedy(model):
     sources = BATCH["source_ids"], BATCH["source_copy_ids"]
     actual = ops.convert_to_numpy(beam_search(model, *sources, options).ids)
     memory, state = model.encode(*sources)
+    state = with_beams(state, 1)
     ids, ended = np.full(2, BOS, "int32"), np.zeros(2, bool)
     for t in range(5):
-        distribution, _, state = model.decode_step(ids, state, memory)
+        distribution, _, state = model.decode_step(ids[:, None], state, memory)
         merged = merge(distribution, BATCH["source_copy_ids"])[:, 0]
         merged = ops.convert_to_numpy(merged).copy()
         merged[:, [0, BOS]] = -np.inf

@@ -5,6 +5,7 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import losses
+from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.models import Seq2Seq, pointer_generator
 from tfcopy.tokens import NO_COPY, PAD
 
@@ -98,14 +99,15 @@ def test_decode_step_takes_the_steps_of_the_model(coverage):
     randomize(model)
     expected = model(INPUTS)
     memory, state = model.encode(BATCH["source_ids"], BATCH["source_copy_ids"])
-    previous = np.array([2, 2], "int32")
+    state = with_beams(state, 1)
+    previous = np.array([[2], [2]], "int32")
     for t in range(4):
         distribution, attention, state = model.decode_step(
             previous, state, memory
         )
         for one, all_steps in zip(distribution, expected):
             helpers.assert_close(one[:, 0], all_steps[:, t])
-        previous = BATCH["target_ids"][:, t]
+        previous = BATCH["target_ids"][:, t : t + 1]
 
 
 def test_a_new_model_with_coverage_gives_what_one_without_gives():

@@ -5,6 +5,7 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import losses
+from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers import CopyDistribution
 from tfcopy.layers.copying import merge
 from tfcopy.models import gru_translator
@@ -85,33 +86,32 @@ def test_saving_gives_the_same_model(model, whole, tmp_path):
 
 def test_decode_step_takes_the_steps_of_the_model(model, whole):
     memory, state = encode(model)
+    state = with_beams(state, 1)
     targets = INPUTS["target_ids"]
     first = np.full((2, 1), BOS, "int32")
     previous = np.concatenate([first, targets[:, :-1]], axis=1)
     for t in range(previous.shape[1]):
         distribution, attention, state = model.decode_step(
-            previous[:, t], state, memory
+            previous[:, t : t + 1], state, memory
         )
         helpers.assert_close(
             tuple(distribution), tuple(x[:, t : t + 1] for x in whole)
         )
-        helpers.assert_close(ops.sum(attention, -1), np.ones(2))
+        helpers.assert_close(ops.sum(attention, -1), np.ones((2, 1)))
 
 
-def test_repeated_sentences_take_the_same_steps(model):
+def test_beams_of_a_sentence_share_its_memory(model):
     memory, state = encode(model)
-    rows = np.repeat([0, 1], 3)
-    repeated = (
-        keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), state),
-        memory.take(rows),
-    )
-    ids = np.array([4, 5], "int32")
-    once = model.decode_step(ids, state, memory)
-    thrice = model.decode_step(np.repeat(ids, 3), *repeated)
-    expected = keras.tree.map_structure(
-        lambda x: ops.repeat(x, 3, axis=0), once
-    )
-    helpers.assert_close(thrice, expected)
+    ids = np.array([[4, 5, 4], [5, 4, 4]], "int32")
+    together = model.decode_step(ids, with_beams(state, 3), memory)
+    for beam in range(3):
+        alone = model.decode_step(
+            ids[:, beam : beam + 1], with_beams(state, 1), memory
+        )
+        helpers.assert_close(
+            keras.tree.map_structure(lambda x: x[:, beam : beam + 1], together),
+            alone,
+        )
 
 
 def test_padding_changes_nothing(model, whole):

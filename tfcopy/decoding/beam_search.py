@@ -18,15 +18,15 @@ from tfcopy.decoding.continuations import (
 )
 from tfcopy.decoding.hypotheses import (
     EMPTY,
-    Finished,
     best_of,
     count,
     first_hypotheses,
     only,
+    with_beams,
 )
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.cutting import repeat, take, take_each
+from tfcopy.layers.cutting import take, take_each
 
 # The least attention that a source position counts as having received.
 _LEAST_COVERAGE = 1e-12
@@ -127,8 +127,8 @@ class _State(NamedTuple):
     """What a step changes.
 
     Attributes:
-        words: The last words, extended ids, `(B * K,)`.
-        model: The model's state, nested tensors `(B * K, ...)`.
+        words: The last words, extended ids, `(B, K)`.
+        model: The model's state, nested tensors `(B, K, ...)`.
         alive: `Alive`.
         finished: `Finished`.
     """
@@ -143,7 +143,7 @@ class _Sentences(NamedTuple):
     """What a step reads of the sentences.
 
     Attributes:
-        memory: The model's memory of each beam.
+        memory: The model's `Memory`.
         source: `Source`.
         prefix: `(B, P)`, or `None`.
     """
@@ -170,11 +170,9 @@ class _Search:
     def first_state(self):
         """`_State` of all sentences before the first step."""
         alive, finished = first_hypotheses(self.ids[0], self.options)
-        rows = ops.arange(ops.shape(alive.last)[0], dtype="int32")
-        rows = repeat(rows, self.options.num_beams)
         return _State(
-            words=ops.full_like(rows, tokens.BOS),
-            model=_take_rows(self.first, rows),
+            words=ops.full_like(alive.last, tokens.BOS),
+            model=with_beams(self.first, self.options.num_beams),
             alive=alive,
             finished=finished,
         )
@@ -183,7 +181,7 @@ class _Search:
         """`_Sentences` of these numbers, `(B,)`."""
         source_ids, source_copy_ids = (take(x, numbers) for x in self.ids)
         return _Sentences(
-            memory=self.memory.take(repeat(numbers, self.options.num_beams)),
+            memory=self.memory.take(numbers),
             source=describe_source(
                 source_ids,
                 source_copy_ids,
@@ -195,15 +193,7 @@ class _Search:
 
     def take(self, state, places):
         """`_State` of the sentences at these places, `(B,)`."""
-        beams = self.options.num_beams
-        rows = ops.expand_dims(places * beams, 1) + ops.arange(beams)
-        rows = ops.reshape(rows, (-1,))
-        return _State(
-            words=take(state.words, rows),
-            model=_take_rows(state.model, rows),
-            alive=type(state.alive)(*(take(x, places) for x in state.alive)),
-            finished=Finished(*(take(x, places) for x in state.finished)),
-        )
+        return tree.map_structure(lambda x: take(x, places), state)
 
     def unfinished(self, state):
         """Which sentences could still change their N best, `(B,)`."""
@@ -236,17 +226,19 @@ class _Search:
 
         if options.refill:
             ends = continuations.words(source) == tokens.EOS
-            rows, words, alive, finished, records = _finish_and_refill(
+            parents, words, alive, finished, records = _finish_and_refill(
                 grow, score, ends, state.finished, records
             )
         else:
-            rows, words, alive, finished, records = _finish(
+            parents, words, alive, finished, records = _finish(
                 grow, score, state.finished, records
             )
         return (
             _State(
-                words=ops.reshape(words, (-1,)),
-                model=_take_rows(model_state, rows),
+                words=words,
+                model=tree.map_structure(
+                    lambda x: take_each(x, parents), model_state
+                ),
                 alive=alive,
                 finished=finished,
             ),
@@ -274,10 +266,6 @@ class _Search:
             options.num_hypotheses,
             ops.concatenate([finished.scores, priority], axis=1),
         )
-
-
-def _take_rows(nested, rows):
-    return tree.map_structure(lambda x: take(x, rows), nested)
 
 
 def _continuations(distribution, source, alive, options, step, prefix):
@@ -347,15 +335,15 @@ def _grow(
         continuations: `Continuations`.
         kept: Boolean, as the continuations' ids, those to choose from; `None`
             for all.
-        attention: `(B * K, S)`.
-        log_generate: `(B * K, 1)`.
+        attention: `(B, K, S)`.
+        log_generate: `(B, K)`.
         source: `Source`.
         step: Number of words so far.
         records: `Records`, which get the continuations.
 
     Returns:
-        `(rows, words, alive, records)`: the rows of the beams they continue,
-        `(B * K,)`, the words they add, `(B, K)`, `Alive` and `Records`.
+        `(parents, words, alive, records)`: the beams they continue and the
+        words they add, both `(B, K)`, `Alive` and `Records`.
     """
     beams = alive.log_probs.shape[1]
     total = ops.expand_dims(alive.log_probs, 2) + continuations.log_probs
@@ -366,34 +354,28 @@ def _grow(
     parents, words, copied_from = continuations.choose(
         ops.cast(chosen, "int32"), source
     )
-    rows = ops.arange(ops.shape(parents)[0], dtype="int32") * beams
-    rows = ops.reshape(parents + ops.expand_dims(rows, 1), (-1,))
     keeps_attention = "attention" in records.tables
     if keeps_attention or alive.coverage.shape[2] != 0:
-        attention = take(attention, rows)
+        attention = take_each(attention, parents)
     records, last = record.write(
         records,
         step,
-        before=ops.reshape(take_each(alive.last, parents), (-1,)),
-        words=ops.reshape(words, (-1,)),
-        copied_from=ops.reshape(copied_from, (-1,)),
-        log_generate=take(log_generate[:, 0], rows),
+        before=take_each(alive.last, parents),
+        words=words,
+        copied_from=copied_from,
+        log_generate=take_each(log_generate, parents),
         attention=attention if keeps_attention else None,
     )
-    grown = alive._replace(
-        log_probs=ops.maximum(log_probs, MASKED),
-        last=ops.reshape(last, (-1, beams)),
-    )
+    grown = alive._replace(log_probs=ops.maximum(log_probs, MASKED), last=last)
     if alive.words.shape[2] != 0:
         here = ops.arange(alive.words.shape[2]) == step
         history = take_each(alive.words, parents)
         history = ops.where(here, ops.expand_dims(words, 2), history)
         grown = grown._replace(words=history)
     if alive.coverage.shape[2] != 0:
-        coverage = take_each(alive.coverage, parents)
-        coverage = coverage + ops.reshape(attention, ops.shape(coverage))
+        coverage = take_each(alive.coverage, parents) + attention
         grown = grown._replace(coverage=coverage)
-    return rows, words, grown, records
+    return parents, words, grown, records
 
 
 def _finish(grow, score, finished, records):
@@ -407,9 +389,10 @@ def _finish(grow, score, finished, records):
         records: `Records`.
 
     Returns:
-        `(rows, words, alive, finished, records)`: as `_grow`, and `Finished`.
+        `(parents, words, alive, finished, records)`: as `_grow`, and
+        `Finished`.
     """
-    rows, words, grown, records = grow(records)
+    parents, words, grown, records = grow(records)
     rank = ops.arange(words.shape[1], dtype="int32")
     exist = ops.logical_and(
         grown.log_probs > EMPTY, rank < words.shape[1] - count(finished)
@@ -417,7 +400,8 @@ def _finish(grow, score, finished, records):
     ended = words == tokens.EOS
     alive = only(grown, ops.logical_and(exist, ops.logical_not(ended)))
     ended = ops.logical_and(exist, ended)
-    return rows, words, alive, _add(grown, ended, finished, score), records
+    finished = _add(grown, ended, finished, score)
+    return parents, words, alive, finished, records
 
 
 def _finish_and_refill(grow, score, ends, finished, records):
@@ -431,7 +415,7 @@ def _finish_and_refill(grow, score, ends, finished, records):
 
     The others, and what is returned, are as in `_finish`.
     """
-    rows, words, alive, records = grow(records, ops.logical_not(ends))
+    parents, words, alive, records = grow(records, ops.logical_not(ends))
     _, _, ended, records = grow(records, ends)
     rank = ops.arange(words.shape[1], dtype="int32")
     reached = ended.log_probs > alive.log_probs[:, -1:]
@@ -441,7 +425,7 @@ def _finish_and_refill(grow, score, ends, finished, records):
     finished = _add(ended, reached, finished, score)
     # So that no result depends on the length of other sentences.
     alive = only(alive, count(finished) < words.shape[1])
-    return rows, words, alive, finished, records
+    return parents, words, alive, finished, records
 
 
 def _add(ended, exist, finished, score):

@@ -147,7 +147,7 @@ def next_words(distribution, source, options, step, extra=0):
     """The continuations of one step.
 
     Args:
-        distribution: A `CopyDistribution` of `(B * K, 1, ...)`.
+        distribution: A `CopyDistribution` of `(B, K, ...)`.
         source: `Source`.
         options: `SearchOptions`.
         step: Number of words so far; scalar tensor.
@@ -157,19 +157,21 @@ def next_words(distribution, source, options, step, extra=0):
         `Continuations`.
     """
     beams = options.num_beams
-    size = ops.shape(source.ids)[1]
-    logits = ops.cast(distribution.generate_logits[:, 0], "float32")
-    copied = ops.reshape(distribution.copy_log_probs, (-1, beams, size))
+    logits = ops.cast(distribution.generate_logits, "float32")
+    sayable = _rows(_sayable(logits, source))
+    logits = _rows(logits)  # (B * K, V)
+    copied = distribution.copy_log_probs
 
     forbidden = [tokens.PAD, tokens.BOS]
     if options.forbid_unk:
         forbidden.append(tokens.UNK)
     # One more for EOS, which may be too early or is set aside.
     count = min(beams + len(forbidden) + 1 + extra, logits.shape[-1])
-    log_probs, ids = top_k(_sayable(logits, source, options), count)
+    log_probs, ids = top_k(sayable, count)
     # The normaliser, from the softmax (one fused operation) of the best word.
     best = take_each(ops.softmax(logits, axis=-1), ids[:, :1])
-    offset = distribution.log_generate + ops.log(best) - log_probs[:, :1]
+    log_generate = ops.reshape(distribution.log_generate, (-1, 1))
+    offset = log_generate + ops.log(best) - log_probs[:, :1]
     if options.forbid_unk and options.rescale:
         rest = _log_rest(logits[:, tokens.UNK : tokens.UNK + 1] + offset)
         offset = offset - rest
@@ -212,12 +214,15 @@ def next_words(distribution, source, options, step, extra=0):
     return Continuations(ids, log_probs, pointing, is_copied)
 
 
-def _sayable(logits, source, options):
+def _rows(x):
+    return ops.reshape(x, (-1, x.shape[-1]))
+
+
+def _sayable(logits, source):
     """Logits without those of words that the source would have to hold."""
     if source.missing is None:
         return logits
-    missing = repeat(source.missing, options.num_beams)
-    return ops.where(missing, MASKED, logits)
+    return ops.where(ops.expand_dims(source.missing, 1), MASKED, logits)
 
 
 def _log_rest(log_prob):
@@ -237,11 +242,8 @@ def _merge(logits, offset, copied, source):
     in_vocabulary = ops.logical_and(source.valid, source.ids < vocabulary_size)
     ids = ops.where(in_vocabulary, source.ids, tokens.UNK)
     ids = repeat(ids, beams)  # (B * K, S)
-    generated = ops.take_along_axis(logits, ids, axis=1) + offset
-    generated = ops.reshape(
-        generated,
-        (-1, *copied.shape[1:2], copied.shape[2] or ops.shape(copied)[2]),
-    )
+    generated = take_each(logits, ids) + offset
+    generated = ops.reshape(generated, ops.shape(copied))
     generated = ops.where(ops.expand_dims(in_vocabulary, 1), generated, MASKED)
     # (B, K, S) x (B, S, S): each position gets the mass of its word.
     mass = ops.matmul(ops.exp(copied), source.same)
@@ -269,7 +271,7 @@ def log_prob_of(distribution, source, ids, beams):
     """`log p` and position of one given word per sentence, for prefixes.
 
     Args:
-        distribution: A `CopyDistribution` of `(B * K, 1, ...)`.
+        distribution: A `CopyDistribution` of `(B, K, ...)`.
         source: `Source`.
         ids: Extended ids, `(B,)`.
         beams: K.
@@ -277,15 +279,13 @@ def log_prob_of(distribution, source, ids, beams):
     Returns:
         `(log_probs, copied_from)`, both `(B, K)`.
     """
-    logits = ops.cast(distribution.generate_logits[:, 0], "float32")
+    logits = ops.cast(distribution.generate_logits, "float32")
     vocabulary_size = logits.shape[-1]
-    size = ops.shape(source.ids)[1]
     in_vocabulary = ops.expand_dims(ids < vocabulary_size, 1)
-    repeated = repeat(ops.where(ids < vocabulary_size, ids, tokens.UNK), beams)
-    generated = gather_last(logits, repeated)
-    generated = generated + distribution.generate_offset[:, 0]
-    generated = ops.reshape(generated, (-1, beams))
-    copied = ops.reshape(distribution.copy_log_probs, (-1, beams, size))
+    known = ops.where(ids < vocabulary_size, ids, tokens.UNK)
+    known = ops.reshape(repeat(known, beams), (-1, beams))
+    generated = gather_last(logits, known) + distribution.generate_offset
+    copied = distribution.copy_log_probs
     match = ops.logical_and(source.ids == ops.expand_dims(ids, 1), source.valid)
     copied = ops.where(ops.expand_dims(match, 1), copied, MASKED)
     total = ops.maximum(ops.logsumexp(copied, axis=-1), MASKED)

@@ -8,7 +8,7 @@ Shapes: B batch, K beams, L maximum length, S source steps.
 
 from typing import Any, NamedTuple
 
-from keras import ops
+from keras import ops, tree
 
 from tfcopy import tokens
 from tfcopy.decoding.records import START
@@ -91,3 +91,8 @@ def best_of(scores, last, number, priority=None):
         _, chosen = ops.top_k(priority, number)
         highest = take_each(scores, chosen)
     return Finished(highest, take_each(last, chosen))
+
+
+def with_beams(nested, beams):
+    """Each tensor `(B, ...)` once for each beam, `(B, K, ...)`."""
+    return tree.map_structure(lambda x: ops.stack([x] * beams, axis=1), nested)

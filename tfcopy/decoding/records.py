@@ -60,33 +60,37 @@ def first_records(capacity, attention_size=None):
 
 
 def write(records, step, before, words, copied_from, log_generate, attention):
-    """Adds a record for each of R words.
+    """Adds a record for each word of the beams.
 
     Args:
         records: `Records`.
         step: Number of words before; scalar tensor.
-        before: The records of the words before, `(R,)`.
-        words: Extended ids, `(R,)`.
-        copied_from: `(R,)`.
-        log_generate: `(R,)`.
-        attention: `(R, S)`, or `None` if the records hold none.
+        before: The records of the words before, `(B, K)`.
+        words: Extended ids, `(B, K)`.
+        copied_from: `(B, K)`.
+        log_generate: `(B, K)`.
+        attention: `(B, K, S)`, or `None` if the records hold none.
 
     Returns:
-        `(records, added)`, the new records' own numbers, `(R,)`.
+        `(records, added)`, the new records' own numbers, `(B, K)`.
     """
     steps = ops.zeros_like(words) + step
+    links = ops.stack([before, steps, words, copied_from], axis=2)
     added = {
-        "words": ops.stack([before, steps, words, copied_from], axis=1),
-        "log_generate": log_generate,
+        "words": ops.reshape(links, (-1, 4)),
+        "log_generate": ops.reshape(log_generate, (-1,)),
     }
     if attention is not None:
-        added["attention"] = attention
+        added["attention"] = ops.reshape(
+            attention, (-1, ops.shape(attention)[2])
+        )
     tables = {
         name: growing_table.extend(records.tables[name], rows, records.count)
         for name, rows in added.items()
     }
-    number = ops.shape(words)[0]
+    number = ops.shape(added["log_generate"])[0]
     numbers = ops.arange(number, dtype="int32") + records.count
+    numbers = ops.reshape(numbers, (-1, words.shape[1]))
     return Records(tables, records.count + number), numbers
 
 

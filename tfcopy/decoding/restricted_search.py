@@ -79,13 +79,9 @@ class _Restricted:
 
     def decode_step(self, ids, state, memory):
         ids = _whole(
-            ops.expand_dims(ids, 1),
-            self.candidate_ids,
-            memory.sentences["source_copy_ids"],
+            ids, self.candidate_ids, memory.sentences["source_copy_ids"]
         )
-        return self.model.decode_step(
-            ops.squeeze(ids, 1), state, memory, self.candidate_ids
-        )
+        return self.model.decode_step(ids, state, memory, self.candidate_ids)
 
 
 def _whole(ids, candidate_ids, source_copy_ids):

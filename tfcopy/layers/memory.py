@@ -2,17 +2,30 @@
 
 from typing import NamedTuple
 
-from keras import tree
+from keras import ops, tree
 
 from tfcopy.layers.cutting import take
 from tfcopy.layers.loop import Product
 
 
+def beside(x, rows):
+    """What a sentence has, with the axis of beams that its rows may have.
+
+    Args:
+        x: `(B, ...)`.
+        rows: `(B, D)` in training, `(B, K, D)` in a search with K beams.
+
+    Returns:
+        `x`, or `x` as `(B, 1, ...)`.
+    """
+    return ops.expand_dims(x, 1) if len(rows.shape) == 3 else x
+
+
 class Memory(NamedTuple):
     """What every step of a decoder reads besides its inputs and its state.
 
-    It has two parts, since a search takes the entries of a sentence for each
-    of its beams, while all sentences share the weights.
+    It has two parts, since sentences that are done leave a search, while all
+    share the weights. The beams of a sentence share its entries.
 
     Attributes:
         sentences: Dict of tensors, and of `Product`s without a bias, whose
@@ -41,7 +54,7 @@ class Memory(NamedTuple):
         return Memory(self.sentences[name], self.weights[name])
 
     def take(self, rows):
-        """The memory of some sentences, by their numbers; they may repeat."""
+        """The memory of some sentences, by their numbers."""
 
         def of_rows(x):
             if isinstance(x, Product):

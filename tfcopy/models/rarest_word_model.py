@@ -5,7 +5,7 @@ units, V target vocabulary.
 """
 
 import keras
-from keras import ops
+from keras import ops, tree
 
 from tfcopy import tokens
 from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
@@ -155,8 +155,12 @@ class RarestWord(keras.Model):
 
     def decode_step(self, ids, state, memory):
         """The distribution of the only word; see `Seq2Seq.decode_step`."""
-        distribution = CopyDistribution(**memory.sentences)
-        return distribution, ops.exp(distribution.attention[:, 0]), state
+        beams = ids.shape[1]
+        parts = tree.map_structure(
+            lambda x: ops.repeat(x, beams, axis=1), memory.sentences
+        )
+        distribution = CopyDistribution(**parts)
+        return distribution, ops.exp(distribution.attention), state
 
     def get_config(self):
         return {

@@ -187,7 +187,7 @@ class Seq2Seq(keras.Model):
 
         Returns:
             `(memory, state)`: a `Memory` for `decode_step`, and the cell's
-            state before the first step.
+            state before the first step, without the axis of beams.
 
         Raises:
             ValueError: If the further inputs are not those of the model.
@@ -223,35 +223,29 @@ class Seq2Seq(keras.Model):
         """Computes the distribution of the next word.
 
         Args:
-            ids: The previous words, extended ids, `(B,)`.
-            state: The cell's state.
+            ids: The previous words of K beams, extended ids, `(B, K)`.
+            state: The cell's state, tensors `(B, K, ...)`.
             memory: From `encode`.
             candidate_ids: Optional `(K,)`: only these words get a logit, in
                 this order.
 
         Returns:
-            `(distribution, attention, state)`: a `CopyDistribution` with
-            `T = 1`, and the attention weights, `(B, S)`.
+            `(distribution, attention, state)`: a `CopyDistribution` whose T
+            is K, and the attention weights, `(B, K, S)`.
         """
         with values_in_scope(self._weights_to_cast(), memory.weights["cast"]):
             return self._decode_step(ids, state, memory, candidate_ids)
 
     def _decode_step(self, ids, state, memory, candidate_ids):
         sources = memory.sentences
-        ids = ops.expand_dims(ids, 1)
         id_matches = matches(ids, sources["source_copy_ids"])
         embedding = self.target_embedding(
             generation_ids(ids, self.vocabulary_size)
         )
-        inputs = self.cell.project(
-            ops.squeeze(embedding, 1),
-            ops.cast(ops.squeeze(id_matches, 1), "float32"),
-        )
+        inputs = self.cell.project(embedding, ops.cast(id_matches, "float32"))
         outputs, state = self.cell.step(inputs, state, memory.part("cell"))
-        decoded = decoder_outputs(
-            {name: ops.expand_dims(x, 1) for name, x in outputs.items()},
-            embedding,
-        )
+        # The beams stand where the steps of a training stand.
+        decoded = decoder_outputs(outputs, embedding)
         distribution = self.head(
             self.deep_output(decoded),
             decoded=decoded,

@@ -63,7 +63,7 @@ class Hesitant(Copier):
 
     def decode_step(self, ids, state, memory):
         distribution, attention, state = super().decode_step(ids, state, memory)
-        is_end = distribution.log_generate > -1  # (B, 1)
+        is_end = distribution.log_generate > -1  # (B, K)
         said = ops.arange(self.vocabulary_size) == NUM_SPECIALS
         distribution = CopyDistribution(
             ops.where(

@@ -41,14 +41,15 @@ class Speaker(Copier):
         self.ids = ops.convert_to_tensor([*ids, tokens.EOS], dtype="int32")
 
     def decode_step(self, ids, state, memory):
-        here = memory.sentences["places"] == ops.expand_dims(state, 1)
+        places = ops.expand_dims(memory.sentences["places"], 1)
+        here = places == ops.expand_dims(state, 2)  # (B, K, S)
         last = ops.shape(self.ids)[0] - 1
-        word = ops.take(self.ids, ops.minimum(state, last))[:, None]
+        word = ops.take(self.ids, ops.minimum(state, last))[..., None]
         said = ops.arange(self.vocabulary_size) == word
         distribution = CopyDistribution(
-            ops.expand_dims(ops.where(said, 0.0, MASKED), 1),
-            ops.zeros_like(word, dtype="float32"),
-            ops.full_like(here, MASKED, dtype="float32")[:, None],
+            ops.where(said, 0.0, MASKED),
+            ops.zeros_like(state, dtype="float32"),
+            ops.full_like(here, MASKED, dtype="float32"),
         )
         return distribution, ops.cast(here, "float32"), state + 1
 

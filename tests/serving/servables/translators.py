@@ -62,8 +62,9 @@ class Copier:
         places, lengths = (
             memory.sentences[name] for name in ("places", "lengths")
         )
-        here = places == ops.expand_dims(state, 1)  # (B, S)
-        is_end = ops.expand_dims(state >= lengths, 1)
+        places = ops.expand_dims(places, 1)
+        here = places == ops.expand_dims(state, 2)  # (B, K, S)
+        is_end = ops.expand_dims(state >= ops.expand_dims(lengths, 1), 2)
         pointed = ops.logical_and(here, ops.logical_not(is_end))
         word = ops.where(is_end, tokens.EOS, tokens.UNK)
         says = ops.logical_or(is_end, self.generate_unk)
@@ -73,9 +74,9 @@ class Copier:
         else:
             copied = ops.where(pointed, 0.0, MASKED)
         distribution = CopyDistribution(
-            ops.expand_dims(ops.where(said, 0.0, MASKED), 1),
-            ops.where(says, 0.0, MASKED),
-            ops.expand_dims(copied, 1),
+            ops.where(said, 0.0, MASKED),
+            ops.where(ops.squeeze(says, 2), 0.0, MASKED),
+            copied,
         )
         return distribution, ops.cast(here, "float32"), state + 1
 

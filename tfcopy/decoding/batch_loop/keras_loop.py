@@ -15,7 +15,7 @@ def run(search, state, records, max_length):
             - `unfinished(state)`: which sentences need more steps, `(B,)`;
             - `outcome(step, state, sentences)`: a nested structure of tensors
               `(B, ...)`;
-            - `take(state, places)`: the state of some sentences.
+            - `take(state, places)`: the state of some sentences, `(B,)`.
         state: What a step changes, of all sentences, before the first step.
         records: `Records`.
         max_length: The greatest number of steps.

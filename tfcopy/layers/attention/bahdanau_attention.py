@@ -8,8 +8,8 @@ from keras import ops
 
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import Product, scan
-from tfcopy.layers.memory import Memory
-from tfcopy.layers.rows import Dense
+from tfcopy.layers.memory import Memory, beside
+from tfcopy.layers.rows import Dense, of_rows
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -193,7 +193,10 @@ class BahdanauAttention(keras.layers.Layer):
         return {}
 
     def step(self, query, state, memory, read=None):
-        """Attends with one query of each sentence.
+        """Attends with one query of each sentence, or of each of its beams.
+
+        In a search all tensors but the memory have an axis K of beams after
+        that of the batch.
 
         Args:
             query: The query times `query_matrix`, and what the words add to
@@ -209,7 +212,8 @@ class BahdanauAttention(keras.layers.Layer):
             the logs of the attention weights, about `MASKED` on padding.
             With `read` the context is `[attended ; read]`.
         """
-        hidden = memory.sentences["keys"] + ops.expand_dims(query, 1)
+        keys = beside(memory.sentences["keys"], query)
+        hidden = keys + ops.expand_dims(query, -2)
         hidden = self._add_state(hidden, state, memory)
         scores = ops.squeeze(self._scores(hidden, memory), -1)
         scores = self._add_to_scores(scores, state, memory)
@@ -222,10 +226,10 @@ class BahdanauAttention(keras.layers.Layer):
         Returns:
             `(..., k)`, with the k columns of the score's kernel.
         """
-        shape = ops.shape(hidden)
-        hidden = ops.reshape(ops.tanh(hidden), (-1, self.units))
-        scores = ops.matmul(hidden, memory.weights["score"])
-        scores = ops.reshape(scores, (*shape[:-1], scores.shape[-1]))
+        scores = of_rows(
+            lambda rows: ops.matmul(ops.tanh(rows), memory.weights["score"]),
+            hidden,
+        )
         if self.use_score_bias:
             scores = scores + memory.weights["score_bias"]
         return scores
@@ -236,10 +240,18 @@ class BahdanauAttention(keras.layers.Layer):
         Returns:
             `(context, log_weights, weights)`; see `step`.
         """
-        log_weights = masked_log_softmax(scores, memory.sentences["mask_bias"])
+        mask_bias = beside(memory.sentences["mask_bias"], scores)
+        log_weights = masked_log_softmax(scores, mask_bias)
         weights = ops.exp(log_weights)
         rows = [weights] if read is None else [weights, read]
-        context = memory.sentences["values"](ops.stack(rows, axis=1))
+        values = memory.sentences["values"]
+        if len(weights.shape) == 3:
+            contexts = [values(x) for x in rows]  # (B, K, C)
+            context = contexts[0]
+            if read is not None:
+                context = ops.concatenate(contexts, axis=-1)
+            return context, log_weights, weights
+        context = values(ops.stack(rows, axis=1))
         context = ops.reshape(context, (-1, len(rows) * context.shape[-1]))
         return context, log_weights, weights
 

@@ -59,7 +59,8 @@ def mix(switch, new, old):
     Both are computed and mixed, since the switch's gradient is their
     difference.
     """
-    switch = ops.reshape(switch, (-1, *(1 for _ in new.shape[1:])))
+    while len(switch.shape) < len(new.shape):
+        switch = ops.expand_dims(switch, -1)
     return switch * new + (1.0 - switch) * old
 
 
@@ -88,7 +89,7 @@ def commit(state, logits, kappa, noise, switch="previous", resample=False):
     Returns:
         `(replan, state)`; `replan` is `(B, 1)`, zero or one.
     """
-    renew = state["plan"][:, :1]
+    renew = state["plan"][..., :1]
     if resample:
         logits = mix(renew, logits, shift(state["logits"], _BEHIND))
     # `ops.softmax` warns of plans of one step.
@@ -98,7 +99,7 @@ def commit(state, logits, kappa, noise, switch="previous", resample=False):
         plan = mix(renew, plan, shift(state["plan"]))
         probabilities = mix(renew, probabilities, state["probabilities"])
     state = {"plan": plan, "probabilities": probabilities, "logits": logits}
-    return (renew if switch == "previous" else plan[:, :1]), state
+    return (renew if switch == "previous" else plan[..., :1]), state
 
 
 def deviation(probabilities):

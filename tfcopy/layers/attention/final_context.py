@@ -79,7 +79,7 @@ class FinalContext(keras.layers.Layer):
         """One step, like that of `BahdanauAttention`.
 
         Args:
-            query: Ignored.
+            query: `(B, 0)`, or `(B, K, 0)` in a search with K beams.
             state: `()`.
             memory: From `prepare`.
             read: Must be `None`; there are no values for a cell to read.
@@ -96,4 +96,9 @@ class FinalContext(keras.layers.Layer):
         context, log_weights = (
             memory.sentences[name] for name in ("context", "log_weights")
         )
+        if query is not None and len(query.shape) == 3:
+            beams = query.shape[1]
+            context, log_weights = (
+                ops.stack([x] * beams, axis=1) for x in (context, log_weights)
+            )
         return context, log_weights, state

@@ -12,6 +12,7 @@ from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.cutting import split
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
+from tfcopy.layers.memory import beside
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")
@@ -359,7 +360,8 @@ class PlanAttention(BahdanauAttention):
         )
         if self.always_replan:
             replan = ops.ones_like(replan)
-        hidden = memory.sentences["keys"] + ops.expand_dims(hidden, 1)
+        keys = beside(memory.sentences["keys"], query)
+        hidden = keys + ops.expand_dims(hidden, -2)
         old = state["alignment"]
         if self._plans:
             new = self._new_plan(hidden, gate, old, memory)
@@ -385,15 +387,16 @@ class PlanAttention(BahdanauAttention):
     def _new_plan(self, hidden, gate, old, memory):
         """`(1 - v) new + v old`, `(B, S, k)`."""
         weights = memory.weights
-        summary = _multiply(old, *weights["summarize"])
+        # One large product each.
+        summary = Product(*weights["summarize"])(old)
         if self.layer_norm:
             summary = normalize(summary, weights["norms"]["summary"])
-        hidden = hidden + _multiply(ops.tanh(summary), weights["read"])
+        hidden = hidden + Product(weights["read"])(ops.tanh(summary))
         new = self._scores(hidden, memory)
         if not self._has_gate:
             return new
-        gate_keys = memory.sentences["gate_keys"]
-        keep = ops.sigmoid(ops.expand_dims(gate, 1) + gate_keys)
+        gate_keys = beside(memory.sentences["gate_keys"], gate)
+        keep = ops.sigmoid(ops.expand_dims(gate, -2) + gate_keys)
         return new + keep * (old - new)
 
     def get_config(self):
@@ -411,10 +414,3 @@ class PlanAttention(BahdanauAttention):
             "sample_at_test": self.sample_at_test,
             "seed": self.seed,
         }
-
-
-def _multiply(x, kernel, bias=None):
-    """`x @ kernel + bias`, in the dtype of `x`."""
-    product = Product(kernel, bias)
-    y = product(ops.reshape(x, (-1, x.shape[-1])))  # one large product
-    return ops.reshape(y, (*ops.shape(x)[:-1], y.shape[-1]))

@@ -10,6 +10,7 @@ from tfcopy.layers.cells.attentional_gru_cell import AttentionalGRUCell
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.heads.copy_scores import copy_keys
 from tfcopy.layers.loop import Product
+from tfcopy.layers.memory import beside
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -92,14 +93,18 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
             `(outputs, state)`; `outputs` is as in `AttentionalGRUCell`, with
             `copy_scores` `(B, S)`, about `MASKED` on padding.
         """
-        mask = memory.sentences["copy_mask"]
+        mask = beside(memory.sentences["copy_mask"], state["hidden"])
         matches = inputs["matches"] * mask
         read = selective_weights(state["copy_scores"], matches)
         outputs, state = self._step(inputs, state, memory, read)
         # The GRU has read `[c ; zeta]`.
         context, _ = ops.split(outputs["context"], 2, axis=-1)
-        hidden = ops.expand_dims(outputs["hidden"], 1)
-        scores = ops.squeeze(memory.sentences["copy"](hidden), 1)
+        hidden = outputs["hidden"]
+        if len(hidden.shape) == 3:
+            scores = memory.sentences["copy"](hidden)  # (B, K, S)
+        else:
+            hidden = ops.expand_dims(hidden, 1)
+            scores = ops.squeeze(memory.sentences["copy"](hidden), 1)
         scores = ops.where(mask > 0, scores, MASKED)
         return (
             {**outputs, "context": context, "copy_scores": scores},

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from tfcopy.layers.rows import of_rows
+
 
 class Product:
     """`x @ kernel + bias`, the only way a decoder step multiplies matrices.
@@ -30,6 +32,11 @@ class Product:
         self.bias = bias
 
     def __call__(self, x):
+        if len(self.kernel.shape) == 2:
+            return of_rows(self._multiply, x)
+        return self._multiply(x)
+
+    def _multiply(self, x):
         y = ops.matmul(ops.cast(x, self.kernel.dtype), self.kernel)
         y = ops.cast(y, x.dtype)
         if self.bias is None:
