@@ -10,8 +10,10 @@ them with dictionaries of such lines. Now and then a batch holds a sentence of
 the model's own words, whose answer must be what it was alone. Ends with status
 1 if the program dies, a request fails, an answer is no UTF-8 or a blank text
 has one, one of those sentences is answered otherwise, or the memory of the
-process grows: if the mean of the last tenth of the requests is more than
---growth percent above that of the third tenth.
+process grows. A process keeps the memory of its greatest request, which may
+come late, so all requests are sent in --rounds: memory grows if the mean of the
+last tenth of the last round is more than --growth percent above that of the
+first round.
 
 `serving_default` is asked through the C program, which fetches one output.
 `analyse` and `with_dictionary`, which take dictionaries and whose outputs are
@@ -100,7 +102,8 @@ def main(arguments=None):
     parser.add_argument("model", help="exported folder")
     timing.add_numbers(
         parser,
-        ("requests", 100_000, "to send"),
+        ("requests", 20_000, "of a round"),
+        ("rounds", 2, "of the same requests"),
         ("threads", 1, "of the runtime"),
     )
     parser.add_argument(
@@ -126,11 +129,12 @@ def main(arguments=None):
             timings = asking.end()[NUM_SENTENCES:]
     seconds = time.monotonic() - start
     print(
-        f"{model}, {arguments.signature}: {arguments.requests:,} requests of "
-        f"{total:,} examples answered in {seconds / 60:.1f} minutes; "
-        f"{wrong:,} answers wrong"
+        f"{model}, {arguments.signature}: {arguments.rounds} rounds of "
+        f"{arguments.requests:,} requests, {total:,} examples, answered in "
+        f"{seconds / 60:.1f} minutes; {wrong:,} answers wrong"
     )
-    growth = report_memory([timing.kib for timing in timings])
+    kib = [timing.kib for timing in timings]
+    growth = report_memory(np.array_split(kib, arguments.rounds))
     return int(wrong > 0 or growth > arguments.growth)
 
 
@@ -150,7 +154,6 @@ def asked(model, folder, arguments):
 
 def soak(asking, model, arguments):
     """Returns how many answers were wrong, and how many examples there were."""
-    rng = np.random.default_rng(arguments.seed)
     config = read_config(model)
     names = sorted(config.get("texts", ["text"]))
     takes_dictionary = "definition_tokenizer" in config
@@ -174,8 +177,10 @@ def soak(asking, model, arguments):
     # Models of a task say something about blank texts, too.
     blanks = "task" not in config
     wrong = total = 0
-    bar = tqdm.tqdm(range(arguments.requests), unit=" requests", disable=None)
-    for _ in bar:
+    count = arguments.rounds * arguments.requests
+    for number in tqdm.trange(count, unit=" requests", disable=None):
+        if number % arguments.requests == 0:
+            rng = np.random.default_rng(arguments.seed)
         size = rng.choice(list(BATCHES), p=list(BATCHES.values()))
         examples = [
             example(
@@ -207,16 +212,19 @@ def is_right(texts, answer, alone, blanks):
     return not (blanks and answer) or any(text.strip() for text in texts)
 
 
-def report_memory(kib):
-    """Prints what memory became; returns its growth in percent."""
-    means = [part.mean() / 1024 for part in np.array_split(kib, 10)]
-    growth = 100 * (means[-1] / means[2] - 1)
-    print(
-        "resident memory, MiB, mean of each tenth of the requests: "
-        + " ".join(f"{mean:.1f}" for mean in means)
-        + f"; most {max(kib) / 1024:.1f}; from the third tenth to the last "
-        f"{growth:+.2f} %"
-    )
+def report_memory(rounds):
+    """Prints the memory in KiB of rounds; returns its growth in percent."""
+    last = []
+    for number, kib in enumerate(rounds, 1):
+        means = [part.mean() / 1024 for part in np.array_split(kib, 10)]
+        last.append(means[-1])
+        print(
+            f"round {number}: resident memory, MiB, mean of each tenth: "
+            + " ".join(f"{mean:.1f}" for mean in means)
+            + f"; most {max(kib) / 1024:.1f}"
+        )
+    growth = 100 * (last[-1] / last[0] - 1)
+    print(f"from the end of the first round to the last: {growth:+.2f} %")
     return growth
 
 
