@@ -326,15 +326,16 @@ def test_full_disk(finished, corpus, capsys, monkeypatch, part):
             )
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    if part == "served":
-        monkeypatch.setattr(tf.saved_model, "save", full)
-        # Traced, they would not be written either.
-        monkeypatch.setattr(Translator, "signatures", {})
-        message = "served: the SavedModel cannot be written .*No space left"
-    else:
-        monkeypatch.setattr(json, "dumps", full)
-        message = ".*No space left"
-    assert_error(capsys, finished, ["--train", corpus], message)
+    with monkeypatch.context() as disk:
+        if part == "served":
+            disk.setattr(tf.saved_model, "save", full)
+            # Traced, they would not be written either.
+            disk.setattr(Translator, "signatures", {})
+            message = "served: the SavedModel cannot be written .*No space left"
+        else:
+            disk.setattr(json, "dumps", full)
+            message = ".*No space left"
+        assert_error(capsys, finished, ["--train", corpus], message)
     assert figures(finished) == before
 
 

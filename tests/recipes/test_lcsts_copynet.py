@@ -163,7 +163,7 @@ def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
     assert start(tmp_path, *arguments) == 0
     assert trained == ["rnnsearch"]
     output = capsys.readouterr().out
-    assert "no figure of LCSTS compares" in output
+    assert "not comparable with figures on LCSTS" in output
     assert "rnn_context, words " in output and ", paper" not in output
     found = results(tmp_path)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()

@@ -27,9 +27,9 @@ def start(folder, **options):
     return TrainingProcess(folder / "log.txt", **options)
 
 
-def run_for(folder, updates, number):
+def run_for(folder, updates, number, **options):
     """Runs until some updates were made, then sends a signal."""
-    process = start(folder, delay=0.02)
+    process = start(folder, delay=0.02, **options)
     process.wait_for_updates(updates)
     time.sleep(random.random() * 0.05)
     process.send(number)
@@ -41,12 +41,17 @@ def read_weights(folder):
         return [archive[name] for name in archive.files]
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("undisturbed")
-    trainer = standin.make_trainer(log_dir=folder / "logs", **OPTIONS)
+def weights_after(folder, **options):
+    """Weights of a run that nobody disturbs."""
+    options = OPTIONS | {"log_dir": folder / "logs"} | options
+    trainer = standin.make_trainer(**options)
     trainer.fit()
     return [variable.numpy() for variable in trainer.model.weights]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    return weights_after(tmp_path_factory.mktemp("undisturbed"))
 
 
 def assert_same_bits(weights, expected):
@@ -54,19 +59,30 @@ def assert_same_bits(weights, expected):
         np.testing.assert_array_equal(one, other)
 
 
-def assert_resumes(folder, undisturbed):
-    process = start(folder)
+def assert_resumes(folder, undisturbed, **options):
+    process = start(folder, **options)
     assert process.finish() == 0, process.text
     assert "Resuming from" in process.text
     assert_same_bits(read_weights(folder), undisturbed)
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
-def test_kills_at_any_time_change_nothing(tmp_path, undisturbed, kills):
+def kill_and_resume(folder, kills, expected, **options):
     for _ in range(kills):
-        code, text = run_for(tmp_path, random.randint(3, 6), signal.SIGKILL)
+        updates = random.randint(3, 6)
+        code, text = run_for(folder, updates, signal.SIGKILL, **options)
         assert code == -signal.SIGKILL, text
-    assert_resumes(tmp_path, undisturbed)
+    assert_resumes(folder, expected, **options)
+
+
+def test_kills_at_any_time_change_nothing(tmp_path, undisturbed):
+    kill_and_resume(tmp_path, 2, undisturbed)
+
+
+@pytest.mark.slow
+def test_many_kills_change_nothing(tmp_path):
+    """In a run so long that it never ends before the last kill."""
+    expected = weights_after(tmp_path / "undisturbed", steps=300)
+    kill_and_resume(tmp_path, 10, expected, steps=300)
 
 
 def test_kills_while_files_are_written_change_nothing(tmp_path, undisturbed):

@@ -11,18 +11,18 @@ from keras import ops, tree
 from tfcopy import tokens
 from tfcopy.decoding import batch_loop
 from tfcopy.decoding import records as record
-from tfcopy.decoding.continuations import (
-    describe_source,
-    log_prob_of,
-    next_words,
-)
-from tfcopy.decoding.hypotheses import (
+from tfcopy.decoding.beams import (
     EMPTY,
     best_of,
     count,
     first_hypotheses,
     only,
     with_beams,
+)
+from tfcopy.decoding.continuations import (
+    describe_source,
+    log_prob_of,
+    next_words,
 )
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.layers.copying import MASKED

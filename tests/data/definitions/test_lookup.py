@@ -219,7 +219,7 @@ def by_hand(definitions, word):
             (folded, word.lower()),
         ]:
             numbers = [table.get(word), table.get(form)]
-            if form in definitions.lemmas:
+            if form and form in definitions.lemmas:
                 for lemma in definitions.lemmas[form]:
                     numbers.append(exact.get(lemma) or folded.get(lemma))
             else:
@@ -273,6 +273,13 @@ def test_agrees_with_plain_python(parts, lemmas, words):
     lookup = DefinitionLookup(definitions)
     entries = lookup.entries(tf.constant(words, tf.string)).numpy().tolist()
     assert entries == [by_hand(definitions, word) for word in words]
+
+
+def test_an_empty_form_has_no_lemmas():
+    """Parts of words are filled up with it."""
+    lookup = DefinitionLookup(make({"make": "a"}, {"": ("make",)}))
+    entries = lookup.entries(tf.constant(["A", "-", ""]))
+    assert entries.numpy().tolist() == [[0] * 4] * 3
 
 
 @settings(max_examples=20, deadline=None)

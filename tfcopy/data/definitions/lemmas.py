@@ -38,6 +38,8 @@ class Lemmas(tf.Module):
         max_listed: int,
     ):
         super().__init__(name="lemmas")
+        # `""` is no word: it stands behind the last part of a word.
+        listed = {form: lemmas for form, lemmas in listed.items() if form}
         bits = [0] + [_bits(parts) for parts in parts_of_speech]
         rows = [()]
         for lemmas in listed.values():

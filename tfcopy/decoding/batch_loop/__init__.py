@@ -7,8 +7,8 @@ JAX, knows static shapes alone: each backend has its own file.
 import keras
 
 if keras.backend.backend() == "tensorflow":
-    from tfcopy.decoding.batch_loop.tensorflow_loop import run
+    from tfcopy.decoding.batch_loop.shrinking_batch import run
 else:
-    from tfcopy.decoding.batch_loop.keras_loop import run
+    from tfcopy.decoding.batch_loop.static_batch import run
 
 __all__ = ["run"]

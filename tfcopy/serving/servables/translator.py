@@ -21,7 +21,7 @@ from tfcopy.decoding import (
     beam_search,
     search_among,
 )
-from tfcopy.decoding.hypotheses import EMPTY
+from tfcopy.decoding.beams import EMPTY
 from tfcopy.serving.servables.hypothesis_writing import HypothesisWriter
 from tfcopy.serving.servables.source_reading import read_sources
 from tfcopy.serving.servables.translation_batches import (

@@ -10,7 +10,7 @@ _MULTIPLE = 8
 
 
 def run(search, state, records, max_length):
-    """Arguments and results as in `keras_loop.py`."""
+    """Arguments and results as in `static_batch.py`."""
     size = tf.shape(search.unfinished(state))[0]
     numbers = tf.range(size)
     step = tf.constant(0)
