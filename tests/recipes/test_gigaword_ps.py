@@ -236,7 +236,7 @@ def test_tags_tell_the_entities(tmp_path, corpus, monkeypatch):
     assert start(tmp_path, *flags) == 0
     found = results(tmp_path)
     # "Other1" and "Nobody" are no entities here.
-    (path,) = (tmp_path / "logs/demo/data").glob("vocabulary.target*.txt")
+    (path,) = (tmp_path / "logs/demo/data").glob("target_vocabulary-*.txt")
     words = path.read_text().split()
     assert "@1" in words and "@2" not in words and "Nobody" in words
     served = tf.saved_model.load(found["savedmodel"]).signatures
