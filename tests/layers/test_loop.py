@@ -191,6 +191,12 @@ def test_compiled_by_xla():
     tensors = as_tensors(make_tensors())
     graph = helpers.compiled(values_and_gradients, tensors, jit_compile=True)
     helpers.assert_close(graph(tensors), values_and_gradients(tensors))
+    if keras.backend.backend() == "tensorflow":
+        program = graph.experimental_get_compiler_ir(tensors)("optimized_hlo")
+        loops = [line for line in program.splitlines() if " while(" in line]
+        assert loops
+        for line in loops:
+            assert f'"known_trip_count":{{"n":"{T}"}}' in line, line
 
 
 def test_a_step_may_have_no_memory_and_no_products():

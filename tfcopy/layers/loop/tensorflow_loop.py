@@ -362,12 +362,9 @@ def _length(inputs):
 
 
 def _while(length, body, loop_variables):
-    return tf.while_loop(
-        lambda t, *_: t < length,
-        body,
-        loop_variables,
-        maximum_iterations=length,
-    )
+    # Without `maximum_iterations`, whose counter hides from XLA how often the
+    # loop runs.
+    return tf.while_loop(lambda t, *_: t < length, body, loop_variables)
 
 
 def _spec(x):
