@@ -162,6 +162,12 @@ class TrainingConfig:
         "never if not given.",
         fixed=False,
     )
+    xla: Literal["auto", "on", "off"] = training(
+        "auto",
+        "Compile training by XLA: auto if there is a GPU. Each shape of a "
+        "batch is compiled anew; those of pairs of texts are at most 16 then.",
+        fixed=False,
+    )
     precision: Literal["float32", "mixed_bfloat16"] = training(
         "float32", "Numeric precision: float32 or mixed_bfloat16."
     )
@@ -211,6 +217,7 @@ def trainer_options(config: TrainingConfig) -> dict:
         "accumulate": config.accumulate,
         "clip_norm": config.clip_norm,
         "eval_every": config.eval_every,
+        "jit_compile": {"auto": None, "on": True, "off": False}[config.xla],
         "patience": config.patience,
         "seed": config.seed,
     }

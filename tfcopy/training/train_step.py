@@ -67,7 +67,7 @@ class TrainStep:
                 ]
         jit_compile = options.jit_compile
         if jit_compile is None:
-            jit_compile = _is_worth_compiling(self._model)
+            jit_compile = is_worth_compiling(self._model)
         self._gradients_of, self._totals_of = self._gradients, objective.totals
         if jit_compile:
             self._gradients_of, self._totals_of = (
@@ -251,7 +251,7 @@ def clip(gradients, norm, clip_norm):
     return tf.cond(norm > clip_norm, scaled, lambda: list(gradients))
 
 
-def _is_worth_compiling(model):
+def is_worth_compiling(model):
     """Whether there is a GPU, and XLA can compile all layers."""
     return bool(tf.config.list_physical_devices("GPU")) and all(
         layer.supports_jit for layer in keras_internals.all_layers(model)

@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from tfcopy.data.pairs.encoding import EncodedCorpus
 from tfcopy.data.pairs.pipeline import (
     PADDING,
+    batch_lengths,
     batches,
     evaluation_batches,
+    evaluation_order,
     num_batches,
+    training_order,
 )
 
 
@@ -124,14 +127,35 @@ def test_sorting_in_pools_saves_padding():
     assert 3 * share(20) < share(1)
 
 
-def test_shapes_are_padded_to_multiples_or_buckets():
+def test_shapes_are_padded_to_multiples_or_given():
     encoded = corpus(40)
     for batch in read(batches(encoded, 4, pad_multiple=8)):
         assert {x.shape[1] % 8 for x in batch.values()} == {0}
-    for batch in read(batches(encoded, 4, pad_multiple=[5, 12])):
-        assert {x.shape[1] for x in batch.values()} <= {5, 12}
-    with pytest.raises(ValueError, match="pad to is 5.*pad_multiple"):
-        batches(encoded, 4, pad_multiple=[5])
+    shapes = [(5, 12), (12, 5), (12, 12)]
+    options = {"shapes": shapes, "pad_multiple": 8}
+    for dataset in (
+        batches(encoded, 4, **options),
+        evaluation_batches(encoded, 4, **options),
+    ):
+        for batch in read(dataset):
+            lengths = batch["source_ids"].shape[1], batch["target_ids"].shape[1]
+            assert lengths in shapes
+
+
+def test_the_longest_of_each_batch_are_known_before():
+    encoded = corpus(39)
+    for order, dataset in (
+        (
+            training_order(encoded, 4, seed=3),
+            batches(encoded, 4, shuffle_seed=3),
+        ),
+        (evaluation_order(encoded), evaluation_batches(encoded, 4)),
+    ):
+        found = [
+            (batch["source_ids"].shape[1], batch["target_ids"].shape[1])
+            for batch in read(dataset)
+        ]
+        assert batch_lengths(encoded, order, 4) == found
 
 
 @pytest.mark.parametrize("replicas", [[0], [1], [0, 1], [2, 3], range(4)])

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.epoch_order import epoch_order
+from tfcopy.data.pairs.batch_shapes import shape_for
 from tfcopy.data.pairs.encoding import EncodedCorpus
 
 # Tensor of a batch -> its padding.
@@ -44,7 +45,8 @@ def batches(
     epoch: int = 0,
     start_batch: int = 0,
     pool_batches: int = 20,
-    pad_multiple: int | Sequence[int] = 1,
+    pad_multiple: int = 1,
+    shapes: Sequence[tuple[int, int]] | None = None,
     replicas: Sequence[int] = range(1),
     num_replicas: int = 1,
     drop_remainder: bool = True,
@@ -61,8 +63,9 @@ def batches(
         epoch: Counted from 0.
         start_batch: Number of batches to skip, to resume.
         pool_batches: Batches in a pool; 1 does not sort by length.
-        pad_multiple: Lengths S and T are padded to a multiple of this, or, if
-            it is a list of lengths, to the first that is long enough.
+        pad_multiple: Lengths S and T are padded to a multiple of this.
+        shapes: The only `(S, T)` that there are, from `choose_shapes`;
+            `pad_multiple` counts nothing then.
         replicas: Which slices of each global batch to yield, one after the
             other: those of this worker.
         num_replicas: Number of equal slices that a global batch is cut into.
@@ -76,9 +79,16 @@ def batches(
         shape `(B, T)`, where B is `batch_size / num_replicas`.
     """
     replicas = list(replicas)
-    _check(encoded, batch_size, replicas, num_replicas, drop_remainder)
-    order = epoch_order(
-        (encoded.target_lengths, encoded.source_lengths),
+    _check(
+        encoded,
+        batch_size,
+        pad_multiple,
+        replicas,
+        num_replicas,
+        drop_remainder,
+    )
+    order = training_order(
+        encoded,
         batch_size,
         seed=shuffle_seed,
         epoch=epoch,
@@ -95,17 +105,19 @@ def batches(
     def read(start, replica):
         rows = order[start : start + batch_size]
         of_replica = rows[replica * size : (replica + 1) * size]
-        return _pad_rows(encoded, of_replica, rows, pad_multiple)
+        lengths = _padded_lengths(encoded, rows, pad_multiple, shapes)
+        return _pad_rows(encoded, of_replica, lengths)
 
     static_size = size if drop_remainder else None
-    return _dataset(slices, read, static_size, pad_multiple, encoded)
+    return _dataset(slices, read, static_size)
 
 
 def evaluation_batches(
     encoded: EncodedCorpus,
     batch_size: int,
     *,
-    pad_multiple: int | Sequence[int] = 1,
+    pad_multiple: int = 1,
+    shapes: Sequence[tuple[int, int]] | None = None,
 ) -> tf.data.Dataset:
     """All pairs, once, longest sources first, with their indices.
 
@@ -114,26 +126,55 @@ def evaluation_batches(
         batch_size: Largest number of pairs in a batch; the last may be
             smaller.
         pad_multiple: As in `batches`.
+        shapes: As in `batches`.
 
     Returns:
         `tf.data.Dataset` of dicts as `batches` yields, and `indices`, int32 of
         shape `(B,)`: the number of each pair in `encoded`. Assigning to
         `outputs[indices]` restores the order.
     """
-    _check(encoded, batch_size, [0], 1, False)
-    order = np.lexsort((encoded.target_lengths, encoded.source_lengths))[::-1]
+    _check(encoded, batch_size, pad_multiple, [0], 1, False)
+    order = evaluation_order(encoded)
 
     def read(start, _):
         rows = order[start : start + batch_size]
-        return _pad_rows(encoded, rows, rows, pad_multiple)
+        lengths = _padded_lengths(encoded, rows, pad_multiple, shapes)
+        return _pad_rows(encoded, rows, lengths)
 
     slices = [(start, 0) for start in range(0, len(order), batch_size)]
-    return _dataset(
-        slices, read, None, pad_multiple, encoded, with_indices=True
-    )
+    return _dataset(slices, read, None, with_indices=True)
 
 
-def _check(encoded, batch_size, replicas, num_replicas, drop_remainder):
+def evaluation_order(encoded: EncodedCorpus) -> np.ndarray:
+    """The order of `evaluation_batches`: longest sources first."""
+    return np.lexsort((encoded.target_lengths, encoded.source_lengths))[::-1]
+
+
+def training_order(
+    encoded: EncodedCorpus, batch_size: int, **options
+) -> np.ndarray:
+    """The order of `batches`; `options` are those of `epoch_order`."""
+    lengths = encoded.target_lengths, encoded.source_lengths
+    return epoch_order(lengths, batch_size, **options)
+
+
+def batch_lengths(
+    encoded: EncodedCorpus, order: np.ndarray, batch_size: int
+) -> list[tuple[int, int]]:
+    """The longest source and target of each batch of an order."""
+    starts = np.arange(0, len(order), batch_size)
+    sides = (encoded.source_lengths, encoded.target_lengths)
+    longest = (np.maximum.reduceat(x[order], starts) for x in sides)
+    return [(int(s), int(t)) for s, t in zip(*longest)]
+
+
+def _check(
+    encoded, batch_size, pad_multiple, replicas, num_replicas, drop_remainder
+):
+    if pad_multiple < 1:
+        raise ValueError(
+            f"`pad_multiple` must be positive. Received: {pad_multiple}."
+        )
     if batch_size < 1 or num_replicas < 1 or batch_size % num_replicas:
         raise ValueError(
             "`batch_size` must be a positive multiple of `num_replicas`. "
@@ -156,16 +197,20 @@ def _check(encoded, batch_size, replicas, num_replicas, drop_remainder):
         )
 
 
-def _pad_rows(encoded, rows, all_rows, pad_multiple):
-    """Arrays `(B, S)`, `(B, S)`, `(B, T)`, `(B, T)` and `rows` `(B,)`.
+def _padded_lengths(encoded, rows, pad_multiple, shapes):
+    """`(S, T)` of a global batch."""
+    (lengths,) = batch_lengths(encoded, rows, len(rows))
+    if shapes is not None:
+        return shape_for(lengths, shapes)
+    return tuple(-(-n // pad_multiple) * pad_multiple for n in lengths)
 
-    S and T come from `all_rows`, the global batch.
-    """
+
+def _pad_rows(encoded, rows, lengths):
+    """Arrays `(B, S)`, `(B, S)`, `(B, T)`, `(B, T)` and `rows` `(B,)`."""
     arrays = []
-    for side in ("source", "target"):
+    for side, length in zip(_SIDES, lengths):
         splits = getattr(encoded, f"{side}_splits")
-        longest = (splits[all_rows + 1] - splits[all_rows]).max()
-        steps = np.arange(_padded_length(int(longest), pad_multiple))
+        steps = np.arange(length)
         starts = splits[rows]
         places = starts[:, None] + steps
         is_token = steps < (splits[rows + 1] - starts)[:, None]
@@ -176,34 +221,8 @@ def _pad_rows(encoded, rows, all_rows, pad_multiple):
     return (*arrays, rows.astype(np.int32))
 
 
-def _padded_length(length, pad_multiple):
-    if isinstance(pad_multiple, int):
-        return -(-length // pad_multiple) * pad_multiple
-    return min(x for x in pad_multiple if x >= length)
-
-
-def _check_lengths(encoded, pad_multiple):
-    if isinstance(pad_multiple, int):
-        if pad_multiple < 1:
-            raise ValueError(
-                f"`pad_multiple` must be positive. Received: {pad_multiple}."
-            )
-        return
-    lengths = encoded.source_lengths, encoded.target_lengths
-    longest = max((int(x.max()) for x in lengths if len(x)), default=0)
-    if longest > max(pad_multiple):
-        raise ValueError(
-            f"The longest sentence has {longest} tokens with its end; the "
-            f"largest length to pad to is {max(pad_multiple)}. "
-            f"Received: pad_multiple={list(pad_multiple)}."
-        )
-
-
-def _dataset(
-    slices, read, static_size, pad_multiple, encoded, with_indices=False
-):
+def _dataset(slices, read, static_size, with_indices=False):
     """Dataset of `read(*slice)` for each slice."""
-    _check_lengths(encoded, pad_multiple)
     names = (*PADDING, "indices")
 
     def read_slice(position):

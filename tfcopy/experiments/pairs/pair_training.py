@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from tfcopy import tokens, training
-from tfcopy.data.pairs import pipeline
+from tfcopy.data.pairs import batch_shapes, pipeline
 from tfcopy.experiments import (
     learning_curves,
     optimizer_choice,
@@ -17,6 +17,8 @@ from tfcopy.layers import copying
 
 # What a loss needs of a batch.
 BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
+# Each takes XLA seconds to compile.
+MAX_SHAPES = 16
 
 
 def train(system: System, data, loss, **options):
@@ -36,13 +38,18 @@ def train(system: System, data, loss, **options):
     """
     config: PairsConfig = system.config
     change = options.pop("change", {})
-    dev = dev_batches(config, data)
+    shapes = None
+    if config.xla == "on" or (
+        config.xla == "auto" and training.is_worth_compiling(system.trained)
+    ):
+        shapes = compiled_shapes(config, data)
+    dev = dev_batches(config, data, shapes)
     steps = options.pop("steps", config.updates)
     trainer = training.Trainer(
         system.trained,
         loss,
         optimizer_choice.make_optimizer(config, system.model, steps),
-        train_batches(config, data.train, change.get("train")),
+        train_batches(config, data.train, change.get("train"), shapes),
         change["dev"](dev) if change else dev,
         system.folder,
         on_eval=SamplePictures(system.served, data.corpus.validation),
@@ -67,21 +74,55 @@ def train(system: System, data, loss, **options):
     )
 
 
-def dev_batches(config: PairsConfig, data) -> tf.data.Dataset:
+def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
+    """The shapes of all batches, few enough to compile each; prints them."""
+    size = config.batch_size
+    order = pipeline.training_order(data.train, size, seed=config.seed)
+    lengths = pipeline.batch_lengths(data.train, order, size)
+    shapes = batch_shapes.choose_shapes(
+        [
+            *lengths,
+            *pipeline.batch_lengths(
+                data.validation,
+                pipeline.evaluation_order(data.validation),
+                size,
+            ),
+            # Another epoch may hold what this one has left out.
+            (data.train.source_lengths.max(), data.train.target_lengths.max()),
+        ],
+        MAX_SHAPES,
+    )
+    padded = [batch_shapes.shape_for(x, shapes) for x in lengths]
+    cells = sum(map(sum, padded)) * size
+    words = data.train.source_lengths[order].sum()
+    words += data.train.target_lengths[order].sum()
+    print(
+        f"XLA compiles {len(shapes)} shapes of batches, source and target: "
+        + ", ".join(f"{s} x {t}" for s, t in shapes)
+        + f"; {words / cells:.0%} of their cells are words"
+    )
+    return shapes
+
+
+def dev_batches(config: PairsConfig, data, shapes=None) -> tf.data.Dataset:
     """The validation set, in batches that a loss can take."""
     dev = pipeline.evaluation_batches(
-        data.validation, config.batch_size, pad_multiple=config.pad_multiple
+        data.validation,
+        config.batch_size,
+        pad_multiple=config.pad_multiple,
+        shapes=shapes,
     )
     return dev.map(lambda batch: {name: batch[name] for name in BATCH})
 
 
-def train_batches(config: PairsConfig, encoded, change=None):
+def train_batches(config: PairsConfig, encoded, change=None, shapes=None):
     """The training data as `Trainer` wants it.
 
     Args:
         config: The flags.
         encoded: `EncodedCorpus`.
         change: Function of a dataset of batches to another, or `None`.
+        shapes: As in `pipeline.batches`.
     """
 
     def train_data(epoch, start_batch, context):
@@ -93,6 +134,7 @@ def train_batches(config: PairsConfig, encoded, change=None):
             epoch=epoch,
             start_batch=start_batch // replicas,
             pad_multiple=config.pad_multiple,
+            shapes=shapes,
             replicas=range(replicas),
             num_replicas=replicas,
         )
