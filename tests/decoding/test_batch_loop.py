@@ -1,0 +1,116 @@
+"""Sentences that are done leave the batch of a search."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests.decoding.table_model import TableModel, random_model
+from tfcopy import tokens
+from tfcopy.decoding import SearchOptions, beam_search
+
+B, S, L, V = 24, 5, 9, 7
+OPTIONS = [
+    {},
+    {"merge": "max", "num_hypotheses": 3, "return_attention": True},
+    {"refill": True, "num_hypotheses": 2, "length_penalty": 1.0},
+    {"coverage_penalty": 0.3, "return_attention": True},
+    {"no_repeat_ngram": 2, "unfinished_compete": True, "min_length": 2},
+    {"source_only": (4, 5)},
+]
+
+
+def sources():
+    rng = np.random.default_rng(0)
+    ids = rng.integers(4, V, (B, S)).astype("int32")
+    lengths = rng.integers(1, S + 1, (B, 1))
+    ids = np.where(np.arange(S) < lengths, ids, tokens.PAD).astype("int32")
+    copy_ids = np.where(ids == 4, V + np.arange(S), ids)
+    return ids, np.where(ids == tokens.PAD, -1, copy_ids).astype("int32")
+
+
+class Counted(TableModel):
+    """Notes how many sentences each step is asked for."""
+
+    def decode_step(self, ids, state, memory):
+        self.sizes.append(ids.shape[0])
+        return super().decode_step(ids, state, memory)
+
+
+def search(model, rows, prefix, **options):
+    """What is found for some sentences of the model."""
+    memory = {name: x[rows] for name, x in model.memory.items()}
+    some = Counted.__new__(Counted)
+    some.vocabulary_size, some.memory, some.sizes = V, memory, []
+    ids, copy_ids = (ops.convert_to_tensor(x[rows]) for x in sources())
+    if prefix is not None:
+        prefix = ops.convert_to_tensor(prefix[rows])
+    options = SearchOptions(num_beams=3, max_length=L, **options)
+    result = beam_search(some, ids, copy_ids, options, prefix)
+    return type(result)(*(ops.convert_to_numpy(x) for x in result)), some.sizes
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("has_prefix", [False, True])
+def test_answers_are_those_of_each_sentence_alone(options, has_prefix):
+    ids, _ = sources()
+    model = random_model(3, ids, L, V, eos_logit=5.0)
+    # Half of the sentences hardly ever end.
+    model.memory["logits"][::2, ..., tokens.EOS] -= 12.0
+    prefix = np.full((B, 2), tokens.PAD, "int32")
+    prefix[1::3] = [[5, 6]]
+    prefix = prefix if has_prefix else None
+    together, sizes = search(model, slice(None), prefix, **options)
+    if keras.backend.backend() == "tensorflow":
+        assert sizes[0] == B and sizes[-1] < B
+        assert all(size % 8 == 0 for size in sizes)
+        assert sizes == sorted(sizes, reverse=True)
+    for row in range(0, B, 5):
+        alone, _ = search(model, [row], prefix, **options)
+        for name, expected, found in zip(alone._fields, alone, together):
+            np.testing.assert_allclose(
+                found[row], expected[0], rtol=1e-5, atol=1e-5, err_msg=name
+            )
+
+
+def test_a_graph_of_any_batch_finds_the_same():
+    import tensorflow as tf
+
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("Static shapes are tested by the others.")
+    ids, copy_ids = sources()
+    model = random_model(3, ids, L, V, eos_logit=5.0)
+    model.memory["logits"][::2, ..., tokens.EOS] -= 12.0
+    options = SearchOptions(
+        num_beams=3, max_length=L, num_hypotheses=2, return_attention=True
+    )
+    tables = {name: tf.constant(x) for name, x in model.memory.items()}
+
+    @tf.function(autograph=False)
+    def graph(ids, copy_ids, tables):
+        traced = TableModel.__new__(TableModel)
+        traced.vocabulary_size, traced.memory = V, tables
+        traced.encode = lambda *_: (
+            model_memory(tables),
+            tf.zeros_like(ids[:, 0]),
+        )
+        return tuple(beam_search(traced, ids, copy_ids, options))
+
+    spec = [tf.TensorSpec([None, None], tf.int32)] * 2
+    shapes = {
+        name: tf.TensorSpec([None, *x.shape[1:]]) for name, x in tables.items()
+    }
+    found = graph.get_concrete_function(*spec, shapes)(
+        tf.constant(ids), tf.constant(copy_ids), tables
+    )
+    expected = beam_search(
+        model, tf.constant(ids), tf.constant(copy_ids), options
+    )
+    for x, y in zip(found, expected):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
+
+
+def model_memory(tables):
+    from tfcopy.layers.memory import Memory
+
+    return Memory(dict(tables), {})
