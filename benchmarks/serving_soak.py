@@ -11,9 +11,8 @@ the model's own words, whose answer must be what it was alone. Ends with status
 1 if the program dies, a request fails, an answer is no UTF-8 or a blank text
 has one, one of those sentences is answered otherwise, or the memory of the
 process grows. A process keeps the memory of its greatest request, which may
-come late, so all requests are sent in --rounds: memory grows if the mean of the
-last tenth of the last round is more than --growth percent above that of the
-first round.
+come late, so all requests are sent in --rounds: memory grows if the most of the
+last round is more than --growth percent above the most of the first.
 
 `serving_default` is asked through the C program, which fetches one output.
 `analyse` and `with_dictionary`, which take dictionaries and whose outputs are
@@ -154,6 +153,7 @@ def asked(model, folder, arguments):
 
 def soak(asking, model, arguments):
     """Returns how many answers were wrong, and how many examples there were."""
+    rng = np.random.default_rng(arguments.seed)
     config = read_config(model)
     names = sorted(config.get("texts", ["text"]))
     takes_dictionary = "definition_tokenizer" in config
@@ -214,17 +214,17 @@ def is_right(texts, answer, alone, blanks):
 
 def report_memory(rounds):
     """Prints the memory in KiB of rounds; returns its growth in percent."""
-    last = []
+    most = []
     for number, kib in enumerate(rounds, 1):
         means = [part.mean() / 1024 for part in np.array_split(kib, 10)]
-        last.append(means[-1])
+        most.append(max(kib) / 1024)
         print(
             f"round {number}: resident memory, MiB, mean of each tenth: "
             + " ".join(f"{mean:.1f}" for mean in means)
-            + f"; most {max(kib) / 1024:.1f}"
+            + f"; most {most[-1]:.1f}"
         )
-    growth = 100 * (last[-1] / last[0] - 1)
-    print(f"from the end of the first round to the last: {growth:+.2f} %")
+    growth = 100 * (most[-1] / most[0] - 1)
+    print(f"the most, from the first round to the last: {growth:+.2f} %")
     return growth
 
 
