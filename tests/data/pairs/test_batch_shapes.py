@@ -10,14 +10,14 @@ from tfcopy.data.pairs import batch_shapes
 from tfcopy.data.pairs.batch_shapes import choose_shapes, shape_for
 
 LENGTHS = st.integers(1, 60)
-BATCHES = st.lists(st.tuples(LENGTHS, LENGTHS), min_size=1, max_size=80)
+BATCHES = st.lists(st.tuples(LENGTHS, LENGTHS), min_size=1, max_size=40)
 
 
 def cells(batches, shapes):
     return sum(sum(shape_for(x, shapes)) for x in batches)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(BATCHES, st.integers(1, 16))
 def test_every_batch_has_one_of_few_shapes(batches, number):
     shapes = choose_shapes(batches, number)
@@ -30,7 +30,7 @@ def test_every_batch_has_one_of_few_shapes(batches, number):
     assert longest in shapes
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(BATCHES)
 def test_more_shapes_need_no_more_cells(batches):
     counts = [cells(batches, choose_shapes(batches, n)) for n in (1, 2, 4, 8)]
