@@ -18,16 +18,20 @@ def dense(dtype):
     return layer
 
 
-def test_weights_to_cast_are_those_of_layers_in_mixed_precision():
+def test_trained_weights_come_once_and_with_their_dtype():
     mixed, plain = dense("mixed_bfloat16"), dense("float32")
-    # Its means and variances, which training does not change, stay.
+    # Its means and variances, which training does not change, are left out.
     norm = keras.layers.BatchNormalization(
         dtype="mixed_bfloat16", center=False, scale=False
     )
     nested = keras.Sequential([mixed, norm])
     nested.build((None, 3))
-    weights = keras_internals.weights_to_cast([nested, plain])
-    assert [id(w) for w in weights] == [id(w) for w in mixed.weights]
+    found = keras_internals.trained_weights([nested, plain, mixed])
+    expected = [(w, "bfloat16") for w in mixed.weights]
+    expected += [(w, "float32") for w in plain.weights]
+    assert [(id(w), dtype) for w, dtype in found] == [
+        (id(w), dtype) for w, dtype in expected
+    ]
 
 
 def test_values_in_scope_keep_their_dtype():

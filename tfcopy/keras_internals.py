@@ -11,25 +11,25 @@ from keras.src.saving.serialization_lib import ObjectSharingScope
 # === Layers and models, seen in Keras 3.15 ===
 
 
-def weights_to_cast(layers):
-    """The weights that layers use in a dtype other than their own.
+def trained_weights(layers):
+    """The trainable weights of layers, and the dtypes they are computed in.
 
     The public `trainable_weights` do not tell a weight's layer, and so not the
-    dtype of its computations. Weights made as not trainable are left out.
+    dtype of its computations.
 
     Args:
         layers: Layers, including all nested ones.
 
     Returns:
-        List of variables.
+        List of `(variable, dtype)`, each variable once.
     """
-    return [
-        variable
+    found = {
+        id(variable): (variable, part.compute_dtype)
         for layer in layers
         for part in all_layers(layer)
-        if part.compute_dtype != part.variable_dtype
         for variable in part._trainable_variables
-    ]
+    }
+    return list(found.values())
 
 
 def values_in_scope(variables, values):

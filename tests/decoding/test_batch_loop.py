@@ -76,6 +76,32 @@ def test_answers_are_those_of_each_sentence_alone(options, has_prefix):
             )
 
 
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_static_shapes_change_nothing(options):
+    ids, _ = sources()
+    model = random_model(3, ids, L, V, eos_logit=5.0)
+    expected, _ = search(model, slice(None), None, **options)
+    found, sizes = search(
+        model, slice(None), None, static_shapes=True, **options
+    )
+    assert set(sizes) == {B}
+    for name, x, y in zip(expected._fields, expected, found):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_any_number_of_sentences_may_leave_if_rounding_may_differ():
+    ids, _ = sources()
+    model = random_model(3, ids, L, V, eos_logit=5.0)
+    model.memory["logits"][::2, ..., tokens.EOS] -= 12.0
+    expected, by_eights = search(model, slice(None), None)
+    found, sizes = search(model, slice(None), None, same_in_every_batch=False)
+    if keras.backend.backend() == "tensorflow":
+        assert sum(sizes) < sum(by_eights)
+        assert any(size % 8 for size in sizes)
+    for name, x, y in zip(expected._fields, expected, found):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5, err_msg=name)
+
+
 def test_a_graph_of_any_batch_finds_the_same():
     import tensorflow as tf
 

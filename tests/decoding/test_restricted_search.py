@@ -1,5 +1,6 @@
 """Search among some words is search of the model that knows only those."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -7,7 +8,8 @@ from keras import ops
 from tests.decoding import searching
 from tests.decoding.searching import COPY_IDS, MODELS, SOURCE_IDS, V, unpadded
 from tfcopy import losses, tokens
-from tfcopy.decoding import SearchOptions, search_among
+from tfcopy.decoding import Candidates, SearchOptions, search_among
+from tfcopy.layers import copying
 
 # Of the words 4 to 6, which all stand in some source.
 CANDIDATES = np.array([0, 1, 2, 3, 5], "int32")
@@ -20,9 +22,9 @@ def model(request):
     return MODELS[request.param]()
 
 
-def search(model, candidate_ids, **options):
+def search(model, candidate_ids, log_weights=None, **options):
     result = search_among(
-        candidate_ids,
+        Candidates(candidate_ids, log_weights),
         model,
         ops.convert_to_tensor(SOURCE_IDS),
         ops.convert_to_tensor(COPY_IDS),
@@ -94,3 +96,46 @@ def test_all_words_change_nothing(model):
         np.testing.assert_allclose(
             getattr(among_all, name), getattr(whole, name), atol=1e-5
         )
+
+
+def test_each_sentence_may_have_words_of_its_own(model):
+    # The second sentence must not generate the word 5.
+    options = {"num_beams": 8, "num_hypotheses": 8, "max_length": 5}
+    log_weights = np.zeros((2, len(CANDIDATES)), "float32")
+    log_weights[:, 4] = 4.0  # so that it is said
+    alike = search(model, CANDIDATES, log_weights, **options)
+    log_weights[1, 4] = copying.MASKED
+    found = search(model, CANDIDATES, log_weights, **options)
+    none = search(model, CANDIDATES[:4], **options)
+    for name in ("ids", "scores", "copied_from"):
+        x, y, z = (getattr(result, name) for result in (found, alike, none))
+        np.testing.assert_allclose(x[0], y[0], atol=1e-5)
+        np.testing.assert_allclose(x[1], z[1], atol=1e-5)
+    said = found.ids[1][found.copied_from[1] < 0]
+    assert 5 not in said and (alike.ids[1] == 5).any()
+
+
+def test_the_number_of_candidates_may_be_unknown():
+    import tensorflow as tf
+
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("Other backends know all shapes.")
+    model = MODELS["pointer_softmax"]()
+    options = {"num_beams": 3, "max_length": 5, "source_only": (3,)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
+    def graph(ids):
+        return tuple(
+            search_among(
+                Candidates(ids),
+                model,
+                tf.constant(SOURCE_IDS),
+                tf.constant(COPY_IDS),
+                SearchOptions(**options),
+            )
+        )
+
+    for ids in (CANDIDATES, np.arange(V, dtype="int32")):
+        expected = search(model, ids, **options)
+        for x, y in zip(graph(tf.constant(ids)), expected):
+            np.testing.assert_allclose(x, y, atol=1e-5)

@@ -94,7 +94,8 @@ TESTS = "num_test test_pairs bleu_tokenize"
 SEARCH = """num_beams length_penalty search_candidates merge
     max_summary_length min_summary_length max_answer_length no_repeat_ngram
     forbid_unk allow_unk coverage_penalty refill_beams output_dictionary
-    decode_initial_attention unfinished_compete"""
+    decode_initial_attention unfinished_compete same_in_every_batch
+    shortlist"""
 # Where it is computed changes rounding and what dropout draws.
 WHERE = "preset run log_dir savedmodel_dir fresh devices xla"
 HARMLESS = set(" ".join((FILES, HOW_LONG, TESTS, SEARCH, WHERE)).split())

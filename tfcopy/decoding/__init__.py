@@ -2,10 +2,11 @@
 
 from tfcopy.decoding.beam_search import SearchResult, beam_search
 from tfcopy.decoding.options import SearchOptions
-from tfcopy.decoding.restricted_search import search_among
+from tfcopy.decoding.restricted_search import Candidates, search_among
 from tfcopy.decoding.spans import independent_spans, joint_spans
 
 __all__ = [
+    "Candidates",
     "SearchOptions",
     "SearchResult",
     "beam_search",

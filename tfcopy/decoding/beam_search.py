@@ -25,6 +25,7 @@ from tfcopy.decoding.continuations import (
     next_words,
 )
 from tfcopy.decoding.options import SearchOptions
+from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.cutting import take, take_each
 
@@ -102,8 +103,9 @@ def beam_search(
         record.first_records(
             rows * options.max_length,
             size if options.return_attention else None,
+            options.static_shapes,
         ),
-        options.max_length,
+        options,
     )
     missing = finished.scores <= EMPTY
     ids, copied_from, generate_probs, attention = record.read(
@@ -219,6 +221,7 @@ class _Search:
                 source,
                 step,
                 records,
+                options,
             )
 
         def score(alive):
@@ -227,11 +230,11 @@ class _Search:
         if options.refill:
             ends = continuations.words(source) == tokens.EOS
             parents, words, alive, finished, records = _finish_and_refill(
-                grow, score, ends, state.finished, records
+                grow, score, ends, state.finished, records, options
             )
         else:
             parents, words, alive, finished, records = _finish(
-                grow, score, state.finished, records
+                grow, score, state.finished, records, options
             )
         return (
             _State(
@@ -255,7 +258,12 @@ class _Search:
         exist = alive.log_probs > EMPTY
         scores = _score(alive, step, sentences.source, options)
         scores = ops.where(exist, scores, MASKED)
-        cut_off = best_of(scores, alive.last, options.num_beams)
+        cut_off = best_of(
+            scores,
+            alive.last,
+            options.num_beams,
+            static_shapes=options.static_shapes,
+        )
         priority = cut_off.scores
         if not options.unfinished_compete:
             # In their own order.
@@ -265,6 +273,7 @@ class _Search:
             *(ops.concatenate(x, axis=1) for x in zip(finished, cut_off)),
             options.num_hypotheses,
             ops.concatenate([finished.scores, priority], axis=1),
+            options.static_shapes,
         )
 
 
@@ -326,7 +335,15 @@ def _repeats_ngram(history, ids, step, size):
 
 
 def _grow(
-    alive, continuations, kept, attention, log_generate, source, step, records
+    alive,
+    continuations,
+    kept,
+    attention,
+    log_generate,
+    source,
+    step,
+    records,
+    options,
 ):
     """The K best continuations of a sentence's beams.
 
@@ -340,6 +357,7 @@ def _grow(
         source: `Source`.
         step: Number of words so far.
         records: `Records`, which get the continuations.
+        options: `SearchOptions`.
 
     Returns:
         `(parents, words, alive, records)`: the beams they continue and the
@@ -350,7 +368,7 @@ def _grow(
     if kept is not None:
         total = ops.where(kept, total, MASKED)
     total = ops.reshape(total, (-1, beams * ops.shape(total)[2]))
-    log_probs, chosen = ops.top_k(total, beams)
+    log_probs, chosen = top_k(total, beams, options.static_shapes)
     parents, words, copied_from = continuations.choose(
         ops.cast(chosen, "int32"), source
     )
@@ -378,7 +396,7 @@ def _grow(
     return parents, words, grown, records
 
 
-def _finish(grow, score, finished, records):
+def _finish(grow, score, finished, records, options):
     """Sets aside the hypotheses that chose EOS, which leave a beam less.
 
     Args:
@@ -387,6 +405,7 @@ def _finish(grow, score, finished, records):
         score: Function of hypotheses to their scores.
         finished: `Finished`.
         records: `Records`.
+        options: `SearchOptions`.
 
     Returns:
         `(parents, words, alive, finished, records)`: as `_grow`, and
@@ -400,11 +419,11 @@ def _finish(grow, score, finished, records):
     ended = words == tokens.EOS
     alive = only(grown, ops.logical_and(exist, ops.logical_not(ended)))
     ended = ops.logical_and(exist, ended)
-    finished = _add(grown, ended, finished, score)
+    finished = _add(grown, ended, finished, score, options)
     return parents, words, alive, finished, records
 
 
-def _finish_and_refill(grow, score, ends, finished, records):
+def _finish_and_refill(grow, score, ends, finished, records, options):
     """Refills finished beams; a sentence is done when K have finished.
 
     Down the list of all continuations, from the best: those with EOS are set
@@ -422,19 +441,20 @@ def _finish_and_refill(grow, score, ends, finished, records):
     places = rank < words.shape[1] - count(finished)
     reached = ops.logical_and(reached, places)
     reached = ops.logical_and(reached, ended.log_probs > EMPTY)
-    finished = _add(ended, reached, finished, score)
+    finished = _add(ended, reached, finished, score, options)
     # So that no result depends on the length of other sentences.
     alive = only(alive, count(finished) < words.shape[1])
     return parents, words, alive, finished, records
 
 
-def _add(ended, exist, finished, score):
+def _add(ended, exist, finished, score, options):
     """The best K of the hypotheses finished before and now."""
     scores = ops.where(exist, score(ended), MASKED)
     return best_of(
         ops.concatenate([finished.scores, scores], axis=1),
         ops.concatenate([finished.last, ended.last], axis=1),
         scores.shape[1],
+        static_shapes=options.static_shapes,
     )
 
 

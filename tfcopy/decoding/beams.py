@@ -12,6 +12,7 @@ from keras import ops, tree
 
 from tfcopy import tokens
 from tfcopy.decoding.records import START
+from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.cutting import take_each
 
@@ -76,7 +77,7 @@ def count(finished):
     return ops.sum(exist, axis=1, keepdims=True)
 
 
-def best_of(scores, last, number, priority=None):
+def best_of(scores, last, number, priority=None, static_shapes=False):
     """`Finished`, the `number` with the highest priority, in order.
 
     Args:
@@ -84,11 +85,12 @@ def best_of(scores, last, number, priority=None):
         last: `(B, M)`.
         number: How many of the M.
         priority: `(B, M)`; the scores themselves if `None`.
+        static_shapes: As in `SearchOptions`.
     """
     if priority is None:
-        highest, chosen = ops.top_k(scores, number)
+        highest, chosen = top_k(scores, number, static_shapes)
     else:
-        _, chosen = ops.top_k(priority, number)
+        _, chosen = top_k(priority, number, static_shapes)
         highest = take_each(scores, chosen)
     return Finished(highest, take_each(last, chosen))
 

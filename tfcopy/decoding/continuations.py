@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.decoding.two_stage_top_k import top_k
+from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED, gather_last
 from tfcopy.layers.cutting import repeat, take_each
 
@@ -83,7 +83,8 @@ class Continuations(NamedTuple):
             extended ids, and the positions that they are copied from
             (`tokens.GENERATE` if generated), all `(B, N)`.
         """
-        beams, number = self.ids.shape[1:]
+        beams = self.ids.shape[1]
+        number = self.ids.shape[2] or ops.shape(self.ids)[2]
         size = ops.shape(source.ids)[1]
         parents = chosen // (number + size)
         place = chosen - parents * (number + size)
@@ -131,8 +132,11 @@ def describe_source(
             words, (1, -1, 1)
         )
         absent = ops.logical_not(ops.any(is_at, axis=-1))
-        onehot = ops.one_hot(words, vocabulary_size, dtype="float32")
-        missing = ops.matmul(ops.cast(absent, "float32"), onehot) > 0
+        is_word = ops.expand_dims(words, 1) == ops.arange(vocabulary_size)
+        missing = ops.matmul(
+            ops.cast(absent, "float32"), ops.cast(is_word, "float32")
+        )
+        missing = missing > 0
     return Source(
         source_copy_ids,
         valid,
@@ -166,8 +170,12 @@ def next_words(distribution, source, options, step, extra=0):
     if options.forbid_unk:
         forbidden.append(tokens.UNK)
     # One more for EOS, which may be too early or is set aside.
-    count = min(beams + len(forbidden) + 1 + extra, logits.shape[-1])
-    log_probs, ids = top_k(sayable, count)
+    count = beams + len(forbidden) + 1 + extra
+    if logits.shape[-1] is None:
+        count = ops.minimum(count, distribution.vocabulary_size)
+    else:
+        count = min(count, logits.shape[-1])
+    log_probs, ids = top_k(sayable, count, options.static_shapes)
     # The normaliser, from the softmax (one fused operation) of the best word.
     best = take_each(ops.softmax(logits, axis=-1), ids[:, :1])
     log_generate = ops.reshape(distribution.log_generate, (-1, 1))
@@ -215,7 +223,7 @@ def next_words(distribution, source, options, step, extra=0):
 
 
 def _rows(x):
-    return ops.reshape(x, (-1, x.shape[-1]))
+    return ops.reshape(x, (-1, x.shape[-1] or ops.shape(x)[-1]))
 
 
 def _sayable(logits, source):
@@ -238,7 +246,7 @@ def _merge(logits, offset, copied, source):
         greater part.
     """
     beams = copied.shape[1]
-    vocabulary_size = logits.shape[-1]
+    vocabulary_size = logits.shape[-1] or ops.shape(logits)[-1]
     in_vocabulary = ops.logical_and(source.valid, source.ids < vocabulary_size)
     ids = ops.where(in_vocabulary, source.ids, tokens.UNK)
     ids = repeat(ids, beams)  # (B * K, S)
@@ -280,7 +288,7 @@ def log_prob_of(distribution, source, ids, beams):
         `(log_probs, copied_from)`, both `(B, K)`.
     """
     logits = ops.cast(distribution.generate_logits, "float32")
-    vocabulary_size = logits.shape[-1]
+    vocabulary_size = distribution.vocabulary_size
     in_vocabulary = ops.expand_dims(ids < vocabulary_size, 1)
     known = ops.where(ids < vocabulary_size, ids, tokens.UNK)
     known = ops.reshape(repeat(known, beams), (-1, beams))

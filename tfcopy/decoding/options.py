@@ -35,6 +35,14 @@ class SearchOptions:
             generating it and pointing at each of its positions separate, as the
             pointer softmax paper does.
         return_attention: Whether the result holds the attention.
+        same_in_every_batch: Whether no hypothesis depends on the number of
+            sentences searched for at once, to the last bit: sentences then
+            leave a batch by eights, since sums of other numbers of rows are
+            rounded differently. Where sentences do not leave, on other backends
+            than TensorFlow, it has no effect.
+        static_shapes: Whether no shape depends on values, so that XLA can
+            compile the search; on other backends than TensorFlow it is always
+            so. Sentences that are done then stay in the batch.
     """
 
     num_beams: int = 5
@@ -52,6 +60,8 @@ class SearchOptions:
     source_only: tuple[int, ...] = ()
     merge: str = "sum"
     return_attention: bool = False
+    same_in_every_batch: bool = True
+    static_shapes: bool = False
 
     def __post_init__(self):
         if self.num_beams < 1:

@@ -38,12 +38,13 @@ class Records(NamedTuple):
     count: Any
 
 
-def first_records(capacity, attention_size=None):
+def first_records(capacity, attention_size=None, static_shapes=False):
     """`Records` with the one before the first word.
 
     Args:
         capacity: How many more there will be at most.
         attention_size: S, or `None` without attention.
+        static_shapes: As in `SearchOptions`.
     """
     start = [START, -1, tokens.PAD, tokens.GENERATE]
     first = {
@@ -53,7 +54,7 @@ def first_records(capacity, attention_size=None):
     if attention_size is not None:
         first["attention"] = ops.zeros((1, attention_size))
     tables = {
-        name: growing_table.make(rows, capacity + 1)
+        name: growing_table.make(rows, capacity + 1, static_shapes)
         for name, rows in first.items()
     }
     return Records(tables, ops.convert_to_tensor(1))

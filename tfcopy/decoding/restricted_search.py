@@ -3,7 +3,7 @@
 Shapes: B batch, S source steps, T target steps, K candidates.
 """
 
-import dataclasses
+from typing import Any, NamedTuple
 
 from keras import ops
 
@@ -11,8 +11,22 @@ from tfcopy.decoding.beam_search import beam_search
 from tfcopy.layers.heads.restricted_vocabulary import restrict
 
 
+class Candidates(NamedTuple):
+    """The only words that a search generates.
+
+    Attributes:
+        ids: `(K,)`, ascending, without repetition; the special tokens among
+            them.
+        log_weights: Optional `(B, K)`, added to the words' logits: 0, or
+            `MASKED` for words that a sentence does not generate.
+    """
+
+    ids: Any
+    log_weights: Any = None
+
+
 def search_among(
-    candidate_ids,
+    candidates,
     model,
     source_ids,
     source_copy_ids,
@@ -25,30 +39,28 @@ def search_among(
     All words of a source can still be copied, those of the vocabulary too.
 
     Args:
-        candidate_ids: `(K,)`, without repetition; the special tokens must
-            come first, in their own order.
+        candidates: `Candidates`.
         model: A `Seq2Seq`.
         source_ids: `(B, S)`.
         source_copy_ids: `(B, S)`.
-        options: `SearchOptions`.
+        options: `SearchOptions`; words that are `source_only` must be among
+            the candidates, and have no other place there than in the
+            vocabulary.
         prefix: As in `beam_search`.
         source_inputs: As in `beam_search`.
 
     Returns:
         `SearchResult`, in extended ids of the whole vocabulary.
     """
-    if options is not None and options.source_only:
-        places = {int(word): i for i, word in enumerate(candidate_ids)}
-        kept = tuple(places[x] for x in options.source_only if x in places)
-        options = dataclasses.replace(options, source_only=kept)
-    candidate_ids = ops.convert_to_tensor(candidate_ids, dtype="int32")
+    ids = ops.convert_to_tensor(candidates.ids, dtype="int32")
+    candidates = candidates._replace(ids=ids)
 
     def renumber(ids):
         return restrict(
-            ids, source_copy_ids, candidate_ids, model.vocabulary_size
+            ids, source_copy_ids, candidates.ids, model.vocabulary_size
         )
 
-    few = _Restricted(model, candidate_ids, source_copy_ids)
+    few = _Restricted(model, candidates, source_copy_ids)
     result = beam_search(
         few,
         source_ids,
@@ -59,34 +71,35 @@ def search_among(
     )
     shape = ops.shape(result.ids)  # (B, N, L)
     ids = ops.reshape(result.ids, (shape[0], -1))
-    ids = _whole(ids, candidate_ids, source_copy_ids)
+    ids = _whole(ids, candidates.ids, source_copy_ids)
     return result._replace(ids=ops.reshape(ids, shape))
 
 
 class _Restricted:
     """The model, restricted to a vocabulary of the candidates."""
 
-    def __init__(self, model, candidate_ids, source_copy_ids):
+    def __init__(self, model, candidates, source_copy_ids):
         self.model = model
-        self.candidate_ids = candidate_ids
+        self.candidates = candidates
         self.source_copy_ids = source_copy_ids
-        self.vocabulary_size = candidate_ids.shape[0]
+        ids = candidates.ids
+        self.vocabulary_size = ids.shape[0] or ops.shape(ids)[0]
 
     def encode(self, source_ids, _, **source_inputs):
-        return self.model.encode(
+        memory, state = self.model.encode(
             source_ids, self.source_copy_ids, **source_inputs
         )
+        return self.model.restrict(memory, *self.candidates), state
 
     def decode_step(self, ids, state, memory):
-        ids = _whole(
-            ids, self.candidate_ids, memory.sentences["source_copy_ids"]
-        )
-        return self.model.decode_step(ids, state, memory, self.candidate_ids)
+        copy_ids = memory.sentences["source_copy_ids"]
+        ids = _whole(ids, self.candidates.ids, copy_ids)
+        return self.model.decode_step(ids, state, memory)
 
 
 def _whole(ids, candidate_ids, source_copy_ids):
     """The inverse of `restrict`: `(B, T)` to extended ids, `(B, T)`."""
-    count = candidate_ids.shape[0]
+    count = ops.shape(candidate_ids)[0]
     generated = ops.take(candidate_ids, ops.minimum(ids, count - 1))
     places = ops.maximum(ids - count, 0)
     copied = ops.take_along_axis(source_copy_ids, places, axis=1)

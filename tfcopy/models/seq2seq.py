@@ -6,12 +6,13 @@ Shapes: B batch, S source steps, T target steps, V target vocabulary.
 import keras
 from keras import ops
 
-from tfcopy.keras_internals import values_in_scope, weights_to_cast
+from tfcopy.keras_internals import trained_weights, values_in_scope
 from tfcopy.layers.copying import (
     PlannedDistribution,
     generation_ids,
     matches,
 )
+from tfcopy.layers.cutting import take
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.teacher_forcing import TeacherForcing
@@ -215,28 +216,45 @@ class Seq2Seq(keras.Model):
                 "source_mask": mask,
                 "source_copy_ids": source_copy_ids,
             },
-            weights={"cast": self._cast_weights()},
+            weights={"layers": self._step_weights()},
         )
         return memory, state
 
-    def decode_step(self, ids, state, memory, candidate_ids=None):
+    def restrict(self, memory, candidate_ids, log_weights=None):
+        """The memory for steps that generate no words but the candidates.
+
+        Args:
+            memory: From `encode`.
+            candidate_ids: `(C,)`: only these words get a logit, in this order.
+            log_weights: Optional `(B, C)`, added to the logits.
+        """
+        weights = list(memory.weights["layers"])
+        places = [id(variable) for variable, _ in self._step_variables()]
+        for variable, axis in ((self.head.kernel, 1), (self.head.bias, 0)):
+            place = places.index(id(variable))
+            weights[place] = take(weights[place], candidate_ids, axis=axis)
+        sentences = {}
+        if log_weights is not None:
+            sentences["log_weights"] = ops.expand_dims(log_weights, 1)
+        return memory.updated(sentences, {"layers": weights})
+
+    def decode_step(self, ids, state, memory):
         """Computes the distribution of the next word.
 
         Args:
             ids: The previous words of K beams, extended ids, `(B, K)`.
             state: The cell's state, tensors `(B, K, ...)`.
             memory: From `encode`.
-            candidate_ids: Optional `(K,)`: only these words get a logit, in
-                this order.
 
         Returns:
             `(distribution, attention, state)`: a `CopyDistribution` whose T
             is K, and the attention weights, `(B, K, S)`.
         """
-        with values_in_scope(self._weights_to_cast(), memory.weights["cast"]):
-            return self._decode_step(ids, state, memory, candidate_ids)
+        variables = [variable for variable, _ in self._step_variables()]
+        with values_in_scope(variables, memory.weights["layers"]):
+            return self._decode_step(ids, state, memory)
 
-    def _decode_step(self, ids, state, memory, candidate_ids):
+    def _decode_step(self, ids, state, memory):
         sources = memory.sentences
         id_matches = matches(ids, sources["source_copy_ids"])
         embedding = self.target_embedding(
@@ -251,20 +269,19 @@ class Seq2Seq(keras.Model):
             decoded=decoded,
             annotations=sources["annotations"],
             source_mask=sources["source_mask"],
-            candidate_ids=candidate_ids,
+            candidate_log_weights=sources.get("log_weights"),
         )
         return distribution, ops.exp(outputs["attention"]), state
 
-    def _weights_to_cast(self):
-        """The weights that a step uses in a dtype other than their own."""
-        return weights_to_cast(
+    def _step_variables(self):
+        """The weights of a step's layers, with their dtypes there."""
+        return trained_weights(
             (self.target_embedding, self.cell, self.deep_output, self.head)
         )
 
-    def _cast_weights(self):
-        """These weights, cast once per search instead of at each step."""
-        dtype = self.head.compute_dtype
-        return [ops.cast(weight, dtype) for weight in self._weights_to_cast()]
+    def _step_weights(self):
+        """Their values, read and cast once per search, not at each step."""
+        return [ops.cast(x, dtype) for x, dtype in self._step_variables()]
 
     def get_config(self):
         config = {

@@ -276,6 +276,7 @@ def build(run, name, data):
     config = run.config
     options = SearchOptions(
         num_beams=config.num_beams,
+        same_in_every_batch=config.same_in_every_batch,
         min_length=config.min_summary_length,
         max_length=config.max_summary_length,
         length_penalty=config.length_penalty,

@@ -233,6 +233,7 @@ def build(run, name, head, data):
     merge = "max" if head == "pointer_softmax" else "sum"
     options = SearchOptions(
         num_beams=config.num_beams,
+        same_in_every_batch=config.same_in_every_batch,
         max_length=config.max_target_length,
         length_penalty=config.length_penalty,
         unfinished_compete=config.unfinished_compete,
@@ -258,6 +259,7 @@ def build(run, name, head, data):
                 config.output_dictionary, "--output_dictionary"
             ),
             candidate_ids=translation_data.search_candidates(config, data),
+            shortlist=translation_data.shortlist(config, data),
         )
 
     return run.build(

@@ -213,6 +213,7 @@ def build(run, name, data):
         placeholders = placeholder_ids(data.vocabularies[1])
     options = SearchOptions(
         num_beams=config.num_beams,
+        same_in_every_batch=config.same_in_every_batch,
         min_length=config.min_summary_length,
         max_length=config.max_summary_length,
         length_penalty=config.length_penalty,
@@ -236,6 +237,7 @@ def build(run, name, data):
             options,
             max_source_length=config.max_source_length,
             candidate_ids=translation_data.search_candidates(config, data),
+            shortlist=translation_data.shortlist(config, data),
             entities=data.entities,
         )
 

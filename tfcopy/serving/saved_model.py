@@ -97,7 +97,7 @@ def _write(served, folder, target, recipe, warmup_texts, details):
     served = served.with_files(folder)
     signatures = served.signatures
     for function in signatures.values():
-        _check_operations(function)
+        _check_operations(function, served.config.get("xla", False))
     module = tf.Module(name="tfcopy")
     module.resources = served.resources
     # What is served is not trained, and the loop's gradient cannot be saved.
@@ -115,6 +115,13 @@ def _write(served, folder, target, recipe, warmup_texts, details):
         (name, _request(function, asked))
         for name, function in signatures.items()
         for asked in (examples[:1], examples)
+    ]
+    # Programs are compiled before the first user asks.
+    lengths = getattr(served, "compiled_sizes", ())
+    requests += [
+        (name, _request(signatures[name], [{"text": " ".join(["a"] * words)}]))
+        for name in ("serving_default",)
+        for words in (size - 1 for size in lengths)
     ]
     warmup.write(os.path.join(extra, warmup.FILE_NAME), requests, recipe)
 
@@ -154,12 +161,15 @@ def _config(served, recipe, examples, details):
     }
 
 
-def _check_operations(function):
-    """Refuses operations of other packages, of Python, and forced XLA."""
+def _check_operations(function, xla=False):
+    """Refuses operations of other packages and of Python, XLA if not asked for.
+
+    Servers refuse to compile on a CPU unless a flag allows it.
+    """
     strangers = sorted(
         name
         for name in operations(function.graph.as_graph_def())
-        if not _is_served(name)
+        if not (_is_served(name) or (xla and name == "_XlaMustCompile"))
     )
     if strangers:
         raise ValueError(

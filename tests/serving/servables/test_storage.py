@@ -117,7 +117,8 @@ def test_translators_answer_as_before(eagerly, tmp_path):
         for name, value in translator.arguments.items()
         if value is default[name] and name not in ("model", "definitions")
     ]
-    assert unset == ["source_vocabulary", "target_vocabulary"]
+    # XLA compiles no search with a shortlist.
+    assert unset == ["source_vocabulary", "target_vocabulary", "xla"]
     assert again.config == translator.config
 
 
@@ -210,7 +211,7 @@ def system(stored, tmp_path):
 def test_systems_share_the_files_of_their_run(system):
     data = system.parent / "data"
     before = sorted(os.listdir(data))
-    assert len(before) == 3  # two vocabularies and a dictionary
+    assert len(before) == 4  # two vocabularies and two dictionaries
     assert "vocabulary.source.txt" in before
     translator = storage.load(system).served
     assert translator.source_vocabulary.path == str(
@@ -297,6 +298,7 @@ def test_options_of_the_search_can_be_set(system):
         "no_repeat_ngram": "3",
         "rescale": "False",
         "unfinished_compete": "false",
+        "same_in_every_batch": "true",
     }
     options = storage.load(system, changes).served.options
     assert options == SearchOptions(
@@ -320,8 +322,17 @@ def test_what_else_can_be_set(system, tmp_path):
         "search_candidates": "6",
         "max_target_length": "41",
         "allow_unk": "true",
+        "shortlist": str(tmp_path / "other.txt"),
+        "precision": "mixed_bfloat16",
     }
     translator = storage.load(system, changes).served
+    assert translator.shortlist.senses("is") == ["est"]
+    model = translator.model
+    assert model.cell.compute_dtype == "bfloat16"
+    assert model.cell.attention.compute_dtype == "bfloat16"
+    assert model.head.variable_dtype == "float32"
+    # The table would be cast as a whole.
+    assert model.target_embedding.compute_dtype == "float32"
     assert translator.max_source_length == 5
     assert translator.replace_unk is False
     assert translator.options.max_length == 41
@@ -339,6 +350,11 @@ def test_what_else_can_be_set(system, tmp_path):
     ("changes", "message"),
     [
         ({"units": "3"}, "units: .*fixed in training.* num_beams, max_len"),
+        (
+            {"precision": "half"},
+            "precision must be float32 or mixed_bf.*: half",
+        ),
+        ({"xla": "true"}, "xla: a search with a shortlist"),
         ({"num_beams": "x"}, "num_beams must be an integer .*: x"),
         ({"num_beams": "0"}, "num_beams. must be at least 1"),
         ({"min_length": "99"}, "min_length. must be .*below"),

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -307,6 +309,50 @@ def test_only_the_candidates_are_generated(eagerly, random):
         if place < 0
     }
     assert generated and generated <= {TARGET.words[i] for i in few}
+
+
+def test_a_shortlist_generates_translations_of_the_sources_words(
+    eagerly, random
+):
+    always = [0, 1, 2, 3, TARGET.id(".")]
+    words = {"the": ["la", "le"], "session": ["session"], "open": ["nowhere"]}
+    dictionary = Dictionary(
+        (word, sense, 1.0) for word, senses in words.items() for sense in senses
+    )
+    few = random.copy(candidate_ids=always, shortlist=dictionary)
+    texts = list(sentences(12))
+    together = few.translate_all(texts, batch_size=12, progress=False)
+    generated = set()
+    for text, answer in zip(texts, together):
+        allowed = {TARGET.words[i] for i in always}
+        for word in text.split():
+            allowed |= set(words.get(word, ()))
+        said = [w for w, i in zip(answer.tokens, answer.copied_from) if i < 0]
+        assert set(said) <= allowed
+        generated |= set(said)
+        alone = few.translate_all([text], progress=False)[0]
+        assert alone.text == answer.text
+        assert abs(alone.score - answer.score) < 1e-5
+    assert generated - {TARGET.words[i] for i in always}
+
+
+def test_one_text_is_searched_for_by_xla(random):
+    free = random.copy(
+        options=dataclasses.replace(random.options, same_in_every_batch=False)
+    )
+    compiled = free.copy(xla=True, max_source_length=40)
+    assert compiled.compiled_sizes == [16, 32, 64]
+    for text in ("the session", "the session of 北京 " * 7):
+        text = tf.constant([text])
+        expected, found = free.translate(text), compiled.translate(text)
+        assert expected["text"].numpy() == found["text"].numpy()
+        np.testing.assert_allclose(expected["score"], found["score"], rtol=1e-5)
+    several = tf.constant(list(sentences(3)))
+    np.testing.assert_array_equal(
+        free.translate(several)["text"], compiled.translate(several)["text"]
+    )
+    with pytest.raises(ValueError, match="shortlist"):
+        free.copy(xla=True, shortlist=Dictionary())
 
 
 def test_text_is_detokenised(eagerly):

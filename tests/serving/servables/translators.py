@@ -136,6 +136,7 @@ def everything():
         rescale=True,
         source_only=(5,),
         merge="max",
+        same_in_every_batch=False,
     )
     return random_translator(
         source_tokenizer=Tokenizer(language="en", lowercase=True),
@@ -146,6 +147,7 @@ def everything():
         replace_unk=True,
         dictionary=Dictionary([("open", "ouverte", 0.6), ("open", "o", 1 / 3)]),
         candidate_ids=np.array([0, 1, 2, 3, 5, 7, 8], "int32"),
+        shortlist=Dictionary([("is", "est", 1.0), ("of", "de", 1.0)]),
         entities=Entities(exceptions="The|Of", common=("kowalski",)),
     )
 

@@ -1,14 +1,20 @@
 """The loop of a search over steps, for a whole batch.
 
 A search is cheapest if sentences that are done leave the batch. XLA, and so
-JAX, knows static shapes alone: each backend has its own file.
+JAX, knows static shapes alone: each kind has its own file.
 """
 
 import keras
 
-if keras.backend.backend() == "tensorflow":
-    from tfcopy.decoding.batch_loop.shrinking_batch import run
-else:
-    from tfcopy.decoding.batch_loop.static_batch import run
+from tfcopy.decoding.batch_loop import static_batch
 
-__all__ = ["run"]
+if keras.backend.backend() == "tensorflow":
+    from tfcopy.decoding.batch_loop import shrinking_batch
+else:
+    shrinking_batch = static_batch
+
+
+def run(search, state, records, options):
+    """As `run` of either file, by `options.static_shapes`."""
+    kind = static_batch if options.static_shapes else shrinking_batch
+    return kind.run(search, state, records, options)

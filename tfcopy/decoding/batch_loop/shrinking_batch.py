@@ -9,8 +9,10 @@ _WORTH_LEAVING = 0.8
 _MULTIPLE = 8
 
 
-def run(search, state, records, max_length):
+def run(search, state, records, options):
     """Arguments and results as in `static_batch.py`."""
+    max_length = options.max_length
+    multiple = _MULTIPLE if options.same_in_every_batch else 1
     size = tf.shape(search.unfinished(state))[0]
     numbers = tf.range(size)
     step = tf.constant(0)
@@ -26,7 +28,11 @@ def run(search, state, records, max_length):
 
         def go_on(step, state, records):
             left = _number_left(search, state)
-            return (step < max_length) & (left > 0) & ~_shrinks(left, enough)
+            return (
+                (step < max_length)
+                & (left > 0)
+                & (_rounded_up(left, multiple) > enough)
+            )
 
         def advance(step, state, records):
             return step + 1, *search.step(step, state, records, sentences)
@@ -41,7 +47,8 @@ def run(search, state, records, max_length):
             found,
         )
         unfinished = search.unfinished(state)
-        left = tf.minimum(_rounded_up(_number_left(search, state)), size)
+        left = _number_left(search, state)
+        left = tf.minimum(_rounded_up(left, multiple), size)
         # Those left, in their order, and some that are done.
         _, kept = tf.math.top_k(tf.cast(unfinished, tf.int32), left)
         state = search.take(state, kept)
@@ -57,14 +64,9 @@ def _number_left(search, state):
     return tf.reduce_sum(tf.cast(search.unfinished(state), tf.int32))
 
 
-def _rounded_up(number):
+def _rounded_up(number, multiple):
     """The next multiple, but not zero: a step has at least one sentence."""
-    return tf.maximum((number - 1) // _MULTIPLE + 1, 1) * _MULTIPLE
-
-
-def _shrinks(left, enough):
-    """Whether so many leave that it is worth it."""
-    return _rounded_up(left) <= enough
+    return tf.maximum((number - 1) // multiple + 1, 1) * multiple
 
 
 def _while(condition, body, variables):

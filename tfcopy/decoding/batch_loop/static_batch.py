@@ -3,7 +3,7 @@
 from keras import ops
 
 
-def run(search, state, records, max_length):
+def run(search, state, records, options):
     """Runs a search to its end.
 
     Args:
@@ -18,7 +18,7 @@ def run(search, state, records, max_length):
             - `take(state, places)`: the state of some sentences, `(B,)`.
         state: What a step changes, of all sentences, before the first step.
         records: `Records`.
-        max_length: The greatest number of steps.
+        options: `SearchOptions`.
 
     Returns:
         `(step, outcome, records)`: the number of steps, the outcome of each
@@ -37,6 +37,6 @@ def run(search, state, records, max_length):
         go_on,
         advance,
         (ops.convert_to_tensor(0), state, records),
-        maximum_iterations=max_length,
+        maximum_iterations=options.max_length,
     )
     return step, search.outcome(step, state, sentences), records

@@ -99,6 +99,7 @@ def make_translator(
     """
     search = SearchOptions(
         num_beams=config.num_beams,
+        same_in_every_batch=config.same_in_every_batch,
         max_length=max_target_length,
         length_penalty=config.length_penalty,
         unfinished_compete=config.unfinished_compete,

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from tfcopy.data.alignment import likely_translations
 from tfcopy.data.corpora import europarl, text_pairs, tfds_translation
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.text.dictionary import Dictionary
@@ -118,6 +119,15 @@ def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
 def load_dictionary(path, flag):
     """The `Dictionary` of the file that a flag names, if it does."""
     return flag_checks.load_file(Dictionary, path, flag)
+
+
+def shortlist(config: PointerSoftmaxConfig, data):
+    """The `Dictionary` of words that search generates; `None` for all."""
+    if config.shortlist != "dictionary":
+        return load_dictionary(config.shortlist, "--shortlist")
+    return likely_translations.learn(
+        data.train, *data.vocabularies, progress=True
+    )
 
 
 def search_candidates(config: PointerSoftmaxConfig, data):

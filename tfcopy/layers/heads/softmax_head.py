@@ -24,8 +24,8 @@ class SoftmaxHead(keras.layers.Layer):
         source_mask: Boolean, `(B, S)`.
         candidate_ids: Optional `(K,)`: only these words get a logit, in this
             order (the large vocabulary trick).
-        candidate_log_weights: Optional `(K,)`, the logs of how many words each
-            of them stands for.
+        candidate_log_weights: Optional `(K,)`, or `(B, 1, K)`, the logs of how
+            many words each of them stands for.
 
     Returns:
         `CopyDistribution` with all of the mass on generated words.
@@ -56,14 +56,20 @@ class SoftmaxHead(keras.layers.Layer):
         if candidate_ids is not None:
             kernel = take(kernel, candidate_ids, axis=1)
             bias = take(bias, candidate_ids)
+        of_each = None
         if candidate_log_weights is not None:
-            bias = bias + ops.cast(candidate_log_weights, bias.dtype)
+            log_weights = ops.cast(candidate_log_weights, bias.dtype)
+            if len(log_weights.shape) == 1:
+                bias = bias + log_weights
+            else:
+                of_each = log_weights
 
         def product(rows):
             product = ops.matmul(ops.cast(rows, kernel.dtype), kernel)
             return ops.add(product, bias)  # fused, unlike `+`
 
-        return of_rows(product, features)
+        logits = of_rows(product, features)
+        return logits if of_each is None else logits + of_each
 
     def call(
         self,

@@ -11,6 +11,7 @@ from tfcopy.data.definitions import Definitions, wordnet
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import placeholder_ids
 from tfcopy.decoding import SearchOptions
+from tfcopy.training.distribution import PRECISIONS
 
 # Flags of recipes, and the settings that they make.
 ALIASES = {
@@ -25,6 +26,7 @@ ALIASES = {
 OPPOSITES = {"allow_unk": "forbid_unk"}
 # Options of the search that follow from others.
 _DERIVED = ("num_hypotheses", "source_only", "return_attention")
+_DERIVED += ("static_shapes",)
 
 
 class SettingError(ValueError):
@@ -69,6 +71,24 @@ def change_model(config: dict, values: Mapping):
     if "decode_initial_attention" in values:
         value = values["decode_initial_attention"]
         _cell_options(config)["decode_initial_attention"] = value
+    if "precision" in values:
+        _set_precision(config, values["precision"])
+
+
+def _set_precision(config, precision):
+    """Sets the dtype policy of all layers but embeddings, as in training.
+
+    See `models.embedding.make_embedding`.
+    """
+    if isinstance(config, list):
+        for part in config:
+            _set_precision(part, precision)
+    elif isinstance(config, dict) and config.get("class_name") != "Embedding":
+        if config.get("class_name") == "DTypePolicy":
+            config["config"]["name"] = precision
+            config.pop("shared_object_id", None)
+        for part in config.values():
+            _set_precision(part, precision)
 
 
 def change_arguments(arguments: dict, values: Mapping) -> dict:
@@ -97,9 +117,17 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
         arguments["candidate_ids"] = np.arange(count, dtype="int32")
         if count == size:
             arguments["candidate_ids"] = None
+    if "options" in arguments:
+        # Earlier releases stored neither.
+        arguments = {"shortlist": None, "xla": False} | arguments
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.
-    return {**arguments, **own}
+    arguments |= own
+    if arguments.get("xla") and arguments["shortlist"] is not None:
+        raise SettingError(
+            "xla: a search with a shortlist is not compiled. Set one of them."
+        )
+    return arguments
 
 
 def _parsers(content) -> dict[str, Callable]:
@@ -111,7 +139,9 @@ def _parsers(content) -> dict[str, Callable]:
             x.name: _OF_TYPE[x.type] for x in fields if x.name not in _DERIVED
         }
         parsers |= {"max_source_length": _positive, "replace_unk": _truth}
-        parsers |= {"dictionary": _dictionary, "candidates": _candidates}
+        parsers |= {"dictionary": _dictionary, "shortlist": _dictionary}
+        parsers |= {"candidates": _candidates, "precision": _dtype_policy}
+        parsers |= {"xla": _truth}
         if "decode_initial_attention" in _cell_options(content["model"]):
             parsers["decode_initial_attention"] = _truth
         return parsers
@@ -171,6 +201,12 @@ def _truth(name, text):
     if text.lower() not in values:
         raise _error(name, "true or false", text)
     return values[text.lower()]
+
+
+def _dtype_policy(name, text):
+    if text not in PRECISIONS:
+        raise _error(name, " or ".join(PRECISIONS), text)
+    return text
 
 
 def _text(name, text):

@@ -123,9 +123,11 @@ def load(
     """
     path = os.path.join(os.fspath(folder), FILE_NAME)
     content = _read(path)
-    with _damage_is_told(path), _precision(content["precision"]):
+    with _damage_is_told(path):
         values = settings.parse(content, changes or {})
         settings.change_model(content["model"], values)
+        precision = values.get("precision", content["precision"])
+    with _damage_is_told(path), _precision(precision):
         model = _make_model(content["model"])
         trained = model
         if content["trained_model"] is not None:

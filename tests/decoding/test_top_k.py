@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from keras import ops
 
 from tests import helpers
-from tfcopy.decoding import two_stage_top_k
+from tfcopy.decoding import top_k as top_k_module
 
 
 @hypothesis.settings(max_examples=30, deadline=None)
@@ -16,12 +16,15 @@ from tfcopy.decoding import two_stage_top_k
     st.integers(1, 4),
     st.sampled_from([256, 300, 480, 512, 509]),  # the last one is prime
     st.integers(1, 5),
+    st.booleans(),
 )
-def test_finds_what_sorting_finds(seed, k, columns, different):
+def test_finds_what_sorting_finds(seed, k, columns, different, static_shapes):
     """Few different numbers, so that there are many ties."""
     x = np.random.default_rng(seed).integers(0, different, (3, columns))
     x = x.astype("float32")
-    values, found = two_stage_top_k.top_k(ops.convert_to_tensor(x), k)
+    values, found = top_k_module.top_k(
+        ops.convert_to_tensor(x), k, static_shapes
+    )
     expected = np.argsort(-x, axis=1, kind="stable")[:, :k]
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(values, np.take_along_axis(x, expected, 1))
@@ -32,7 +35,7 @@ def test_in_a_graph_of_any_number_of_rows(columns):
     x = np.random.default_rng(0).normal(size=(4, columns)).astype("float32")
 
     def function(tensors):
-        return two_stage_top_k.top_k(tensors["x"], 4)
+        return top_k_module.top_k(tensors["x"], 4)
 
     graph = helpers.compiled(function, {"x": x}, dynamic_axes={"x": [0]})
     _, found = graph({"x": x})
@@ -41,7 +44,7 @@ def test_in_a_graph_of_any_number_of_rows(columns):
 
 
 def test_blocks_cut_long_rows_evenly():
-    assert two_stage_top_k._block_size(10_000, 9) == 40
-    assert two_stage_top_k._block_size(10_007, 9) == 1
-    assert two_stage_top_k._block_size(100, 9) == 1
-    assert two_stage_top_k._block_size(None, 9) == 1
+    assert top_k_module._block_size(10_000, 9) == 40
+    assert top_k_module._block_size(10_007, 9) == 1
+    assert top_k_module._block_size(100, 9) == 1
+    assert top_k_module._block_size(None, 9) == 1
