@@ -6,10 +6,12 @@
 One run measures, one after the other and each in a process of its own: the
 machine's matrix-product rate; training steps of tfcopy in float32 and in
 mixed_bfloat16, with the share of that rate that they reach; translation of
-the 1,000 test sentences with beam 5, in batches of 32 and one by one; and the
-same of OpenNMT-py with its copy attention (see opennmt_peer.py). The ratios
-are of this run alone. `--run_dir` is what the recipe left (docs/results.md,
-"Multi30k"); without it, models with random weights are timed in training only.
+the 1,000 test sentences with beam 5, in batches of 32 and one by one, also with
+a shortlist and, one by one, with XLA; and the same of OpenNMT-py with its copy
+attention (see opennmt_peer.py). The sides take turns, --rounds times, and the
+ratios are medians of this run alone. `--run_dir` is what the recipe left
+(docs/results.md, "Multi30k"); without it, models with random weights are timed
+in training only.
 """
 
 import argparse
@@ -172,18 +174,28 @@ def train_job(options):
 
 def translate_job(options):
     """Times the translation of the test set; the model's loading is apart."""
-    from tfcopy import training
+    from tfcopy.data.alignment import likely_translations
     from tfcopy.experiments.pairs import translation_scores
     from tfcopy.recipes import europarl_ps
     from tfcopy.serving.servables import storage
 
     config = recipe_config(options.data_dir, options.precision, options.run_dir)
-    training.set_precision(config.precision)
     data = europarl_ps.prepare(config, os.path.join(options.run_dir, "data"))
+    changes = {"precision": options.precision, "same_in_every_batch": False}
+    if options.more == "shortlist":
+        changes["shortlist"] = likely_translations.learn(
+            data.train, *data.vocabularies
+        )
+    if options.more == "xla":
+        changes["xla"] = True
     folder = os.path.join(options.run_dir, "pointer_softmax")
-    translator = storage.load(folder).served
+    translator = storage.load(folder, changes).served
     texts = [pair[0] for pair in data.test]
-    translator.translate_all(texts[:2], 1, progress=False)  # builds the graph
+    # Builds the graphs, and compiles what is compiled.
+    lengths = [size - 1 for size in translator.compiled_sizes[:2]]
+    for words in lengths or [2]:
+        warm_up = [" ".join(["a"] * words)]
+        translator.translate_all(warm_up, 1, progress=False)
     start = time.perf_counter()
     answers = translator.translate_all(texts, options.batch, progress=False)
     seconds = time.perf_counter() - start
@@ -199,7 +211,7 @@ def measure(job, options, **arguments):
     """Runs a job in a process of its own."""
     command = [sys.executable, __file__, "--job", job]
     for name, value in {**vars(options), **arguments}.items():
-        if value is not None and name != "job":
+        if value is not None and name not in ("job", "batches"):
             command += [f"--{name}", str(value)]
     print(job, arguments, flush=True)
     done = subprocess.run(command, capture_output=True, text=True)
@@ -212,44 +224,75 @@ def measure(job, options, **arguments):
 
 def compare(options):
     """Measures both systems and prints the ratios."""
-    ours = {"training": {}, "translation": {}}
-    for precision in PRECISIONS:
-        ours["training"][precision] = measure(
-            "train", options, precision=precision
-        )
-    if options.run_dir:
-        for precision in PRECISIONS:
-            for batch in (32, 1):
-                ours["translation"][f"{precision}, batch {batch}"] = measure(
-                    "translate", options, precision=precision, batch=batch
-                )
-    report = {"tfcopy": ours}
+    peer = None
     if options.workdir:
         sys.path.insert(0, str(pathlib.Path(__file__).parent))
-        from opennmt_peer import measure_peer
+        import opennmt_peer
 
-        peer = measure_peer(
-            options.workdir,
-            options.data_dir,
-            updates=options.peer_updates,
-            reuse=True,
+        peer = opennmt_peer.open_peer(
+            options.workdir, options.data_dir, options.peer_updates
         )
-        report |= {"opennmt": peer, "ratios": ratios(ours, peer)}
+    found = {}
+    for _ in range(options.rounds):
+        for precision in PRECISIONS:
+            note(
+                found,
+                f"training, {precision}",
+                measure("train", options, precision=precision),
+            )
+        if peer:
+            note(found, "training, peer", peer.time_training())
+    for batch in options.batches if options.run_dir else ():
+        for _ in range(options.rounds if batch > 1 else 1):
+            for precision, more in variants(batch):
+                name = ", ".join(filter(None, (precision, more)))
+                note(
+                    found,
+                    f"batch {batch}, {name}",
+                    measure(
+                        "translate",
+                        options,
+                        precision=precision,
+                        more=more,
+                        batch=batch,
+                    ),
+                )
+            if peer:
+                note(found, f"batch {batch}, peer", peer.time_search(batch))
+    report = {"measured": found}
+    if peer:
+        report["ratios"] = ratios(found)
     print(json.dumps(report, indent=2))
     return report
 
 
-def ratios(ours, peer):
-    """How many times faster than the peer."""
-    rate = peer["training"]["target_tokens_per_s"]
-    found = {
-        f"training, {precision}": result["target_tokens_per_second"] / rate
-        for precision, result in ours["training"].items()
+def variants(batch):
+    """Precisions and what else may be set, of a search."""
+    plain = [(precision, None) for precision in PRECISIONS]
+    listed = [(precision, "shortlist") for precision in PRECISIONS]
+    return plain + listed + ([("float32", "xla")] if batch == 1 else [])
+
+
+def note(found, name, result):
+    found.setdefault(name, []).append(result)
+
+
+def ratios(found):
+    """How many times faster than the peer: medians of the rounds."""
+    seconds = {
+        name: [
+            x.get("seconds") or 1 / x["target_tokens_per_second"]
+            for x in results
+        ]
+        for name, results in found.items()
     }
-    for name, result in ours["translation"].items():
-        theirs = peer["translation"]["batch_" + name.rsplit(" ", 1)[1]]
-        found[f"translation, {name}"] = theirs["seconds"] / result["seconds"]
-    return found
+    return {
+        name: statistics.median(
+            theirs / ours
+            for theirs, ours in zip(seconds[f"{name.split(', ')[0]}, peer"], x)
+        )
+        for name, x in seconds.items()
+    }
 
 
 def main():
@@ -266,11 +309,16 @@ def main():
     parser.add_argument(
         "--steps", type=int, default=60, help="training steps timed"
     )
+    parser.add_argument("--rounds", type=int, default=3, help="default 3")
+    parser.add_argument(
+        "--batches", type=int, nargs="*", default=[32, 1], help="of searches"
+    )
     parser.add_argument("--folder", default="/tmp/tfcopy_benchmark")
     parser.add_argument("--out", help="JSON file to write")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     parser.add_argument("--precision", help=argparse.SUPPRESS)
     parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--more", help=argparse.SUPPRESS)
     options = parser.parse_args()
     jobs = {"train": train_job, "translate": translate_job}
     if options.job:

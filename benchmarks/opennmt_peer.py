@@ -1,14 +1,14 @@
 """Measures OpenNMT-py 3.5.1 and its copy attention on Multi30k English-French.
 
 Installs the peer into a virtual environment of its own, trains the model at the
-sizes of our comparison, translates test_2016_flickr with beam 5 at batch size
-32 and one by one, and writes all figures to WORKDIR/opennmt.json.
+sizes of our comparison, if WORKDIR has none, and prints the rate of training
+and the seconds to translate test_2016_flickr with beam 5 at batch size 32 and
+one by one.
 
-Run: python benchmarks/opennmt_peer.py --workdir DIR --data_dir DIR [--reuse]
+Run: python benchmarks/opennmt_peer.py --workdir DIR --data_dir DIR
 
 DATA_DIR holds the publisher's tokenised, lower-cased files, such as
-train.lc.norm.tok.en.gz. The full training takes about 25 minutes on 2 cores;
-`--reuse` takes the model that an earlier run left in WORKDIR.
+train.lc.norm.tok.en.gz. The full training takes about 25 minutes on 2 cores.
 """
 
 import argparse
@@ -64,69 +64,34 @@ TRAINING = {
     "report_every": 20,
     "seed": 1,
 }
-TRANSLATION_BATCH_SIZES = (32, 1)
 BEAM_SIZE = 5
 
 
-def measure_peer(
-    workdir,
-    data_dir,
-    updates=2000,
-    timing_updates=60,
-    threads=2,
-    reuse=False,
-    peer_python=None,
-) -> dict:
-    """Trains, translates and measures the peer, one process after the other.
-
-    The rate and the memory of training come from a run of their own, of
-    `timing_updates` updates, so that they can be taken anew with `reuse`.
+def open_peer(workdir, data_dir, updates=2000, threads=2, peer_python=None):
+    """The peer with its trained model, which is trained once.
 
     Args:
         workdir: Folder for the environment, the data, models and logs.
         data_dir: Folder with the tokenised Multi30k files (`*.gz`).
         updates: Updates of the model that translates.
-        timing_updates: Updates of the run that is timed; the first 10 of them
-            are warm-up and do not count.
         threads: Threads of the peer.
-        reuse: Whether to take the model of an earlier call, if there is one.
         peer_python: Python of an environment that has the peer already; without
             it the environment is made in `workdir`.
 
     Returns:
-        A dict that JSON can hold: "training" (median target tokens per second,
-        with end of sentence and without padding; peak memory), "model" (updates
-        and dev perplexity), "translation" (for each batch size seconds without
-        the loading of the model, peak memory, BLEU), and the versions and
-        settings.
+        A `Peer`.
     """
     workdir = pathlib.Path(workdir).absolute()
     workdir.mkdir(parents=True, exist_ok=True)
-    peer = _Peer(
-        workdir, peer_python or install(workdir / "venv"), threads=threads
+    peer = Peer(
+        workdir, peer_python or install(workdir / "venv"), updates, threads
     )
     write_stubs(workdir / "stubs")
     write_data(pathlib.Path(data_dir), workdir / "data")
     write_config(workdir / "config.yaml", workdir / "data")
-    trained = peer.trained(updates) if reuse else None
-    trained = trained or peer.train("model", updates)
-    timing = peer.train("timing", timing_updates, validate=False)
-    (workdir / f"timing_step_{timing_updates}.pt").unlink()
-    model = workdir / f"model_step_{updates}.pt"
-    result = {
-        "peer": PEER,
-        "torch": timing.pop("torch"),
-        "threads": threads,
-        "settings": {**MODEL, **TRAINING, "beam_size": BEAM_SIZE},
-        "training": timing,
-        "model": {key: trained[key] for key in ("updates", "dev_perplexity")},
-        "translation": {
-            f"batch_{size}": peer.translate(model, size)
-            for size in TRANSLATION_BATCH_SIZES
-        },
-    }
-    (workdir / "opennmt.json").write_text(json.dumps(result, indent=2) + "\n")
-    return result
+    if peer.trained() is None:
+        peer.train("model", updates)
+    return peer
 
 
 def install(environment):
@@ -217,11 +182,12 @@ def bleu(hypotheses, references):
     return {"bleu": score, "signature": str(metric.get_signature())}
 
 
-class _Peer:
+class Peer:
     """Starts the worker in the peer's environment, one job at a time."""
 
-    def __init__(self, workdir, python, threads):
+    def __init__(self, workdir, python, updates, threads):
         self.workdir, self.python = workdir, python
+        self.updates = updates
         self.variables = {
             **os.environ,
             "PYTHONPATH": str(workdir / "stubs"),
@@ -232,13 +198,35 @@ class _Peer:
             "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1",
         }
 
-    def trained(self, updates):
+    @property
+    def model(self):
+        """File of the model that translates."""
+        return self.workdir / f"model_step_{self.updates}.pt"
+
+    def trained(self):
         """What an earlier run noted on its model, if there is that model."""
-        model = self.workdir / f"model_step_{updates}.pt"
         summary = self.workdir / "model.json"
-        if model.exists() and summary.exists():
+        if self.model.exists() and summary.exists():
             summary = json.loads(summary.read_text())
-            return summary if summary["updates"] == updates else None
+            return summary if summary["updates"] == self.updates else None
+
+    def time_training(self, updates=60):
+        """Rate and memory of some updates, the first 10 of them warm-up.
+
+        Returns:
+            A dict that JSON can hold: median target tokens per second, with end
+            of sentence and without padding; peak memory.
+        """
+        found = self.train("timing", updates, validate=False)
+        (self.workdir / f"timing_step_{updates}.pt").unlink()
+        return {
+            **found,
+            "target_tokens_per_second": found["target_tokens_per_s"],
+        }
+
+    def time_search(self, batch_size):
+        """Seconds without the loading of the model, peak memory, BLEU."""
+        return self.translate(self.model, batch_size)
 
     def train(self, name, updates, validate=True):
         flags = {
@@ -296,11 +284,24 @@ def main():
     parser.add_argument("--workdir", required=True)
     parser.add_argument("--data_dir", required=True)
     parser.add_argument("--updates", type=int, default=2000)
-    parser.add_argument("--timing_updates", type=int, default=60)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--reuse", action="store_true")
     parser.add_argument("--peer_python")
-    print(json.dumps(measure_peer(**vars(parser.parse_args())), indent=2))
+    peer = open_peer(**vars(parser.parse_args()))
+    print(
+        json.dumps(
+            {
+                "peer": PEER,
+                "torch": TORCH,
+                "settings": {**MODEL, **TRAINING, "beam_size": BEAM_SIZE},
+                "model": peer.trained(),
+                "training": peer.time_training(),
+                "translation": {
+                    f"batch_{size}": peer.time_search(size) for size in (32, 1)
+                },
+            },
+            indent=2,
+        )
+    )
 
 
 if __name__ == "__main__":
