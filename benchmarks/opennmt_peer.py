@@ -67,16 +67,19 @@ TRAINING = {
 BEAM_SIZE = 5
 
 
-def open_peer(workdir, data_dir, updates=2000, threads=2, peer_python=None):
+def open_peer(
+    workdir, data_dir, updates=2000, threads=2, peer_python=None, gpu=False
+):
     """The peer with its trained model, which is trained once.
 
     Args:
         workdir: Folder for the environment, the data, models and logs.
         data_dir: Folder with the tokenised Multi30k files (`*.gz`).
-        updates: Updates of the model that translates.
+        updates: Updates of the model that translates; `None` for no model.
         threads: Threads of the peer.
         peer_python: Python of an environment that has the peer already; without
             it the environment is made in `workdir`.
+        gpu: Whether it trains on the first GPU.
 
     Returns:
         A `Peer`.
@@ -84,12 +87,16 @@ def open_peer(workdir, data_dir, updates=2000, threads=2, peer_python=None):
     workdir = pathlib.Path(workdir).absolute()
     workdir.mkdir(parents=True, exist_ok=True)
     peer = Peer(
-        workdir, peer_python or install(workdir / "venv"), updates, threads
+        workdir,
+        peer_python or install(workdir / "venv"),
+        updates,
+        threads,
+        gpu,
     )
     write_stubs(workdir / "stubs")
     write_data(pathlib.Path(data_dir), workdir / "data")
     write_config(workdir / "config.yaml", workdir / "data")
-    if peer.trained() is None:
+    if updates is not None and peer.trained() is None:
         peer.train("model", updates)
     return peer
 
@@ -185,15 +192,15 @@ def bleu(hypotheses, references):
 class Peer:
     """Starts the worker in the peer's environment, one job at a time."""
 
-    def __init__(self, workdir, python, updates, threads):
+    def __init__(self, workdir, python, updates, threads, gpu=False):
         self.workdir, self.python = workdir, python
-        self.updates = updates
+        self.updates, self.gpu = updates, gpu
         self.variables = {
             **os.environ,
             "PYTHONPATH": str(workdir / "stubs"),
             "PYTHONWARNINGS": "ignore::FutureWarning",
             "OMP_NUM_THREADS": str(threads),
-            "CUDA_VISIBLE_DEVICES": "",
+            **({} if gpu else {"CUDA_VISIBLE_DEVICES": ""}),
             # The peer keeps its flags, an object, in its checkpoints.
             "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1",
         }
@@ -236,6 +243,8 @@ class Peer:
             "save_checkpoint_steps": updates,
             "valid_steps": updates if validate else updates + 1,
         }
+        if self.gpu:
+            flags |= {"world_size": 1, "gpu_ranks": 0}
         return self._run("train", name, flags)
 
     def translate(self, model, batch_size):

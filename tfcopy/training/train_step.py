@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import keras_internals
+from tfcopy.training.compilation import announced, is_worth_compiling
 
 
 class TrainStep:
@@ -34,6 +35,7 @@ class TrainStep:
         replicas: `Replicas`.
         options: `Options`; those of gradients and of compilation are used.
         seed_states: State variables of the seed generators, set before use.
+        report: Callable of a line, told before XLA compiles for a new shape.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class TrainStep:
         replicas,
         options,
         seed_states=(),
+        report=lambda text: None,
     ):
         self.targets = objective.targets
         self.has_metrics = objective.metrics is not None
@@ -77,13 +80,18 @@ class TrainStep:
         static = jit_compile and replicas.num_local == 1
         specs = None if static else self._signature(element_spec)
 
-        def graph(function, specs):
-            return tf.function(function, input_signature=specs, autograph=False)
+        def graph(function, specs, purpose="train on"):
+            made = tf.function(function, input_signature=specs, autograph=False)
+            return announced(made, purpose, report) if jit_compile else made
 
         self.accumulate = graph(self._accumulate, specs and specs[:3])
         self.update = graph(self._update, specs)
-        self.evaluate = graph(self._evaluate, specs and specs[:1])
-        self.predict = graph(objective.predict, specs and [specs[0][0]])
+        self.evaluate = graph(self._evaluate, specs and specs[:1], "score")
+        self.predict = tf.function(
+            objective.predict,
+            input_signature=specs and [specs[0][0]],
+            autograph=False,
+        )
 
     def score(self, group):
         """Scores at most one batch per replica.
@@ -249,10 +257,3 @@ def clip(gradients, norm, clip_norm):
 
     # A comparison with NaN is false, so NaN reaches the caller as it is.
     return tf.cond(norm > clip_norm, scaled, lambda: list(gradients))
-
-
-def is_worth_compiling(model):
-    """Whether there is a GPU, and XLA can compile all layers."""
-    return bool(tf.config.list_physical_devices("GPU")) and all(
-        layer.supports_jit for layer in keras_internals.all_layers(model)
-    )

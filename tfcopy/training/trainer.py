@@ -195,6 +195,7 @@ class Trainer:
                 self.replicas,
                 self.options,
                 self.seed_states,
+                self.progress.report,
             )
         return self._step
 
