@@ -1,6 +1,6 @@
 """Speed, memory and efficiency on Multi30k English-French, beside a peer.
 
-    python benchmarks/multi30k_speed.py --data_dir multi30k/tok \
+    python -m benchmarks.multi30k_speed --data_dir multi30k/tok \
         --run_dir tensorboard_logs/europarl_ps/multi30k --workdir peer/
 
 One run measures, one after the other and each in a process of its own: the
@@ -89,25 +89,13 @@ def forward_products(config, source_tokens, target_tokens, pairs, words):
     )
 
 
-def matrix_rate(seconds=2.0):
-    """The best float32 rate of a (1088, 512) x (512, 10000) product."""
-    import tensorflow as tf
-
-    a, b = tf.random.normal((1088, 512)), tf.random.normal((512, 10_000))
-    best, end = 1e9, time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        tf.matmul(a, b)[0, 0].numpy()
-        best = min(best, time.perf_counter() - start)
-    return 2 * 1088 * 512 * 10_000 / best
-
-
 def train_job(options):
     """Times training steps on real batches, through the true train step."""
     import keras
     import numpy as np
     import tensorflow as tf
 
+    from benchmarks import timing
     from tfcopy import losses, training
     from tfcopy.experiments import optimizer_choice
     from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
@@ -132,7 +120,7 @@ def train_job(options):
         verbose=False,
     )
     step = trainer.step_for(batches.element_spec)
-    rate = matrix_rate()
+    rate = timing.matrix_rate()
     seconds, tokens, operations = [], [], []
     for number, batch in enumerate(batches.prefetch(2)):
         if number == WARM_UP + options.steps:
@@ -157,7 +145,7 @@ def train_job(options):
                 data.vocabularies[1].size,
             )
         )
-    rate = max(rate, matrix_rate())
+    rate = max(rate, timing.matrix_rate())
     rows = list(zip(seconds, tokens, operations))[WARM_UP:]
     achieved = statistics.median(f / s for s, _, f in rows)
     return {
@@ -209,7 +197,8 @@ def translate_job(options):
 
 def measure(job, options, **arguments):
     """Runs a job in a process of its own."""
-    command = [sys.executable, __file__, "--job", job]
+    command = [sys.executable, "-m", "benchmarks.multi30k_speed"]
+    command += ["--job", job]
     for name, value in {**vars(options), **arguments}.items():
         if value is not None and name not in ("job", "batches"):
             command += [f"--{name}", str(value)]
@@ -226,8 +215,7 @@ def compare(options):
     """Measures both systems and prints the ratios."""
     peer = None
     if options.workdir:
-        sys.path.insert(0, str(pathlib.Path(__file__).parent))
-        import opennmt_peer
+        from benchmarks import opennmt_peer
 
         peer = opennmt_peer.open_peer(
             options.workdir, options.data_dir, options.peer_updates

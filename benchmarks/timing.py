@@ -30,6 +30,17 @@ def add_numbers(parser, *flags):
         )
 
 
+def matrix_rate(seconds=2.0):
+    """The best float32 rate of a (1088, 512) x (512, 10000) product."""
+    a, b = tf.random.normal((1088, 512)), tf.random.normal((512, 10_000))
+    best, end = 1e9, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        tf.matmul(a, b)[0, 0].numpy()
+        best = min(best, time.perf_counter() - start)
+    return 2 * 1088 * 512 * 10_000 / best
+
+
 def random_batch(rng, batch_size, sizes, lengths):
     """A batch of random words, none of them special and none of them copied.
 

@@ -17,6 +17,7 @@ from tests.recipes import exporting, starting
 from tests.recipes.starting import figures, results
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.pairs import sampled_vocabulary
+from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import command_line
@@ -407,3 +408,24 @@ def test_another_head_and_the_large_vocabulary_trick(
     # A few words in training, all of them for the dev score.
     size = max(all_words for all_words, _ in counts)
     assert set(counts) == {(size, 9), (size, size)} and size > 9
+
+
+def test_a_shortlist_is_learnt_or_read(tmp_path):
+    words = vocabulary.Vocabulary.build({"the": 2, "house": 1}, 9)
+    french = vocabulary.Vocabulary.build({"la": 2, "maison": 1}, 9)
+    pairs = [("the house", "la maison"), ("the", "la")] * 5
+    data = types.SimpleNamespace(
+        train=encode(pairs, words, french, progress=False),
+        vocabularies=(words, french),
+    )
+    path = write(tmp_path / "en-fr.tsv", "house\tmaison\t1\n")
+
+    def shortlist(value):
+        config = europarl_ps.Config(shortlist=value)
+        return translation_data.shortlist(config, data)
+
+    assert shortlist(None) is None
+    assert shortlist("dictionary").senses("house")[0] == "maison"
+    assert shortlist(str(path)).senses("house") == ["maison"]
+    with pytest.raises(OSError, match="--shortlist: cannot read gone.tsv"):
+        shortlist("gone.tsv")
