@@ -74,6 +74,9 @@ class Echo:
     def with_files(self, folder):
         return self
 
+    def with_constants(self):
+        return self
+
 
 @pytest.fixture(scope="module")
 def random(random_served):

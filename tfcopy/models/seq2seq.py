@@ -151,6 +151,7 @@ class Seq2Seq(keras.Model):
         self.seed = seed
         self.candidates = candidates
         self._source_inputs = tuple(sorted(set(sources) - {"source_ids"}))
+        self._annotation_size = annotations.shape[-1]
 
     def with_candidates(self):
         """A model of the same layers that takes candidates as well.
@@ -193,6 +194,17 @@ class Seq2Seq(keras.Model):
         Raises:
             ValueError: If the further inputs are not those of the model.
         """
+        memory, state = self.encode_sentences(
+            source_ids, source_copy_ids, **source_inputs
+        )
+        layers = self._read_step_variables()
+        return memory.updated(weights={"layers": layers}), state
+
+    def encode_sentences(self, source_ids, source_copy_ids, **source_inputs):
+        """As `encode`, without the weights of the layers of steps.
+
+        Whoever calls it gets these from `step_weights`.
+        """
         if set(source_inputs) != set(self.source_inputs):
             raise ValueError(
                 "Beside ids, the source embedding must be given "
@@ -216,9 +228,21 @@ class Seq2Seq(keras.Model):
                 "source_mask": mask,
                 "source_copy_ids": source_copy_ids,
             },
-            weights={"layers": self._step_weights()},
         )
         return memory, state
+
+    def step_weights(self):
+        """The weights of a `Memory`, which do not depend on the sentences."""
+        nothing = ops.zeros((1, 1, self._annotation_size))
+        cell = self.cell.prepare(nothing).nested("cell")
+        return {**cell.weights, "layers": self._read_step_variables()}
+
+    def variables_of_steps(self):
+        """The variables that `decode_step` reads, and `encode` does not."""
+        layers = [self.deep_output, self.head]
+        if self.target_embedding is not self.source_embedding:
+            layers.append(self.target_embedding)
+        return [variable for variable, _ in trained_weights(layers)]
 
     def restrict(self, memory, candidate_ids, log_weights=None):
         """The memory for steps that generate no words but the candidates.
@@ -279,7 +303,7 @@ class Seq2Seq(keras.Model):
             (self.target_embedding, self.cell, self.deep_output, self.head)
         )
 
-    def _step_weights(self):
+    def _read_step_variables(self):
         """Their values, read and cast once per search, not at each step."""
         return [ops.cast(x, dtype) for x, dtype in self._step_variables()]
 

@@ -48,8 +48,9 @@ def export(
     Args:
         served: What to serve: a `Translator`, an `AnswerFinder` or another
             `TextModel`. It has `signatures`, concrete functions by name;
-            `resources`, what they use; `config`, what to remember; and
-            `with_files(folder)`, a copy with files as assets.
+            `resources`, what they use; `config`, what to remember;
+            `with_files(folder)`, a copy with files as assets; and
+            `with_constants()`, one that is as fast as it can be.
         directory: Folder of the versions, `savedmodels/<recipe>`.
         recipe: Name of the recipe; the last part of `directory` if not given.
         version: Positive integer; one more than the highest there if not
@@ -94,7 +95,7 @@ def export(
 
 
 def _write(served, folder, target, recipe, warmup_texts, details):
-    served = served.with_files(folder)
+    served = served.with_files(folder).with_constants()
     signatures = served.signatures
     for function in signatures.values():
         _check_operations(function, served.config.get("xla", False))

@@ -204,6 +204,10 @@ class TextModel:
             other.__dict__.pop(name, None)
         return other
 
+    def with_constants(self) -> "TextModel":
+        """Itself: it reads each weight once for a request, not in a loop."""
+        return self
+
     def _answer(self, texts, read: Read) -> dict:
         """What `serving_default` gives, of texts `(B,)` by name."""
         raise NotImplementedError
