@@ -177,7 +177,8 @@ def translate_job(options):
     if options.more == "xla":
         changes["xla"] = True
     folder = os.path.join(options.run_dir, "pointer_softmax")
-    translator = storage.load(folder, changes).served
+    # As exports are.
+    translator = storage.load(folder, changes).served.with_constants()
     texts = [pair[0] for pair in data.test]
     # Builds the graphs, and compiles what is compiled.
     lengths = [size - 1 for size in translator.compiled_sizes[:2]]
