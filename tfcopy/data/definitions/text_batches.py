@@ -4,6 +4,7 @@ The examples in batch k of epoch e depend only on (seed, e, k), so training can
 resume at any batch at once. Shapes: B examples, W distinct words.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -36,8 +37,9 @@ class TextBatches:
     ):
         self.features = features
         self._finish = finish or self._with_labels
-        # All datasets share its graph.
-        self._make_batch = tf.function(self._batch, autograph=False)
+        self.shapes = None
+        # All datasets of the same shapes share its graph.
+        self._graphs = {}
         with tf.init_scope():
             self._words = tf.constant(list(words), tf.string)
             self._found = features.look_up(self._words)  # (W,), (W, L)
@@ -89,6 +91,12 @@ class TextBatches:
 
     def _dataset(self, texts, order, size):
         names, labels = tuple(texts.texts), tuple(texts.labels)
+        shapes = self.shapes
+        if shapes not in self._graphs:
+            self._graphs[shapes] = tf.function(
+                functools.partial(self._batch, shapes), autograph=False
+            )
+        make_batch = self._graphs[shapes]
 
         def read(start):
             rows = order[start : start + size]
@@ -112,7 +120,7 @@ class TextBatches:
                 for i, name in enumerate(names)
             }
             values = dict(zip(labels, arrays[2 * len(names) :]))
-            return self._make_batch(rows, values)
+            return make_batch(rows, values)
 
         starts = tf.data.Dataset.range(0, len(order), size)
         dataset = starts.map(
@@ -126,7 +134,7 @@ class TextBatches:
             tf.data.experimental.assert_cardinality(-(-len(order) // size))
         )
 
-    def _batch(self, rows, labels):
+    def _batch(self, shapes, rows, labels):
         words, found = {}, {}
         for name, row in rows.items():
             numbers = row.flat_values
@@ -134,7 +142,8 @@ class TextBatches:
             found[name] = {
                 key: tf.gather(x, numbers) for key, x in self._found.items()
             }
-        return self._finish(words, found, labels)
+        batch = self._finish(words, found, labels)
+        return batch if shapes is None else shapes.pad(batch)
 
     def _with_labels(self, words, found, labels):
         return {**self.features.inputs(words, found), **labels}

@@ -10,15 +10,20 @@ from tfcopy.data.definitions import (
     TextBatches,
     word_vectors,
 )
+from tfcopy.data.definitions.text_shapes import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import optimizer_choice, projector_tables
+from tfcopy.experiments.compilation import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.definitions.definition_data import DefinitionData
 from tfcopy.experiments.definitions.definition_flags import DefinitionsConfig
 from tfcopy.experiments.definitions.definition_vocabularies import vectors_of
 from tfcopy.experiments.definitions.word_sources import WordSources
 from tfcopy.experiments.run import Run, System
+
+# Batches from which the shapes that XLA compiles for are chosen.
+_SAMPLE = 300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,6 +145,8 @@ def train(
         optimizer = optimizer_choice.make_optimizer(
             config, system.model, config.updates
         )
+    if is_compiled(config, system.model):
+        _choose_shapes(text_system.batches, config, data.train)
     trainer = training.Trainer(
         system.model,
         loss,
@@ -166,6 +173,16 @@ def train(
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),
     }
+
+
+def _choose_shapes(batches, config, texts):
+    """Pads all batches to few shapes from now on; says how many."""
+    some = batches.train(texts, config.batch_size, shuffle_seed=config.seed)
+    batches.shapes = TextShapes(some.take(_SAMPLE), MAX_SHAPES)
+    print(
+        f"XLA compiles at most {len(batches.shapes.classes)} shapes of "
+        f"batches; {batches.shapes.share:.0%} of their cells are used"
+    )
 
 
 def _train_batches(config, batches, texts):

@@ -9,6 +9,7 @@ from tfcopy.experiments import (
     optimizer_choice,
     projector_tables,
 )
+from tfcopy.experiments.compilation import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
@@ -17,8 +18,6 @@ from tfcopy.layers import copying
 
 # What a loss needs of a batch.
 BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
-# Each takes XLA seconds to compile.
-MAX_SHAPES = 16
 
 
 def train(system: System, data, loss, **options):
@@ -39,9 +38,7 @@ def train(system: System, data, loss, **options):
     config: PairsConfig = system.config
     change = options.pop("change", {})
     shapes = None
-    if config.xla == "on" or (
-        config.xla == "auto" and training.is_worth_compiling(system.trained)
-    ):
+    if is_compiled(config, system.trained):
         shapes = compiled_shapes(config, data)
     dev = dev_batches(config, data, shapes)
     steps = options.pop("steps", config.updates)
