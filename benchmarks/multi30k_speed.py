@@ -174,8 +174,8 @@ def translate_job(options):
         changes["shortlist"] = likely_translations.learn(
             data.train, *data.vocabularies
         )
-    if options.more == "xla":
-        changes["xla"] = True
+    if options.more in ("xla", "constants"):
+        changes[options.more] = True
     folder = os.path.join(options.run_dir, "pointer_softmax")
     # As exports are.
     translator = storage.load(folder, changes).served.with_constants()
@@ -259,7 +259,9 @@ def variants(batch):
     """Precisions and what else may be set, of a search."""
     plain = [(precision, None) for precision in PRECISIONS]
     listed = [(precision, "shortlist") for precision in PRECISIONS]
-    return plain + listed + ([("float32", "xla")] if batch == 1 else [])
+    constant = [(precision, "constants") for precision in PRECISIONS]
+    compiled = [("float32", "xla")] if batch == 1 else []
+    return plain + listed + constant + compiled
 
 
 def note(found, name, result):

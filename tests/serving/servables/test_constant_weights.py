@@ -58,10 +58,15 @@ def test_a_shortlist_takes_columns_of_the_constants(random_served):
     np.testing.assert_array_equal(expected["text"], found["text"])
 
 
-def test_a_model_that_is_too_large_keeps_its_variables(monkeypatch):
+def test_large_models_keep_their_variables(monkeypatch):
     model = MODELS["softmax"]()
-    assert constant_weights.with_constant_weights(model) is not model
+    make = constant_weights.with_constant_weights
+    assert make(model) is not model
+    assert make(model, False) is model
+    monkeypatch.setattr(constant_weights, "_FEW_BYTES", 10)
+    assert make(model) is model
+    assert make(model, True) is not model
     monkeypatch.setattr(constant_weights, "_MOST_BYTES", 10)
-    assert constant_weights.with_constant_weights(model) is model
+    assert make(model, True) is model
     other = object()
-    assert constant_weights.with_constant_weights(other) is other
+    assert make(other, True) is other

@@ -6,16 +6,25 @@ from keras import tree
 
 from tfcopy.layers.loop import Product
 
+# TensorFlow keeps about 25 copies of a graph's constants as it loads it.
+_FEW_BYTES = 2**23
 # A graph holds less than 2 GiB, and these weights once for each signature.
 _MOST_BYTES = 2**29
 
 
-def with_constant_weights(model):
-    """The model, or a `ConstantWeights` of it if its graph can hold them."""
-    if not hasattr(model, "step_weights"):
+def with_constant_weights(model, wanted=None):
+    """The model, or a `ConstantWeights` of it.
+
+    Args:
+        model: What is searched with.
+        wanted: Whether to make one, if the graph can hold the weights; by
+            default if they are few.
+    """
+    if wanted is False or not hasattr(model, "step_weights"):
         return model
     constant = ConstantWeights(model)
-    return constant if constant.num_bytes <= _MOST_BYTES else model
+    most = _MOST_BYTES if wanted else _FEW_BYTES
+    return constant if constant.num_bytes <= most else model
 
 
 class ConstantWeights:

@@ -118,8 +118,9 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
         if count == size:
             arguments["candidate_ids"] = None
     if "options" in arguments:
-        # Earlier releases stored neither.
-        arguments = {"shortlist": None, "xla": False} | arguments
+        # Earlier releases stored none of them.
+        unset = {"shortlist": None, "xla": False, "constants": None}
+        arguments = unset | arguments
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.
     arguments |= own
@@ -141,7 +142,7 @@ def _parsers(content) -> dict[str, Callable]:
         parsers |= {"max_source_length": _positive, "replace_unk": _truth}
         parsers |= {"dictionary": _dictionary, "shortlist": _dictionary}
         parsers |= {"candidates": _candidates, "precision": _dtype_policy}
-        parsers |= {"xla": _truth}
+        parsers |= {"xla": _truth, "constants": _truth}
         if "decode_initial_attention" in _cell_options(content["model"]):
             parsers["decode_initial_attention"] = _truth
         return parsers

@@ -17,18 +17,13 @@ from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
-from tfcopy.decoding import (
-    Candidates,
-    SearchOptions,
-    SearchResult,
-    beam_search,
-    search_among,
-)
+from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.decoding.beams import EMPTY
 from tfcopy.serving.servables.constant_weights import with_constant_weights
 from tfcopy.serving.servables.hypothesis_writing import HypothesisWriter
 from tfcopy.serving.servables.shortlist import Shortlist
 from tfcopy.serving.servables.source_reading import read_sources
+from tfcopy.serving.servables.source_search import SourceSearch
 from tfcopy.serving.servables.translation_batches import (
     Translation,
     in_batches,
@@ -83,6 +78,9 @@ class Translator:
             models. Programs are compiled, in seconds, at the first text of each
             of a few lengths. It may round differently than the search for
             several texts. `analyse` is not compiled.
+        constants: Whether exported graphs hold the weights of a step as
+            constants, which is faster, above all for few texts in bfloat16, and
+            takes many times their memory; by default for small models.
         entities: Optional `Entities`, as in training. A placeholder in an
             answer, pointed at or generated, becomes the first source word
             that it stands for; `<unk>` if there is none.
@@ -109,6 +107,7 @@ class Translator:
         candidate_ids=None,
         shortlist: Dictionary | None = None,
         xla: bool = False,
+        constants: bool | None = None,
         entities: Entities | None = None,
         definitions: tf.Module | None = None,
     ):
@@ -143,6 +142,7 @@ class Translator:
         self.candidate_ids = candidate_ids
         self.shortlist = shortlist
         self.xla = xla
+        self.constants = constants
         self.entities = entities
         self.definitions = definitions
         self.source_vocabulary = source_vocabulary
@@ -213,7 +213,7 @@ class Translator:
 
         It answers faster, and goes on to answer so if the model is trained.
         """
-        model = with_constant_weights(self.model)
+        model = with_constant_weights(self.model, self.constants)
         return self if model is self.model else self.copy(model=model)
 
     @property
@@ -233,6 +233,7 @@ class Translator:
             "candidate_ids",
             "shortlist",
             "xla",
+            "constants",
             "entities",
             "definitions",
         )
@@ -365,54 +366,26 @@ class Translator:
             source_inputs: Dict of what else the model's `encode` takes.
         """
         options = options or self._search_options()
-        arguments = self.model, source_ids, source_copy_ids
-        if self._always is None:
-            return beam_search(*arguments, options, source_inputs=source_inputs)
-        candidates = Candidates(self._always)
+        return self._search.search(
+            source_ids, source_copy_ids, options, source_inputs
+        )
+
+    @functools.cached_property
+    def _search(self):
+        candidate_ids, shortlist = self.candidate_ids, None
         if self.shortlist is not None:
-            candidates = self._shortlist.candidates(source_ids)
-        places = {int(word): i for i, word in enumerate(self._always)}
-        kept = [places[x] for x in options.source_only if x in places]
-        options = dataclasses.replace(options, source_only=tuple(kept))
-        return search_among(
-            candidates, *arguments, options, source_inputs=source_inputs
-        )
-
-    def _find(self, source, options):
-        """`search` for `Sources`, by XLA if there is a single text."""
-
-        def plain():
-            return self.search(
-                source.ids, source.copy_ids, options, source.inputs
+            if candidate_ids is None:
+                count = min(_FREQUENT, self.target_vocabulary.size)
+                candidate_ids = np.arange(count, dtype="int32")
+            shortlist = Shortlist(
+                self.shortlist,
+                self.source_vocabulary,
+                self.target_vocabulary,
+                candidate_ids,
             )
-
-        if not self.xla or options.return_attention:
-            return plain()
-        search = tf.function(
-            lambda *ids: self.search(
-                *ids, dataclasses.replace(options, static_shapes=True)
-            ),
-            jit_compile=True,
-            autograph=False,
+        return SourceSearch(
+            self.model, candidate_ids, shortlist, self.compiled_sizes
         )
-
-        def compiled():
-            size = tf.shape(source.ids)[1]
-            sizes = tf.constant(self.compiled_sizes)
-            more = tf.reduce_min(sizes[sizes >= size]) - size
-            result = search(
-                tf.pad(source.ids, [[0, 0], [0, more]]),
-                tf.pad(
-                    source.copy_ids,
-                    [[0, 0], [0, more]],
-                    constant_values=special.NO_COPY,
-                ),
-            )
-            # Its own would be as wide as the program's shape.
-            nothing = tf.zeros([1, options.num_hypotheses, 0, size])
-            return result._replace(attention=nothing)
-
-        return tf.cond(tf.shape(source.ids)[0] == 1, compiled, plain)
 
     @property
     def compiled_sizes(self) -> list[int]:
@@ -421,23 +394,6 @@ class Translator:
         while self.xla and sizes[-1] <= self.max_source_length:
             sizes.append(2 * sizes[-1])
         return sizes
-
-    @property
-    def _always(self):
-        """Ids of the words that every text may generate; `None` for all."""
-        if self.candidate_ids is None and self.shortlist is not None:
-            count = min(_FREQUENT, self.target_vocabulary.size)
-            return np.arange(count, dtype="int32")
-        return self.candidate_ids
-
-    @functools.cached_property
-    def _shortlist(self):
-        return Shortlist(
-            self.shortlist,
-            self.source_vocabulary,
-            self.target_vocabulary,
-            self._always,
-        )
 
     def _search_options(self, num_hypotheses=1, return_attention=False):
         return dataclasses.replace(
@@ -471,7 +427,7 @@ class Translator:
             tf.concat([text, [""]], axis=0)[:count],
             tf.concat([tf.range(num_texts), tf.zeros([more], tf.int32)], 0),
         )
-        result = self._find(source, options)
+        result = self._search.search_sources(source, options)
         result, source = _first(result, count), _first(source, count)
         hidden = source.is_blank[:, None, None]
         result = result._replace(
