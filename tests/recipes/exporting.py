@@ -6,12 +6,10 @@ import os
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.recipes import starting
 from tfcopy.serving import export as export_command
 from tfcopy.serving import saved_model
-from tfcopy.serving.servables.constant_weights import ConstantWeights
 
 
 def export(run, *arguments):
@@ -85,12 +83,7 @@ def check_rebuilt(folder, *arguments, run="demo"):
     kept = config.keys() & remembered.keys() - {"recipe"}
     assert {"system", *served.config} <= kept
     assert {k: config[k] for k in kept} == {k: remembered[k] for k in kept}
-    served = served.with_constants()
     stored = tf.train.load_checkpoint(f"{expected}/variables/variables")
-    if isinstance(getattr(served, "model", None), ConstantWeights):
-        in_graph = _constants(expected)
-        for array in served.model.arrays():
-            assert (array.shape, array.tobytes()) in in_graph
     for i, resource in enumerate(served.resources):
         # Others are the states of seed generators, which nothing served draws.
         if isinstance(resource, tf.Variable) and resource.dtype.is_floating:
@@ -101,21 +94,6 @@ def check_rebuilt(folder, *arguments, run="demo"):
     served.with_files(again)
     assert _contents(again) == _contents(os.path.join(expected, "assets"))
     return config
-
-
-def _constants(folder):
-    """The shapes and bytes of all constants of a SavedModel's functions."""
-    message = saved_model_pb2.SavedModel()
-    with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
-        message.ParseFromString(file.read())
-    library = message.meta_graphs[0].graph_def.library
-    arrays = [
-        tf.make_ndarray(node.attr["value"].tensor)
-        for function in library.function
-        for node in function.node_def
-        if node.op == "Const"
-    ]
-    return {(x.shape, x.tobytes()) for x in arrays}
 
 
 def _contents(folder):

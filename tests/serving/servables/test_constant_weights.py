@@ -31,7 +31,7 @@ def test_answers_are_the_same(name):
 
 
 def test_the_graph_holds_the_weights(random_served):
-    constant = random_served.with_constants()
+    constant = random_served.copy(constants=True).with_constants()
     text = tf.constant(sentences(9))
     before = constant.translate(text)
     expected = random_served.translate(text)
@@ -49,7 +49,9 @@ def test_the_graph_holds_the_weights(random_served):
 
 def test_a_shortlist_takes_columns_of_the_constants(random_served):
     dictionary = Dictionary([("the", "la", 1.0), ("open", "est", 1.0)])
-    few = random_served.copy(candidate_ids=[0, 1, 2, 3], shortlist=dictionary)
+    few = random_served.copy(
+        candidate_ids=[0, 1, 2, 3], shortlist=dictionary, constants=True
+    )
     with eagerly():
         text = tf.constant(sentences(9))
         expected = few.translate(text)
@@ -58,15 +60,11 @@ def test_a_shortlist_takes_columns_of_the_constants(random_served):
     np.testing.assert_array_equal(expected["text"], found["text"])
 
 
-def test_large_models_keep_their_variables(monkeypatch):
-    model = MODELS["softmax"]()
-    make = constant_weights.with_constant_weights
-    assert make(model) is not model
-    assert make(model, False) is model
-    monkeypatch.setattr(constant_weights, "_FEW_BYTES", 10)
-    assert make(model) is model
-    assert make(model, True) is not model
+def test_weights_that_no_graph_can_hold_are_refused(monkeypatch):
     monkeypatch.setattr(constant_weights, "_MOST_BYTES", 10)
-    assert make(model, True) is model
-    other = object()
-    assert make(other, True) is other
+    with pytest.raises(ValueError, match="constants=false"):
+        constant_weights.ConstantWeights(MODELS["softmax"]())
+
+
+def test_only_what_is_asked_for_is_constant(random_served):
+    assert random_served.with_constants() is random_served

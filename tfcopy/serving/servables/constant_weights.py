@@ -6,25 +6,8 @@ from keras import tree
 
 from tfcopy.layers.loop import Product
 
-# TensorFlow keeps about 25 copies of a graph's constants as it loads it.
-_FEW_BYTES = 2**23
 # A graph holds less than 2 GiB, and these weights once for each signature.
 _MOST_BYTES = 2**29
-
-
-def with_constant_weights(model, wanted=None):
-    """The model, or a `ConstantWeights` of it.
-
-    Args:
-        model: What is searched with.
-        wanted: Whether to make one, if the graph can hold the weights; by
-            default if they are few.
-    """
-    if wanted is False or not hasattr(model, "step_weights"):
-        return model
-    constant = ConstantWeights(model)
-    most = _MOST_BYTES if wanted else _FEW_BYTES
-    return constant if constant.num_bytes <= most else model
 
 
 class ConstantWeights:
@@ -32,10 +15,14 @@ class ConstantWeights:
 
     TensorFlow's library of products arranges a constant matrix once for its
     processor; one that might change, at each product. The weights are those at
-    the time it is made.
+    the time it is made. TensorFlow keeps about 25 copies of a graph's constants
+    as it loads it.
 
     Args:
         model: A `Seq2Seq`.
+
+    Raises:
+        ValueError: If no graph can hold the weights.
     """
 
     def __init__(self, model):
@@ -45,16 +32,17 @@ class ConstantWeights:
         # In eager mode: the graph has the values, not how they are computed.
         with tf.init_scope():
             self._weights = tree.map_structure(_to_arrays, model.step_weights())
+        size = sum(array.nbytes for array in self.arrays())
+        if size > _MOST_BYTES:
+            raise ValueError(
+                f"The weights of a step, {size:,} bytes, are too many for "
+                "constants of a graph. Set constants=false."
+            )
 
     def arrays(self) -> list:
         """The constants."""
         parts = tree.flatten(self._weights)
         return [array for part in parts for array in part.arrays]
-
-    @property
-    def num_bytes(self) -> int:
-        """The size of the constants."""
-        return sum(array.nbytes for array in self.arrays())
 
     @property
     def variables(self) -> list:

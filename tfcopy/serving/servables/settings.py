@@ -119,7 +119,7 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
             arguments["candidate_ids"] = None
     if "options" in arguments:
         # Earlier releases stored none of them.
-        unset = {"shortlist": None, "xla": False, "constants": None}
+        unset = {"shortlist": None, "xla": False, "constants": False}
         arguments = unset | arguments
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.

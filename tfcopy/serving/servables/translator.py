@@ -19,7 +19,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.decoding.beams import EMPTY
-from tfcopy.serving.servables.constant_weights import with_constant_weights
+from tfcopy.serving.servables.constant_weights import ConstantWeights
 from tfcopy.serving.servables.hypothesis_writing import HypothesisWriter
 from tfcopy.serving.servables.shortlist import Shortlist
 from tfcopy.serving.servables.source_reading import read_sources
@@ -79,8 +79,7 @@ class Translator:
             of a few lengths. It may round differently than the search for
             several texts. `analyse` is not compiled.
         constants: Whether exported graphs hold the weights of a step as
-            constants, which is faster, above all for few texts in bfloat16, and
-            takes many times their memory; by default for small models.
+            constants; see `ConstantWeights`.
         entities: Optional `Entities`, as in training. A placeholder in an
             answer, pointed at or generated, becomes the first source word
             that it stands for; `<unk>` if there is none.
@@ -107,7 +106,7 @@ class Translator:
         candidate_ids=None,
         shortlist: Dictionary | None = None,
         xla: bool = False,
-        constants: bool | None = None,
+        constants: bool = False,
         entities: Entities | None = None,
         definitions: tf.Module | None = None,
     ):
@@ -209,12 +208,13 @@ class Translator:
         )
 
     def with_constants(self) -> "Translator":
-        """A copy with the present weights as constants, where that can be.
+        """A copy with the present weights as constants, if `constants`.
 
-        It answers faster, and goes on to answer so if the model is trained.
+        It goes on to answer as it does now if the model is trained.
         """
-        model = with_constant_weights(self.model, self.constants)
-        return self if model is self.model else self.copy(model=model)
+        if not self.constants or isinstance(self.model, ConstantWeights):
+            return self
+        return self.copy(model=ConstantWeights(self.model))
 
     @property
     def arguments(self) -> dict:
