@@ -208,7 +208,7 @@ def draw(curves, path):
         "beams": "beams",
     }
     figure, panels = pyplot.subplots(
-        1, len(curves), figsize=(15, 3.2), layout="constrained"
+        1, len(curves), figsize=(15, 3.6), layout="constrained", sharey=True
     )
     for axes, (name, points) in zip(panels, curves.items()):
         values = [point["value"] for point in points]
@@ -222,6 +222,8 @@ def draw(curves, path):
         axes.minorticks_off()
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("milliseconds")
+    ticks = [3, 10, 30, 100, 300, 1000]
+    panels[0].set_yticks(ticks, [f"{x:,}" for x in ticks])
     panels[0].legend(fontsize=8)
     figure.savefig(path, dpi=110)
 

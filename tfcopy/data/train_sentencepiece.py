@@ -10,13 +10,16 @@ Several files, plain or gzipped, one sentence per line, make one joint model.
 
 import argparse
 import io
+import itertools
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read
+from tfcopy.data.text.protected_tokenizer import PATTERNS, SPAN, cut_out
+from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.error_lines import one_line
 
 
@@ -28,6 +31,7 @@ def train(
     model_type: str = "unigram",
     max_lines: int = 1_000_000,
     seed: int = 0,
+    protect: Sequence[str] = (),
     **options,
 ):
     """Trains a model that keeps all characters as they are.
@@ -40,6 +44,8 @@ def train(
         max_lines: If there are more lines, a random sample of this size is
             used.
         seed: Seed of that sample.
+        protect: What a `ProtectedTokenizer` protects: spans are not cut, and
+            the character that stands for them is a piece of its own.
         options: More options of `sentencepiece.SentencePieceTrainer`.
 
     Raises:
@@ -48,6 +54,9 @@ def train(
     import sentencepiece
 
     failures = []  # of the lines, which SentencePiece would call its own
+    if protect:
+        lines = _without_spans(lines, protect)
+        options["user_defined_symbols"] = [SPAN]
 
     def sentences():
         try:
@@ -81,6 +90,13 @@ def train(
             f"{reason or 'there is none.'}"
         ) from None
     write_atomically(path, lambda file: file.write(model.getvalue()))
+
+
+def _without_spans(lines, protect):
+    """The lines with `SPAN` for each span."""
+    while chunk := list(itertools.islice(lines := iter(lines), 10_000)):
+        rest, _ = cut_out(string_tensor(chunk), protect)
+        yield from (line.decode() for line in rest.numpy())
 
 
 def train_bpe(lines: Iterable[str], merges: int, path, **options):
@@ -156,6 +172,14 @@ def main(arguments=None):
         "--output", required=True, metavar="FILE", help="model file to write"
     )
     parser.add_argument(
+        "--protect",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="spans that are not cut, such as code and links: "
+        f"{', '.join(PATTERNS)}, or regular expressions of RE2",
+    )
+    parser.add_argument(
         "--model_type",
         choices=("unigram", "bpe"),
         default="unigram",
@@ -166,13 +190,16 @@ def main(arguments=None):
         check_not_read({"--output": options.output}, {"--input": options.input})
         if options.merges is not None:
             lines = list(lines_of(options.input))
-            train_bpe(lines, options.merges, options.output)
+            train_bpe(
+                lines, options.merges, options.output, protect=options.protect
+            )
         else:
             train(
                 lines_of(options.input),
                 options.vocab_size,
                 options.output,
                 model_type=options.model_type,
+                protect=options.protect,
             )
     except ImportError:
         message = "SentencePiece is missing: pip install 'tfcopy[subwords]'."

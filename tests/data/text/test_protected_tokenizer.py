@@ -1,0 +1,140 @@
+"""Spans of markup stay whole, come back to the letter, and cost no blank."""
+
+import gzip
+import os
+import pathlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfcopy.data import SentencepieceTokenizer, Tokenizer, train_sentencepiece
+from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
+
+SPANS = {
+    "rst": [":func:`ast.parse`", "``%s``", ":py:class:`~a.B <x>`", "|today|"],
+    "markdown": ["`a b`", "](https://x.org/a_(b))", "<https://x.org>"],
+    "html": ["<b>", "</b>", '<a href="x y">', "&nbsp;", "&#8217;", "<br/>"],
+    "printf": ["%s", "%(name)s", "%-5.2f", "%1$s", "%%", "%ld"],
+    "brace": ["{}", "{0!r}", "{name}", "{{", "{a:{b}}"],
+    r"@@\w+": ["@@mark"],
+}
+WORDS = ["See", "the", "house", ",", ".", "(", ")", "l'eau", "don't", "Łukasz"]
+SENTENCES = ["See the house .", "the house ( l'eau ) , Łukasz", "don't"] * 30
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pieces") / "a.model"
+    lines = [f"{x} {SPANS['rst'][0]}" for x in SENTENCES]
+    train_sentencepiece.train(
+        lines, 50, path, protect=("rst",), hard_vocab_limit=False
+    )
+    return SentencepieceTokenizer(str(path))
+
+
+def words_of(tokenizer, text):
+    row = tokenizer.tokenize(tf.constant([text])).to_list()[0]
+    return [word.decode() for word in row]
+
+
+def there_and_back(tokenizer, texts):
+    tokens = tokenizer.tokenize(tf.constant(texts))
+    return [x.decode() for x in tokenizer.detokenize(tokens).numpy()]
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_each_span_is_a_token(name):
+    tokenizer = ProtectedTokenizer(Tokenizer(), (name,))
+    for span in SPANS[name]:
+        assert words_of(tokenizer, f"See ({span}) , {span}.") == [
+            *("See", "(", span, ")", ",", span, ".")
+        ]
+        assert words_of(tokenizer, span) == [span]
+        two = span + span if name != "brace" else f"{span} {span}"
+        assert words_of(tokenizer, two).count(span) >= 1
+    plain = "A plain text: 100% of it, 5 < 6, f(x)."
+    inner = words_of(Tokenizer(), plain)
+    assert words_of(tokenizer, plain) == inner
+
+
+def test_several_kinds_and_none():
+    both = ProtectedTokenizer(Tokenizer(), ("rst", "printf"))
+    text = "%d of ``%s`` and :mod:`a b`"
+    expected = ["%d", "of", "``%s``", "and", ":mod:`a b`"]
+    assert words_of(both, text) == expected
+    assert both.tokenize(tf.constant(["", " "])).to_list() == [[], []]
+    assert there_and_back(both, ["", text]) == ["", text]
+    # A character of the text that stands for spans loses itself alone.
+    assert words_of(both, f"a {SPAN} ``b``") == ["a", "\ufffd", "``b``"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.sampled_from([*SPANS["rst"], *WORDS]), min_size=1, max_size=9)
+)
+def test_spans_come_back_in_order(parts):
+    text = " ".join(parts)
+    tokenizer = ProtectedTokenizer(Tokenizer(language="fr"), ("rst",))
+    spans = [x for x in parts if x in SPANS["rst"]]
+    assert [x for x in words_of(tokenizer, text) if x in spans] == spans
+    back = there_and_back(tokenizer, [text])[0]
+    assert back.replace(" ", "") == text.replace(" ", "")
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.sampled_from([*SPANS["rst"], *WORDS, "(``x``)", "``y``s"]),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_with_pieces_not_even_a_blank_is_lost(pieces, parts):
+    tokenizer = ProtectedTokenizer(pieces, ("rst",))
+    text = " ".join(parts)
+    tokens = words_of(tokenizer, text)
+    assert [x for x in tokens if x in SPANS["rst"]] == [
+        x for x in parts if x in SPANS["rst"]
+    ]
+    assert there_and_back(tokenizer, [text]) == [text]
+
+
+def test_a_graph_of_any_batch_does_the_same(pieces):
+    for inner in (Tokenizer(), pieces):
+        tokenizer = ProtectedTokenizer(inner, ("rst",))
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+        def graph(text):
+            tokens = tokenizer.tokenize(text)
+            return tokens, tokenizer.detokenize(tokens)
+
+        texts = tf.constant(["See :func:`a`.", "", "``b`` ``c``", "the house"])
+        tokens, back = graph(texts)
+        assert tokens.to_list() == tokenizer.tokenize(texts).to_list()
+        np.testing.assert_array_equal(back, texts)
+        assert graph(texts[:0])[1].shape == (0,)
+
+
+def test_spans_keep_their_case():
+    inner = Tokenizer(lowercase=True)
+    tokenizer = ProtectedTokenizer(inner, ("rst",))
+    words = tf.constant(["House", "``None``"])
+    assert tokenizer.fold(words).numpy().tolist() == [b"house", b"``None``"]
+    assert tokenizer.fingerprint != inner.fingerprint
+
+
+def test_real_catalogues_come_back(pieces):
+    folder = os.environ.get("TFCOPY_PYDOCS")
+    if not folder:
+        pytest.skip("TFCOPY_PYDOCS names no folder of documentation pairs.")
+    for language in ("en", "es"):
+        path = pathlib.Path(folder) / f"test.{language}.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        tokenizer = ProtectedTokenizer(pieces, ("rst",))
+        back = there_and_back(tokenizer, lines)
+        same = [x.split() == y.split() for x, y in zip(lines, back)]
+        assert np.mean(same) > 0.99

@@ -1,0 +1,173 @@
+"""Text whose marked-up spans are one token each, whatever cuts the rest.
+
+A span is what a pattern matches: code, a link, a placeholder, a tag. Each is
+replaced by one character that no text has, the rest is cut into words or
+pieces, and the character is replaced by its span again. So a span can be
+copied as a whole, and comes back to the letter.
+
+Shapes: B texts; tokens are ragged, (B, None).
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tfcopy.data.text.tokenization import normalize_blanks
+
+# What stands for a span; a private character of Unicode, so that text that has
+# it loses nothing that other readers would know.
+SPAN = "\ue000"
+_LOST = "\ufffd"
+_EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
+
+# RE2's syntax. The longest alternatives come first.
+_ROLE = r"(?:[A-Za-z][\w.+-]*:)*[A-Za-z][\w.+-]*"
+_URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
+_EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+PATTERNS = {
+    "rst": (
+        rf":{_ROLE}:`[^`]+`"  # :func:`ast.parse`
+        r"|``[^`]+(?:`[^`]+)*``"  # ``%s``
+        r"|<[^<>`\s]+>`__?"  # the target of `text <target>`_
+        r"|\|[^|\s][^|]*[^|\s]\||\[(?:#[\w-]*|\d+|\*)\]_"  # |name|, [1]_
+        rf"|{_URL}|{_EMAIL}"
+    ),
+    "markdown": (
+        r"```[^`]+```|``[^`]+``|`[^`]+`"
+        r"|\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"  # the target of [text](...)
+        rf"|<(?:{_URL}|{_EMAIL})>|{_URL}|{_EMAIL}"
+    ),
+    "html": (
+        r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
+        r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
+    ),
+    "printf": (
+        r"%(?:\([^()\s]+\)|[0-9]+\$)?[-+ #0]*(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
+        r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]\b|%%"
+    ),
+    "brace": r"\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}|\{\{|\}\}",
+}
+
+
+def pattern_of(names) -> str:
+    """One pattern for what any of some names, or own patterns, match."""
+    return "|".join(f"(?:{PATTERNS.get(name, name)})" for name in names)
+
+
+def cut_out(text, names):
+    """Text with `SPAN` for each span, and the spans.
+
+    Args:
+        text: Strings `(B,)`.
+        names: As `ProtectedTokenizer`'s `protect`.
+
+    Returns:
+        `(rest, spans)`: strings `(B,)`, and all spans in their order, `(N,)`.
+    """
+    text = normalize_blanks(text)
+    text = tf.strings.regex_replace(text, SPAN, _LOST)
+    marked = tf.strings.regex_replace(
+        text, f"(?:{pattern_of(names)})", rf"{_EDGE}\0{_EDGE}"
+    )
+    # Outside, inside, outside and so on; there may be nothing outside.
+    parts = tf.strings.split(marked, _EDGE)
+    places = tf.ragged.range(parts.row_lengths()).flat_values
+    is_span = places % 2 == 1
+    spans = tf.boolean_mask(parts.flat_values, is_span)
+    rest = parts.with_flat_values(tf.where(is_span, SPAN, parts.flat_values))
+    return tf.strings.reduce_join(rest, axis=1), spans
+
+
+@dataclasses.dataclass(frozen=True)
+class ProtectedTokenizer:
+    """Keeps spans whole, and lets another tokenizer cut the rest.
+
+    Args:
+        inner: A `Tokenizer`, or a `SentencepieceTokenizer` whose model has the
+            character `SPAN` as a symbol of its own.
+        protect: Names of `PATTERNS`, or regular expressions of RE2.
+    """
+
+    inner: Any
+    protect: tuple[str, ...]
+
+    @property
+    def reach(self) -> int:
+        """As of `Tokenizer`."""
+        return self.inner.reach
+
+    @property
+    def cuts_words(self) -> bool:
+        """As of `Tokenizer`."""
+        return self.inner.cuts_words
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression of a span."""
+        return pattern_of(self.protect)
+
+    def tokenize(self, text):
+        """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
+        rest, spans = cut_out(text, self.protect)
+        return _replaced(self._separate(self.inner.tokenize(rest)), spans)
+
+    def _separate(self, tokens):
+        """A word that was cut together with a span becomes several tokens."""
+        values = tf.strings.regex_replace(
+            tokens.flat_values, f"({SPAN})", rf"{_EDGE}\1{_EDGE}"
+        )
+        parts = tf.strings.split(values, _EDGE)
+        lengths = parts.row_lengths()
+        owners = tf.repeat(tokens.value_rowids(), lengths)
+        kept = parts.flat_values != ""
+        return tf.RaggedTensor.from_value_rowids(
+            tf.boolean_mask(parts.flat_values, kept),
+            tf.boolean_mask(owners, kept),
+            nrows=tokens.nrows(),
+        )
+
+    def fold(self, words):
+        """The form of other words; spans stay as they are."""
+        folded = self.inner.fold(words)
+        if isinstance(words, tf.RaggedTensor):
+            values = self._unless_span(words.flat_values, folded.flat_values)
+            return words.with_flat_values(values)
+        return self._unless_span(words, folded)
+
+    def _unless_span(self, words, folded):
+        return tf.where(self._is_span(words), words, folded)
+
+    def _is_span(self, words):
+        return tf.strings.regex_full_match(words, f"(?:{self.pattern})")
+
+    def detokenize(self, tokens):
+        """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
+        values = tokens.flat_values
+        is_span = self._is_span(values)
+        rest = tokens.with_flat_values(tf.where(is_span, SPAN, values))
+        text = tf.strings.split(self.inner.detokenize(rest), SPAN)
+        # What follows each part: its span, or nothing at the end.
+        follows = tf.ragged.boolean_mask(
+            tokens, tokens.with_flat_values(is_span)
+        )
+        ends = tf.fill([tokens.nrows(), 1], "")
+        follows = tf.concat([follows, ends], axis=1)
+        both = tf.strings.join([text.flat_values, follows.flat_values])
+        return tf.strings.reduce_join(text.with_flat_values(both), axis=1)
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.inner.fingerprint}-protect-{self.pattern}"
+
+
+def _replaced(tokens, spans):
+    """Tokens with each `SPAN` replaced by the next of some strings."""
+    values = tokens.flat_values
+    is_span = values == SPAN
+    number = tf.cumsum(tf.cast(is_span, tf.int32), exclusive=True)
+    padded = tf.concat([spans, [""]], axis=0)
+    number = tf.minimum(number, tf.size(spans))
+    return tokens.with_flat_values(
+        tf.where(is_span, tf.gather(padded, number), values)
+    )
