@@ -35,7 +35,7 @@ class PairsConfig(ModelConfig, TrainingConfig, RunConfig):
     same_in_every_batch: bool = search(
         True,
         "Whether an answer is the same, to the last bit, whatever other texts "
-        "are asked with it; false is up to twice as fast for few texts.",
+        "are asked with it; false is a third faster for few texts.",
     )
     length_penalty: NonNegativeFloat = search(
         1.0,
@@ -88,8 +88,8 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
         "Search generates only likely translations of the source's words and "
         "the --search_candidates most frequent words (200 if not given): "
         "dictionary (learnt from the training pairs), or a file of source "
-        "words and translations, as build_dictionary writes it. Several times "
-        "as fast with large vocabularies.",
+        "words and translations, as build_dictionary writes it. 1.6 times as "
+        "fast with 10,000 words, more with larger vocabularies.",
     )
     encoder_units: PositiveInt | None = model(
         None,
