@@ -9,6 +9,7 @@ ALIGN = [
     "systran-align>=3.5; "
     "python_version < '3.12' and platform_machine == 'x86_64'"
 ]
+CATALOGS = ["polib>=1.2"]
 CLIENT = ["grpcio>=1.64,<2", "tensorflow-serving-api>=2.21,<3"]
 DEMO = ["gradio>=6.31,<7"]
 FIGURES = ["matplotlib>=3.9"]
@@ -48,6 +49,7 @@ setup(
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "align": ALIGN,
+        "catalogs": CATALOGS,
         "client": CLIENT,
         "demo": DEMO,
         "figures": FIGURES,
@@ -56,6 +58,7 @@ setup(
         "subwords": SUBWORDS,
         "dev": [
             *ALIGN,
+            *CATALOGS,
             *CLIENT,
             *DEMO,
             *FIGURES,
