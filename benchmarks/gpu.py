@@ -169,6 +169,12 @@ def _parser():
         default=True,
         help="whether to compare all layers with the CPU",
     )
+    parser.add_argument(
+        "--kernels",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="whether to count the kernels of a step",
+    )
     parser.add_argument("--data_dir", help="Multi30k files, for OpenNMT-py")
     parser.add_argument(
         "--workdir", default="/tmp/opennmt", help="of OpenNMT-py"
@@ -233,12 +239,19 @@ def time_training(name, precision, options, kind):
         "target_tokens_per_second": examples * target / seconds["median"],
         "seconds": seconds,
         "seconds_to_compile": compiling,
-        "kernels": compiled_functions.kernels(training.program()),
         "peak_bytes": compiled_functions.peak_bytes(kind),
         "parameters": model.count_params(),
         "loss": [first, training()],
         "shape": [examples, source, target],
+        **_kernels(training, options),
     }
+
+
+def _kernels(training, options):
+    """The number of kernels, for which TensorFlow compiles once more."""
+    if not options.kernels:
+        return {}
+    return {"kernels": compiled_functions.kernels(training.program())}
 
 
 def time_search(name, precision, options, kind):

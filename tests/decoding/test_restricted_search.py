@@ -121,7 +121,7 @@ def test_the_number_of_candidates_may_be_unknown():
     if keras.backend.backend() != "tensorflow":
         pytest.skip("Other backends know all shapes.")
     model = MODELS["pointer_softmax"]()
-    options = {"num_beams": 3, "max_length": 5, "source_only": (3,)}
+    options = {"num_beams": 2, "max_length": 3, "source_only": (3,)}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
     def graph(ids):
@@ -135,7 +135,6 @@ def test_the_number_of_candidates_may_be_unknown():
             )
         )
 
-    for ids in (CANDIDATES, np.arange(V, dtype="int32")):
-        expected = search(model, ids, **options)
-        for x, y in zip(graph(tf.constant(ids)), expected):
-            np.testing.assert_allclose(x, y, atol=1e-5)
+    expected = search(model, CANDIDATES, **options)
+    for x, y in zip(graph(tf.constant(CANDIDATES)), expected):
+        np.testing.assert_allclose(x, y, atol=1e-5)

@@ -95,7 +95,8 @@ class ProtectedTokenizer:
     @property
     def reach(self) -> int:
         """As of `Tokenizer`."""
-        return self.inner.reach
+        # A span that is cut off may be cut into many words.
+        return 64 + self.inner.reach
 
     @property
     def cuts_words(self) -> bool:

@@ -14,7 +14,7 @@ from tfcopy.data.definitions.text_shapes import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import optimizer_choice, projector_tables
-from tfcopy.experiments.compilation import MAX_SHAPES, is_compiled
+from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.definitions.definition_data import DefinitionData
 from tfcopy.experiments.definitions.definition_flags import DefinitionsConfig

@@ -9,7 +9,7 @@ from tfcopy.experiments import (
     optimizer_choice,
     projector_tables,
 )
-from tfcopy.experiments.compilation import MAX_SHAPES, is_compiled
+from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
