@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read
-from tfcopy.data.text.protected_tokenizer import PATTERNS, SPAN, cut_out
+from tfcopy.data.text.protected_tokenizer import SPAN, cut_out
+from tfcopy.data.text.span_patterns import PATTERNS
 from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.error_lines import one_line
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfcopy.data.text.span_patterns import pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 
 # What stands for a span; a private character of Unicode, so that text that has
@@ -20,39 +21,6 @@ from tfcopy.data.text.tokenization import normalize_blanks
 SPAN = "\ue000"
 _LOST = "\ufffd"
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
-
-# RE2's syntax. The longest alternatives come first.
-_ROLE = r"(?:[A-Za-z][\w.+-]*:)*[A-Za-z][\w.+-]*"
-_URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
-_EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-PATTERNS = {
-    "rst": (
-        rf":{_ROLE}:`[^`]+`"  # :func:`ast.parse`
-        r"|``[^`]+(?:`[^`]+)*``"  # ``%s``
-        r"|<[^<>`\s]+>`__?"  # the target of `text <target>`_
-        r"|\|[^|\s][^|]*[^|\s]\||\[(?:#[\w-]*|\d+|\*)\]_"  # |name|, [1]_
-        rf"|{_URL}|{_EMAIL}"
-    ),
-    "markdown": (
-        r"```[^`]+```|``[^`]+``|`[^`]+`"
-        r"|\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"  # the target of [text](...)
-        rf"|<(?:{_URL}|{_EMAIL})>|{_URL}|{_EMAIL}"
-    ),
-    "html": (
-        r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
-        r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
-    ),
-    "printf": (
-        r"%(?:\([^()\s]+\)|[0-9]+\$)?[-+ #0]*(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
-        r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]\b|%%"
-    ),
-    "brace": r"\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}|\{\{|\}\}",
-}
-
-
-def pattern_of(names) -> str:
-    """One pattern for what any of some names, or own patterns, match."""
-    return "|".join(f"(?:{PATTERNS.get(name, name)})" for name in names)
 
 
 def cut_out(text, names):
