@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from tfcopy import tokens
-from tfcopy.decoding import batch_loop
+from tfcopy.decoding import batch_loop, required_words
 from tfcopy.decoding import records as record
 from tfcopy.decoding.beams import (
     EMPTY,
@@ -31,6 +31,9 @@ from tfcopy.layers.cutting import take, take_each
 
 # The least attention that a source position counts as having received.
 _LEAST_COVERAGE = 1e-12
+# What ranks below all others: hypotheses that are cut off at the end, and
+# those without words that they must say.
+_CUT_OFF, _INCOMPLETE = -1e6, -2e6
 
 
 class SearchResult(NamedTuple):
@@ -62,6 +65,7 @@ def beam_search(
     options=None,
     prefix=None,
     source_inputs=None,
+    protected=None,
 ):
     """Searches for the most probable target sentences.
 
@@ -80,9 +84,14 @@ def beam_search(
             with; PAD where a row's prefix has ended.
         source_inputs: Optional dict of what else the model's `encode` takes,
             by name, such as the definitions of source words.
+        protected: Boolean, `(B, S)`, the source positions whose words must be
+            said, with the option `must_copy`; none of them is UNK.
 
     Returns:
         `SearchResult`.
+
+    Raises:
+        ValueError: If words must be copied but none are `protected`.
 
     Reference:
         [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148) (with
@@ -91,9 +100,12 @@ def beam_search(
         code, for `refill`.
     """
     options = options or SearchOptions()
-    search = _Search(
-        model, source_ids, source_copy_ids, options, prefix, source_inputs
-    )
+    if options.must_copy and protected is None:
+        raise ValueError("`must_copy` needs the `protected` positions.")
+    source = source_ids, source_copy_ids
+    if options.must_copy:
+        source += (protected,)
+    search = _Search(model, source, options, prefix, source_inputs)
     batch, size = ops.shape(source_ids)
     # With `refill` a step records those that end beside those that go on.
     rows = batch * options.num_beams * (2 if options.refill else 1)
@@ -158,20 +170,17 @@ class _Sentences(NamedTuple):
 class _Search:
     """A search, as `batch_loop.run` wants it."""
 
-    def __init__(
-        self, model, source_ids, source_copy_ids, options, prefix, inputs
-    ):
+    def __init__(self, model, source, options, prefix, inputs):
         self.model = model
         self.options = options
-        self.ids = source_ids, source_copy_ids
+        self.source = source
         self.prefix = prefix
-        self.memory, self.first = model.encode(
-            source_ids, source_copy_ids, **(inputs or {})
-        )
+        self.memory, self.first = model.encode(*source[:2], **(inputs or {}))
 
     def first_state(self):
         """`_State` of all sentences before the first step."""
-        alive, finished = first_hypotheses(self.ids[0], self.options)
+        source = self._describe(self.source)
+        alive, finished = first_hypotheses(source, self.options)
         return _State(
             words=ops.full_like(alive.last, tokens.BOS),
             model=with_beams(self.first, self.options.num_beams),
@@ -181,16 +190,20 @@ class _Search:
 
     def sentences(self, numbers):
         """`_Sentences` of these numbers, `(B,)`."""
-        source_ids, source_copy_ids = (take(x, numbers) for x in self.ids)
         return _Sentences(
             memory=self.memory.take(numbers),
-            source=describe_source(
-                source_ids,
-                source_copy_ids,
-                self.model.vocabulary_size,
-                self.options.source_only,
-            ),
+            source=self._describe([take(x, numbers) for x in self.source]),
             prefix=None if self.prefix is None else take(self.prefix, numbers),
+        )
+
+    def _describe(self, source):
+        ids, copy_ids, *protected = source
+        return describe_source(
+            ids,
+            copy_ids,
+            self.model.vocabulary_size,
+            self.options.source_only,
+            *protected,
         )
 
     def take(self, state, places):
@@ -251,24 +264,32 @@ class _Search:
     def outcome(self, step, state, sentences):
         """The N best, `Finished`; those cut off at the end among them.
 
-        These come after all others, unless they compete.
+        These come after all others, unless they compete, and those without
+        words that must be said come last.
         """
         options = self.options
         alive, finished = state.alive, state.finished
         exist = alive.log_probs > EMPTY
         scores = _score(alive, step, sentences.source, options)
         scores = ops.where(exist, scores, MASKED)
+        complete = ops.sum(alive.left, axis=2) == 0
         cut_off = best_of(
             scores,
             alive.last,
             options.num_beams,
-            static_shapes=options.static_shapes,
+            ops.where(complete, scores, scores + _INCOMPLETE),
+            options.static_shapes,
         )
         priority = cut_off.scores
+        # In their own order.
+        rank = ops.arange(options.num_beams, dtype="float32")
         if not options.unfinished_compete:
-            # In their own order.
-            rank = ops.arange(options.num_beams, dtype="float32")
-            priority = ops.where(priority > EMPTY, -1e6 - rank, MASKED)
+            priority = ops.where(priority > EMPTY, _CUT_OFF - rank, MASKED)
+        if options.must_copy:
+            complete = ops.logical_and(exist, complete)
+            complete = ops.sum(ops.cast(complete, "float32"), 1, keepdims=True)
+            last = ops.logical_and(cut_off.scores > EMPTY, rank >= complete)
+            priority = ops.where(last, _INCOMPLETE - rank, priority)
         return best_of(
             *(ops.concatenate(x, axis=1) for x in zip(finished, cut_off)),
             options.num_hypotheses,
@@ -288,8 +309,14 @@ def _continuations(distribution, source, alive, options, step, prefix):
             step,
             options.no_repeat_ngram,
         )
+        if options.must_copy:
+            repeats = required_words.exempt(repeats, alive.left)
         log_probs = ops.where(repeats, MASKED, continuations.log_probs)
         continuations = continuations._replace(log_probs=log_probs)
+    if options.must_copy:
+        continuations = required_words.constrain(
+            continuations, source, alive.left, step, options.max_length
+        )
     if prefix is None:
         return continuations
     return _force(continuations, distribution, source, options, step, prefix)
@@ -393,6 +420,9 @@ def _grow(
     if alive.coverage.shape[2] != 0:
         coverage = take_each(alive.coverage, parents) + attention
         grown = grown._replace(coverage=coverage)
+    if options.must_copy:
+        left = required_words.after(alive.left, parents, words, source)
+        grown = grown._replace(left=left)
     return parents, words, grown, records
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from tfcopy import tokens
+from tfcopy.decoding import required_words
 from tfcopy.decoding.records import START
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
@@ -28,12 +29,15 @@ class Alive(NamedTuple):
         last: `(B, K)`, the record of the last word.
         words: `(B, K, L)`, all words so far; `(B, K, 0)` if nothing asks.
         coverage: `(B, K, S)`, attention so far; `(B, K, 0)` if nothing asks.
+        left: int32, `(B, K, S)`, how often each word must still be said, at
+            its first position; `(B, K, 0)` if nothing asks.
     """
 
     log_probs: Any
     last: Any
     words: Any
     coverage: Any
+    left: Any
 
 
 class Finished(NamedTuple):
@@ -49,19 +53,28 @@ class Finished(NamedTuple):
     last: Any
 
 
-def first_hypotheses(source_ids, options):
-    """`Alive`, one empty hypothesis per sentence, and no `Finished`."""
+def first_hypotheses(source, options):
+    """`Alive`, one empty hypothesis per sentence, and no `Finished`.
+
+    Args:
+        source: `Source`.
+        options: `SearchOptions`.
+    """
     beams = options.num_beams
-    batch, size = ops.shape(source_ids)
+    batch, size = ops.shape(source.ids)
     only_first = ops.convert_to_tensor([0.0] + [MASKED] * (beams - 1))
     last = ops.full((batch, beams), START, dtype="int32")
     length = options.max_length if options.no_repeat_ngram else 0
     width = size if options.coverage_penalty else 0
+    left = ops.zeros((batch, 0), dtype="int32")
+    if options.must_copy:
+        left = required_words.first_left(source)
     alive = Alive(
         log_probs=ops.zeros((batch, beams)) + only_first,
         last=last,
         words=ops.full((batch, beams, length), tokens.PAD, dtype="int32"),
         coverage=ops.zeros((batch, beams, width)),
+        left=with_beams(left, beams),
     )
     return alive, Finished(ops.full((batch, beams), MASKED), last)
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.decoding import required_words
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED, gather_last
 from tfcopy.layers.cutting import repeat, take_each
@@ -29,7 +30,10 @@ class Source(NamedTuple):
         same: `(B, S, S)`, 1.0 where two positions hold one word.
         real: Boolean, `(B, S)`; all but the padding.
         missing: Boolean, `(B, V)`, words of `source_only` that it does not
-            hold; or `None`.
+            hold, and required ones, which are said at their first position;
+            or `None`.
+        required: Boolean, `(B, S)`, positions of words that must be said; or
+            `None`.
     """
 
     ids: Any
@@ -38,6 +42,7 @@ class Source(NamedTuple):
     same: Any
     real: Any
     missing: Any = None
+    required: Any = None
 
 
 class Continuations(NamedTuple):
@@ -52,6 +57,7 @@ class Continuations(NamedTuple):
             is. Else `None`.
         is_copied: Boolean, `(B, K, S)`; whether a merged word is mostly copied.
             Else `None`.
+        merged: Boolean, `(B, S)`; positions of merged words. Else `None`.
         first_from: `(B, K)`; the position that the first of the generated words
             is copied from, after all, or `tokens.GENERATE`. `None` if no word
             is forced.
@@ -61,6 +67,7 @@ class Continuations(NamedTuple):
     log_probs: Any
     copied: Any = None
     is_copied: Any = None
+    merged: Any = None
     first_from: Any = None
 
     def words(self, source):
@@ -109,21 +116,37 @@ class Continuations(NamedTuple):
             copied_from = ops.where(place == 0, first_from, copied_from)
         if self.copied is not None:
             copied = take_each(self.copied, parents)
-            copied_from = best_place(copied, source, words, copied_from)
+            best = best_place(copied, source, words, copied_from)
+            merged = take_each(self.merged, position)
+            copied_from = ops.where(merged, best, copied_from)
         return parents, words, copied_from
 
 
 def describe_source(
-    source_ids, source_copy_ids, vocabulary_size, source_only=()
+    source_ids,
+    source_copy_ids,
+    vocabulary_size,
+    source_only=(),
+    protected=None,
 ):
-    """`Source` of a batch of ids and of copy ids, both `(B, S)`."""
+    """`Source` of a batch.
+
+    Args:
+        source_ids: `(B, S)`.
+        source_copy_ids: `(B, S)`.
+        vocabulary_size: V.
+        source_only: As in `SearchOptions`.
+        protected: Boolean, `(B, S)`, positions of words that must be said; or
+            `None`.
+    """
     valid = source_copy_ids >= 0
     same = ops.expand_dims(source_copy_ids, 2) == ops.expand_dims(
         source_copy_ids, 1
     )
     same = ops.logical_and(same, ops.expand_dims(valid, 1))
+    same = ops.cast(same, "float32")
     positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
-    first = ops.argmax(ops.cast(same, "int32"), axis=-1)
+    first = ops.argmax(same, axis=-1)
     first = ops.cast(first, "int32") == positions
     missing = None
     if source_only:
@@ -137,13 +160,21 @@ def describe_source(
             ops.cast(absent, "float32"), ops.cast(is_word, "float32")
         )
         missing = missing > 0
+    required = None
+    if protected is not None:
+        required = required_words.is_required(protected, same)
+        apart = required_words.generated_apart(
+            source_copy_ids, required, vocabulary_size
+        )
+        missing = apart if missing is None else ops.logical_or(missing, apart)
     return Source(
         source_copy_ids,
         valid,
         ops.logical_and(first, valid),
-        ops.cast(same, "float32"),
+        same,
         source_ids != tokens.PAD,
         missing,
+        required,
     )
 
 
@@ -200,10 +231,14 @@ def next_words(distribution, source, options, step, extra=0):
 
     bans, allowed = banned(ids), source.valid
     pointing = is_copied = None
-    if options.merge == "sum":
+    # The positions whose ways to say their word are one, at its first.
+    merged = source.valid if options.merge == "sum" else source.required
+    if merged is not None:
         pointing = copied
-        copied, is_copied = _merge(logits, offset, copied, source)
-        allowed = source.first
+        copied, is_copied = _merge(logits, offset, pointing, source, merged)
+        others = ops.logical_not(merged)
+        allowed = ops.logical_and(allowed, ops.logical_or(source.first, others))
+    if options.merge == "sum":
         # A generated word that the source holds is already among the copied.
         doubles = ops.any(
             ops.expand_dims(ids, 3)
@@ -211,6 +246,8 @@ def next_words(distribution, source, options, step, extra=0):
             axis=-1,
         )
         bans = ops.logical_or(bans, doubles)
+    if source.required is not None:
+        copied = required_words.possible(copied, source.required)
     allowed = ops.logical_and(allowed, ops.logical_not(banned(source.ids)))
     log_probs = ops.concatenate(
         [
@@ -219,7 +256,7 @@ def next_words(distribution, source, options, step, extra=0):
         ],
         axis=-1,
     )
-    return Continuations(ids, log_probs, pointing, is_copied)
+    return Continuations(ids, log_probs, pointing, is_copied, merged)
 
 
 def _rows(x):
@@ -238,8 +275,8 @@ def _log_rest(log_prob):
     return ops.log1p(-ops.minimum(ops.exp(log_prob), _ALMOST_ALL))
 
 
-def _merge(logits, offset, copied, source):
-    """Merges all ways to produce the word at each position.
+def _merge(logits, offset, copied, source, merged):
+    """Merges all ways to produce the word at each of some positions.
 
     Returns:
         `(log_probs, is_copied)`, both `(B, K, S)`; whether pointing is the
@@ -256,7 +293,11 @@ def _merge(logits, offset, copied, source):
     # (B, K, S) x (B, S, S): each position gets the mass of its word.
     mass = ops.matmul(ops.exp(copied), source.same)
     total = ops.where(mass > 0, ops.log(ops.maximum(mass, 1e-38)), MASKED)
-    return ops.logaddexp(generated, total), total > generated
+    merged = ops.expand_dims(merged, 1)
+    return (
+        ops.where(merged, ops.logaddexp(generated, total), copied),
+        ops.logical_or(total > generated, ops.logical_not(merged)),
+    )
 
 
 def best_place(copied, source, ids, copied_from):

@@ -31,6 +31,9 @@ class SearchOptions:
             they sum to one, as in Gu et al.'s code.
         source_only: Ids of words that are allowed only if the source holds
             them, such as the placeholders of its entities.
+        must_copy: Whether every protected word of the source is said exactly as
+            often as it stands there: no hypothesis ends before, unless the
+            words do not fit into `max_length`; it then ranks last.
         merge: `"sum"` adds up all ways to produce a word; `"max"` keeps
             generating it and pointing at each of its positions separate, as the
             pointer softmax paper does.
@@ -58,6 +61,7 @@ class SearchOptions:
     unfinished_compete: bool = False
     rescale: bool = False
     source_only: tuple[int, ...] = ()
+    must_copy: bool = False
     merge: str = "sum"
     return_attention: bool = False
     same_in_every_batch: bool = True

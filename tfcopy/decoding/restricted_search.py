@@ -33,6 +33,7 @@ def search_among(
     options=None,
     prefix=None,
     source_inputs=None,
+    protected=None,
 ):
     """`beam_search` that generates no words but the candidates.
 
@@ -48,6 +49,7 @@ def search_among(
             vocabulary.
         prefix: As in `beam_search`.
         source_inputs: As in `beam_search`.
+        protected: As in `beam_search`.
 
     Returns:
         `SearchResult`, in extended ids of the whole vocabulary.
@@ -68,6 +70,7 @@ def search_among(
         options,
         None if prefix is None else renumber(prefix),
         source_inputs,
+        protected,
     )
     shape = ops.shape(result.ids)  # (B, N, L)
     ids = ops.reshape(result.ids, (shape[0], -1))

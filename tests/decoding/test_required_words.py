@@ -1,0 +1,247 @@
+"""Search that must copy says each protected word as often as the source."""
+
+import collections
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+
+from tests.decoding.searching import (
+    COPY_IDS,
+    MODELS,
+    SOURCE_IDS,
+    V,
+    best_first,
+    source_inputs,
+    teacher_forced,
+    unpadded,
+)
+from tests.decoding.table_model import probabilities, random_model
+from tfcopy import tokens
+from tfcopy.decoding import (
+    Candidates,
+    SearchOptions,
+    beam_search,
+    search_among,
+)
+
+# Of the first source the unknown word, which stands there twice, and in the
+# second one both words; one of them can be generated, too.
+PROTECTED = np.array([[0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]], bool)
+REQUIRED = [{V + 1: 2}, {V: 1, 4: 1}]
+
+
+def search(model, protected=PROTECTED, searched=beam_search, **options):
+    prefix = options.pop("prefix", None)
+    inputs = source_inputs(model) if hasattr(model, "source_inputs") else {}
+    result = searched(
+        model,
+        ops.convert_to_tensor(SOURCE_IDS),
+        ops.convert_to_tensor(COPY_IDS),
+        SearchOptions(must_copy=True, **options),
+        prefix=prefix,
+        source_inputs=inputs,
+        protected=ops.convert_to_tensor(protected),
+    )
+    return type(result)(*(ops.convert_to_numpy(x) for x in result))
+
+
+def is_complete(ids, required):
+    counts = collections.Counter(ids)
+    return all(counts[word] == n for word, n in required.items())
+
+
+@pytest.mark.parametrize("name", [x for x in MODELS if x != "softmax"])
+def test_a_wide_beam_finds_the_best_of_all_that_are_complete(name):
+    model = MODELS[name]()
+
+    def score(rows, targets):
+        return teacher_forced(model, rows, targets).sum(axis=1)
+
+    words = [
+        [tokens.UNK, *range(4, V), V + 1],
+        [tokens.UNK, *range(4, V), V],
+    ]
+    sentences = best_first(score, words, 4)
+    result = search(model, num_beams=125, num_hypotheses=6, max_length=4)
+    for row in range(2):
+        expected = [
+            x for x in sentences[row] if is_complete(x[1], REQUIRED[row])
+        ][:6]
+        assert [unpadded(x) for x in result.ids[row]] == [
+            ids for _, ids in expected
+        ]
+        np.testing.assert_allclose(
+            result.scores[row], [x for x, _ in expected], atol=1e-4
+        )
+
+
+def enumerated(model, row, max_length, merge):
+    """`(log p, words)` of all ways to say what is complete, the best first."""
+    found = []
+
+    def ways(p, memory_row):
+        said = dict(enumerate(p))
+        merged = {w for w in said if merge == "sum" or w in REQUIRED[row]}
+        for word in merged:
+            yield word, said[word]
+        generate, words, copied = memory_row
+        for word in set(range(V)) - merged - {tokens.PAD, tokens.BOS}:
+            yield word, generate * words[word]
+        for word, mass in zip(COPY_IDS[row], copied):
+            if word >= 0 and word not in merged:
+                yield int(word), mass
+
+    def extend(ids, log_p):
+        if ids and ids[-1] == tokens.EOS:
+            if is_complete(ids, REQUIRED[row]):
+                found.append((log_p, ids))
+            return
+        if len(ids) == max_length:
+            return
+        step, previous = len(ids), ids[-1] if ids else tokens.BOS
+        previous = previous if previous < V else tokens.UNK
+        p = probabilities(model, row, step, previous, COPY_IDS[row])
+        memory = {k: x[row, step, previous] for k, x in model.memory.items()}
+        words = np.exp(memory["logits"])
+        parts = (
+            np.exp(memory["generate"]),
+            words / words.sum(),
+            np.exp(memory["point"] + memory["attention"]),
+        )
+        for word, mass in ways(p, parts):
+            if mass > 0:
+                extend([*ids, word], log_p + np.log(mass))
+
+    extend([], 0.0)
+    return sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize("merge", ["sum", "max"])
+@pytest.mark.parametrize("seed", range(4))
+def test_protected_words_have_all_their_ways(seed, merge):
+    model = random_model(seed, SOURCE_IDS, 4, V)
+    result = search(
+        model, num_beams=400, num_hypotheses=8, max_length=4, merge=merge
+    )
+    for row in range(2):
+        expected = enumerated(model, row, 4, merge)[:8]
+        np.testing.assert_allclose(
+            result.scores[row], [x for x, _ in expected], atol=1e-4
+        )
+        assert [unpadded(x) for x in result.ids[row]] == [
+            ids for _, ids in expected
+        ]
+        # Pointed at where the word stands, or generated.
+        for ids, places in zip(result.ids[row], result.copied_from[row]):
+            for word, place in zip(ids, places):
+                assert place < 0 or COPY_IDS[row][place] == word
+
+
+OPTIONS = [
+    {},
+    {"merge": "max"},
+    {"refill": True},
+    {"merge": "max", "no_repeat_ngram": 1},
+    {"no_repeat_ngram": 1, "coverage_penalty": 0.5, "length_penalty": 1.0},
+    {"forbid_unk": True, "rescale": True, "unfinished_compete": True},
+    {"source_only": (4, 5), "min_length": 4, "static_shapes": True},
+]
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 2**20),
+    num_beams=st.integers(1, 5),
+    max_length=st.integers(5, 9),
+    eos_logit=st.sampled_from([-4.0, 4.0]),
+    options=st.sampled_from(OPTIONS),
+)
+def test_every_hypothesis_is_complete(
+    seed, num_beams, max_length, eos_logit, options
+):
+    model = random_model(seed, SOURCE_IDS, 9, V, eos_logit)
+    # The model would never copy.
+    model.memory["point"] -= 1e3
+    result = search(
+        model,
+        num_beams=num_beams,
+        num_hypotheses=num_beams,
+        max_length=max_length,
+        **options,
+    )
+    for row in range(2):
+        assert result.scores[row][0] > -1e8
+        for ids, score in zip(result.ids[row], result.scores[row]):
+            if score > -1e8:
+                assert is_complete(ids, REQUIRED[row])
+
+
+@pytest.mark.parametrize("compete", [False, True])
+def test_what_does_not_fit_ranks_last_and_is_not_lost(compete):
+    """Two words and EOS do not fit into two tokens; one word does."""
+    protected = np.array([[0, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]], bool)
+    model = random_model(1, SOURCE_IDS, 9, V, eos_logit=9.0)
+    result = search(
+        model,
+        protected,
+        num_beams=3,
+        num_hypotheses=3,
+        max_length=2,
+        unfinished_compete=compete,
+    )
+    assert unpadded(result.ids[0, 0]) == [V + 1, V + 1]
+    assert unpadded(result.ids[1, 0]) == [V, tokens.EOS]
+    first = search(model, num_beams=3, num_hypotheses=3, max_length=1)
+    assert unpadded(first.ids[0, 0]) == [V + 1]
+    assert unpadded(first.ids[1, 0]) in ([V], [4])
+
+
+def test_what_is_incomplete_ranks_below_what_is_cut_off():
+    model = random_model(1, SOURCE_IDS, 9, V, eos_logit=9.0)
+    # The prefix leaves no room for the second word in some hypotheses.
+    prefix = ops.convert_to_tensor(np.array([[V + 1, 4], [V, 4]], "int32"))
+    result = search(
+        model, num_beams=2, num_hypotheses=2, max_length=3, prefix=prefix
+    )
+    assert unpadded(result.ids[0, 0]) == [V + 1, 4, V + 1]
+    assert unpadded(result.ids[1, 0]) == [V, 4, tokens.EOS]
+
+
+def test_nothing_protected_changes_nothing():
+    model = random_model(2, SOURCE_IDS, 6, V)
+    options = {"num_beams": 4, "num_hypotheses": 4, "max_length": 6}
+    for merge in ("sum", "max"):
+        expected = beam_search(
+            model,
+            ops.convert_to_tensor(SOURCE_IDS),
+            ops.convert_to_tensor(COPY_IDS),
+            SearchOptions(**options, merge=merge),
+        )
+        found = search(model, np.zeros_like(PROTECTED), **options, merge=merge)
+        for x, y in zip(expected, found):
+            np.testing.assert_allclose(ops.convert_to_numpy(x), y, atol=1e-5)
+
+
+def test_a_restricted_search_must_copy_too():
+    model = MODELS["pointer_softmax"]()
+
+    def among(model, *arguments, **more):
+        candidates = Candidates(np.array([0, 1, 2, 3, 5], "int32"))
+        return search_among(candidates, model, *arguments, **more)
+
+    result = search(model, searched=among, num_beams=3, max_length=6)
+    for row in range(2):
+        assert is_complete(result.ids[row, 0], REQUIRED[row])
+
+
+def test_positions_must_be_named():
+    with pytest.raises(ValueError, match="protected"):
+        beam_search(
+            random_model(0, SOURCE_IDS, 3, V),
+            ops.convert_to_tensor(SOURCE_IDS),
+            ops.convert_to_tensor(COPY_IDS),
+            SearchOptions(must_copy=True),
+        )
