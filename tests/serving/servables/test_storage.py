@@ -31,13 +31,15 @@ from tests.serving.servables.translators import (
     sentences,
 )
 from tfcopy.checked_files import read_json
-from tfcopy.data import Dictionary, Tokenizer, Vocabulary
+from tfcopy.data import Dictionary, Vocabulary
 from tfcopy.data.definitions import (
     DefinitionFeatures,
     DefinitionLookup,
     DefinitionPacker,
 )
 from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import esim, gru_translator
@@ -69,6 +71,10 @@ def store(servable, run, trained=None, name="system"):
     checkpoints = Checkpoints(folder / "checkpoints")
     checkpoints.save_best((trained or servable.model).get_weights(), {})
     return folder
+
+
+# Arguments that are equal if their fields are.
+PLAIN = (SearchOptions, ProtectedTokenizer, Entities, int)
 
 
 def assert_same_answers(found, expected):
@@ -109,8 +115,10 @@ def test_translators_answer_as_before(eagerly, tmp_path):
     assert_same_answers(again.analyse(texts), translator.analyse(texts))
     for name, value in translator.arguments.items():
         found = again.arguments[name]
-        if isinstance(value, (SearchOptions, Tokenizer, Entities, int)):
+        if isinstance(value, PLAIN):
             assert found == value, name
+        if isinstance(value, Glossary):
+            assert found.terms == value.terms
     default = random_translator().arguments
     unset = [
         name
@@ -211,7 +219,7 @@ def system(stored, tmp_path):
 def test_systems_share_the_files_of_their_run(system):
     data = system.parent / "data"
     before = sorted(os.listdir(data))
-    assert len(before) == 4  # two vocabularies and two dictionaries
+    assert len(before) == 5  # vocabularies, dictionaries and a glossary
     assert "vocabulary.source.txt" in before
     translator = storage.load(system).served
     assert translator.source_vocabulary.path == str(
@@ -299,6 +307,7 @@ def test_options_of_the_search_can_be_set(system):
         "rescale": "False",
         "unfinished_compete": "false",
         "same_in_every_batch": "true",
+        "must_copy": "false",
     }
     options = storage.load(system, changes).served.options
     assert options == SearchOptions(

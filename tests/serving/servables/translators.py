@@ -10,6 +10,8 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.data import Dictionary, Tokenizer, Vocabulary
 from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.memory import Memory
@@ -136,11 +138,13 @@ def everything():
         rescale=True,
         source_only=(5,),
         merge="max",
+        must_copy=True,
         same_in_every_batch=False,
     )
+    english = Tokenizer(language="en", lowercase=True)
     return random_translator(
-        source_tokenizer=Tokenizer(language="en", lowercase=True),
-        target_tokenizer=Tokenizer("space"),
+        source_tokenizer=ProtectedTokenizer(english, ("[0-9]+",)),
+        target_tokenizer=ProtectedTokenizer(Tokenizer("space"), ("[0-9]+",)),
         options=search,
         max_source_length=7,
         append_eos=False,
@@ -150,6 +154,7 @@ def everything():
         constants=True,
         shortlist=Dictionary([("is", "est", 1.0), ("of", "de", 1.0)]),
         entities=Entities(exceptions="The|Of", common=("kowalski",)),
+        glossary=Glossary([("is open", "est ouverte")]),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfcopy.data.text.glossary import MARK
 from tfcopy.data.text.span_patterns import pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 
@@ -73,12 +74,16 @@ class ProtectedTokenizer:
 
     @property
     def pattern(self) -> str:
-        """The regular expression of a span."""
-        return pattern_of(self.protect)
+        """The regular expression of a span, or of a glossary's mark."""
+        return pattern_of(self._names)
+
+    @property
+    def _names(self):
+        return (MARK, *self.protect)
 
     def tokenize(self, text):
         """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
-        rest, spans = cut_out(text, self.protect)
+        rest, spans = cut_out(text, self._names)
         return _replaced(self._separate(self.inner.tokenize(rest)), spans)
 
     def _separate(self, tokens):
@@ -105,15 +110,18 @@ class ProtectedTokenizer:
         return self._unless_span(words, folded)
 
     def _unless_span(self, words, folded):
-        return tf.where(self._is_span(words), words, folded)
+        return tf.where(self.is_span(words), words, folded)
 
-    def _is_span(self, words):
+    def is_span(self, words):
+        """Which of some words are spans, boolean of their shape."""
+        if isinstance(words, tf.RaggedTensor):
+            return words.with_flat_values(self.is_span(words.flat_values))
         return tf.strings.regex_full_match(words, f"(?:{self.pattern})")
 
     def detokenize(self, tokens):
         """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
         values = tokens.flat_values
-        is_span = self._is_span(values)
+        is_span = self.is_span(values)
         rest = tokens.with_flat_values(tf.where(is_span, SPAN, values))
         text = tf.strings.split(self.inner.detokenize(rest), SPAN)
         # What follows each part: its span, or nothing at the end.

@@ -21,13 +21,15 @@ from tfcopy.data.definitions import (
 )
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.serving.servables.stored_files import StoredFiles
 
-_DATACLASSES = (Entities, SearchOptions, Tokenizer)
+_DATACLASSES = (Entities, ProtectedTokenizer, SearchOptions, Tokenizer)
 _OBJECTS = (DefinitionFeatures, DefinitionLookup, DefinitionPacker)
 _OBJECTS += (PhraseLookup,)
 _CLASSES = {kind.__name__: kind for kind in (*_DATACLASSES, *_OBJECTS)}
@@ -58,7 +60,7 @@ class Encoder:
         if isinstance(value, frozenset):
             return sorted(value)
         name = type(value).__name__
-        if isinstance(value, (Vocabulary, Dictionary, Definitions)):
+        if isinstance(value, (Vocabulary, Dictionary, Definitions, Glossary)):
             if id(value) not in self._references:  # They may be large.
                 self._references[id(value)] = self._write(value)
             return {"class": name, **self._references[id(value)]}
@@ -85,6 +87,8 @@ class Encoder:
             return write(table.to_bytes(), "vocabulary.{}.txt", table.path)
         if isinstance(table, Dictionary):
             return write(table.to_bytes(), "dictionary.{}.txt")
+        if isinstance(table, Glossary):
+            return write(table.to_bytes(), "glossary.{}.tsv")
         data = definition_file.to_bytes(table)
         return write(data, "definitions.{}.json.gz")
 
@@ -153,6 +157,7 @@ def _read_definitions(path):
 _READERS = {
     "Vocabulary": Vocabulary.load,
     "Dictionary": Dictionary.load,
+    "Glossary": Glossary.load,
     "Definitions": _read_definitions,
     "SentencepieceTokenizer": SentencepieceTokenizer,
 }

@@ -10,6 +10,8 @@ import numpy as np
 from tfcopy.data.definitions import Definitions, wordnet
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import placeholder_ids
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
 from tfcopy.training.distribution import PRECISIONS
 
@@ -120,6 +122,7 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
     if "options" in arguments:
         # Earlier releases stored none of them.
         unset = {"shortlist": None, "xla": False, "constants": False}
+        unset |= {"glossary": None}
         arguments = unset | arguments
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.
@@ -128,6 +131,12 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
         raise SettingError(
             "xla: a search with a shortlist is not compiled. Set one of them."
         )
+    protects = isinstance(arguments.get("source_tokenizer"), ProtectedTokenizer)
+    for name in ("must_copy", "glossary"):
+        if values.get(name) and not protects:
+            raise SettingError(
+                f"{name}: the model was not trained with --protect."
+            )
     return arguments
 
 
@@ -142,7 +151,7 @@ def _parsers(content) -> dict[str, Callable]:
         parsers |= {"max_source_length": _positive, "replace_unk": _truth}
         parsers |= {"dictionary": _dictionary, "shortlist": _dictionary}
         parsers |= {"candidates": _candidates, "precision": _dtype_policy}
-        parsers |= {"xla": _truth, "constants": _truth}
+        parsers |= {"xla": _truth, "constants": _truth, "glossary": _glossary}
         if "decode_initial_attention" in _cell_options(content["model"]):
             parsers["decode_initial_attention"] = _truth
         return parsers
@@ -218,6 +227,12 @@ def _dictionary(name, path):
     if path in ("None", "null"):
         return None
     return _loaded(Dictionary.load, name, path)
+
+
+def _glossary(name, path):
+    if path in ("None", "null"):
+        return None
+    return _loaded(Glossary.load, name, path)
 
 
 def _definitions(name, path):

@@ -28,6 +28,8 @@ class Sources(NamedTuple):
         words: Strings, `(B, S)`; `</s>` at EOS, `""` on padding.
         keys: Strings, `(B, S)`, what `Entities` make of the words; `None`
             without.
+        protected: Boolean, `(B, S)`, words that an answer must have; `None` if
+            it need not have any.
         is_blank: Boolean, `(B,)`; texts without a word.
         inputs: Dict of what else the model reads, by name.
         longest: int32, the positions of the longest text; there is padding
@@ -38,12 +40,13 @@ class Sources(NamedTuple):
     copy_ids: Any
     words: Any
     keys: Any
+    protected: Any
     is_blank: Any
     inputs: Any
     longest: Any
 
 
-def read_sources(translator, text, rows) -> Sources:
+def read_sources(translator, text, rows, must_have=None) -> Sources:
     """Cuts texts into words and looks these up.
 
     Args:
@@ -51,6 +54,8 @@ def read_sources(translator, text, rows) -> Sources:
             apply.
         text: Strings.
         rows: int32 `(B,)`, which of the texts to read, some of them repeatedly.
+        must_have: Function of ragged words to which of them an answer must
+            have; `None` if it need not have any.
     """
     tokenizer, longest = (
         translator.source_tokenizer,
@@ -75,6 +80,9 @@ def read_sources(translator, text, rows) -> Sources:
     longest = tf.cast(ids.bounding_shape(axis=1), tf.int32)
     width = -(-longest // _POSITIONS) * _POSITIONS
     ids = ids.to_tensor(special.PAD, shape=tf.stack([tf.size(is_blank), width]))
+    protected = None
+    if must_have is not None:
+        protected = must_have(words).to_tensor(False, shape=tf.shape(ids))
     keys = None
     if translator.entities is not None:
         keys = translator.entities.source(words)
@@ -92,6 +100,7 @@ def read_sources(translator, text, rows) -> Sources:
         copy_ids.to_tensor(special.NO_COPY, shape=tf.shape(ids)),
         words.to_tensor("", shape=tf.shape(ids)),
         keys,
+        protected,
         is_blank,
         inputs,
         longest,

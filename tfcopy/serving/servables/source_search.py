@@ -4,6 +4,7 @@ Shapes: B sentences, S source positions, N hypotheses.
 """
 
 import dataclasses
+import functools
 
 import tensorflow as tf
 
@@ -35,47 +36,54 @@ class SourceSearch:
         self.compiled_sizes = compiled_sizes
 
     def search(
-        self, source_ids, source_copy_ids, options, source_inputs=None
+        self, source_ids, source_copy_ids, options, **more
     ) -> SearchResult:
         """As `beam_search`, among the candidates if there are any."""
         arguments = self.model, source_ids, source_copy_ids
         if self.candidate_ids is None:
-            return beam_search(*arguments, options, source_inputs=source_inputs)
+            return beam_search(*arguments, options, **more)
         candidates = Candidates(self.candidate_ids)
         if self.shortlist is not None:
             candidates = self.shortlist.candidates(source_ids)
         places = {int(word): i for i, word in enumerate(self.candidate_ids)}
         kept = [places[x] for x in options.source_only if x in places]
         options = dataclasses.replace(options, source_only=tuple(kept))
-        return search_among(
-            candidates, *arguments, options, source_inputs=source_inputs
-        )
+        return search_among(candidates, *arguments, options, **more)
 
     def search_sources(self, source, options) -> SearchResult:
         """`search` for `Sources`, by XLA if there is a single text."""
 
-        def plain():
+        ids = [source.ids, source.copy_ids]
+
+        def find(options, ids, copy_ids, protected=None, inputs=None):
             return self.search(
-                source.ids, source.copy_ids, options, source.inputs
+                ids,
+                copy_ids,
+                options,
+                source_inputs=inputs,
+                protected=protected,
             )
+
+        def plain():
+            return find(options, *ids, source.protected, source.inputs)
 
         if not self.compiled_sizes or options.return_attention:
             return plain()
         static = dataclasses.replace(options, static_shapes=True)
         search = tf.function(
-            lambda ids, copy_ids: self.search(ids, copy_ids, static),
-            jit_compile=True,
-            autograph=False,
+            functools.partial(find, static), jit_compile=True, autograph=False
         )
 
         def compiled():
             size = tf.shape(source.ids)[1]
             sizes = tf.constant(self.compiled_sizes)
             more = tf.reduce_min(sizes[sizes >= size]) - size
+            arrays = list(zip(ids, (tokens.PAD, tokens.NO_COPY)))
+            if source.protected is not None:
+                arrays.append((source.protected, False))
             padding = [[0, 0], [0, more]]
             result = search(
-                tf.pad(source.ids, padding),
-                tf.pad(source.copy_ids, padding, "CONSTANT", tokens.NO_COPY),
+                *(tf.pad(x, padding, "CONSTANT", value) for x, value in arrays)
             )
             # Its own would be as wide as the program's shape.
             nothing = tf.zeros([1, options.num_hypotheses, 0, size])

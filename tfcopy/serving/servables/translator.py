@@ -15,12 +15,18 @@ import tensorflow as tf
 from tfcopy import tokens as special
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.decoding.beams import EMPTY
 from tfcopy.serving.servables.constant_weights import ConstantWeights
 from tfcopy.serving.servables.hypothesis_writing import HypothesisWriter
+from tfcopy.serving.servables.requested_terms import (
+    RequestedTerms,
+    what_answers_must_have,
+)
 from tfcopy.serving.servables.shortlist import Shortlist
 from tfcopy.serving.servables.source_reading import read_sources
 from tfcopy.serving.servables.source_search import SourceSearch
@@ -37,6 +43,7 @@ _TEXTS = 8
 # Words that a shortlist always holds.
 _FREQUENT = 200
 _TEXT = [tf.TensorSpec([None], tf.string, name="text")]
+_LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
 
 
 class Translator:
@@ -83,6 +90,9 @@ class Translator:
         entities: Optional `Entities`, as in training. A placeholder in an
             answer, pointed at or generated, becomes the first source word
             that it stands for; `<unk>` if there is none.
+        glossary: Optional `Glossary`: where one of its phrases stands in a
+            text, the answer says the given translation. It needs tokenizers
+            that are `ProtectedTokenizer`s.
         definitions: Optional `tf.Module` for a model whose source words have
             definitions. Its `source_inputs(words, ids)`, of strings `(B, S)`,
             `""` at EOS and on padding, and of int32 `(B, S)`, gives a dict of
@@ -108,6 +118,7 @@ class Translator:
         xla: bool = False,
         constants: bool = False,
         entities: Entities | None = None,
+        glossary: Glossary | None = None,
         definitions: tf.Module | None = None,
     ):
         if model.vocabulary_size != target_vocabulary.size:
@@ -124,6 +135,13 @@ class Translator:
         if xla and (definitions is not None or shortlist is not None):
             raise ValueError(
                 "`xla` compiles no search with `definitions` or a `shortlist`."
+            )
+        protects = isinstance(source_tokenizer, ProtectedTokenizer)
+        protects &= isinstance(target_tokenizer, ProtectedTokenizer)
+        if (options.must_copy or glossary is not None) and not protects:
+            raise ValueError(
+                "`must_copy` and a `glossary` need tokenizers that are "
+                "ProtectedTokenizers."
             )
         if not isinstance(definitions, (tf.Module, type(None))):
             raise ValueError(
@@ -143,7 +161,9 @@ class Translator:
         self.xla = xla
         self.constants = constants
         self.entities = entities
+        self.glossary = glossary
         self.definitions = definitions
+        self._protects = protects
         self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary
         self._writer = HypothesisWriter(
@@ -167,9 +187,12 @@ class Translator:
     @property
     def signatures(self) -> dict:
         """Concrete functions by the names of signatures."""
+        functions = {"serving_default": self.translate, "analyse": self.analyse}
+        if self._protects:
+            functions["with_glossary"] = self.translate_with_glossary
         return {
-            "serving_default": self.translate.get_concrete_function(),
-            "analyse": self.analyse.get_concrete_function(),
+            name: function.get_concrete_function()
+            for name, function in functions.items()
         }
 
     @property
@@ -185,6 +208,7 @@ class Translator:
             "replace_unk": self.replace_unk,
             "dictionary_size": len(self.dictionary or ()),
             "shortlist_size": len(self.shortlist or ()),
+            "glossary_size": len(self.glossary or ()),
             "xla": self.xla,
         }
 
@@ -235,6 +259,7 @@ class Translator:
             "xla",
             "constants",
             "entities",
+            "glossary",
             "definitions",
         )
         return {name: getattr(self, name) for name in names}
@@ -254,6 +279,22 @@ class Translator:
             Dict of `text`, strings `(B,)`, and `score`, float32 `(B,)`.
         """
         outputs = self._answers(text, self._search_options())
+        return {name: outputs[name] for name in ("text", "score")}
+
+    @tf.function(input_signature=[*_TEXT, _LINES], autograph=False)
+    def translate_with_glossary(self, text, glossary):
+        """The best answer to each text, with given translations of phrases.
+
+        Args:
+            text: Strings, `(B,)`.
+            glossary: Strings, `(B, R)`, lines `phrase<TAB>translation` for
+                each text; those of any other form are ignored. They come
+                before those of the translator's own glossary.
+
+        Returns:
+            As `translate`.
+        """
+        outputs = self._answer(text, self._search_options(), glossary)
         return {name: outputs[name] for name in ("text", "score")}
 
     @tf.function(input_signature=_TEXT, autograph=False)
@@ -359,6 +400,8 @@ class Translator:
     ) -> SearchResult:
         """Searches for the answers to sources that are ids already.
 
+        Ids do not tell which words are protected: none need be copied.
+
         Args:
             source_ids: int32 `(B, S)`.
             source_copy_ids: int32 `(B, S)`.
@@ -366,8 +409,9 @@ class Translator:
             source_inputs: Dict of what else the model's `encode` takes.
         """
         options = options or self._search_options()
+        options = dataclasses.replace(options, must_copy=False)
         return self._search.search(
-            source_ids, source_copy_ids, options, source_inputs
+            source_ids, source_copy_ids, options, source_inputs=source_inputs
         )
 
     @functools.cached_property
@@ -396,11 +440,25 @@ class Translator:
         return sizes
 
     def _search_options(self, num_hypotheses=1, return_attention=False):
-        return dataclasses.replace(
+        options = dataclasses.replace(
             self.options,
             num_hypotheses=num_hypotheses,
             return_attention=return_attention or self.replace_unk,
         )
+        if not options.must_copy:
+            return options
+        # Nor does an answer have spans that the source has not.
+        only = {*options.source_only, *self._spans}
+        return dataclasses.replace(options, source_only=tuple(sorted(only)))
+
+    @functools.cached_property
+    def _spans(self):
+        """The ids of spans of markup in the target vocabulary."""
+        words = self.target_vocabulary.words
+        with tf.init_scope():
+            is_span = self.target_tokenizer.is_span(tf.constant(words)).numpy()
+        is_span[: len(special.SPECIAL_TOKENS)] = False
+        return np.flatnonzero(is_span).tolist()
 
     def _answers(self, text, options):
         """`_answer` as one graph for all that search with the same options."""
@@ -412,8 +470,14 @@ class Translator:
             )
         return self._graphs[options](text)
 
-    def _answer(self, text, options):
-        """Dict of all outputs of `analyse`, `attention` if there is any."""
+    def _answer(self, text, options, lines=None):
+        """Dict of all outputs of `analyse`, `attention` if there is any.
+
+        Args:
+            text: Strings, `(B,)`.
+            options: `SearchOptions`.
+            lines: Strings, `(B, R)`, or `None`; a request's glossary.
+        """
         num_texts = tf.size(text)
         alone = 1 if self.xla else max(2, -(-_TEXTS // options.num_beams))
         rows = -(-num_texts // _TEXTS) * _TEXTS
@@ -422,10 +486,20 @@ class Translator:
             more = tf.maximum(1 - num_texts, 0)
         # An empty batch has no longest sentence: give it one.
         count = tf.maximum(num_texts, 1)
+        text = tf.concat([text, [""]], axis=0)[:count]
+        terms = None
+        if self.glossary is not None or lines is not None:
+            protect = self.source_tokenizer.pattern
+            terms = RequestedTerms(self.glossary, lines, protect)
+            text = terms.mark(text)
+        options, must_have = what_answers_must_have(
+            options, terms, self.source_tokenizer
+        )
         source = read_sources(
             self,
-            tf.concat([text, [""]], axis=0)[:count],
+            text,
             tf.concat([tf.range(num_texts), tf.zeros([more], tf.int32)], 0),
+            must_have,
         )
         result = self._search.search_sources(source, options)
         result, source = _first(result, count), _first(source, count)
@@ -445,13 +519,17 @@ class Translator:
             )
         )
         texts = tf.reshape(texts, [-1, count])
+        source_words = source.words[:, : source.longest]
+        if terms is not None:
+            texts, words = map(terms.translated, (texts, words))
+            source_words = terms.as_typed(source_words)
         outputs = {
             "text": texts[:, 0],
             "score": result.scores[:, 0],
             "texts": texts,
             "scores": result.scores,
             "tokens": words,
-            "source_tokens": source.words[:, : source.longest],
+            "source_tokens": source_words,
             "copied_from": copied_from,
             "generate_probability": tf.where(
                 is_word, result.generate_probs[:, :, :longest], 0.0

@@ -1,0 +1,154 @@
+"""Served models that keep spans of markup and say given translations."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.serving.servables.translators import (
+    TARGET,
+    copier,
+    eagerly,
+    random_translator,
+)
+from tfcopy.data import Tokenizer
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.decoding import SearchOptions
+from tfcopy.serving.servables import settings
+from tfcopy.serving.servables.object_json import Decoder, Encoder
+from tfcopy.serving.servables.stored_files import StoredFiles
+from tfcopy.serving.servables.translator import Translator
+
+PROTECTED = ProtectedTokenizer(Tokenizer("space"), ("rst", "html"))
+TOKENIZERS = {"source_tokenizer": PROTECTED, "target_tokenizer": PROTECTED}
+GLOSSARY = Glossary([("the session", "la séance"), ("is", "``est``")])
+TEXTS = [
+    "the ``a b`` of ``a b`` is ``c``",
+    "the session",
+    "",
+    "<b> :mod:`x y` </b> </s> , <unk>",
+    "``is`` the sessions is .",
+]
+
+
+def must_copy(**options):
+    search = SearchOptions(
+        num_beams=3, max_length=12, must_copy=True, forbid_unk=True
+    )
+    return random_translator(options=search, **TOKENIZERS, **options)
+
+
+def test_all_spans_come_back_and_no_others():
+    """From a random model, whose vocabulary has spans of its own."""
+    words = [*TARGET.words[:-2], "``c``", "``d``"]
+    translator = must_copy()
+    translator = Translator(
+        translator.model,
+        translator.source_vocabulary,
+        Vocabulary(words),
+        **TOKENIZERS,
+        options=translator.options,
+    )
+    assert [words[i] for i in translator._spans] == ["``c``", "``d``"]
+    plain = translator.copy(
+        options=dataclasses.replace(translator.options, must_copy=False)
+    )
+    with eagerly():
+        found = translator.translate(tf.constant(TEXTS))
+        without = plain.translate(tf.constant(TEXTS))
+    assert found["text"].numpy().tolist() != without["text"].numpy().tolist()
+    for source, answer in zip(TEXTS, found["text"].numpy()):
+        names = PROTECTED.protect
+        expected = [x for x in spans_of(source, names) if x != "<unk>"]
+        assert sorted(spans_of(answer.decode(), names)) == sorted(expected)
+
+
+@pytest.mark.parametrize("xla", [False, True])
+def test_given_translations_are_said(xla):
+    translator = copier(glossary=GLOSSARY, xla=xla, **TOKENIZERS)
+    answers = translator.translate(tf.constant(TEXTS))["text"].numpy()
+    expected = [
+        "the ``a b`` of ``a b`` ``est`` ``c``",
+        "la séance",
+        "",
+        TEXTS[3],
+        "``is`` the sessions ``est`` .",
+    ]
+    # A literal <unk> is never copied.
+    expected[3] = expected[3].replace("<unk>", "").strip()
+    found = [x.decode() for x in answers]
+    assert found[:3] + found[4:] == expected[:3] + expected[4:]
+    alone = translator.translate(tf.constant(TEXTS[:1]))["text"]
+    assert alone.numpy()[0].decode() == expected[0]
+
+
+def test_a_request_brings_its_own_terms_which_come_first():
+    translator = copier(glossary=GLOSSARY, **TOKENIZERS)
+    lines = [
+        ["``a b``\tno", "the\tEL", ""],
+        ["the session\tla sesión", "session\tx", "no tab"],
+        *[["", "a\tb", "\t"]] * 3,
+    ]
+    ask = translator.translate_with_glossary
+    found = ask(tf.constant(TEXTS), tf.constant(lines))["text"].numpy()
+    plain = translator.translate(tf.constant(TEXTS))["text"].numpy()
+    assert found[0].decode() == "EL ``a b`` of ``a b`` ``est`` ``c``"
+    assert found[1].decode() == "la sesión"
+    assert found[2:].tolist() == plain[2:].tolist()
+    nothing = ask(tf.constant([], tf.string), tf.zeros([0, 2], tf.string))
+    assert nothing["text"].shape == (0,)
+    none = ask(tf.constant(TEXTS), tf.zeros([len(TEXTS), 0], tf.string))
+    assert none["text"].numpy().tolist() == plain.tolist()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one row"):
+        ask(tf.constant(TEXTS), tf.constant(lines[:2]))
+
+
+def test_words_are_shown_as_typed_and_as_translated():
+    translator = copier(glossary=GLOSSARY, **TOKENIZERS)
+    outputs = translator.analyse(tf.constant(["the session is <b>"]))
+    words = outputs["tokens"].numpy()[0, 0].tolist()
+    assert words == ["la séance".encode(), b"``est``", b"<b>"]
+    source = outputs["source_tokens"].numpy()[0].tolist()
+    assert source == [b"the session", b"is", b"<b>", b"</s>"]
+    np.testing.assert_array_equal(outputs["copied_from"][0, 0], [0, 1, 2])
+
+
+def test_a_random_model_says_its_terms_too():
+    translator = must_copy(glossary=GLOSSARY)
+    with eagerly():
+        found = translator.translate(tf.constant(TEXTS))["text"].numpy()
+    assert "la séance" in found[1].decode()
+    assert "``est``" in found[4].decode() and "``is``" in found[4].decode()
+
+
+def test_it_is_stored_and_made_again(tmp_path):
+    files = StoredFiles(tmp_path / "run" / "system")
+    content = Encoder(files)([PROTECTED, GLOSSARY])
+    tokenizer, glossary = Decoder(files, model=None)(content)
+    assert tokenizer == PROTECTED and glossary.terms == GLOSSARY.terms
+
+
+def test_settings(tmp_path):
+    arguments = copier().arguments
+    path = tmp_path / "terms.tsv"
+    path.write_text("a\tb\n")
+    content = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
+    values = settings.parse(content, {"glossary": str(path)})
+    with pytest.raises(settings.SettingError, match="glossary: .*--protect"):
+        settings.change_arguments(arguments, values)
+    changed = settings.change_arguments(arguments | TOKENIZERS, values)
+    assert changed["glossary"].terms == (("a", "b"),)
+    values = settings.parse(content, {"must_copy": "true"})
+    with pytest.raises(settings.SettingError, match="must_copy: .*--protect"):
+        settings.change_arguments(arguments, values)
+    changed = settings.change_arguments(arguments | TOKENIZERS, values)
+    assert changed["options"].must_copy
+    path.write_text("a b\n")
+    with pytest.raises(settings.SettingError, match="line 1"):
+        settings.parse(content, {"glossary": str(path)})
+    with pytest.raises(ValueError, match="ProtectedTokenizer"):
+        copier(glossary=GLOSSARY)

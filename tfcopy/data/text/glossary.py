@@ -1,0 +1,236 @@
+"""Given translations of phrases: `phrase<TAB>translation`, one a line.
+
+Where a phrase stands in a source, a mark takes its place: one token that a
+model points at, as at a span of markup. In the answer the mark becomes the
+translation. UTF-8; blank lines and lines that start with `# ` are skipped.
+
+Shapes: B texts, R lines of each, G phrases.
+"""
+
+import os
+from collections.abc import Iterable
+
+import tensorflow as tf
+
+from tfcopy.data.text.tokenization import normalize_blanks
+
+# A mark: private characters of Unicode around the phrase's number.
+_OPEN, _CLOSE = "\ue001", "\ue002"
+MARK = f"{_OPEN}[0-9]+{_CLOSE}"
+# Blanks are normalised: text holds no control characters.
+_EDGE, _WORD_EDGE = "\x03", "\x04"
+_WORD = r"[\pL\pN\pM_]+"
+_PUNCTUATION = r"[!-/:-@\[-^`{-~]"  # of ASCII, all but the underscore
+
+
+class Glossary:
+    """Phrases and their translations.
+
+    Args:
+        terms: `(phrase, translation)` pairs; no phrase stands there twice.
+    """
+
+    def __init__(self, terms: Iterable[tuple[str, str]]):
+        self.terms = tuple((str(x), str(y)) for x, y in terms)
+        phrases = [" ".join(x.split()) for x, _ in self.terms]
+        for phrase in phrases:
+            if not phrase or phrases.count(phrase) > 1:
+                raise ValueError(
+                    "Phrases must be different, and not blank. "
+                    f"Received: {phrase!r}."
+                )
+
+    @classmethod
+    def load(cls, path) -> "Glossary":
+        """Reads a file.
+
+        Raises:
+            OSError: If it cannot be read.
+            ValueError: naming the file and the line of a bad term.
+        """
+        terms = {}
+        with open(path, "rb") as file:
+            lines = file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            place = f"{os.fspath(path)}, line {number}"
+            try:
+                text = line.decode()
+            except UnicodeDecodeError:
+                raise ValueError(f"{place}: not valid UTF-8.") from None
+            if not text.strip() or text.startswith("# "):
+                continue
+            fields = [" ".join(x.split()) for x in text.split("\t")]
+            if len(fields) != 2 or not all(fields):
+                raise ValueError(
+                    f"{place}: expected phrase<TAB>translation. "
+                    f"Received: {text.strip()[:80]!r}."
+                )
+            if fields[0] in terms:
+                raise ValueError(f"{place}: {fields[0]!r} stands there twice.")
+            terms[fields[0]] = fields[1]
+        return cls(terms.items())
+
+    def to_bytes(self) -> bytes:
+        """The content of a file that `load` reads."""
+        return "".join(f"{x}\t{y}\n" for x, y in self.terms).encode()
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    @property
+    def phrases(self):
+        """Strings `(G,)`."""
+        return tf.constant([x for x, _ in self.terms], tf.string)
+
+    @property
+    def translations(self):
+        """Strings `(G,)`."""
+        return tf.constant([x for _, x in self.terms], tf.string)
+
+
+def fields_of(lines):
+    """Phrases and translations of lines of a request.
+
+    A line of any other form is ignored: a server must not refuse a whole batch
+    for one line.
+
+    Args:
+        lines: Strings of any shape.
+
+    Returns:
+        Two tensors of strings, of the same shape.
+    """
+    flat = tf.strings.split(tf.reshape(lines, [-1]), "\t")
+    flat = flat.to_tensor("", shape=[None, 2])
+    phrases, translations = tf.unstack(normalize_blanks(flat), axis=1)
+    is_term = (phrases != "") & (translations != "")
+    return tuple(
+        tf.reshape(tf.where(is_term, x, ""), tf.shape(lines))
+        for x in (phrases, translations)
+    )
+
+
+def without_marks(text):
+    """Texts in which nothing looks like a mark."""
+    return tf.strings.regex_replace(text, f"[{_OPEN}{_CLOSE}]", "\ufffd")
+
+
+def mark(text, phrases, protect: str, numbers=None):
+    """Texts with marks for the phrases, the longest first.
+
+    A phrase is found as whole words, in the case in which it is given.
+
+    Args:
+        text: Strings, `(B,)`.
+        phrases: Strings, `(G,)`; blank ones are nowhere.
+        protect: Regular expression of spans that hold no phrase.
+        numbers: int32 `(G,)`, what marks hold; by default the phrases' places.
+    """
+    if numbers is None:
+        numbers = tf.range(tf.size(phrases))
+    text = normalize_blanks(text)
+    is_phrase = phrases != ""
+    phrases = tf.boolean_mask(phrases, is_phrase)
+    numbers = tf.boolean_mask(numbers, is_phrase)
+
+    def marked():
+        parts, is_span = _cut(text, f"(?:{protect})")
+        flat = parts.flat_values
+        delimited = tf.where(is_span, flat, _delimited(flat))
+        pattern = tf.strings.join(["(?:", _any_of(phrases), ")"])
+        edged = tf.strings.regex_replace(
+            delimited, pattern, rf"{_EDGE}\0{_EDGE}"
+        )
+        flat = tf.where(is_span, flat, _numbered(edged, phrases, numbers))
+        return tf.strings.reduce_join(parts.with_flat_values(flat), axis=1)
+
+    return tf.cond(tf.size(phrases) > 0, marked, lambda: text)
+
+
+def mark_each(text, lines, protect: str):
+    """As `mark`, with phrases of its own for each text.
+
+    The marks' numbers are those of the lines, row by row.
+
+    Args:
+        text: Strings, `(B,)`.
+        lines: Strings, `(B, R)`, as `fields_of` reads them.
+        protect: As in `mark`.
+
+    """
+    phrases, _ = fields_of(lines)
+    numbers = tf.reshape(tf.range(tf.size(lines)), tf.shape(lines))
+    return tf.map_fn(
+        lambda row: mark(row[0][None], row[1], protect, row[2])[0],
+        (text, phrases, numbers),
+        fn_output_signature=tf.TensorSpec([], tf.string),
+    )
+
+
+def is_mark(words):
+    """Which of some words are marks, boolean of their shape."""
+    if isinstance(words, tf.RaggedTensor):
+        return words.with_flat_values(is_mark(words.flat_values))
+    return tf.strings.regex_full_match(words, MARK)
+
+
+def unmark(text, translations):
+    """Texts with translations where marks stand.
+
+    Args:
+        text: Strings of any shape.
+        translations: Strings `(G,)`, by the marks' numbers.
+    """
+    parts, marked = _cut(tf.reshape(text, [-1]), MARK)
+    flat = parts.flat_values
+    digits = tf.strings.regex_replace(flat, f"[{_OPEN}{_CLOSE}]", "")
+    number = tf.strings.to_number(tf.where(marked, digits, "0"), tf.int32)
+    # A mark that a text came with has no translation.
+    known = marked & (number < tf.size(translations))
+    padded = tf.concat([translations, [""]], axis=0)
+    written = tf.gather(padded, tf.where(known, number, 0))
+    flat = tf.where(known, written, flat)
+    joined = tf.strings.reduce_join(parts.with_flat_values(flat), axis=1)
+    return tf.reshape(joined, tf.shape(text))
+
+
+def _cut(text, pattern):
+    """Ragged parts of texts, and which of all the parts match."""
+    edged = tf.strings.regex_replace(text, pattern, rf"{_EDGE}\0{_EDGE}")
+    # Outside, inside, outside and so on; there may be nothing outside.
+    parts = tf.strings.split(edged, _EDGE)
+    places = tf.ragged.range(parts.row_lengths()).flat_values
+    return parts, places % 2 == 1
+
+
+def _delimited(text):
+    """Texts with an edge before and after each word, so that words match."""
+    return tf.strings.regex_replace(text, _WORD, rf"{_WORD_EDGE}\0{_WORD_EDGE}")
+
+
+def _any_of(phrases):
+    """One pattern of phrases in delimited text, the longest first."""
+    order = tf.argsort(
+        tf.strings.length(phrases), direction="DESCENDING", stable=True
+    )
+    delimited = _delimited(tf.gather(phrases, order))
+    escaped = tf.strings.regex_replace(delimited, _PUNCTUATION, r"\\\0")
+    return tf.strings.reduce_join(escaped, separator="|")
+
+
+def _numbered(edged, phrases, numbers):
+    """Delimited texts with marks for their parts that are phrases."""
+    parts = tf.strings.split(edged, _EDGE)
+    flat = tf.strings.regex_replace(parts.flat_values, _WORD_EDGE, "")
+    both = tf.unique(tf.concat([phrases, flat], axis=0))
+    count = tf.size(phrases)
+    first = tf.math.unsorted_segment_min(
+        tf.range(tf.size(both.idx)), both.idx, tf.size(both.y)
+    )
+    found = tf.gather(first, both.idx[count:])
+    places = tf.ragged.range(parts.row_lengths()).flat_values
+    is_phrase = (places % 2 == 1) & (found < count)
+    number = tf.gather(numbers, tf.where(is_phrase, found, 0))
+    marks = tf.strings.join([_OPEN, tf.strings.as_string(number), _CLOSE])
+    flat = tf.where(is_phrase, marks, flat)
+    return tf.strings.reduce_join(parts.with_flat_values(flat), axis=1)
