@@ -87,7 +87,7 @@ def test_flags_of_a_recipe_have_a_topic_a_help_and_a_type(name):
 FILES = """train validation test train_file validation_file test_file tfds
     data_dir download bin_dir data dictionary wordnet vectors vocabulary
     source_vocabulary target_vocabulary source_vectors target_vectors
-    sentencepiece_model train_tags validation_tags test_tags"""
+    catalogs sentencepiece_model train_tags validation_tags test_tags"""
 HOW_LONG = """systems datasets tokenizations updates eval_every patience epochs
     coverage_updates anneal_epoch"""
 TESTS = "num_test test_pairs bleu_tokenize"
@@ -95,7 +95,7 @@ SEARCH = """num_beams length_penalty search_candidates merge
     max_summary_length min_summary_length max_answer_length no_repeat_ngram
     forbid_unk allow_unk coverage_penalty refill_beams output_dictionary
     decode_initial_attention unfinished_compete same_in_every_batch
-    shortlist"""
+    shortlist must_copy glossary"""
 # Where it is computed changes rounding and what dropout draws.
 WHERE = "preset run log_dir savedmodel_dir fresh devices xla"
 HARMLESS = set(" ".join((FILES, HOW_LONG, TESTS, SEARCH, WHERE)).split())

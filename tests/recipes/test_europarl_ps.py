@@ -24,6 +24,7 @@ from tfcopy.experiments import command_line
 from tfcopy.experiments.pairs import (
     translation_data,
     translation_scores,
+    translation_systems,
 )
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.recipes import europarl_ps
@@ -218,7 +219,7 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ("--search_candidates 4", "--search_candidates must be above 4"),
         ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
         ("--savedmodel_dir /proc/x", "--savedmodel_dir: .* /proc/x"),
-        ("--tfds x", "Only one of --train, --tfds and --data_dir"),
+        ("--tfds x", "Only one of --train, --catalogs, --tfds, --data_dir"),
     ],
 )
 def test_bad_flag(tmp_path, corpus, capsys, arguments, message):
@@ -381,7 +382,7 @@ def test_search_is_as_the_flags_say(tmp_path):
         vocabularies=(words, words), tokenizers=(Tokenizer(language="en"),) * 2
     )
     data.examples = []
-    translator = europarl_ps.build(
+    translator = translation_systems.build(
         starting.TranslatorsOnly(config), "nmt", "softmax", data
     )
     assert translator.dictionary.senses("Flanders") == ["Flandre"]

@@ -156,6 +156,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments import flag_checks, learning_curves, reporting
     from tfcopy.experiments.pairs import (
+        learned_pieces,
         pair_data,
         planning,
         translation_data,
@@ -247,38 +248,17 @@ def source_tokenizer(config, corpus, folder):
         return translation_data.sentencepiece_tokenizer(
             config.sentencepiece_model
         )
-    (tokenizer,) = pair_data.make_once(
+    return learned_pieces.learn_once(
         folder,
-        ["source-{}.model"],
-        [corpus.splits["train"].fingerprint, config.bpe_merges],
-        lambda: [Pieces(corpus.train, config.bpe_merges)],
-        translation_data.sentencepiece_tokenizer,
+        "source-{}.model",
+        corpus,
+        learned_pieces.Pieces(
+            learned_pieces.Sides(corpus.train, (0,)),
+            config.bpe_merges,
+            "--bpe_merges",
+            train_sentencepiece.train_bpe,
+        ),
     )
-    return tokenizer
-
-
-class Pieces:
-    """Byte-pair encoding of the sources of pairs, learned when saved."""
-
-    def __init__(self, pairs, merges):
-        self.pairs = pairs
-        self.merges = merges
-
-    def __iter__(self):
-        return (source for source, _ in self.pairs)
-
-    def save(self, path):
-        print(f"Learning {self.merges:,} merges of the sources.")
-        try:
-            train_sentencepiece.train_bpe(self, self.merges, path)
-        except ImportError as error:
-            raise ValueError(
-                "--bpe_merges needs SentencePiece: pip install "
-                "'tfcopy[subwords]', or give a --sentencepiece_model."
-            ) from error
-        except ValueError as error:
-            raise ValueError(f"--bpe_merges: {error}") from error
-        return translation_data.sentencepiece_tokenizer(path)
 
 
 if __name__ == "__main__":

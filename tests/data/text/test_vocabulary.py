@@ -27,6 +27,11 @@ def test_most_frequent_words_first_then_by_spelling():
     assert Vocabulary.build(counts, max_size=6).words == words[:6]
 
 
+def test_spans_with_blanks_are_left_out():
+    counts = {":ref:`a b`": 9, "``x``": 5, "a\u00a0b": 3, "c": 1}
+    assert Vocabulary.build(counts).words[4:] == ("``x``", "c")
+
+
 def test_counts_both_sides_in_one_pass():
     pairs = [("a b a", "x"), (b"b \xff", "y y"), ("", "x")] * 3000
     source, target = count_words(iter(pairs), [SPACE, SPACE])

@@ -14,6 +14,8 @@ from tfcopy.data.corpora.corpus import TranslationCorpus
 from tfcopy.data.generated import generated_corpus
 from tfcopy.data.generated.demo_parliament_grammar import Grammar
 
+LANGUAGES = ("en", "fr")
+
 
 def load(
     data_dir: str | os.PathLike | None = None,

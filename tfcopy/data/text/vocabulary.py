@@ -42,6 +42,9 @@ class Vocabulary:
     ) -> "Vocabulary":
         """Takes the most frequent words; among equals, in order of spelling.
 
+        Spans of markup that hold a blank are left out: they can be copied, but
+        a vocabulary's file has one word without blanks on each line.
+
         Args:
             counts: Word to number of occurrences.
             max_size: Largest size, the four specials included.
@@ -56,7 +59,9 @@ class Vocabulary:
         words = [
             word
             for word, count in counts.items()
-            if count >= min_count and word not in specials
+            if count >= min_count
+            and word not in specials
+            and word.split() == [word]
         ]
         words.sort(key=lambda word: (-counts[word], word))
         return cls((*specials, *words)[:max_size])

@@ -76,6 +76,12 @@ class VocabulariesConfig:
 class TranslationConfig(CorpusConfig, VocabulariesConfig):
     """Sentences in two languages."""
 
+    catalogs: str | None = data(
+        None,
+        "Folder of gettext catalogues (.po) with translations; files are held "
+        "out whole for validation and test.",
+        fixed=False,
+    )
     source_language: str = data("en", "Language code of the source.")
     target_language: str = data("fr", "Language code of the target.")
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results(

@@ -3,19 +3,31 @@
 import numpy as np
 import tensorflow as tf
 
+from tfcopy.data import train_sentencepiece
 from tfcopy.data.alignment import likely_translations
-from tfcopy.data.corpora import europarl, text_pairs, tfds_translation
+from tfcopy.data.corpora import (
+    europarl,
+    gettext_catalogs,
+    text_pairs,
+    tfds_translation,
+)
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.text.dictionary import Dictionary
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
+from tfcopy.data.text.span_patterns import pattern_of
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.pairs import learned_pieces
 from tfcopy.experiments.pairs.corpus_flags import TranslationConfig
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
+from tfcopy.experiments.pairs.translator_flags import TranslatorConfig
 
 
 def load_corpus(
     config: TranslationConfig,
+    demo=demo_parliament,
     *,
     preset: str,
     download: bool = False,
@@ -24,11 +36,13 @@ def load_corpus(
 ):
     """The corpus that the flags ask for.
 
-    `--train` names two files, `--tfds` a dataset, `--data_dir` a folder with
-    Europarl; without any of them the demo corpus is generated.
+    `--train` names two files, `--catalogs` a folder of gettext catalogues,
+    `--tfds` a dataset, `--data_dir` a folder with Europarl; without any of them
+    the demo corpus is generated.
 
     Args:
         config: The flags.
+        demo: Module of the demo corpus, with `load` and `LANGUAGES`.
         preset: With "paper" the corpus is Europarl where the flags name none.
         download: Whether Europarl is fetched if it is not there.
         tokenized: Whether files are tokenised already.
@@ -40,13 +54,15 @@ def load_corpus(
     }
     given = {
         "--train": config.train,
+        "--catalogs": config.catalogs,
         "--tfds": config.tfds,
         "--data_dir": config.data_dir,
     }
-    given = [flag for flag, value in given.items() if value is not None]
+    flags = list(given)
+    given = [flag for flag in flags if given[flag] is not None]
     if len(given) > 1 and given != ["--tfds", "--data_dir"]:
         raise ValueError(
-            "Only one of --train, --tfds and --data_dir can name the corpus. "
+            f"Only one of {', '.join(flags)} can name the corpus. "
             f"Received: {', '.join(given)}."
         )
     if config.train is not None:
@@ -56,6 +72,8 @@ def load_corpus(
             seed=seed,
             **languages,
         )
+    if config.catalogs is not None:
+        return gettext_catalogs.load(config.catalogs, seed=seed, **languages)
     if config.tfds is not None:
         return tfds_translation.load(config.tfds, config.data_dir, **languages)
     if config.data_dir is not None or download or preset == "paper":
@@ -65,40 +83,81 @@ def load_corpus(
             seed=seed,
             **languages,
         )
-    if set(languages.values()) != {"en", "fr"}:
+    if set(languages.values()) != set(demo.LANGUAGES):
         raise ValueError(
-            "The demo corpus is English (en) and French (fr). Received: "
-            f"--source_language {config.source_language} "
+            f"The demo corpus has the languages {' and '.join(demo.LANGUAGES)}."
+            f" Received: --source_language {config.source_language} "
             f"--target_language {config.target_language}."
         )
-    return demo_parliament.load(source_language=config.source_language)
+    return demo.load(source_language=config.source_language)
 
 
-def make_tokenizers(mode, models, corpus) -> tuple:
+def check_protection(config: TranslatorConfig):
+    """Raises an error that names a flag which needs or misuses `--protect`."""
+    if config.protect:
+        try:
+            tf.strings.regex_full_match("", pattern_of(config.protect))
+        except tf.errors.InvalidArgumentError as error:
+            raise ValueError(f"--protect: {error.message}") from None
+    for name in ("must_copy", "glossary"):
+        if getattr(config, name) and not config.protect:
+            raise ValueError(f"--{name} needs --protect.")
+    glossary(config, config.head)
+
+
+def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
     """The tokenizers of source and target.
 
     Args:
-        mode: `--tokenization`.
-        models: `--sentencepiece_model`, one or two files, or `None`.
+        config: The flags.
         corpus: `TranslationCorpus`.
+        folder: Where pieces are kept that are learned.
     """
-    files = models or []
-    if mode == "sentencepiece":
-        if len(files) not in (1, 2):
+    made = _unprotected_tokenizers(config, corpus, folder)
+    if not config.protect:
+        return made
+    for tokenizer in made:
+        pieces = tokenizer.tokenize(tf.constant([f"a {SPAN}a"])).to_list()[0]
+        if SPAN.encode() not in pieces and config.tokenization != "moses":
             raise ValueError(
-                "--tokenization sentencepiece takes one or two files as "
-                f"--sentencepiece_model '[FILE]'. Received: {files}."
+                f"--sentencepiece_model: {config.sentencepiece_model} was "
+                "trained without --protect."
             )
-        made = [sentencepiece_tokenizer(file) for file in files]
-        return made[0], made[-1]
-    if files:
-        raise ValueError(
-            "--sentencepiece_model needs --tokenization sentencepiece."
+    return tuple(ProtectedTokenizer(x, tuple(config.protect)) for x in made)
+
+
+def _unprotected_tokenizers(config, corpus, folder):
+    mode, files = config.tokenization, config.sentencepiece_model or []
+    if mode != "sentencepiece":
+        for flag in ("sentencepiece_model", "pieces"):
+            if getattr(config, flag):
+                raise ValueError(
+                    f"--{flag} needs --tokenization sentencepiece."
+                )
+        mode = "space" if corpus.tokenized else mode
+        return tuple(
+            Tokenizer(mode=mode, language=language)
+            for language in (corpus.source_language, corpus.target_language)
         )
-    return tuple(
-        Tokenizer(mode="space" if corpus.tokenized else mode, language=language)
-        for language in (corpus.source_language, corpus.target_language)
-    )
+    if not files and config.pieces:
+        pieces = learned_pieces.Pieces(
+            learned_pieces.Sides(corpus.train),
+            config.pieces,
+            "--pieces",
+            train_sentencepiece.train,
+            tuple(config.protect or ()),
+        )
+        learned = learned_pieces.learn_once(
+            folder, "pieces-{}.model", corpus, pieces
+        )
+        return learned, learned
+    if len(files) not in (1, 2):
+        raise ValueError(
+            "--tokenization sentencepiece takes --pieces, or one or two files "
+            f"as --sentencepiece_model '[FILE]'. Received: {files}."
+        )
+    made = [sentencepiece_tokenizer(file) for file in files]
+    return made[0], made[-1]
 
 
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
@@ -119,6 +178,12 @@ def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:
 def load_dictionary(path, flag):
     """The `Dictionary` of the file that a flag names, if it does."""
     return flag_checks.load_file(Dictionary, path, flag)
+
+
+def glossary(config: TranslatorConfig, head):
+    """The `Glossary` that a system says, if it can copy."""
+    found = flag_checks.load_file(Glossary, config.glossary, "--glossary")
+    return None if head == "softmax" else found
 
 
 def shortlist(config: PointerSoftmaxConfig, data):

@@ -1,10 +1,12 @@
 """How translations are scored and shown."""
 
-from tfcopy.data.generated import demo_parliament
 from tfcopy.evaluation import translations
 from tfcopy.experiments import export_choice, reporting
 from tfcopy.experiments.export_choice import ExportChoice
 from tfcopy.experiments.run import Stopwatch
+
+# Further ways of a system to search, and how tables name them.
+_VARIANTS = {"unk_replaced": "UNK replaced", "must_copy": "must copy"}
 
 
 def answer(translator, data, bleu_tokenize):
@@ -80,17 +82,16 @@ def print_comparison(results, paper, columns, note=""):
     """
     rows = dict(results)
     for system, scores in results.items():
-        if "unk_replaced" in scores:
-            rows[f"{system}, UNK replaced"] = scores["unk_replaced"]
+        for variant, name in _VARIANTS.items():
+            if variant in scores:
+                rows[f"{system}, {name}"] = scores[variant]
     reporting.print_table(reporting.with_paper(rows, paper), columns)
     signature = next(iter(results.values()))["bleu_signature"]
     print(f"BLEU: {signature}.{' ' * bool(note)}{note}")
 
 
-def print_unseen_names(translator):
-    """Shows that names never seen come back as typed."""
-    print("\nNames that the model has never seen:")
-    sources = [source for source, _ in demo_parliament.examples()]
+def print_answers(translator, sources):
+    """Shows what a translator makes of some sources."""
     answers = translator.translate_all(sources, progress=False)
     for source, found in zip(sources, answers):
         print(f"\n  {source}\n  {found.text}")

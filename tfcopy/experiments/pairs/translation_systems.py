@@ -1,0 +1,146 @@
+"""Translators that point, and their baseline: data, systems and answers."""
+
+import dataclasses
+
+from tfcopy.decoding import SearchOptions
+from tfcopy.experiments import flag_checks
+from tfcopy.experiments.pairs import (
+    pair_data,
+    pointer_softmax_steps,
+    translation_data,
+    translation_scores,
+    translators,
+)
+from tfcopy.experiments.pairs.translator_flags import SYSTEMS, TranslatorConfig
+
+
+def check(config: TranslatorConfig):
+    """Raises an error that names a flag which makes no sense."""
+    flag_checks.check_systems(config, SYSTEMS)
+    pointer_softmax_steps.check(config)
+    translation_data.load_dictionary(
+        config.output_dictionary, "--output_dictionary"
+    )
+    translation_data.check_protection(config)
+
+
+def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
+    """A corpus as words and as ids, kept in a folder.
+
+    Args:
+        config: The flags.
+        corpus: `TranslationCorpus`.
+        folder: Where vocabularies and ids are kept.
+    """
+    tokenizers = translation_data.make_tokenizers(config, corpus, folder)
+    return pair_data.prepare(
+        config,
+        corpus,
+        tokenizers,
+        pair_data.count_both_vocabularies(config, corpus, tokenizers, folder),
+        folder,
+        max_length=config.max_length,
+        unmatched=config.unmatched,
+        dictionary=translation_data.load_dictionary(
+            config.dictionary, "--dictionary"
+        ),
+    )
+
+
+def train_and_answer(run, data) -> dict:
+    """Trains all systems of a `Run`, and puts their scores into its results.
+
+    Returns:
+        The answers to the test set by system, lists of `Translation`.
+    """
+    config, answers = run.config, {}
+    for name in run.each(data.identity):
+        head = "softmax" if name == "nmt" else config.head
+        name = "nmt" if name == "nmt" else head
+        system = build(run, name, head, data)
+        _, trained = pointer_softmax_steps.train(system, head, data)
+        for variant, translator in variants(system.served, head).items():
+            found, scores = translation_scores.answer(
+                translator, data, config.bleu_tokenize
+            )
+            if variant is None:
+                answers[name] = found
+                run.results[name] = {**trained, **scores}
+            else:
+                run.results[name][variant] = scores
+    return answers
+
+
+def variants(translator, head) -> dict:
+    """Ways of one system to search, by the names of their scores.
+
+    `None` names the search without additions.
+    """
+    options = translator.options
+    free = dataclasses.replace(options, must_copy=False)
+    if options.must_copy:
+        translator = translator.copy(options=free)
+    found = {None: translator}
+    if head == "softmax":
+        found["unk_replaced"] = translator.copy(replace_unk=True)
+    elif getattr(translator.source_tokenizer, "protect", ()):
+        must = dataclasses.replace(options, must_copy=True)
+        found["must_copy"] = translator.copy(options=must)
+    return found
+
+
+def score_of(run, system) -> float:
+    """The BLEU of a system as it is exported."""
+    results = run.results[system]
+    if run.config.must_copy:
+        results = results.get("must_copy", results)
+    return results["bleu"]
+
+
+def build(run, name, head, data):
+    """A system, text in and text out."""
+    config = run.config
+    merge = "max" if head == "pointer_softmax" else "sum"
+    options = SearchOptions(
+        num_beams=config.num_beams,
+        same_in_every_batch=config.same_in_every_batch,
+        max_length=config.max_target_length,
+        length_penalty=config.length_penalty,
+        unfinished_compete=config.unfinished_compete,
+        merge=config.merge or merge,
+        # The baseline could not.
+        must_copy=config.must_copy and head != "softmax",
+    )
+
+    def make_model():
+        return pointer_softmax_steps.make_model(
+            config,
+            data,
+            head,
+            encoder=config.encoder,
+            encoder_layers=config.encoder_layers,
+            encoder_heads=config.encoder_heads,
+        )
+
+    def make_translator(model):
+        return translators.make_translator(
+            model,
+            data,
+            options,
+            dictionary=translation_data.load_dictionary(
+                config.output_dictionary, "--output_dictionary"
+            ),
+            candidate_ids=translation_data.search_candidates(config, data),
+            shortlist=translation_data.shortlist(config, data),
+            glossary=translation_data.glossary(config, head),
+        )
+
+    return run.build(
+        name,
+        make_model,
+        make_translator,
+        data.examples,
+        make_trained=lambda model: pointer_softmax_steps.make_trained(
+            config, model
+        ),
+    )

@@ -1,0 +1,101 @@
+"""Flags of recipes that translate with a model that points."""
+
+from typing import Literal
+
+from jsonargparse.typing import PositiveInt
+
+from tfcopy.experiments.config import (
+    POINTING_HEADS,
+    data,
+    group,
+    model,
+    search,
+    training,
+)
+from tfcopy.experiments.pairs.corpus_flags import TranslationConfig
+from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
+
+SYSTEMS = ("nmt", "pointer_softmax")
+
+
+@group
+class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig):
+    """Words or pieces, the baseline (nmt) and a model that points."""
+
+    tokenization: Literal["moses", "space", "sentencepiece"] = data(
+        "moses",
+        "moses; space for text that is already tokenised; or sentencepiece "
+        "for the pieces of --sentencepiece_model, which are then what other "
+        "flags call words.",
+    )
+    sentencepiece_model: list[str] | None = data(
+        None,
+        "One model file for both languages, or two: '[en.model, fr.model]'; "
+        "tfcopy.data.train_sentencepiece trains them.",
+        fixed=False,
+    )
+    pieces: PositiveInt | None = data(
+        None,
+        "Learn a model of this many pieces, one for both languages, where "
+        "--tokenization sentencepiece has no --sentencepiece_model.",
+    )
+    protect: list[str] | None = data(
+        None,
+        "Spans that are one word each, copied as they are: rst, markdown, "
+        "html, printf, brace, or a regular expression (RE2), such as "
+        "'[rst, printf]'.",
+    )
+    dictionary: str | None = data(
+        None,
+        "TSV file of target words and their source translations, for pointer "
+        "labels.",
+        fixed=False,
+    )
+    output_dictionary: str | None = search(
+        None,
+        "TSV file of source words and their translations; words pointed at "
+        "are translated by it where it has them.",
+    )
+    must_copy: bool = search(
+        False,
+        "With --protect: an answer has every protected span of its source "
+        "exactly as often as the source, and no other.",
+    )
+    glossary: str | None = search(
+        None,
+        "With --protect: TSV file of phrases and their translations; where a "
+        "phrase stands in a source, the answer has the translation.",
+    )
+    max_length: PositiveInt = data(
+        50,
+        "Maximum length in words of training sentences; longer pairs are "
+        "left out.",
+    )
+    systems: list[Literal[SYSTEMS]] = training(
+        list(SYSTEMS),
+        "Systems to train, any of nmt and pointer_softmax.",
+        fixed=False,
+    )
+    head: Literal[POINTING_HEADS] = model(
+        "pointer_softmax",
+        "Output head of the system that points, which is named after it: "
+        "pointer_softmax, pointer_generator or copynet.",
+    )
+    encoder: Literal["gru", "transformer"] = model(
+        "gru", "Encoder: gru (the paper's), or transformer."
+    )
+    encoder_layers: PositiveInt = model(
+        2, "Number of blocks in a Transformer encoder."
+    )
+    encoder_heads: PositiveInt = model(
+        4, "Number of attention heads per block of a Transformer encoder."
+    )
+    max_target_length: PositiveInt = search(
+        60, "Maximum length of a translation, in words."
+    )
+    merge: Literal["max", "sum"] | None = search(
+        None,
+        "How search combines several ways to produce a word (generating, "
+        "copying): max (the paper's) or sum; if not given, max with the "
+        "pointer softmax and sum with other heads.",
+    )
