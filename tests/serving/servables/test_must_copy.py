@@ -1,6 +1,8 @@
 """Served models that keep spans of markup and say given translations."""
 
 import dataclasses
+import io
+import sys
 
 import numpy as np
 import pytest
@@ -18,6 +20,10 @@ from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.data.text.span_patterns import spans_of
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
+from tfcopy.serving import ask, saved_model
+from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.servables import settings
 from tfcopy.serving.servables.object_json import Decoder, Encoder
 from tfcopy.serving.servables.stored_files import StoredFiles
@@ -152,3 +158,40 @@ def test_settings(tmp_path):
         settings.parse(content, {"glossary": str(path)})
     with pytest.raises(ValueError, match="ProtectedTokenizer"):
         copier(glossary=GLOSSARY)
+
+
+def test_the_commands_send_a_glossary(tmp_path, monkeypatch, capfdbinary):
+    path = tmp_path / "terms.tsv"
+    path.write_text("# terms\nof\tDE\n\nthe session\tla sesión\n")
+    folder = str(tmp_path / "served")
+    saved_model.export(copier(glossary=GLOSSARY, **TOKENIZERS), folder)
+    model = LocalModel(folder)
+    monkeypatch.setattr(ask, "LocalModel", lambda *_: model)
+
+    def asked(*arguments):
+        stdin = io.TextIOWrapper(io.BytesIO("\n".join(TEXTS[:3] + [""]).encode()))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status = ask.main([folder, *arguments])
+        sys.stdout.flush()
+        out, error = capfdbinary.readouterr()
+        return status, out.decode().splitlines(), error.decode()
+
+    status, answers, _ = asked("--glossary", str(path))
+    assert status == 0
+    assert answers[0] == "the ``a b`` DE ``a b`` ``est`` ``c``"
+    assert answers[1:] == ["la sesión", ""]
+    assert asked()[1][1] == "la séance"
+    assert asked("--glossary", str(path), "--json")[0] == 1
+    path.write_text("of\n")
+    error = asked("--glossary", str(path))[2]
+    assert "line 1: expected phrase<TAB>translation" in error
+
+
+def test_other_models_read_no_glossary(copier_model, tmp_path):
+    path = tmp_path / "terms.tsv"
+    path.write_text("a\tb\n")
+    options = answer_lines.parser("ask", "", "").parse_args(
+        ["--glossary", str(path)]
+    )
+    with pytest.raises(AskError, match="without --protect"):
+        answer_lines.answer(copier_model, options)

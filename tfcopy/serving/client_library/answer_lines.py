@@ -19,6 +19,11 @@ FILE has one per line, `headword<TAB>definition`; a headword may have several.
 They replace the definitions of these words in the model's own dictionary. A
 JSON object may have a "dictionary" of its own, a list of such lines.
 
+--glossary FILE says given translations, for models that were trained with
+--protect: FILE has one per line, `phrase<TAB>translation`. Where a phrase
+stands in a text, as whole words and in the same case, the answer has the
+translation. They come before those of a glossary that was exported.
+
 --n_best K gives lines `number ||| text ||| score`, the best first; input lines
 are numbered from 0. --json gives one object per line:
   text, score    the best answer and its log-probability
@@ -53,6 +58,11 @@ def parser(program, description, epilog) -> argparse.ArgumentParser:
         "--dictionary",
         metavar="FILE",
         help="definitions to read with each line (see below)",
+    )
+    parser.add_argument(
+        "--glossary",
+        metavar="FILE",
+        help="translations that answers must have (see below)",
     )
     parser.add_argument(
         "--batch_size",
@@ -123,9 +133,24 @@ def _translating(model, options):
     if options.json or options.n_best:
         name, form = "analyse", _to_json if options.json else _to_lines
     number = itertools.count()
+    more = {}
+    if options.glossary is not None:
+        if name == "analyse":
+            raise AskError("--glossary gives text: not --json, nor --n_best.")
+        name = "with_glossary"
+        if name not in model.signatures:
+            raise AskError(
+                f"{model.name}: the model was trained without --protect, and "
+                "reads no --glossary."
+            )
+        terms = ask_texts.read_dictionary(
+            options.glossary, "--glossary", "phrase<TAB>translation"
+        )
+        more = {"glossary": terms}
 
     def answer(lines):
-        outputs = model.ask(name, {"text": lines})
+        rows = {key: [x] * len(lines) for key, x in more.items()}
+        outputs = model.ask(name, {"text": lines, **rows})
         for i in range(len(lines)):
             row = {key: x[i] for key, x in outputs.items()}
             yield form(row, next(number), options.n_best)

@@ -28,8 +28,11 @@ def answering(model, texts, options):
         AskError: If the model lacks what the options ask for, or the dictionary
             has lines of another form.
     """
-    if options.n_best:
-        raise AskError(f"{model.name}: --n_best is for models that translate.")
+    for flag in ("n_best", "glossary"):
+        if getattr(options, flag):
+            raise AskError(
+                f"{model.name}: --{flag} is for models that translate."
+            )
     has_dictionary = "with_dictionary" in model.signatures
     dictionary = []
     if options.dictionary is not None:
@@ -59,14 +62,23 @@ def padded(rows) -> list[list[bytes]]:
     return [row + [b""] * (width - len(row)) for row in rows]
 
 
-def read_dictionary(path) -> list[bytes]:
-    """The lines of a dictionary's file that define something."""
+def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
+    """The lines of a file that define something, or give a translation.
+
+    Args:
+        path: The file.
+        flag: The flag that names it, for messages.
+        form: What a line should be, for messages.
+
+    Returns:
+        List of `bytes`.
+    """
     try:
         with open(path, "rb") as file:
             lines = file.read().removeprefix(b"\xef\xbb\xbf").splitlines()
     except OSError as error:
         raise AskError(
-            f"--dictionary: cannot read {path} ({error.strerror})."
+            f"{flag}: cannot read {path} ({error.strerror})."
         ) from None
     definitions = []
     for number, line in enumerate(lines, start=1):
@@ -76,8 +88,8 @@ def read_dictionary(path) -> list[bytes]:
             continue
         if not all(field.strip() for field in (line + b"\t").split(b"\t")[:2]):
             raise AskError(
-                f"--dictionary: {path}, line {number}: expected "
-                f"headword<TAB>definition. Received: {line[:80]!r}."
+                f"{flag}: {path}, line {number}: expected {form}. "
+                f"Received: {line[:80]!r}."
             )
         definitions.append(line)
     return definitions
