@@ -46,7 +46,7 @@ ALLOWED = {
         *("tokens", "atomic_files", "checked_files"),
         *("tolerant_output", "keras_internals"),
     ),
-    "evaluation": ("tokens",),
+    "evaluation": ("tokens", "data"),
     "serving": (
         *("tokens", "quiet", "error_lines", "file_locks", "atomic_files"),
         *("checked_files", "keras_internals"),
