@@ -1,27 +1,28 @@
-"""From text to batches of ids, as TensorFlow ops and datasets."""
+"""From text to batches of ids, as TensorFlow ops and datasets.
 
-from tfcopy.data.pairs.copy_ids import encode_pairs, encode_source
-from tfcopy.data.pairs.encoding import EncodedCorpus, encode
-from tfcopy.data.pairs.pipeline import batches, evaluation_batches, num_batches
-from tfcopy.data.text.dictionary import Dictionary, emit
-from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
-from tfcopy.data.text.tokenization import Tokenizer, detokenize, tokenize
-from tfcopy.data.text.vocabulary import Vocabulary, count_words
+What it offers is imported when it is used: commands that only read patterns
+and files of the package do without TensorFlow.
+"""
 
-__all__ = [
-    "Dictionary",
-    "EncodedCorpus",
-    "SentencepieceTokenizer",
-    "Tokenizer",
-    "Vocabulary",
-    "batches",
-    "count_words",
-    "detokenize",
-    "emit",
-    "encode",
-    "encode_pairs",
-    "encode_source",
-    "evaluation_batches",
-    "num_batches",
-    "tokenize",
-]
+import importlib
+
+_HOMES = {
+    "tfcopy.data.pairs.copy_ids": ("encode_pairs", "encode_source"),
+    "tfcopy.data.pairs.encoding": ("EncodedCorpus", "encode"),
+    "tfcopy.data.pairs.pipeline": (
+        *("batches", "evaluation_batches", "num_batches"),
+    ),
+    "tfcopy.data.text.dictionary": ("Dictionary", "emit"),
+    "tfcopy.data.text.sentencepiece_tokenizer": ("SentencepieceTokenizer",),
+    "tfcopy.data.text.tokenization": ("Tokenizer", "detokenize", "tokenize"),
+    "tfcopy.data.text.vocabulary": ("Vocabulary", "count_words"),
+}
+
+__all__ = sorted(name for names in _HOMES.values() for name in names)
+
+
+def __getattr__(name):
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

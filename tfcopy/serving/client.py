@@ -3,7 +3,6 @@
 By REST it needs neither TensorFlow nor gRPC; by gRPC the extra `client`.
 """
 
-import argparse
 import os
 import sys
 
@@ -11,6 +10,7 @@ from tfcopy.serving.client_library import (
     answer_lines,
     ask_texts,
     commands,
+    server_flags,
 )
 from tfcopy.serving.client_library.connection import Connection
 from tfcopy.serving.client_library.remote_model import RemoteModel
@@ -66,49 +66,7 @@ def _parse(arguments):
         help="address of the server, such as host:8500",
     )
     parser.add_argument("model", metavar="MODEL", help="name of the model")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--version",
-        type=commands.positive,
-        metavar="V",
-        help="version to ask (default: the highest)",
-    )
-    which.add_argument(
-        "--label", metavar="L", help="label of the version to ask"
-    )
-    parser.add_argument(
-        "--at_once",
-        type=commands.positive,
-        default=4,
-        metavar="N",
-        help="concurrent requests, of B lines each (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--deadline",
-        type=_seconds,
-        default=60.0,
-        metavar="S",
-        help="seconds until a request fails, retries included "
-        "(default: %(default)g)",
-    )
-    parser.add_argument(
-        "--retries",
-        type=_number,
-        default=5,
-        metavar="N",
-        help="retries of a request if the server is not ready "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--tls",
-        action="store_true",
-        help="use TLS for gRPC (for REST: https://)",
-    )
-    parser.add_argument(
-        "--root_certificate",
-        metavar="FILE",
-        help="PEM file of certificates to verify the server; implies --tls",
-    )
+    server_flags.add(parser)
     parser.add_argument(
         "--status",
         action="store_true",
@@ -117,41 +75,13 @@ def _parse(arguments):
     return parser.parse_args(arguments)
 
 
-def _seconds(text):
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a positive number of seconds"
-        )
-    return seconds
-
-
-def _number(text):
-    return 0 if text == "0" else commands.positive(text)
-
-
-def _connection_options(options):
-    names = (
-        "version",
-        "label",
-        "deadline",
-        "retries",
-        "tls",
-        "root_certificate",
-    )
-    return {name: getattr(options, name) for name in names}
-
-
 def _answer(options):
     model = RemoteModel(
         options.address,
         options.model,
         batch_size=options.batch_size,
         at_once=options.at_once,
-        **_connection_options(options),
+        **server_flags.connection_options(options),
     )
     try:
         answer_lines.answer(
@@ -163,7 +93,9 @@ def _answer(options):
 
 def _status(options):
     connection = Connection(
-        options.address, options.model, **_connection_options(options)
+        options.address,
+        options.model,
+        **server_flags.connection_options(options),
     )
     for version in connection.status():
         answer = ask_texts.to_json(version._asdict())

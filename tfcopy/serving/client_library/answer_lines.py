@@ -89,13 +89,13 @@ def answer(model, options, size=None):
     """
     answering = _answering(model, options)
     for lines in _batches(_stdin(), size or options.batch_size):
-        with _expecting_answers(model):
+        with expecting_answers(model):
             answers = list(answering(lines))
         write(b"".join(answer + b"\n" for answer in answers))
 
 
 @contextlib.contextmanager
-def _expecting_answers(model):
+def expecting_answers(model):
     """For reading what a model answers, which may be a hostile server's."""
     try:
         yield

@@ -1,0 +1,1 @@
+"""Filling gettext catalogues, `.po` files, line by line."""

@@ -1,0 +1,132 @@
+"""New lines for a catalogue's entries; all others stay, byte for byte."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tfcopy.error_lines import printable
+from tfcopy.serving.catalogs.catalog_lines import Entry, entries_of
+from tfcopy.serving.catalogs.catalog_strings import lines_of
+
+# Begins what an entry is told about itself.
+_REMARK = "# tfcopy: "
+_EOL = re.compile(r"\r?\n?$")
+
+
+class Suggestion(NamedTuple):
+    """A translation of an entry.
+
+    Attributes:
+        forms: Dict from the numbers of all its forms to their texts.
+        score: The log-probability of what the model was asked for it.
+        lost: The spans of the source that it does not have.
+    """
+
+    forms: dict[int, str]
+    score: float
+    lost: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> list[str]:
+        """What translators are told about it, a line each."""
+        lines = [f"score {self.score:.2f}"]
+        if self.lost:
+            lines.append(f"lost {', '.join(self.lost)}")
+        return lines
+
+
+class Left(NamedTuple):
+    """Why an entry is left as it is."""
+
+    reason: str
+
+    @property
+    def remarks(self) -> list[str]:
+        """What translators are told about it, a line each."""
+        return [f"left as it is: {self.reason}"]
+
+
+def filled(path, text: str, outcomes: Mapping) -> str:
+    """A catalogue whose open entries have what was found for them.
+
+    Forms that have a translation keep it. Filled entries are fuzzy, as
+    suggestions are, and remarks are among their translators' comments.
+
+    Args:
+        path: The catalogue's, for messages.
+        text: The catalogue.
+        outcomes: Dict from keys of entries to a `Suggestion` or `Left`.
+
+    Raises:
+        AskError: If it is no catalogue.
+    """
+    lines = text.split("\n")
+    lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
+    # From the last, so that the numbers of lines before it stay true.
+    for entry in reversed(entries_of(path, lines)):
+        outcome = outcomes.get(entry.key)
+        if outcome is not None and entry.is_open:
+            _fill(lines, entry, outcome)
+    return "".join(lines)
+
+
+def _fill(lines, entry: Entry, outcome):
+    forms = getattr(outcome, "forms", {})
+    for number in sorted(entry.places, reverse=True):
+        if not entry.translations[number] and number in forms:
+            place = entry.places[number]
+            new = lines_of(entry.keyword(number), forms[number])
+            _replace(lines, place, new)
+    if forms and entry.flags_line is None:
+        _replace(lines, _place_of_flags(lines, entry), ["#, fuzzy"])
+    elif forms:
+        line = lines[entry.flags_line]
+        line = re.sub(r"#,[ \t]*", "#, fuzzy, ", line, count=1)
+        lines[entry.flags_line] = re.sub(r", (?=\s*$)", "", line)
+    remarks = [_REMARK + printable(x) for x in outcome.remarks]
+    old = [
+        number
+        for number in entry.comments
+        if lines[number].lstrip().startswith(_REMARK)
+    ]
+    if [lines[number].strip() for number in old] != remarks:
+        place = _place_of_remarks(lines, entry)
+        _replace(lines, range(place, place), remarks)
+        for number in reversed(old):
+            del lines[number]
+
+
+def _replace(lines, place, new):
+    """Replaces lines by others, whose ends are the same."""
+    # At the end of the file there may be none.
+    ends = [_EOL.search(lines[x])[0] for x in place]
+    usual = _EOL.search(lines[max(0, place.start - 1)])[0]
+    last = ends[-1] if ends else usual
+    lines[place.start : place.stop] = [
+        *(line + usual for line in new[:-1]),
+        new[-1] + last,
+    ]
+
+
+def _place_of_flags(lines, entry):
+    """They come after all comments but the previous `msgid`."""
+    place = entry.start
+    while place - 1 in entry.comments and _kind(lines[place - 1]) == "#|":
+        place -= 1
+    return range(place, place)
+
+
+def _place_of_remarks(lines, entry):
+    """They come after the translators' comments, before all others."""
+    place = entry.start
+    for number in reversed(entry.comments):
+        if _kind(lines[number]) == "# ":
+            return number + 1
+        place = number
+    return place
+
+
+def _kind(line):
+    """How a comment begins; "# " if it is a translator's."""
+    kind = line.strip()[:2]
+    return kind if kind in ("#|", "#,", "#.", "#:") else "# "

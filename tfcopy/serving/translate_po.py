@@ -1,0 +1,198 @@
+"""Fills what is not translated in gettext catalogues, by a model.
+
+A model on a server is asked without TensorFlow, by REST without gRPC.
+"""
+
+import argparse
+import functools
+import os
+import re
+import sys
+
+from tfcopy.data.text.span_patterns import PATTERNS
+from tfcopy.serving.catalogs import catalog_filling, catalog_questions
+from tfcopy.serving.catalogs.catalog_files import CatalogFile
+from tfcopy.serving.client_library import commands, server_flags
+from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library.signatures import AskError
+
+_PROGRAM = "translate_po"
+_DESCRIPTION = """\
+Translates the entries of gettext catalogues that have no translation, in
+place. Each becomes fuzzy, with its score (a log-probability) and the spans
+that its translation has lost as translator's comments:
+
+  # tfcopy: score -3.21
+  # tfcopy: lost :func:`ast.parse`
+  #, fuzzy
+
+Entries that have a translation, fuzzy and obsolete ones are not touched, and
+no other line of a file is changed. An entry that cannot be filled is left as it
+is, with a comment that says why.
+
+MODEL is what a recipe exports, or with --server the name that the server gives
+it. It needs `pip install 'tfcopy[catalogs]'`."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s savedmodels/pydocs_ps locale/es/*.po
+  %(prog)s savedmodels/pydocs_ps manual.po --output filled.po
+  %(prog)s pydocs_ps manual.po --server http://localhost:8501 --language es
+
+A command that was killed is repeated: it goes on from what it has written. The
+exit status is 0, or 2 after an error, which is one line on standard error."""
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parse(arguments)
+    # This command reports errors itself, once.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    return commands.run(_PROGRAM, lambda: _translate(options))
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(
+        f"python -m tfcopy.serving.{_PROGRAM}",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="exported folder")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="catalogue (.po)"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="PATH",
+        help="file to write instead; of several FILEs, or with a / at its "
+        "end, the folder of the files",
+    )
+    parser.add_argument(
+        "--language",
+        metavar="CODE",
+        help="language that the headers must name, if they name one "
+        "(default: the export's)",
+    )
+    parser.add_argument(
+        "--protect",
+        nargs="+",
+        type=_pattern,
+        metavar="NAME",
+        help="spans that a translation may not lose: "
+        f"{', '.join(PATTERNS)}, or regular expressions (default: the "
+        "export's, or rst); a flag such as python-format adds its own",
+    )
+    parser.add_argument(
+        "--max_words",
+        type=commands.positive,
+        metavar="N",
+        help="words, or pieces, of a text that the model reads; entries with "
+        "longer ones are left as they are (default: the export's, or 200)",
+    )
+    parser.add_argument(
+        "--batch_size",
+        type=commands.positive,
+        default=32,
+        metavar="B",
+        help="texts translated at once (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--server",
+        metavar="ADDRESS",
+        help="asks a server: host:port for gRPC, http://host:port for REST",
+    )
+    server_flags.add(parser)
+    options = parser.parse_intermixed_args(arguments)
+    if options.label is not None and options.server is None:
+        parser.error("--label is for a model on a --server")
+    return options
+
+
+def _pattern(text):
+    try:
+        re.compile(PATTERNS.get(text, text))
+    except re.error as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a name nor a regular expression ({error})"
+        ) from None
+    return text
+
+
+def _translate(options):
+    files = [
+        CatalogFile(path, output)
+        for path, output in _outputs(options.files, options.output)
+    ]
+    for file in files:
+        file.header.check_language(options.language)
+    if not any(file.open_entries for file in files):
+        asking = catalog_filling.Asking(iter, 1, ())  # There is no question.
+        catalog_filling.fill_all(files, asking, _report)
+        return
+    model = _model(options)
+    try:
+        catalog_questions.check_translates(model)
+        if options.language is None:
+            for file in files:
+                file.header.check_language(catalog_questions.language_of(model))
+        catalog_filling.fill_all(files, _asking(model, options), _report)
+    finally:
+        if options.server is not None:
+            model.close()
+
+
+def _outputs(paths, output):
+    """Pairs of catalogues and the files to write, `None` in place."""
+    if output is None:
+        return [(path, None) for path in dict.fromkeys(paths)]
+    is_folder = output.endswith(os.sep) or os.path.isdir(output)
+    if len(paths) == 1 and not is_folder:
+        return [(paths[0], output)]
+    if os.path.exists(output) and not os.path.isdir(output):
+        raise AskError(
+            f"--output: {output} is a file. Expected a folder for "
+            f"{len(paths)} catalogues."
+        )
+    pairs = {}
+    for path in dict.fromkeys(paths):
+        target = os.path.join(output, os.path.basename(path))
+        if pairs.setdefault(target, path) != path:
+            raise AskError(
+                f"--output: {pairs[target]} and {path} would both be {target}."
+            )
+    return [(path, target) for target, path in pairs.items()]
+
+
+def _model(options):
+    if options.server is None:
+        return LocalModel(options.model, options.version)
+    return RemoteModel(
+        options.server,
+        options.model,
+        batch_size=options.batch_size,
+        at_once=options.at_once,
+        **server_flags.connection_options(options),
+    )
+
+
+def _asking(model, options):
+    at_once = 1 if options.server is None else options.at_once
+    max_words = options.max_words or catalog_questions.max_words_of(model)
+    protect = options.protect or catalog_questions.protected_by(model)
+    ask = functools.partial(
+        catalog_questions.answers_in_batches,
+        model,
+        batch_size=options.batch_size * at_once,
+        max_words=max_words,
+    )
+    return catalog_filling.Asking(ask, max_words, protect or ["rst"])
+
+
+def _report(done):
+    commands.write(f"{done}\n".encode("utf-8", "backslashreplace"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
