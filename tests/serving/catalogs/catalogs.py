@@ -1,0 +1,167 @@
+"""Catalogues and a model without TensorFlow that fills them."""
+
+import shutil
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.serving.client_library.signatures import Signature
+
+HEADER = """# Translators.
+msgid ""
+msgstr ""
+"Project-Id-Version: x\\n"
+"PO-Revision-Date: 2026-01-01 00:00+0000\\n"
+"Last-Translator: x <x@x.org>\\n"
+"Language-Team: x\\n"
+"Language: es_AR\\n"
+"MIME-Version: 1.0\\n"
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Content-Transfer-Encoding: 8bit\\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\\n"
+
+"""
+BODY = r"""msgid "done"
+msgstr "hecho"
+
+#: a.rst:3
+msgid "Use ``open`` first.\n\n  Then  close it.\tNow\n"
+msgstr ""
+
+msgid "forget :func:`x` and ``y z``"
+msgstr ""
+
+#, python-format
+msgid "%d file"
+msgid_plural "forget %(n)d files"
+msgstr[0] ""
+msgstr[1] ""
+
+#, fuzzy
+msgid "unsure"
+msgstr ""
+
+msgid ":mod:`atexit` 3.8"
+msgstr ""
+
+#~ msgid "old"
+#~ msgstr ""
+"""
+FILLED = r"""msgid "done"
+msgstr "hecho"
+
+# tfcopy: score -4.62
+#: a.rst:3
+#, fuzzy
+msgid "Use ``open`` first.\n\n  Then  close it.\tNow\n"
+msgstr ""
+"USE ``open`` FIRST.\n"
+"\n"
+"  THEN  CLOSE IT.\tNOW\n"
+
+# tfcopy: score -3.50
+# tfcopy: lost :func:`x`, ``y z``
+#, fuzzy
+msgid "forget :func:`x` and ``y z``"
+msgstr "FORGET  AND"
+
+# tfcopy: score -3.12
+# tfcopy: lost %(n)d
+#, fuzzy, python-format
+msgid "%d file"
+msgid_plural "forget %(n)d files"
+msgstr[0] "%d FILE"
+msgstr[1] "FORGET  FILES"
+
+#, fuzzy
+msgid "unsure"
+msgstr ""
+
+# tfcopy: score 0.00
+#, fuzzy
+msgid ":mod:`atexit` 3.8"
+msgstr ":mod:`atexit` 3.8"
+
+#~ msgid "old"
+#~ msgstr ""
+"""
+HAS_MSGFMT = shutil.which("msgfmt") is not None
+
+
+class ShoutingModel:
+    """Answers with capital letters and leaves spans of markup as they are.
+
+    It loses those of a text with "forget", and reads 20 words.
+    """
+
+    name = "shouting"
+
+    def __init__(self, seconds=0.0):
+        self.config = {
+            "max_source_length": 20,
+            "target_tokenizer": {"language": "es"},
+        }
+        outputs = ("text", "score", "source_tokens", "copied_from")
+        self.signatures = {
+            "serving_default": Signature({"text": 1}, outputs[:2]),
+            "analyse": Signature({"text": 1}, outputs),
+        }
+        self.seconds = seconds
+        self.asked = []
+
+    def ask(self, signature, inputs):
+        texts = list(inputs["text"])
+        self.asked += texts
+        time.sleep(self.seconds)
+        outputs = {
+            "text": np.array([shouted(x).encode() for x in texts], object),
+            "score": np.array([-len(x) / 8 for x in texts]),
+        }
+        if signature == "analyse":
+            read = [x.encode().split()[:20] + [b"</s>", b""] for x in texts]
+            outputs["source_tokens"] = read
+        return outputs
+
+
+def shouted(text):
+    """What the model answers."""
+    if text == "mute":
+        return ""
+    for span in spans_of(text, ("rst", "printf")):
+        if "forget" in text:
+            text = text.replace(span, "")
+    shouted = text.upper()
+    for span in spans_of(text, ("rst", "printf")):
+        shouted = shouted.replace(span.upper(), span)
+    return shouted
+
+
+def write(path, text):
+    """Writes a catalogue with all its line ends; returns its path."""
+    path.write_bytes(text.encode())
+    return str(path)
+
+
+def check_with_msgfmt(path):
+    """Passes if gettext's own program takes the catalogue."""
+    if HAS_MSGFMT:
+        subprocess.run(
+            ["msgfmt", "--check", "--output-file=/dev/null", path],
+            check=True,
+            capture_output=True,
+        )
+
+
+needs_msgfmt = pytest.mark.skipif(
+    not HAS_MSGFMT, reason="gettext is not installed."
+)
+
+
+def many(count):
+    """A catalogue of so many open entries."""
+    return HEADER + "\n".join(
+        f'msgid "entry {i} of ``x{i}``"\nmsgstr ""\n' for i in range(count)
+    )

@@ -1,0 +1,23 @@
+import pytest
+
+from tests.serving.catalogs.catalogs import ShoutingModel
+from tfcopy.serving import translate_po
+
+
+@pytest.fixture
+def model(monkeypatch):
+    """What the command asks, instead of an export."""
+    model = ShoutingModel()
+    monkeypatch.setattr(translate_po, "LocalModel", lambda *_: model)
+    return model
+
+
+@pytest.fixture
+def fill(capfd, model):
+    """Function of arguments to status, output and error."""
+
+    def fill(*arguments):
+        status = translate_po.main(["savedmodels/x", *map(str, arguments)])
+        return status, *capfd.readouterr()
+
+    return fill

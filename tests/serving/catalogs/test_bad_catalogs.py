@@ -1,0 +1,80 @@
+"""What cannot be filled is named, or left with a comment."""
+
+import pathlib
+import re
+
+import polib
+import pytest
+
+from tests.serving.catalogs import catalogs
+from tests.serving.catalogs.catalogs import (
+    BODY,
+    HEADER,
+    write,
+)
+
+
+def test_what_cannot_be_filled_is_left_with_a_comment(tmp_path, fill, model):
+    entries = {
+        "word " * 10_000: "too long for the model",
+        # It has fewer blanks than the model reads words.
+        "a,b,c,d,e,f,g,h " + "i " * 19: "too long for the model",
+        "mute": "the model has no answer",
+    }
+    body = "".join(f'msgid "{text.strip()}"\nmsgstr ""\n\n' for text in entries)
+    plural = 'msgid "f"\nmsgid_plural "g"\n' + "".join(
+        f'msgstr[{number}] ""\n' for number in range(3)
+    )
+    path = write(tmp_path / "a.po", HEADER + body + plural)
+    for _ in range(2):
+        status, output, _ = fill(path)
+        assert status == 0
+        assert output == (
+            f"{path}: 0 entries filled; left as they are: 2 too long for the "
+            "model, 1 the model has no answer, 1 not the plural forms that the "
+            "header tells.\n"
+        )
+        found = polib.pofile(path)
+        comments = [entry.tcomment for entry in found]
+        why = [*entries.values(), "not the plural forms that the header tells"]
+        assert comments == [f"tfcopy: left as it is: {x}" for x in why]
+        assert not any(entry.fuzzy for entry in found)
+    assert "word " * 10_000 not in model.asked
+    catalogs.check_with_msgfmt(path)
+    assert fill(path, "--max_words", 50)[1].startswith(f"{path}: 1 entry")
+    assert polib.pofile(path)[1].tcomment.startswith("tfcopy: score")
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("", r"a\.po, line 1: expected a header"),
+        ('msgid "a"\nmsgstr ""\n', r"a\.po, line 1: expected a header"),
+        ('msgid ""\nmsgstr ""\n', r"a\.po, line 1: the header is empty"),
+        (HEADER.replace("UTF-8", "CHARSET"), r"line 2: .*CHARSET"),
+        (HEADER.replace("Content-Type", "X"), r"line 2: .*no charset"),
+        (HEADER + BODY + '\nmsgid "done"\nmsgstr ""\n', "line 40: .*line 14"),
+        (HEADER + 'msgid "a"\nmsgstr[0] ""\n', r"line 15: msgstr\[0\] does"),
+        (
+            HEADER + 'msgid "a"\nmsgid_plural "b"\nmsgstr[1] ""\n',
+            r"line 16: msgstr\[1\] does not belong",
+        ),
+        (HEADER + 'msgid "a"\n# x\nmsgstr ""\n', "line 14: .*without msgstr"),
+        (HEADER + 'msgid "a\nmsgstr ""\n', "line 14: not a string"),
+        (HEADER + 'msgid "a"\nwhat\nmsgstr ""\n', "line 15"),
+        ("\ufeff" + HEADER, "line 1|a.po: not a cat"),
+        (b"\xde\x12\x04\x95\0\0\0\0", "compiled catalogue"),
+        ((HEADER + 'msgid "í"').encode("latin1"), "line 14: not UTF-8"),
+        (HEADER.replace("es_AR", "fr") + BODY, "line 2: .*'fr'.* 'es'"),
+    ],
+)
+def test_what_is_no_catalogue_is_named(tmp_path, fill, content, message):
+    path = tmp_path / "a.po"
+    content = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(content)
+    good = write(tmp_path / "good.po", HEADER + BODY)
+    status, output, error = fill(good, path)
+    assert (status, output) == (2, "") and error.count("\n") == 1
+    assert re.search(message, error) and str(path) in error
+    assert path.read_bytes() == content
+    assert pathlib.Path(good).read_text() == HEADER + BODY

@@ -1,0 +1,109 @@
+"""Nothing that is translated is lost, whatever happens meanwhile."""
+
+import errno
+import os
+import pathlib
+import signal
+import time
+
+import polib
+import pytest
+
+from tests.serving.catalogs.catalogs import (
+    BODY,
+    FILLED,
+    HEADER,
+    many,
+    write,
+)
+from tfcopy import atomic_files
+from tfcopy.serving.catalogs import catalog_filling
+
+
+@pytest.mark.parametrize("output", [False, True])
+def test_a_killed_command_is_repeated(
+    tmp_path, fill, model, output, monkeypatch
+):
+    monkeypatch.setattr(catalog_filling, "_INTERVAL", 0.0)
+    paths = [tmp_path / name for name in ("whole.po", "killed.po")]
+    for path in paths:
+        write(path, many(60))
+    assert fill(paths[0])[0] == 0
+    flags = [paths[1], "--batch_size", "1"]
+    target = paths[1]
+    if output:
+        target = tmp_path / "output.po"
+        flags += ["--output", target]
+    model.seconds = 0.02
+    model.asked.clear()
+    child = os.fork()
+    if not child:
+        fill(*flags)
+        os._exit(0)
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if target.exists() and "fuzzy" in target.read_text():
+            break
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    done = target.read_text().count("fuzzy")
+    assert 0 < done < 60
+    model.seconds = 0
+    assert fill(*flags)[0] == 0
+    assert len(model.asked) == 60 - done
+    assert target.read_bytes() == paths[0].read_bytes()
+    if output:
+        assert paths[1].read_text() == many(60)
+
+
+def test_an_error_costs_nothing_that_was_translated(
+    tmp_path, fill, model, monkeypatch
+):
+    path = write(tmp_path / "a.po", many(10))
+    ask = model.ask
+
+    def fail(*arguments):
+        if len(model.asked) >= 4:
+            raise KeyboardInterrupt
+        return ask(*arguments)
+
+    monkeypatch.setattr(model, "ask", fail)
+    assert fill(path, "--batch_size", "2")[0] == 130
+    assert pathlib.Path(path).read_text().count("fuzzy") == 4
+
+
+def test_a_full_disk_leaves_the_catalogue(tmp_path, fill, monkeypatch):
+    path = write(tmp_path / "a.po", HEADER + BODY)
+
+    def sync(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(atomic_files, "_sync", sync)
+    status, _, error = fill(path)
+    assert status == 2 and f"{path}: cannot be written (No space" in error
+    assert pathlib.Path(path).read_text() == HEADER + BODY
+    assert os.listdir(tmp_path) == ["a.po"]
+
+
+def test_what_others_write_meanwhile_is_kept(tmp_path, fill, model):
+    path = write(tmp_path / "a.po", many(3))
+    ask = model.ask
+
+    def ask_slowly(*arguments):
+        text = many(3).replace('msgstr ""\n\n', 'msgstr "dos"\n\n')
+        write(tmp_path / "a.po", text)
+        return ask(*arguments)
+
+    model.ask = ask_slowly
+    assert fill(path)[0] == 0
+    found = [entry.msgstr for entry in polib.pofile(path)]
+    assert found == ["dos", "dos", "ENTRY 2 OF ``x2``"]
+
+
+def test_a_link_stays_a_link(tmp_path, fill):
+    path = write(tmp_path / "a.po", HEADER + BODY)
+    (tmp_path / "b.po").symlink_to("a.po")
+    assert fill(tmp_path / "b.po")[0] == 0
+    assert (tmp_path / "b.po").is_symlink()
+    assert pathlib.Path(path).read_text() == HEADER + FILLED

@@ -1,0 +1,177 @@
+"""The command that fills catalogues."""
+
+import difflib
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+import polib
+import pytest
+
+from tests.serving.catalogs import catalogs
+from tests.serving.catalogs.catalogs import (
+    BODY,
+    FILLED,
+    HEADER,
+    ShoutingModel,
+    write,
+)
+from tfcopy.serving import translate_po
+
+
+def test_a_catalogue_is_filled(tmp_path, fill, model):
+    path = write(tmp_path / "a.po", HEADER + BODY)
+    os.chmod(path, 0o640)
+    status, output, error = fill(path)
+    assert (status, error) == (0, "")
+    assert output == f"{path}: 4 entries filled, 2 of them with lost spans.\n"
+    assert (tmp_path / "a.po").read_text() == HEADER + FILLED
+    assert os.stat(path).st_mode & 0o777 == 0o640
+    catalogs.check_with_msgfmt(path)
+    assert len(model.asked) == len(set(model.asked)) == 6
+    before = os.stat(path)
+    assert fill(path) == (0, f"{path}: nothing to fill.\n", "")
+    assert os.stat(path) == before and len(model.asked) == 6
+
+
+def test_the_outcome_has_another_place(tmp_path, fill):
+    path = write(tmp_path / "a.po", HEADER + BODY)
+    one = tmp_path / "one.po"
+    assert fill(path, "--output", one)[0] == 0
+    assert one.read_text() == HEADER + FILLED
+    (tmp_path / "b").mkdir()
+    other = write(tmp_path / "b" / "b.po", HEADER)
+    status, output, _ = fill(path, other, "--output", tmp_path / "new")
+    assert status == 0 and "new/b.po: nothing to fill" in output
+    assert (tmp_path / "new" / "a.po").read_text() == HEADER + FILLED
+    assert (tmp_path / "new" / "b.po").read_text() == HEADER
+    assert pathlib.Path(path).read_text() == HEADER + BODY
+    # What a translator has made of it since then stays.
+    reviewed = one.read_text().replace("FORGET  AND", "Olvida")
+    one.write_text(reviewed)
+    assert fill(path, "--output", one)[1] == f"{one}: nothing to fill.\n"
+    assert one.read_text() == reviewed
+    write(one, HEADER + 'msgid "done"\nmsgstr "hecho"\n')
+    status, _, error = fill(path, "--output", one)
+    assert status == 2 and f"{one} exists and is not {path}" in error
+    again = write(tmp_path / "b" / "a.po", HEADER)
+    status, _, error = fill(path, again, "--output", tmp_path / "new")
+    assert status == 2 and "would both be" in error
+    status, _, error = fill(path, again, "--output", one)
+    assert status == 2 and "Expected a folder for 2" in error
+
+
+def test_a_language_with_one_form_has_that_of_many(tmp_path, fill):
+    header = HEADER.replace("nplurals=2; plural=(n != 1)", "nplurals=1")
+    body = 'msgid "file"\nmsgid_plural "files"\nmsgstr[0] ""\n'
+    path = write(tmp_path / "a.po", header + body)
+    assert fill(path)[0] == 0
+    assert polib.pofile(path)[0].msgstr_plural == {0: "FILES"}
+
+
+def test_wrong_flags_are_told(tmp_path, fill, capfd):
+    path = write(tmp_path / "a.po", HEADER + BODY)
+    assert "a folder" not in fill(path, "--language", "es")[2]
+    status, _, error = fill(path, "--language", "de")
+    assert status == 2 and "in 'es_AR', by its header. Exp" in error
+    status, _, error = fill(tmp_path / "none.po")
+    assert status == 2 and "none.po: cannot be read (No such" in error
+    for wrong in (["--protect", "("], ["--label", "x"], ["--max_words", "0"]):
+        with pytest.raises(SystemExit, match="2"):
+            fill(path, *wrong)
+        assert wrong[0] in capfd.readouterr().err
+
+
+def test_spans_are_those_of_the_flag_or_the_export(tmp_path, fill, model):
+    text = HEADER + 'msgid "forget %d and <a>"\nmsgstr ""\n'
+    for flags, lost in (((), None), (["--protect", "html", "<a>"], "<a>")):
+        path = write(tmp_path / "a.po", text.replace("%d", ""))
+        fill(path, *flags)
+        found = re.findall("lost (.*)", pathlib.Path(path).read_text())
+        assert found == ([lost] if lost else [])
+    model.config["source_tokenizer"] = {"protect": ["printf"]}
+    path = write(tmp_path / "b.po", text)
+    fill(path)
+    assert "# tfcopy: lost %d\n" in pathlib.Path(path).read_text()
+
+
+def test_a_server_is_asked(tmp_path, fill, monkeypatch):
+    made = []
+
+    class Server(ShoutingModel):
+        def __init__(self, *arguments, **options):
+            super().__init__()
+            self.config = {}
+            made.append((arguments, options))
+
+        def close(self):
+            made.append("closed")
+
+    monkeypatch.setattr(translate_po, "RemoteModel", Server)
+    path = write(tmp_path / "a.po", HEADER + BODY)
+    assert fill(path, "--server", "http://h:1", "--version", "3")[0] == 0
+    (arguments, options), closed = made
+    assert arguments == ("http://h:1", "savedmodels/x") and closed == "closed"
+    assert options["version"] == 3 and options["deadline"] == 60
+    assert pathlib.Path(path).read_text() == HEADER + FILLED
+
+
+def test_an_export_fills_a_catalogue(tmp_path, copier_export, capfd):
+    header = HEADER.replace("es_AR", "en_GB")
+    path = write(tmp_path / "a.po", header + 'msgid "a 北京"\nmsgstr ""\n')
+    assert translate_po.main([copier_export, path]) == 0
+    assert polib.pofile(path)[0].msgstr == "a 北京"
+
+
+def test_only_models_that_translate_are_asked(tmp_path, fill, model):
+    path = write(tmp_path / "a.po", HEADER + BODY)
+    del model.signatures["analyse"]
+    status, _, error = fill(path)
+    assert status == 2 and "not a model that translates" in error
+
+
+@catalogs.needs_msgfmt
+def test_half_of_real_catalogues_is_filled(tmp_path, fill):
+    folder = os.environ.get("TFCOPY_PYDOCS")
+    if not folder:
+        pytest.skip("TFCOPY_PYDOCS names no folder of documentation pairs.")
+    chance = random.Random(0)
+    originals = sorted((pathlib.Path(folder) / "po").glob("*.po"))
+    assert len(originals) == 5
+    for original in originals:
+        text = original.read_text()
+        begin = text.index("\n\n")
+        halved = text[:begin] + re.sub(
+            r'^msgstr ".*"\n(?:".*"\n)*',
+            lambda x: chance.choice([x[0], 'msgstr ""\n']),
+            text[begin:],
+            flags=re.MULTILINE,
+        )
+        write(tmp_path / original.name, halved)
+    paths = sorted(tmp_path.glob("*.po"))
+    before = {path: path.read_text() for path in paths}
+    assert fill(*paths, "--max_words", 1000)[0] == 0
+    for path, text in before.items():
+        catalogs.check_with_msgfmt(path)
+        new = polib.pofile(str(path))
+        old = polib.pofile(text)
+        is_open = [not (x.msgstr or x.obsolete or x.fuzzy) for x in old]
+        assert sum(is_open) > 3
+        assert path.read_text().count("# tfcopy: score") == sum(is_open)
+        for was_open, one, other in zip(is_open, old, new, strict=True):
+            assert one.msgid == other.msgid
+            assert other.fuzzy and other.msgstr if was_open else one == other
+        changes = difflib.ndiff(text.split("\n"), path.read_text().split("\n"))
+        removed = {line[2:] for line in changes if line.startswith("- ")}
+        assert removed <= {'msgstr ""'}
+
+
+def test_a_server_needs_no_tensorflow():
+    code = (
+        "import sys; import tfcopy.serving.translate_po; "
+        "sys.exit('tensorflow' in sys.modules or 'grpc' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
