@@ -20,8 +20,9 @@ from tfcopy.serving.client_library.signatures import AskError
 _PROGRAM = "translate_po"
 _DESCRIPTION = """\
 Translates the entries of gettext catalogues that have no translation, in
-place. Each becomes fuzzy, with its score (a log-probability) and the spans
-that its translation has lost as translator's comments:
+place. Each becomes fuzzy, with translator's comments that tell the score (a
+log-probability; of several lines or forms the worst) and the spans of markup
+that the translation has lost:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`

@@ -53,7 +53,7 @@ msgstr ""
 FILLED = r"""msgid "done"
 msgstr "hecho"
 
-# tfcopy: score -4.62
+# tfcopy: score -2.38
 #: a.rst:3
 #, fuzzy
 msgid "Use ``open`` first.\n\n  Then  close it.\tNow\n"
@@ -68,7 +68,7 @@ msgstr ""
 msgid "forget :func:`x` and ``y z``"
 msgstr "FORGET  AND"
 
-# tfcopy: score -3.12
+# tfcopy: score -2.25
 # tfcopy: lost %(n)d
 #, fuzzy, python-format
 msgid "%d file"

@@ -18,7 +18,7 @@ class Suggestion(NamedTuple):
 
     Attributes:
         forms: Dict from the numbers of all its forms to their texts.
-        score: The log-probability of what the model was asked for it.
+        score: The log-probability of the worst of the model's answers in it.
         lost: The spans of the source that it does not have.
     """
 

@@ -115,7 +115,8 @@ class EntryTexts:
             for number, source in self.sources.items()
             for span in lost_spans(source, forms[number], self.names)
         )
-        return Suggestion(forms, sum(x.score for x in asked), tuple(lost))
+        score = min((x.score for x in asked), default=0.0)
+        return Suggestion(forms, score, tuple(lost))
 
     def _has_words(self, text):
         return bool(_LETTER.search(self._span.sub(" ", text)))
