@@ -4,14 +4,15 @@ A model on a server is asked without TensorFlow, by REST without gRPC.
 """
 
 import argparse
-import functools
+import contextlib
 import os
 import re
 import sys
 
 from tfcopy.data.text.span_patterns import PATTERNS
-from tfcopy.serving.catalogs import catalog_filling, catalog_questions
 from tfcopy.serving.catalogs.catalog_files import CatalogFile
+from tfcopy.serving.catalogs.catalog_filling import fill_all
+from tfcopy.serving.catalogs.catalog_model import CatalogModel
 from tfcopy.serving.client_library import commands, server_flags
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
@@ -86,6 +87,12 @@ def _parse(arguments):
         "export's, or rst); a flag such as python-format adds its own",
     )
     parser.add_argument(
+        "--glossary",
+        metavar="FILE",
+        help="translations that answers must have, one a line, "
+        "phrase<TAB>translation",
+    )
+    parser.add_argument(
         "--max_words",
         type=commands.positive,
         metavar="N",
@@ -126,22 +133,27 @@ def _translate(options):
         CatalogFile(path, output)
         for path, output in _outputs(options.files, options.output)
     ]
-    for file in files:
-        file.header.check_language(options.language)
+    _check_languages(files, options.language)
     if not any(file.open_entries for file in files):
-        asking = catalog_filling.Asking(iter, 1, ())  # There is no question.
-        catalog_filling.fill_all(files, asking, _report)
+        fill_all(files, None, _report)
         return
-    model = _model(options)
-    try:
-        catalog_questions.check_translates(model)
+    with _opened(options) as model:
+        at_once = 1 if options.server is None else options.at_once
+        asked = CatalogModel(
+            model,
+            batch_size=options.batch_size * at_once,
+            max_words=options.max_words,
+            protect=options.protect,
+            glossary=options.glossary,
+        )
         if options.language is None:
-            for file in files:
-                file.header.check_language(catalog_questions.language_of(model))
-        catalog_filling.fill_all(files, _asking(model, options), _report)
-    finally:
-        if options.server is not None:
-            model.close()
+            _check_languages(files, asked.language)
+        fill_all(files, asked, _report)
+
+
+def _check_languages(files, language):
+    for file in files:
+        file.header.check_language(language)
 
 
 def _outputs(paths, output):
@@ -166,9 +178,12 @@ def _outputs(paths, output):
     return [(path, target) for target, path in pairs.items()]
 
 
-def _model(options):
+def _opened(options):
+    """Context of the options' model, an export or one on a server."""
     if options.server is None:
-        return LocalModel(options.model, options.version)
+        return contextlib.nullcontext(
+            LocalModel(options.model, options.version)
+        )
     return RemoteModel(
         options.server,
         options.model,
@@ -176,19 +191,6 @@ def _model(options):
         at_once=options.at_once,
         **server_flags.connection_options(options),
     )
-
-
-def _asking(model, options):
-    at_once = 1 if options.server is None else options.at_once
-    max_words = options.max_words or catalog_questions.max_words_of(model)
-    protect = options.protect or catalog_questions.protected_by(model)
-    ask = functools.partial(
-        catalog_questions.answers_in_batches,
-        model,
-        batch_size=options.batch_size * at_once,
-        max_words=max_words,
-    )
-    return catalog_filling.Asking(ask, max_words, protect or ["rst"])
 
 
 def _report(done):

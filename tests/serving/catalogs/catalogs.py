@@ -4,7 +4,6 @@ import shutil
 import subprocess
 import time
 
-import numpy as np
 import pytest
 
 from tfcopy.data.text.span_patterns import spans_of
@@ -115,10 +114,11 @@ class ShoutingModel:
     def ask(self, signature, inputs):
         texts = list(inputs["text"])
         self.asked += texts
+        terms = [x[0] for x in inputs.get("glossary", ()) if x][:1]
         time.sleep(self.seconds)
         outputs = {
-            "text": np.array([shouted(x).encode() for x in texts], object),
-            "score": np.array([-len(x) / 8 for x in texts]),
+            "text": [shouted(x, terms).encode() for x in texts],
+            "score": [-len(x) / 8 for x in texts],
         }
         if signature == "analyse":
             read = [x.encode().split()[:20] + [b"</s>", b""] for x in texts]
@@ -126,7 +126,7 @@ class ShoutingModel:
         return outputs
 
 
-def shouted(text):
+def shouted(text, terms=()):
     """What the model answers."""
     if text == "mute":
         return ""
@@ -136,6 +136,9 @@ def shouted(text):
     shouted = text.upper()
     for span in spans_of(text, ("rst", "printf")):
         shouted = shouted.replace(span.upper(), span)
+    for term in terms:
+        phrase, said = term.decode().split("\t")
+        shouted = shouted.replace(phrase.upper(), said)
     return shouted
 
 

@@ -98,6 +98,24 @@ def test_spans_are_those_of_the_flag_or_the_export(tmp_path, fill, model):
     assert "# tfcopy: lost %d\n" in pathlib.Path(path).read_text()
 
 
+def test_a_glossary_is_sent(tmp_path, fill, model):
+    text = "read close " + "me " * 9  # perhaps more than the model reads
+    body = f'msgid "{text.strip()}"\nmsgstr ""\n\nmsgid "close"\nmsgstr ""\n'
+    path = write(tmp_path / "a.po", HEADER + body)
+    terms = write(tmp_path / "terms.tsv", "close\tcerrar\n")
+    flags = [path, "--glossary", terms]
+    status, _, error = fill(*flags)
+    assert status == 2 and "reads no --glossary" in error
+    model.signatures["with_glossary"] = model.signatures["serving_default"]
+    assert fill(*flags)[0] == 0
+    answers = [entry.msgstr for entry in polib.pofile(path)]
+    assert answers == ["READ cerrar" + " ME" * 9, "cerrar"]
+    write(tmp_path / "terms.tsv", "close\n")
+    write(tmp_path / "a.po", HEADER + body)
+    status, _, error = fill(*flags)
+    assert status == 2 and "terms.tsv, line 1: expected phrase" in error
+
+
 def test_a_server_is_asked(tmp_path, fill, monkeypatch):
     made = []
 
@@ -107,7 +125,10 @@ def test_a_server_is_asked(tmp_path, fill, monkeypatch):
             self.config = {}
             made.append((arguments, options))
 
-        def close(self):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
             made.append("closed")
 
     monkeypatch.setattr(translate_po, "RemoteModel", Server)

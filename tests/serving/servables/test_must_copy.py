@@ -169,7 +169,9 @@ def test_the_commands_send_a_glossary(tmp_path, monkeypatch, capfdbinary):
     monkeypatch.setattr(ask, "LocalModel", lambda *_: model)
 
     def asked(*arguments):
-        stdin = io.TextIOWrapper(io.BytesIO("\n".join(TEXTS[:3] + [""]).encode()))
+        stdin = io.TextIOWrapper(
+            io.BytesIO("\n".join(TEXTS[:3] + [""]).encode())
+        )
         monkeypatch.setattr(sys, "stdin", stdin)
         status = ask.main([folder, *arguments])
         sys.stdout.flush()

@@ -3,32 +3,18 @@
 import collections
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import tqdm
 
 from tfcopy.serving.catalogs.catalog_files import CatalogFile
+from tfcopy.serving.catalogs.catalog_model import CatalogModel
 from tfcopy.serving.catalogs.entry_filling import Left
 from tfcopy.serving.catalogs.entry_texts import EntryTexts
 
 # Seconds after which what was translated is written.
 _INTERVAL = 10.0
-
-
-class Asking(NamedTuple):
-    """How a model is asked.
-
-    Attributes:
-        ask: Function of a list of texts to an iterator over dicts from texts
-            to answers, as `answers_in_batches`.
-        max_words: A text of more words is not asked.
-        protect: What spans are, as in `lost_spans`.
-    """
-
-    ask: Callable[[list[str]], Iterator[dict]]
-    max_words: int
-    protect: Sequence[str]
 
 
 class Filled(NamedTuple):
@@ -63,7 +49,7 @@ class Filled(NamedTuple):
 
 def fill_all(
     files: Sequence[CatalogFile],
-    asking: Asking,
+    model: CatalogModel | None,
     report: Callable[[Filled], None],
 ):
     """Fills catalogues, one after the other.
@@ -73,10 +59,10 @@ def fill_all(
 
     Args:
         files: The catalogues.
-        asking: How the model is asked.
+        model: What is asked; `None` if nothing is to be filled.
         report: Function of what was done with each.
     """
-    works = [_Work(file, asking) for file in files]
+    works = [_Work(file, model) for file in files]
     answers = {x: None for work in works for x in work.too_long}
     total = len(set().union(*(work.questions for work in works)) - {*answers})
     with tqdm.tqdm(
@@ -88,15 +74,15 @@ def fill_all(
     ) as bar:
         for work in works:
             with _written_at_the_end(work, answers):
-                _ask(work, answers, asking, bar)
+                _ask(work, answers, model, bar)
             bar.clear()
             report(work.done(answers))
 
 
-def _ask(work, answers, asking, bar):
+def _ask(work, answers, model, bar):
     written = time.monotonic()
     new = [x for x in work.questions if x not in answers]
-    for batch in asking.ask(new):
+    for batch in model.answers(new) if new else ():
         answers.update(batch)
         bar.update(len(batch))
         if time.monotonic() - written > _INTERVAL:
@@ -119,10 +105,10 @@ def _written_at_the_end(work, answers):
 class _Work:
     """A catalogue, and what its entries ask."""
 
-    def __init__(self, file, asking):
+    def __init__(self, file, model):
         self.file = file
         self.entries = [
-            EntryTexts(entry, file.header.num_forms, asking.protect)
+            EntryTexts(entry, file.header.num_forms, model.protect)
             for entry in file.open_entries
         ]
         self.questions = list(
@@ -132,7 +118,7 @@ class _Work:
             question
             for entry in self.entries
             for question in entry.questions
-            if entry.num_words(question) > asking.max_words
+            if entry.num_words(question) > model.max_words
         ]
 
     def outcomes(self, answers):

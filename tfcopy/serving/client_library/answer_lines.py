@@ -138,14 +138,7 @@ def _translating(model, options):
         if name == "analyse":
             raise AskError("--glossary gives text: not --json, nor --n_best.")
         name = "with_glossary"
-        if name not in model.signatures:
-            raise AskError(
-                f"{model.name}: the model was trained without --protect, and "
-                "reads no --glossary."
-            )
-        terms = ask_texts.read_dictionary(
-            options.glossary, "--glossary", "phrase<TAB>translation"
-        )
+        terms = ask_texts.read_glossary(model, options.glossary)
         more = {"glossary": terms}
 
     def answer(lines):

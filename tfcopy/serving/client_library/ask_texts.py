@@ -95,6 +95,20 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
     return definitions
 
 
+def read_glossary(model, path) -> list[bytes]:
+    """The lines of a glossary for a model, `phrase<TAB>translation`.
+
+    Raises:
+        AskError: If the model reads none, or the file is none.
+    """
+    if "with_glossary" not in model.signatures:
+        raise AskError(
+            f"{model.name}: the model was trained without --protect, and "
+            "reads no --glossary."
+        )
+    return read_dictionary(path, "--glossary", "phrase<TAB>translation")
+
+
 def _parse(line, number, texts):
     """The texts and the dictionary of one line."""
     if len(texts) == 1:
