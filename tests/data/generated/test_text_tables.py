@@ -78,7 +78,7 @@ def test_groups_are_sections_of_the_same_first_word():
 def test_every_table_can_be_read_and_says_what_it_is():
     folder = importlib.resources.files("tfcopy.data.generated") / "tables"
     files = sorted(folder.iterdir(), key=lambda file: file.name)
-    assert len(files) == 12
+    assert len(files) == 15
     for file in files:
         assert file.read_text(encoding="utf-8").startswith("# ")
         assert len(text_tables.read(file.name.removesuffix(".txt"))) > 3

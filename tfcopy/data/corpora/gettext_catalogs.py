@@ -101,13 +101,7 @@ def open_catalog(path):
         CorpusError: naming the file, and the line where there is one.
         ImportError: If the library is missing; it says how to install it.
     """
-    try:
-        import polib
-    except ImportError:
-        raise ImportError(
-            "polib is missing, which reads catalogues: "
-            "pip install 'tfcopy[catalogs]'."
-        ) from None
+    polib = import_polib()
     path = os.fspath(path)
     try:
         with open(path, "rb") as file:
@@ -133,6 +127,22 @@ def open_catalog(path):
     except (OSError, ValueError, IndexError) as error:
         reason = str(error).removeprefix(f"Syntax error in po file {path} ")
         raise CorpusError(f"{path}: not a catalogue ({reason}).") from error
+
+
+def import_polib():
+    """The library that reads and writes catalogues.
+
+    Raises:
+        ImportError: If it is missing; it says how to install it.
+    """
+    try:
+        import polib
+    except ImportError:
+        raise ImportError(
+            "polib is missing, which reads catalogues: "
+            "pip install 'tfcopy[catalogs]'."
+        ) from None
+    return polib
 
 
 def _check_strings(path, text):

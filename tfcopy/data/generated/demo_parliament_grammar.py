@@ -37,7 +37,6 @@ _PHRASES = {
     "manner": "manners",
     "soon": "future times",
 }
-_AGREEMENT = re.compile(r"\[([^\[\]]*):(\w+)\]")
 _MAX_TOKENS = 29  # on either side, counting every punctuation mark as a token
 
 
@@ -318,19 +317,10 @@ class Grammar:
 
 
 def _fill(text: str, language: str, phrases: dict[str, Phrase]) -> str:
-    def agreement(match):
-        forms, phrase = match[1], phrases[match[2]]
-        if forms.endswith("*"):
-            forms = "|".join(adjective_forms(forms[:-1]))
-        forms = forms.split("|")
-        if len(forms) == 2:
-            return forms[phrase.plural]
-        return forms[2 * phrase.plural + phrase.feminine]
-
     filled = slot_filling.fill(
         text, lambda slot: getattr(phrases[slot.name], language)[slot.form]
     )
-    return _AGREEMENT.sub(agreement, filled)
+    return slot_filling.agree(filled, phrases, adjective_forms)
 
 
 # === Reading the tables ===
@@ -350,8 +340,5 @@ def _phrases(section: str) -> list[Phrase]:
 
 @functools.cache
 def _pairs(section: str) -> list[tuple[str, str]]:
-    """English and French lines in turn."""
-    lines = _PATTERNS[section]
-    if len(lines) % 2:
-        raise lines[-1].error("expected a French line after it")
-    return list(zip(lines[::2], lines[1::2]))
+    """English patterns and the French ones after them."""
+    return text_tables.translations(_PATTERNS[section])

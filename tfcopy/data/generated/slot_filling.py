@@ -7,10 +7,11 @@ capital, `{He}`, gets a capitalised filler.
 
 import functools
 import re
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 _SLOT = re.compile(r"\{([A-Za-z_]+)(\d?)(?:\.(\w+))?\}")
+_AGREEMENT = re.compile(r"\[([^\[\]]*):(\w+)\]")
 
 
 class Slot(NamedTuple):
@@ -53,6 +54,35 @@ def fill_from(pattern: str, texts: Mapping[str, str]) -> str:
     for before, _, written in parts:
         result += [before, texts.get(written[1:-1], written)]
     return "".join([*result, rest])
+
+
+def agree(
+    text: str,
+    fillers: Mapping[str, Any],
+    adjective_forms: Callable[[str], Sequence[str]],
+) -> str:
+    """Chooses between the forms in square brackets, `[is|are:person]`.
+
+    Two forms are singular and plural; four are masculine, feminine, and the
+    plurals of both. An adjective with an asterisk stands for its four forms.
+
+    Args:
+        text: A text whose slots are filled.
+        fillers: By slot, what filled it: objects with the attributes
+            `feminine` and `plural`.
+        adjective_forms: Called with an adjective, returns its four forms.
+    """
+
+    def form(match):
+        forms, filler = match[1], fillers[match[2]]
+        if forms.endswith("*"):
+            forms = "|".join(adjective_forms(forms[:-1]))
+        forms = forms.split("|")
+        if len(forms) == 2:
+            return forms[filler.plural]
+        return forms[2 * filler.plural + filler.feminine]
+
+    return _AGREEMENT.sub(form, text)
 
 
 def split(pattern: str) -> list[str]:

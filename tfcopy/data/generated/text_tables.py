@@ -9,7 +9,7 @@ that begin with `#`, are ignored.
 import functools
 import importlib.resources
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _FOLDER = importlib.resources.files("tfcopy.data.generated") / "tables"
 _HEADING = re.compile(r"== (\S.*\S|\S) ==")
@@ -124,6 +124,13 @@ def with_replies(lines: Iterable[Line]) -> list[list[str]]:
         else:
             raise line.error("expected a line before one with `>`")
     return result
+
+
+def translations(lines: Sequence[Line]) -> list[tuple[Line, Line]]:
+    """Each line with its translation, which is the next one."""
+    if len(lines) % 2:
+        raise lines[-1].error("expected its translation after it")
+    return list(zip(lines[::2], lines[1::2]))
 
 
 def _require_lines(heading, lines):

@@ -1,0 +1,196 @@
+"""Names for the demo catalogue: made-up code, options, files and addresses.
+
+A name is a span of markup, which no translation alters. Each belongs to one
+split only, given by a checksum of its letters, but for the few that every
+program has, such as `None`.
+"""
+
+import random
+
+from tfcopy.data.generated import text_tables
+from tfcopy.data.generated.demo_names import split_of
+
+_PARTS = {
+    section: text_tables.words(lines)
+    for section, lines in text_tables.read("demo_catalogs_names").items()
+}
+# What stands in all splits.
+COMMON = ("``None``", "``True``", "``False``", "``0``", "``1``", "``-1``")
+
+
+class Spans:
+    """Draws spans that belong to one split.
+
+    Args:
+        rng: A `random.Random`.
+        split: `"train"`, `"validation"` or `"test"`.
+    """
+
+    def __init__(self, rng: random.Random, split: str):
+        self.rng = rng
+        self.split = split
+
+    def draw(self, kind: str, roles: bool = True) -> str:
+        """A span.
+
+        Args:
+            kind: What it names: `"func"`, `"path"`, `"url"` and so on.
+            roles: Whether it may be a role, as in documentation, `:func:`;
+                messages have literals alone.
+        """
+        make = getattr(self, f"_{kind}")
+        while True:
+            made = make()
+            role, name = made if isinstance(made, tuple) else ("", made)
+            if role == "plain":
+                span = name
+            elif role and roles and self.rng.random() < 0.7:
+                span = f":{role}:`{name}`"
+            else:
+                call = "()" if role in ("func", "meth") else ""
+                span = f"``{name.lstrip('~!')}{call}``"
+            if span in COMMON or split_of(span) == self.split:
+                return span
+
+    def placeholder_name(self) -> str:
+        """The name in `%(name)s` or `{name}`, one that may be in all splits."""
+        if self.rng.random() < 0.3:
+            return self._pick("singles")
+        while split_of(name := self._snake()) != self.split:
+            pass
+        return name
+
+    # === Code ===
+
+    def _func(self):
+        return "func", self._qualified(self._snake())
+
+    def _method(self):
+        return "meth", self._qualified(self._snake(), self._camel())
+
+    def _class(self):
+        return "class", self._qualified(self._camel())
+
+    def _attr(self):
+        return "attr", self._qualified(self._snake(), self._camel())
+
+    def _exc(self):
+        first, second = self._pick("words"), self._pick("words")
+        name = f"{first.capitalize()}{second.capitalize()}Error"
+        return "exc", self._qualified(name)
+
+    def _const(self):
+        return "const", self._qualified(self._snake().upper())
+
+    def _mod(self):
+        name = self._module()
+        if self.rng.random() < 0.4:
+            name += f".{self._pick('words')}"
+        return "mod", name
+
+    def _word(self):
+        if self.rng.random() < 0.3:
+            return f"{self._pick('singles')}_{self._pick('words')}"
+        return self._snake()
+
+    def _value(self):
+        shape = self.rng.random()
+        if shape < 0.65:
+            return self.rng.choice(COMMON).strip("`")
+        if shape < 0.8:
+            return f"'{self._join('-', 2)}'"
+        return str(self.rng.randrange(2, 10_000))
+
+    def _call(self):
+        """An expression: ``parse(tree_node, depth=3)``."""
+        last = f"{self._pick('singles')}={self.rng.randrange(100)}"
+        return f"{self._snake()}({self._pick('words')}, {last})"
+
+    # === Programs and files ===
+
+    def _option(self):
+        shape = self.rng.random()
+        name = f"--{self._join('-', self.rng.choice((2, 2, 3)))}"
+        if shape < 0.25:
+            return f"{name}={self._pick('singles').upper()}"
+        return "option", name
+
+    def _env(self):
+        return "envvar", self._join("_", self.rng.choice((2, 3))).upper()
+
+    def _package(self):
+        return f"{self._module()}-{self._pick('words')}"
+
+    def _command(self):
+        shape = self.rng.random()
+        program = self._pick("programs") if shape < 0.3 else self._module()
+        option = f" --{self._join('-', 2)}" if shape < 0.6 else ""
+        return f"{program} {self._pick('words')}{option}"
+
+    def _path(self):
+        name = f"{self._join('_', 2)}.{self._pick('extensions')}"
+        if self.rng.random() < 0.5:
+            name = f"{self._pick('directories')}/{name}"
+        return "file", name
+
+    def _folder(self):
+        return "file", f"{self._pick('directories')}/{self._join('_', 2)}/"
+
+    # === Places ===
+
+    def _host(self):
+        return f"{self._pick('sites')}.{self._domain()}"
+
+    def _url(self):
+        return "plain", self._address()
+
+    def _target(self):
+        """The end of a link: <https://...>`_."""
+        return "plain", f"<{self._address()}>`_"
+
+    def _mail(self):
+        return "plain", f"{self._pick('mailboxes')}@{self._domain()}"
+
+    def _ref(self):
+        role = self.rng.choice(("ref", "ref", "doc", "pep"))
+        if role == "pep":
+            return "plain", f":pep:`{self.rng.randrange(1, 4000)}`"
+        joint = "/" if role == "doc" else "-"
+        return "plain", f":{role}:`{self._join(joint, 2)}`"
+
+    def _address(self):
+        path = self._join("/", self.rng.choice((1, 2)))
+        end = self.rng.choice(("", "/", ".html"))
+        return f"https://{self._pick('sites')}.{self._domain()}/{path}{end}"
+
+    def _domain(self):
+        return f"{self._module()}.{self._pick('domains')}"
+
+    # === Parts ===
+
+    def _qualified(self, name, owner=None):
+        shape = self.rng.random()
+        owner = owner or self._module()
+        if shape < 0.15:
+            return f"~{owner}.{name}"
+        return f"{owner}.{name}" if shape < 0.6 else name
+
+    def _module(self):
+        return self._pick("syllables") + (
+            self._pick("syllables") + self._pick("endings")
+        )
+
+    def _snake(self):
+        return self._join("_", self.rng.choice((2, 2, 2, 3)))
+
+    def _camel(self):
+        first = self._pick("words").capitalize()
+        if self.rng.random() < 0.5:
+            first += self._pick("words").capitalize()
+        return first + self._pick("classes")
+
+    def _join(self, joint, number):
+        return joint.join(self._pick("words") for _ in range(number))
+
+    def _pick(self, section):
+        return self.rng.choice(_PARTS[section])
