@@ -118,10 +118,11 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
         return made
     for tokenizer in made:
         pieces = tokenizer.tokenize(tf.constant([f"a {SPAN}a"])).to_list()[0]
-        if SPAN.encode() not in pieces and config.tokenization != "moses":
+        if SPAN.encode() not in b"".join(pieces):
             raise ValueError(
-                f"--sentencepiece_model: {config.sentencepiece_model} was "
-                "trained without --protect."
+                f"--sentencepiece_model: {config.sentencepiece_model} cuts "
+                f"the character that stands for a span ({SPAN!a}). Train it "
+                "with --protect."
             )
     return tuple(ProtectedTokenizer(x, tuple(config.protect)) for x in made)
 

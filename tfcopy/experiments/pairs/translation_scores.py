@@ -1,6 +1,6 @@
 """How translations are scored and shown."""
 
-from tfcopy.evaluation import translations
+from tfcopy.evaluation import markup, translations
 from tfcopy.experiments import export_choice, reporting
 from tfcopy.experiments.export_choice import ExportChoice
 from tfcopy.experiments.run import Stopwatch
@@ -28,7 +28,10 @@ def answer(translator, data, bleu_tokenize):
 
 
 def score(answers, data, bleu_tokenize) -> dict:
-    """The metrics of the test set's translations that `answer` gives."""
+    """The metrics of the test set's translations that `answer` gives.
+
+    Where the tokenizer protects spans, how much of these is kept, too.
+    """
     texts = [answer.text for answer in answers]
     references = [target for _, target in data.test]
     bleu = translations.bleu(texts, references, bleu_tokenize)
@@ -39,6 +42,11 @@ def score(answers, data, bleu_tokenize) -> dict:
         "unk_rate": translations.unk_rate([x.tokens for x in answers]),
         "copy_rate": translations.copy_rate([x.copied_from for x in answers]),
     }
+    protect = getattr(data.tokenizers[0], "protect", ())
+    if protect:
+        kept = markup.kept([x for x, _ in data.test], texts, protect)
+        shares = ("spans_kept", "texts_kept", "texts_exact")
+        scores |= {name: kept[name] for name in shares}
     return {
         **{name: round(value, 2) for name, value in scores.items()},
         "bleu_signature": bleu["signature"],

@@ -1,0 +1,128 @@
+"""The whole command on small catalogues, and what can be wrong in it."""
+
+import functools
+import os
+import re
+
+import pytest
+
+from tests.recipes import exporting, starting
+from tests.recipes.starting import figures, results
+from tfcopy.data import train_sentencepiece
+from tfcopy.data.generated import demo_catalog_files
+from tfcopy.recipes import pydocs_ps
+from tfcopy.serving import translate_po
+
+pytest.importorskip("polib")
+pytest.importorskip("sentencepiece")
+
+TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --pieces 120 --updates 4
+--eval_every 2 --batch_size 8 --max_target_length 40 --num_beams 2""".split()
+
+start = functools.partial(starting.start, pydocs_ps, TINY)
+
+
+@pytest.fixture(scope="module")
+def catalogs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("catalogs")
+    demo_catalog_files.write_catalogs(folder, 150)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, catalogs):
+    folder = tmp_path_factory.mktemp("finished")
+    glossary = folder / "terms.tsv"
+    glossary.write_text("file\tfichero\n")
+    arguments = ["--catalogs", catalogs, "--glossary", str(glossary)]
+    assert start(folder, *arguments) == 0
+    return folder
+
+
+def test_results_hold_what_is_kept(finished):
+    found = results(finished)
+    systems = found["systems"]
+    assert list(systems) == ["nmt", "pointer_softmax"]
+    kept = {"spans_kept", "texts_kept", "texts_exact"}
+    for scores in (
+        systems["nmt"],
+        systems["nmt"]["unk_replaced"],
+        systems["pointer_softmax"],
+        systems["pointer_softmax"]["must_copy"],
+    ):
+        assert kept | {"bleu", "chrf"} <= set(scores)
+    # After four updates letters may touch a span, which is none then.
+    assert systems["pointer_softmax"]["must_copy"]["spans_kept"] > 80
+    assert systems["pointer_softmax"]["spans_kept"] < 40
+    assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
+    assert (finished / "logs" / "demo" / "dev_nll.png").exists()
+
+
+def test_finished_run_is_not_trained_again(finished, catalogs, capsys):
+    before = figures(finished)
+    arguments = ["--catalogs", catalogs]
+    arguments += ["--glossary", str(finished / "terms.tsv")]
+    assert start(finished, *arguments) == 0
+    out, error = capsys.readouterr()
+    assert "update " not in error.replace("after update", "")
+    assert "must copy" in out and "UNK replaced" in out
+    assert figures(finished) == before
+
+
+def test_the_command_rebuilds_what_was_exported(finished):
+    exporting.check_rebuilt(finished)
+
+
+def test_what_is_exported_fills_catalogues(finished, catalogs, tmp_path):
+    """Of the two, the model that points; it keeps spans and says terms."""
+    run = finished / "logs" / "demo"
+    assert (
+        exporting.export(
+            run, "--system", "pointer_softmax", "--to", tmp_path / "served"
+        )
+        == 0
+    )
+    file = os.path.join(catalogs, "library", "part1.po")
+    filled = tmp_path / "filled.po"
+    arguments = [str(tmp_path / "served"), file, "--output", str(filled)]
+    assert translate_po.main(arguments) == 0
+    text = filled.read_text(encoding="utf-8")
+    assert text.count("# tfcopy: score") > 0
+    assert "# tfcopy: lost" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--protect", '["("]'], "--protect: "),
+        (["--protect", "null"], "--must_copy needs --protect"),
+        (
+            ["--protect", "null", "--must_copy", "false", "--glossary", "{}"],
+            "--glossary needs --protect",
+        ),
+        (["--glossary", "{}"], "line 1: expected phrase<TAB>translation"),
+        (["--glossary", "nothing.tsv"], "--glossary: .*nothing.tsv"),
+        (["--pieces", "3"], "--pieces"),
+        (["--catalogs", "{}"], "terms.tsv"),
+        (["--catalogs", "nowhere"], "nowhere"),
+        (["--train", "[a.en, a.es]"], "Only one of --train, --catalogs"),
+        (["--data_dir", "x"], "--data_dir needs --tfds"),
+        (["--target_language", "xx"], "xx"),
+    ],
+)
+def test_a_wrong_flag_is_named(tmp_path, catalogs, capsys, arguments, message):
+    path = tmp_path / "terms.tsv"
+    path.write_text("no tab\n")
+    arguments = [x.format(path) for x in arguments]
+    assert start(tmp_path, "--catalogs", catalogs, *arguments) in (1, 2)
+    error = capsys.readouterr().err
+    assert re.search(message, error), error
+
+
+def test_pieces_that_cut_spans_are_refused(tmp_path, catalogs, capsys):
+    texts = ["the file is not there", "a file that is there"] * 20
+    model = str(tmp_path / "cutting.model")
+    train_sentencepiece.train(texts, 274, model, byte_fallback=True)
+    arguments = ["--catalogs", catalogs, "--sentencepiece_model", f"[{model}]"]
+    assert start(tmp_path, *arguments) == 1
+    assert "cutting.model'] cuts the character" in (capsys.readouterr().err)

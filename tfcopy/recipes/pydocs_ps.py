@@ -1,0 +1,125 @@
+"""Documentation translated without breaking its markup.
+
+Trains a baseline (nmt) and a model that points at code, links and placeholders
+instead of translating them, compares how much markup they keep, and exports
+the better one. Text is cut into pieces; each span of markup is one word.
+
+    python -m tfcopy.recipes.pydocs_ps                       the demo catalogue
+    python -m tfcopy.recipes.pydocs_ps --catalogs locale/es  gettext catalogues
+    python -m tfcopy.recipes.pydocs_ps --train '[a.en, a.es]'  your own files
+    python -m tfcopy.recipes.pydocs_ps --preset full         larger models
+
+Fill the catalogues of a translation team with what was exported:
+
+    python -m tfcopy.serving.translate_po savedmodels/pydocs_ps FILE.po
+
+Repeating an interrupted command resumes it where it stopped.
+"""
+
+import sys
+
+from tfcopy.experiments import command_line, config
+from tfcopy.experiments.pairs import translator_flags
+
+
+@config.configuration(
+    "pydocs_ps",
+    target_language="es",
+    tokenization="sentencepiece",
+    pieces=1_000,
+    protect=["rst", "printf", "brace"],
+    must_copy=True,
+    unmatched="attention_argmax",
+    embedding_dim=128,
+    units=256,
+    encoder_units=128,
+    dropout=0.1,
+    schedule="constant",
+    batch_size=64,
+    clip_norm=1.0,
+    updates=800,
+    patience=5,
+    num_beams=5,
+)
+class Config(translator_flags.TranslatorConfig):
+    """Corpus, model, training, search, and where the results go."""
+
+
+PRESETS = {
+    "full": {
+        "pieces": 8_000,
+        "source_vocabulary_size": 10_000,
+        "target_vocabulary_size": 10_000,
+        "embedding_dim": 256,
+        "units": 320,
+        "encoder_units": 320,
+        "dropout": 0.3,
+        "updates": 4_000,
+        "eval_every": 250,
+        "max_length": 100,
+        "max_target_length": 160,
+    }
+}
+
+# The trial that the recipe goes back to, on Python's documentation.
+PAPER = {}
+
+COLUMNS = {
+    "BLEU": "bleu",
+    "chrF": "chrf",
+    "% spans kept": "spans_kept",
+    "% texts with all": "texts_kept",
+    "% UNK": "unk_rate",
+    "dev ppl": "perplexity",
+    "updates": "updates",
+    "seconds": "seconds_training",
+    "tokens/s": "target_tokens_per_second",
+}
+
+with command_line.late_imports(__name__, Config, PRESETS, __doc__):
+    from tfcopy.data.generated import demo_catalogs
+    from tfcopy.experiments import learning_curves
+    from tfcopy.experiments.pairs import (
+        translation_data,
+        translation_scores,
+        translation_systems,
+    )
+    from tfcopy.experiments.run import Run
+
+
+def run(config):
+    """Trains, compares, shows and exports; returns the results."""
+    translation_systems.check(config)
+    if config.data_dir is not None and config.tfds is None:
+        raise ValueError("--data_dir needs --tfds.")
+    run = Run(config)
+    data = prepare(config, run.data_folder)
+    answers = translation_systems.train_and_answer(run, data)
+    translation_scores.print_examples(data, answers)
+    translation_scores.print_comparison(run.results, PAPER, COLUMNS)
+    learning_curves.print_lead(run.results)
+    learning_curves.draw(run.results, run.folder, "nats per sentence")
+    best = translation_scores.best_on_validation(run, data)
+    if data.corpus.generated:
+        print("\nSpans that the model has never seen:")
+        examples = [source for source, _ in demo_catalogs.examples()]
+        served = run.systems[best.system].served
+        translation_scores.print_answers(served, examples)
+    score = translation_systems.score_of(run, best.system)
+    return run.finish(best, score, paper=PAPER)
+
+
+def prepare(config, folder):
+    """The corpus as pieces, spans and ids, kept in a folder: `PairData`."""
+    corpus = translation_data.load_corpus(
+        config,
+        demo_catalogs,
+        preset=config.preset,
+        tokenized=config.tokenization == "space",
+        seed=config.seed,
+    )
+    return translation_systems.prepare(config, corpus, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(command_line.main(Config, PRESETS, run, __doc__))
