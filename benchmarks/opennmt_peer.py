@@ -40,7 +40,7 @@ STUBS = {
     "rapidfuzz": ("fuzz", "process"),
     "spacy": (),
 }
-LANGUAGES = ("en", "fr")
+SIDES = {"source": "en", "target": "fr"}
 SPLITS = {"train": "train", "val": "val", "test": "test_2016_flickr"}
 VOCABULARY_SIZE = 10_000  # a side, of which 4 are the peer's special tokens
 MODEL = {
@@ -68,18 +68,29 @@ BEAM_SIZE = 5
 
 
 def open_peer(
-    workdir, data_dir, updates=2000, threads=2, peer_python=None, gpu=False
+    workdir,
+    data_dir,
+    updates=2000,
+    threads=2,
+    peer_python=None,
+    gpu=False,
+    write=None,
+    settings={},
 ):
     """The peer with its trained model, which is trained once.
 
     Args:
         workdir: Folder for the environment, the data, models and logs.
-        data_dir: Folder with the tokenised Multi30k files (`*.gz`).
+        data_dir: Folder with the tokenised Multi30k files (`*.gz`), or what
+            else `write` reads.
         updates: Updates of the model that translates; `None` for no model.
         threads: Threads of the peer.
         peer_python: Python of an environment that has the peer already; without
             it the environment is made in `workdir`.
         gpu: Whether it trains on the first GPU.
+        write: Function of `data_dir` and a folder that writes the data, as
+            `write_data` does, which is meant if it is not given.
+        settings: Settings of the peer other than those of Multi30k.
 
     Returns:
         A `Peer`.
@@ -94,8 +105,9 @@ def open_peer(
         gpu,
     )
     write_stubs(workdir / "stubs")
-    write_data(pathlib.Path(data_dir), workdir / "data")
-    write_config(workdir / "config.yaml", workdir / "data")
+    (workdir / "data").mkdir(exist_ok=True)
+    (write or write_data)(pathlib.Path(data_dir), workdir / "data")
+    write_config(workdir / "config.yaml", workdir / "data", settings)
     if updates is not None and peer.trained() is None:
         peer.train("model", updates)
     return peer
@@ -134,44 +146,40 @@ def write_data(source, folder):
     Blanks that follow each other become one, since the peer splits at each of
     them, and cannot read a vocabulary that holds the empty word.
     """
-    folder.mkdir(exist_ok=True)
-    for language in LANGUAGES:
+    for side, language in SIDES.items():
         for split, name in SPLITS.items():
             path = source / f"{name}.lc.norm.tok.{language}.gz"
             with gzip.open(path, "rt", encoding="utf-8") as file:
                 sentences = [line.split() for line in file]
-            _write_lines(
-                folder / f"{split}.{language}", map(" ".join, sentences)
-            )
+            write_lines(folder / f"{split}.{side}", map(" ".join, sentences))
             if split == "train":
                 counts = collections.Counter(
                     word for words in sentences for word in words
                 )
                 words = sorted(counts, key=lambda word: (-counts[word], word))
-                _write_lines(
-                    folder / f"vocabulary.{language}",
-                    words[: VOCABULARY_SIZE - 4],
+                write_lines(
+                    folder / f"vocabulary.{side}", words[: VOCABULARY_SIZE - 4]
                 )
 
 
-def write_config(path, data):
-    english, french = LANGUAGES
+def write_config(path, data, settings):
     config = {
         "data": {
             name: {
-                "path_src": str(data / f"{split}.{english}"),
-                "path_tgt": str(data / f"{split}.{french}"),
+                "path_src": str(data / f"{split}.source"),
+                "path_tgt": str(data / f"{split}.target"),
                 "transforms": [],
                 "weight": 1,
             }
             for name, split in (("train", "train"), ("valid", "val"))
         },
-        "src_vocab": str(data / f"vocabulary.{english}"),
-        "tgt_vocab": str(data / f"vocabulary.{french}"),
+        "src_vocab": str(data / "vocabulary.source"),
+        "tgt_vocab": str(data / "vocabulary.target"),
         "src_vocab_size": VOCABULARY_SIZE,
         "tgt_vocab_size": VOCABULARY_SIZE,
         **MODEL,
         **TRAINING,
+        **settings,
     }
     path.write_text(json.dumps(config, indent=2))  # JSON is YAML as well
 
@@ -248,19 +256,25 @@ class Peer:
         return self._run("train", name, flags)
 
     def translate(self, model, batch_size):
+        output, result = self.write_translation(model, batch_size)
+        reference = self.workdir / "data" / "test.target"
+        return {**result, **bleu(output, reference)}
+
+    def write_translation(self, model, batch_size, **flags):
+        """The file of translations of the test set, and what was measured."""
         name = f"translation_{batch_size}"
         output = self.workdir / f"{name}.txt"
         flags = {
             "model": model,
-            "src": self.workdir / "data" / "test.en",
+            "src": self.workdir / "data" / "test.source",
             "output": output,
             "batch_size": batch_size,
             "beam_size": BEAM_SIZE,
+            **flags,
         }
         result = self._run("translate", name, flags)
         result.pop("torch")
-        reference = self.workdir / "data" / "test.fr"
-        return {**result, **bleu(output, reference)}
+        return output, result
 
     def _run(self, job, name, flags):
         """Runs one job of the worker; returns the result that it writes."""
@@ -284,7 +298,7 @@ class Peer:
         return json.loads(result.read_text())
 
 
-def _write_lines(path, lines):
+def write_lines(path, lines):
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
