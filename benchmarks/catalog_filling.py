@@ -1,0 +1,170 @@
+"""Fills catalogues of which translations were removed, and checks the outcome.
+
+    python -m benchmarks.catalog_filling MODEL locale/es/*.po --workdir DIR
+
+Removes a share of each catalogue's translations, fills it by the command
+translate_po, and tells whether every line but those of the filled entries is as
+before, what `msgfmt --check` says, how much markup is kept, and how near the
+filled entries are to what was removed (BLEU). Then the command is killed at
+several moments and repeated; the outcome must be the same, byte for byte.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from tfcopy.data.corpora.gettext_catalogs import open_catalog
+from tfcopy.evaluation import markup, translations
+
+_ENDED = -9  # by SIGKILL
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.catalog_filling",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", help="exported folder")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="catalogue")
+    parser.add_argument("--workdir", required=True, type=pathlib.Path)
+    parser.add_argument("--share", type=float, default=0.5, help="removed")
+    parser.add_argument("--kills", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--protect", nargs="+", default=["rst", "printf", "brace"]
+    )
+    options = parser.parse_args()
+    print(json.dumps(measure(options), indent=2, ensure_ascii=False))
+
+
+def measure(options):
+    """What the command did, as a dict of figures."""
+    shutil.rmtree(options.workdir, ignore_errors=True)
+    cut = options.workdir / "cut"
+    cut.mkdir(parents=True)
+    rng = random.Random(options.seed)
+    removed = {}
+    for path in map(pathlib.Path, options.files):
+        removed[path.name] = _remove(path, cut / path.name, options.share, rng)
+    names = sorted(removed)
+    filled = options.workdir / "filled"
+    seconds = _fill(options, cut, filled, names)
+    result = {
+        "catalogues": len(names),
+        "removed": sum(map(len, removed.values())),
+        "seconds": round(seconds, 1),
+        "msgfmt": {name: _msgfmt(filled / name) for name in names},
+        "kept_lines": all(_only_filled(cut / x, filled / x) for x in names),
+        **_scores(filled, removed, options.protect),
+    }
+    outcome = [(filled / name).read_bytes() for name in names]
+    repeated = []
+    for i in range(options.kills):
+        folder = options.workdir / f"killed{i}"
+        shutil.copytree(cut, folder)
+        limit = seconds * (i + 1) / (options.kills + 1)
+        written = _kill(options, folder, names, limit, cut)
+        _fill(options, folder, None, names)
+        same = [(folder / name).read_bytes() for name in names] == outcome
+        repeated.append(
+            {"killed_after": round(limit, 1), "written": written, "same": same}
+        )
+    return {**result, "killed": repeated}
+
+
+def _remove(path, to, share, rng):
+    """Removes translations; returns them by their entries."""
+    catalog = open_catalog(path)
+    entries = [x for x in catalog if x.msgstr and not x.fuzzy | x.obsolete]
+    chosen = rng.sample(entries, round(share * len(entries)))
+    texts = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in chosen}
+    for entry in chosen:
+        entry.msgstr = ""
+    catalog.save(to)
+    return texts
+
+
+def _command(options, folder, output, names):
+    paths = [str(folder / name) for name in names]
+    if output is not None:
+        paths += ["--output", f"{output}{os.sep}"]
+        output.mkdir(exist_ok=True)
+    module = "tfcopy.serving.translate_po"
+    return [sys.executable, "-m", module, options.model, *paths]
+
+
+def _fill(options, folder, output, names):
+    """Runs the command to its end; returns the seconds."""
+    start = time.monotonic()
+    command = _command(options, folder, output, names)
+    subprocess.run(command, check=True, stdout=sys.stderr)
+    return time.monotonic() - start
+
+
+def _kill(options, folder, names, seconds, before):
+    """Runs it for some seconds; returns how many files it has changed."""
+    process = subprocess.Popen(
+        _command(options, folder, None, names), stdout=sys.stderr
+    )
+    time.sleep(seconds)
+    process.kill()
+    assert process.wait() == _ENDED
+    return sum(
+        (folder / name).read_bytes() != (before / name).read_bytes()
+        for name in names
+    )
+
+
+def _msgfmt(path):
+    """What gettext's program says of a catalogue; "" if it accepts it."""
+    checked = subprocess.run(
+        ["msgfmt", "--check", "--output-file", os.devnull, str(path)],
+        capture_output=True,
+        text=True,
+    )
+    return checked.stderr.strip() if checked.returncode else ""
+
+
+def _only_filled(before, after):
+    """Whether what was there is there still, in its order."""
+    old, new = (
+        # Filled entries become fuzzy.
+        path.read_text(encoding="utf-8")
+        .replace("#, fuzzy, ", "#, ")
+        .split("\n")
+        for path in (before, after)
+    )
+    new = iter(new)
+    return all(line in new for line in old if line != 'msgstr ""')
+
+
+def _scores(folder, removed, protect):
+    sources, answers, references = [], [], []
+    for name, texts in removed.items():
+        found = {(x.msgctxt, x.msgid): x for x in open_catalog(folder / name)}
+        for key, reference in texts.items():
+            if found[key].msgstr:
+                assert found[key].fuzzy
+                sources.append(key[1])
+                answers.append(found[key].msgstr)
+                references.append(reference)
+    bleu = translations.bleu(answers, references, "13a")
+    kept = markup.kept(sources, answers, protect)
+    return {
+        "filled": len(answers),
+        "bleu": round(bleu["score"], 2),
+        **{name: round(value, 2) for name, value in kept.items()},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
