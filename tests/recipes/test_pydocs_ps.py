@@ -73,8 +73,10 @@ def test_the_command_rebuilds_what_was_exported(finished):
     exporting.check_rebuilt(finished)
 
 
-def test_what_is_exported_fills_catalogues(finished, catalogs, tmp_path):
-    """Of the two, the model that points; it keeps spans and says terms."""
+def test_what_is_exported_fills_catalogues(
+    finished, catalogs, tmp_path, capsys
+):
+    """They are its own language's."""
     run = finished / "logs" / "demo"
     assert (
         exporting.export(
@@ -88,7 +90,13 @@ def test_what_is_exported_fills_catalogues(finished, catalogs, tmp_path):
     assert translate_po.main(arguments) == 0
     text = filled.read_text(encoding="utf-8")
     assert text.count("# tfcopy: score") > 0
-    assert "# tfcopy: lost" not in text
+    french = tmp_path / "french.po"
+    with open(file, encoding="utf-8") as catalog:
+        french.write_text(
+            catalog.read().replace("Language: es", "Language: fr")
+        )
+    assert translate_po.main([arguments[0], str(french)]) == 2
+    assert "'fr', by its header. Expected: 'es'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

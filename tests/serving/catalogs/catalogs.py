@@ -101,7 +101,7 @@ class ShoutingModel:
     def __init__(self, seconds=0.0):
         self.config = {
             "max_source_length": 20,
-            "target_tokenizer": {"language": "es"},
+            "target_language": "es",
         }
         outputs = ("text", "score", "source_tokens", "copied_from")
         self.signatures = {

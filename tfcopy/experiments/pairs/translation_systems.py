@@ -143,4 +143,6 @@ def build(run, name, head, data):
         make_trained=lambda model: pointer_softmax_steps.make_trained(
             config, model
         ),
+        source_language=config.source_language,
+        target_language=config.target_language,
     )

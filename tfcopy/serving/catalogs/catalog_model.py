@@ -47,16 +47,14 @@ class CatalogModel:
         if analyse is None or "copied_from" not in analyse.outputs:
             raise AskError(f"{model.name}: not a model that translates texts.")
         config = model.config
-        source, target = (
-            config.get(f"{side}_tokenizer", {}) for side in ("source", "target")
-        )
+        tokenizer = config.get("source_tokenizer", {})
         self.batch_size = batch_size
         self.max_words = max_words or config.get(
             "max_source_length", _MAX_WORDS
         )
-        self.protect = protect or source.get("protect") or _PROTECT
+        self.protect = protect or tokenizer.get("protect") or _PROTECT
         # ISO 639 code of what it translates to; `None` if it is not known.
-        self.language = target.get("inner", target).get("language")
+        self.language = config.get("target_language")
         self._model = model
         self._terms = None
         if glossary is not None:
