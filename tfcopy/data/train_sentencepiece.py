@@ -13,6 +13,7 @@ import io
 import itertools
 import re
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 
 from tfcopy.atomic_files import write_atomically
@@ -22,6 +23,9 @@ from tfcopy.data.text.protected_tokenizer import SPAN, cut_out
 from tfcopy.data.text.span_patterns import PATTERNS
 from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.error_lines import one_line
+
+# The only normalisation: "▁" is a blank, as which it is read in any case.
+_RULES = "2581\t20\n"
 
 
 def train(
@@ -70,18 +74,22 @@ def train(
     sentencepiece.set_random_generator_seed(seed)
     model = io.BytesIO()
     try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=sentences(),
-            model_writer=model,
-            model_type=model_type,
-            vocab_size=vocab_size,
-            input_sentence_size=max_lines,
-            shuffle_input_sentence=True,
-            normalization_rule_name="identity",
-            unk_surface="<unk>",
-            minloglevel=2,
-            **options,
-        )
+        with tempfile.NamedTemporaryFile("w", suffix=".tsv") as rules:
+            # Without any rule it prints that there is none, at each loading.
+            rules.write(_RULES)
+            rules.flush()
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=sentences(),
+                model_writer=model,
+                model_type=model_type,
+                vocab_size=vocab_size,
+                input_sentence_size=max_lines,
+                shuffle_input_sentence=True,
+                normalization_rule_tsv=rules.name,
+                unk_surface="<unk>",
+                minloglevel=2,
+                **options,
+            )
     except RuntimeError as error:
         if failures:
             raise failures[0] from None
