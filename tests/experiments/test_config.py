@@ -59,7 +59,10 @@ def test_identity_holds_what_changes_the_model_or_its_training():
     others = ("updates", "eval_every", "patience", "systems", "run", "log_dir")
     assert not {f"--{name}" for name in others} & set(fixed)
     # A rate that falls to zero at the last update depends on its number.
-    assert config.identity(Config())["--updates"] == 1_000
+    for schedule in ("linear", "cosine"):
+        fixed = config.identity(Config(schedule=schedule))
+        assert fixed["--updates"] == 1_000
+    assert "--updates" not in config.identity(Config(schedule="inverse_sqrt"))
 
 
 def test_the_baseline_has_flags_of_its_own():

@@ -26,6 +26,34 @@ def test_first_step_of_the_papers_adagrad(model, gradient, step):
     assert 1 - float(weight) == pytest.approx(step, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    "schedule, expected",
+    [
+        ("constant", [0.05, 0.1, 0.1, 0.1, 0.1, 0.1]),
+        ("linear", [0.05, 0.1, 0.075, 0.05, 0.025, 0.0]),
+        ("cosine", [0.05, 0.1, 0.085355, 0.05, 0.014645, 0.0]),
+        (
+            "inverse_sqrt",
+            [0.05, 0.1, *(0.1 * np.sqrt([2 / 3, 2 / 4, 2 / 5, 1 / 3]))],
+        ),
+    ],
+)
+def test_warm_up_comes_before_each_schedule(schedule, expected):
+    """Update 2 has the highest rate, and 5 is the last."""
+    config = TrainingConfig(learning_rate=0.1, schedule=schedule, warmup=2)
+    rate = optimizer_choice.learning_rate(config, steps=5)
+    found = [float(rate(step)) for step in range(6)]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+def test_fewer_updates_than_warm_up_are_trained_all_the_same(schedule):
+    """As of a second phase that is short."""
+    config = TrainingConfig(learning_rate=0.1, schedule=schedule, warmup=9)
+    rate = optimizer_choice.learning_rate(config, steps=3)
+    assert float(rate(2)) == pytest.approx(0.1 / 3)
+
+
 @pytest.mark.parametrize("name", ["adam", "adagrad", "adadelta"])
 def test_a_linear_schedule_ends_at_zero(model, name):
     config = TrainingConfig(optimizer=name, learning_rate=0.15)

@@ -71,6 +71,20 @@ def test_devices_share_a_batch_evenly(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        ({"schedule": "inverse_sqrt"}, "--schedule inverse_sqrt needs --warm"),
+        ({"warmup": 9, "updates": 9}, "--warmup must be below --updates, 9."),
+        ({"schedule": "cosine", "updates": None}, "cosine needs --updates"),
+    ],
+)
+def test_a_schedule_that_makes_no_sense_is_refused(tmp_path, flags, message):
+    with pytest.raises(ValueError, match=message):
+        make_run(tmp_path, **flags)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_folder_tells_recipe_and_flags(tmp_path):
     run = make_run(tmp_path, run="first", seed=3)
     assert run.folder == f"{tmp_path}/logs/first"

@@ -11,6 +11,7 @@ import functools
 from typing import ClassVar, Literal
 
 from jsonargparse.typing import (
+    NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     restricted_number_type,
@@ -22,6 +23,9 @@ Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
 
 # The output heads that can point, as `models.head_choice` knows them.
 POINTING_HEADS = ("pointer_softmax", "pointer_generator", "copynet")
+
+# Learning rates that do not depend on the number of updates to come.
+ENDLESS_SCHEDULES = ("constant", "inverse_sqrt")
 
 # Headings of `--help`, in its order.
 TOPICS = ("data", "model", "training", "search", "results")
@@ -136,10 +140,18 @@ class TrainingConfig:
     learning_rate: PositiveFloat = training(
         2e-3, "Learning rate of the optimizer."
     )
-    schedule: Literal["constant", "linear"] = training(
-        "linear",
-        "Learning rate schedule: constant, or linear decay to zero at the "
-        "last update.",
+    schedule: Literal["constant", "linear", "cosine", "inverse_sqrt"] = (
+        training(
+            "linear",
+            "Learning rate schedule: constant; linear or cosine decay to zero "
+            "at the last update; or inverse_sqrt, decay with the inverse "
+            "square root of the number of updates, after --warmup.",
+        )
+    )
+    warmup: NonNegativeInt = training(
+        0,
+        "Updates over which the learning rate rises linearly to "
+        "--learning_rate, before the --schedule begins.",
     )
     batch_size: PositiveInt = training(
         32, "Examples per batch, over all devices."
@@ -196,8 +208,8 @@ def identity(config: TrainingConfig) -> dict:
         config: The config of a system, as `of_system` gives it.
 
     Returns:
-        Dict from `--flag` to its value. A schedule depends on the number of
-        updates, which is fixed then.
+        Dict from `--flag` to its value. Learning rates that fall to zero
+        depend on the number of updates, which is fixed then.
     """
     fixed = {
         f"--{field.name}": getattr(config, field.name)
@@ -206,7 +218,7 @@ def identity(config: TrainingConfig) -> dict:
         # In the baseline's own config they have replaced the others.
         and not field.name.startswith(_BASELINE)
     }
-    if config.schedule != "constant":
+    if config.schedule not in ENDLESS_SCHEDULES:
         fixed["--updates"] = config.updates
     return fixed
 

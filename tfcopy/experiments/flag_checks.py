@@ -3,6 +3,7 @@
 import keras
 
 from tfcopy import tokens
+from tfcopy.experiments.config import ENDLESS_SCHEDULES, TrainingConfig
 
 
 def check_systems(config, systems):
@@ -37,6 +38,23 @@ def check_activation(name, flag):
             f"--{flag} must be noisy_tanh or the name of a Keras activation. "
             f"Received: {name}."
         ) from None
+
+
+def check_schedule(config: TrainingConfig):
+    """Raises a ValueError if the learning rate never gets where it should."""
+    schedule, warmup = config.schedule, config.warmup
+    if config.updates is None and schedule not in ENDLESS_SCHEDULES:
+        raise ValueError(f"--schedule {schedule} needs --updates.")
+    if schedule == "inverse_sqrt" and not warmup:
+        raise ValueError(
+            "--schedule inverse_sqrt needs --warmup, the updates after which "
+            "the learning rate falls. Received: 0."
+        )
+    if config.updates is not None and warmup >= config.updates:
+        raise ValueError(
+            f"--warmup must be below --updates, {config.updates}. "
+            f"Received: {warmup}."
+        )
 
 
 def check_batch_size(config, num_examples, what="pairs"):

@@ -1,6 +1,7 @@
-"""The optimizers that the flags can ask for."""
+"""The optimizers and learning rates that the flags can ask for."""
 
 import keras
+from keras.optimizers import schedules
 
 from tfcopy import training
 from tfcopy.experiments.config import TrainingConfig
@@ -10,17 +11,34 @@ def make_optimizer(config: TrainingConfig, model, steps=None):
     """The optimizer that the flags ask for, under the scope of a model.
 
     Args:
-        config: The flags; with a `schedule` of "linear" the learning rate
-            falls to zero.
+        config: The flags.
         model: The Keras model that is to be trained.
-        steps: Number of updates after which the learning rate is zero.
+        steps: Number of updates after which a learning rate that falls to
+            zero is zero.
     """
     with training.strategy_of(model).scope():
-        rate = config.learning_rate
-        if config.schedule == "linear":
-            rate = keras.optimizers.schedules.PolynomialDecay(rate, steps, 0.0)
+        rate = learning_rate(config, steps)
         if config.optimizer == "adam":
             return training.Adam(rate)
         if config.optimizer == "adagrad":
             return keras.optimizers.Adagrad(rate, initial_accumulator_value=0.1)
         return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6)
+
+
+def learning_rate(config: TrainingConfig, steps=None):
+    """A constant or a schedule, as Keras's optimizers take them.
+
+    Args:
+        config: The flags.
+        steps: As in `make_optimizer`.
+    """
+    peak, warmup = config.learning_rate, max(config.warmup, 1)
+    rate = peak
+    decay = steps and max(steps + 1 - warmup, 1)
+    if config.schedule == "linear":
+        rate = schedules.PolynomialDecay(peak, decay, 0.0)
+    if config.schedule == "cosine":
+        rate = schedules.CosineDecay(peak, decay)
+    if config.schedule == "inverse_sqrt":
+        rate = training.InverseSquareRoot(peak, warmup)
+    return rate if warmup == 1 else training.WarmUp(rate, warmup)

@@ -95,6 +95,7 @@ class Run:
         self._shared_folder = self.folder = os.path.join(
             config.log_dir, name or config.run or config.preset
         )
+        flag_checks.check_schedule(config)
         self.strategy = training.choose_strategy(config.devices)
         flag_checks.check_devices(
             config.batch_size, self.strategy.num_replicas_in_sync

@@ -216,10 +216,11 @@ def check(config):
     flag_checks.check_systems(config, SYSTEMS)
     if config.updates is None and config.epochs is None:
         raise ValueError("--updates or --epochs must be given.")
-    if config.schedule == "linear" and config.updates is None:
-        raise ValueError("--schedule linear needs --updates.")
-    if config.schedule == "linear" and config.anneal_epoch is not None:
-        raise ValueError("--anneal_epoch needs --schedule constant.")
+    is_constant = config.schedule == "constant" and config.warmup < 2
+    if config.anneal_epoch is not None and not is_constant:
+        raise ValueError(
+            "--anneal_epoch needs --schedule constant, and no --warmup."
+        )
 
 
 def load_corpus(config):

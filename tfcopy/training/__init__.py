@@ -8,6 +8,7 @@ from tfcopy.training.distribution import (
     strategy_of,
 )
 from tfcopy.training.interruption import TrainingInterrupted
+from tfcopy.training.learning_rates import InverseSquareRoot, WarmUp
 from tfcopy.training.optimizers import Adam
 from tfcopy.training.phases import Phase, anneal
 from tfcopy.training.projector import log_embeddings
