@@ -60,7 +60,9 @@ def make_model():
 
 
 def test_devices_share_a_batch_evenly(tmp_path, monkeypatch):
-    strategy = types.SimpleNamespace(num_replicas_in_sync=3)
+    strategy = types.SimpleNamespace(
+        num_replicas_in_sync=3, cluster_resolver=None
+    )
     monkeypatch.setattr(
         run_module.training, "choose_strategy", lambda _: strategy
     )
@@ -69,6 +71,10 @@ def test_devices_share_a_batch_evenly(tmp_path, monkeypatch):
     ):
         make_run(tmp_path, batch_size=8)
     assert not list(tmp_path.iterdir())
+    # Of a batch of tokens one may get a pair more.
+    assert (
+        make_run(tmp_path, batch_size=8, batch_tokens=50).strategy is strategy
+    )
 
 
 @pytest.mark.parametrize(

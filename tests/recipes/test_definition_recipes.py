@@ -129,6 +129,7 @@ def test_the_papers_baseline_has_the_updates_of_the_authors_code():
         ("nli", "--wordnet nowhere", "--wordnet: "),
         ("nli", "--systems [glove] --vectors no.txt", "--vectors: cannot"),
         ("nli", "--num_train 4", "--batch_size must be at most 4"),
+        ("nli", "--batch_tokens 2", "--batch_tokens must be at least"),
         ("qa", "--corpus files", "--train_file must be given"),
         ("qa", "--systems []", "--systems must name some of"),
         ("qa", "--updates null", "--updates or --epochs must be given"),

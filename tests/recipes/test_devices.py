@@ -35,7 +35,8 @@ from tfcopy.experiments import command_line
 # whenever it is trained.)
 QUIET = "--dropout 0 --noise 0 --optimizer adagrad"
 RECIPES = {
-    "europarl_ps": test_europarl_ps.TINY,
+    # Nine pairs a batch, five of which go to the first device.
+    "europarl_ps": [*test_europarl_ps.TINY, "--batch_tokens", "63"],
     "cnn_dailymail_pg": [
         *test_cnn_dailymail_pg.TINY,
         *"--systems [pointer_generator] --coverage_updates 2".split(),

@@ -1,5 +1,6 @@
 """The whole command on a small vocabulary, and what can be wrong in it."""
 
+import dataclasses
 import functools
 import os
 import re
@@ -261,6 +262,12 @@ def test_examples_are_of_both_kinds():
         assert target == f"w{max(words)}" and (max(words) >= 9) == (i < 2)
 
 
+def test_a_batch_of_tokens_holds_whole_sequences():
+    config = recipe.Config(num_words=12, num_pointed=3, length=4)
+    config = dataclasses.replace(config, batch_tokens=31)
+    assert rarest_word_steps.prepare(config).train.batch(0, 0).shape == (7, 4)
+
+
 # === Wrong flags ===
 
 
@@ -275,6 +282,7 @@ def test_examples_are_of_both_kinds():
             "--train_size 49",
             r"--train_size must be at least --batch_size \(50\). Received: 49",
         ),
+        ("--batch_tokens 3", "--batch_tokens must be at least 4, 1 times the"),
         ("--systems []", "--systems must name some of softmax, pointer_soft"),
         ("--systems [nmt]", "--systems must be a list.*softmax or pointer_s"),
         ("--pointer hard", "--pointer must be dense or attention. Received: h"),

@@ -156,6 +156,12 @@ class TrainingConfig:
     batch_size: PositiveInt = training(
         32, "Examples per batch, over all devices."
     )
+    batch_tokens: PositiveInt | None = training(
+        None,
+        "Tokens per batch, over all devices, padding included and of pairs "
+        "the longer side, instead of --batch_size, which then counts on the "
+        "validation set alone.",
+    )
     accumulate: PositiveInt = training(
         1, "Batches per update, whose gradients are accumulated."
     )

@@ -1,8 +1,11 @@
 """Checks of flags; an error names the flag that makes no sense."""
 
+import contextlib
+
 import keras
 
 from tfcopy import tokens
+from tfcopy.experiments.batch_limit import batch_limit
 from tfcopy.experiments.config import ENDLESS_SCHEDULES, TrainingConfig
 
 
@@ -57,21 +60,42 @@ def check_schedule(config: TrainingConfig):
         )
 
 
-def check_batch_size(config, num_examples, what="pairs"):
-    """Raises a ValueError if the training data do not fill one batch."""
-    if num_examples < config.batch_size:
+def check_batch_size(
+    config: TrainingConfig, lengths, what="pairs", *, multiple=1
+):
+    """Raises a ValueError if the training data do not fill one batch.
+
+    Args:
+        config: The flags.
+        lengths: Arrays of the lengths of texts, a number for each example.
+        what: What examples are called.
+        multiple: What lengths are padded to a multiple of.
+    """
+    if config.batch_tokens is not None:
+        with naming_batch_tokens():
+            batch_limit(config, multiple=multiple).check(lengths)
+    elif len(lengths[0]) < config.batch_size:
         raise ValueError(
-            f"--batch_size must be at most {num_examples}, the number of "
+            f"--batch_size must be at most {len(lengths[0])}, the number of "
             f"{what} to train on. Received: {config.batch_size}."
         )
 
 
-def check_devices(batch_size, count):
+@contextlib.contextmanager
+def naming_batch_tokens():
+    """Names the flag in what a `TokenLimit` has to say."""
+    try:
+        yield
+    except ValueError as error:
+        raise naming_flags(error, {"tokens": "batch_tokens"}) from error
+
+
+def check_devices(config: TrainingConfig, count):
     """Raises a ValueError if devices cannot share a batch evenly."""
-    if batch_size % count:
+    if config.batch_tokens is None and config.batch_size % count:
         raise ValueError(
             f"--batch_size must be a multiple of {count}, the number of "
-            f"devices. Received: {batch_size}."
+            f"devices. Received: {config.batch_size}."
         )
 
 

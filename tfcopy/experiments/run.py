@@ -97,9 +97,7 @@ class Run:
         )
         flag_checks.check_schedule(config)
         self.strategy = training.choose_strategy(config.devices)
-        flag_checks.check_devices(
-            config.batch_size, self.strategy.num_replicas_in_sync
-        )
+        flag_checks.check_devices(config, self.strategy.num_replicas_in_sync)
         self.is_chief = worker_position(self.strategy)[0] == 0
         self._own = contextlib.ExitStack()
         if self.is_chief:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tests.data.definitions.test_features import make
 from tfcopy.data.definitions import TextBatches
 from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.epoch_batches import TokenLimit
 
 SENTENCES = ["the cat sees", "dogs", "hound sees dog", "", "a cat", "ghost"]
 TEXTS = WordTexts.from_examples(
@@ -73,6 +74,22 @@ def test_replicas_get_slices_of_a_batch(batches):
     assert [x.tolist() for x in np.reshape(labels, (4, 4))] == [
         batch["label"].tolist() for batch in whole
     ]
+
+
+def test_batches_of_tokens_start_anywhere_and_are_shared(batches):
+    options = {"batch_size": TokenLimit(9), "shuffle_seed": 3}
+    whole = as_arrays(batches.train(TEXTS, **options))
+    labels = [batch["label"].tolist() for batch in whole]
+    lengths = [max(1, len(SENTENCES[i % 6].split())) for i in range(18)]
+    for rows in labels:
+        assert len(rows) * max(lengths[i] for i in rows) <= 9
+    assert len(set(map(len, labels))) > 1
+    rest = as_arrays(batches.train(TEXTS, **options, start_batch=2))
+    assert_equal(rest, whole[2:])
+    halves = batches.train(TEXTS, **options, num_replicas=2)
+    assert len(halves) == 2 * len(whole)
+    halves = [x["label"].tolist() for x in as_arrays(halves)]
+    assert [a + b for a, b in zip(halves[::2], halves[1::2])] == labels
 
 
 def test_a_recipe_may_finish_batches_itself():

@@ -82,6 +82,20 @@ def test_padding_changes_no_vector(layout):
         assert not np.any(longer_masks["text"][:, length:])
 
 
+def test_batches_of_other_numbers_of_examples_have_their_own_classes():
+    rng = np.random.default_rng(0)
+    sizes = (4, 6, 2, 4, 6, 2) * 5
+    seen = [batch(rng, "flat", examples) for examples in sizes]
+    shapes = TextShapes(seen, 9)
+    padded = [shapes.pad(x) for x in seen]
+    assert [len(x["label"]) for x in padded] == list(sizes)
+    assert len({shapes_of(x) for x in padded}) <= 9
+    # One that was not seen shares the classes of all.
+    others = {shapes_of(shapes.pad(batch(rng, "flat", 3))) for _ in range(20)}
+    classes = [tuple(x) for x in shapes.classes]
+    assert len(others) <= len(set(classes))
+
+
 def test_what_no_class_holds_keeps_its_shape():
     seen = many("flat", 10)
     shapes = TextShapes(seen, 3)

@@ -4,15 +4,16 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfcopy.data.epoch_batches import TokenLimit
 from tfcopy.data.pairs.encoding import EncodedCorpus
 from tfcopy.data.pairs.pipeline import (
     PADDING,
     batch_lengths,
     batches,
     evaluation_batches,
-    evaluation_order,
+    evaluation_rows,
     num_batches,
-    training_order,
+    training_rows,
 )
 
 
@@ -144,18 +145,23 @@ def test_shapes_are_padded_to_multiples_or_given():
 
 def test_the_longest_of_each_batch_are_known_before():
     encoded = corpus(39)
-    for order, dataset in (
+    limit = TokenLimit(50)
+    for rows, dataset in (
         (
-            training_order(encoded, 4, seed=3),
+            training_rows(encoded, 4, seed=3),
             batches(encoded, 4, shuffle_seed=3),
         ),
-        (evaluation_order(encoded), evaluation_batches(encoded, 4)),
+        (
+            training_rows(encoded, limit, seed=3),
+            batches(encoded, limit, shuffle_seed=3),
+        ),
+        (evaluation_rows(encoded, 4), evaluation_batches(encoded, 4)),
     ):
         found = [
             (batch["source_ids"].shape[1], batch["target_ids"].shape[1])
             for batch in read(dataset)
         ]
-        assert batch_lengths(encoded, order, 4) == found
+        assert batch_lengths(encoded, rows) == found
 
 
 @pytest.mark.parametrize("replicas", [[0], [1], [0, 1], [2, 3], range(4)])
@@ -171,6 +177,35 @@ def test_replicas_get_their_slices_of_the_global_batch(replicas):
     own = batches(encoded, 8, replicas=replicas, num_replicas=4, **options)
     assert_equal(read(own), expected)
     assert own.element_spec["source_ids"].shape.as_list() == [2, None]
+
+
+@pytest.mark.parametrize("shapes", [None, ((6, 12), (12, 6), (12, 12))])
+def test_batches_of_tokens_start_anywhere_and_are_shared(shapes):
+    encoded = corpus(60)
+    limit = TokenLimit(40, shapes=shapes)
+    options = {"shuffle_seed": 3, "epoch": 1}
+    whole = read(batches(encoded, limit, **options))
+    assert len(whole) > 5
+    pairs = sum((pairs_of(batch) for batch in whole), [])
+    assert 60 - 40 < len(pairs) == len(set(pairs))
+    seen = set()
+    for batch in whole:
+        assert max(x.size for x in batch.values()) <= 40
+        seen.add((*batch["source_ids"].shape, batch["target_ids"].shape[1]))
+    if shapes is not None:
+        assert {shape[1:] for shape in seen} <= set(shapes)
+        assert {shape[0] for shape in seen} <= {6, 3}
+    resumed = batches(encoded, limit, start_batch=4, **options)
+    assert_equal(read(resumed), whole[4:])
+    halves = batches(encoded, limit, replicas=[0, 1], num_replicas=2, **options)
+    halves = read(halves)
+    joined = [
+        {key: np.concatenate([x, other[key]]) for key, x in one.items()}
+        for one, other in zip(halves[::2], halves[1::2], strict=True)
+    ]
+    assert_equal(joined, whole)
+    sizes = [[len(pairs_of(x)) for x in halves[i : i + 2]] for i in (0, 2)]
+    assert all(0 <= one - other <= 1 for one, other in sizes)
 
 
 def test_static_batch_size_only_without_remainder():
@@ -203,6 +238,10 @@ def test_evaluation_can_be_put_back_in_order():
         ({"batch_size": 4, "num_replicas": 2, "replicas": [2]}, "0 to 1"),
         ({"batch_size": 11}, "holds 10 pairs, fewer than one batch"),
         ({"batch_size": 4, "pad_multiple": 0}, "`pad_multiple`"),
+        (
+            {"batch_size": TokenLimit(20), "num_replicas": 2},
+            "`tokens` must be at least 22, 2 times .*. Received: 20",
+        ),
         (
             {"batch_size": 4, "num_replicas": 2, "drop_remainder": False},
             "equal slices",

@@ -1,11 +1,18 @@
 """Batches of pairs, as a system is trained with them."""
 
+import dataclasses
 import re
 import types
 
+import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.data.pairs.test_pipeline import corpus
+from tests.training import standin
+from tests.training.test_resume import assert_same_bits, stop_after
+from tfcopy import training
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs import pair_training
 from tfcopy.recipes.europarl_ps import Config
@@ -18,8 +25,9 @@ def test_the_flag_says_whether_xla_compiles(xla, compiles):
     assert trainer_options(Config(xla=xla))["jit_compile"] is compiles
 
 
-def test_compiled_batches_have_few_shapes(capsys):
-    config = Config(batch_size=4, seed=2)
+@pytest.mark.parametrize("batch_tokens", [None, 50])
+def test_compiled_batches_have_few_shapes(capsys, batch_tokens):
+    config = Config(batch_size=4, batch_tokens=batch_tokens, seed=2)
     train, validation = corpus(400), corpus(61, seed=1)
     data = types.SimpleNamespace(train=train, validation=validation)
     shapes = pair_training.compiled_shapes(config, data)
@@ -28,16 +36,94 @@ def test_compiled_batches_have_few_shapes(capsys):
     assert printed.startswith(f"XLA compiles {len(shapes)} shapes")
     context = types.SimpleNamespace(num_replicas_in_sync=1)
     read = pair_training.train_batches(config, train, shapes=shapes)
-    words, cells = 0, 0
+    words, cells, seen = 0, 0, set()
     for epoch in range(3):
         for batch in read(epoch, 0, context):
             sides = batch["source_ids"], batch["target_ids"]
             assert tuple(x.shape[1] for x in sides) in shapes
+            seen.add(tuple(x.shape for x in sides))
+            assert not batch_tokens or max(x.numpy().size for x in sides) <= 50
             if epoch == 0:
                 words += sum((x.numpy() != 0).sum() for x in sides)
                 cells += sum(x.numpy().size for x in sides)
+    assert len(seen) <= len(shapes)
     share = re.search(r"(\d+)% of their cells are words", printed)[1]
     assert int(share) == round(100 * words / cells)
+    if batch_tokens:
+        shapes = [*shapes, (11, 11)]
     for batch in pair_training.dev_batches(config, data, shapes):
         sides = batch["source_ids"], batch["target_ids"]
         assert tuple(x.shape[1] for x in sides) in shapes
+
+
+# === Batches of tokens ===
+
+
+def small_corpus():
+    """Pairs of words that the stand-in knows."""
+    encoded = corpus(40)
+    ids = {
+        x: getattr(encoded, x) % 16 + 4 for x in ("source_ids", "target_ids")
+    }
+    return dataclasses.replace(encoded, **ids)
+
+
+def make_trainer(**options):
+    config = Config(batch_tokens=40, seed=2)
+    read = pair_training.train_batches(config, small_corpus())
+    options = {"accumulate": 2, "steps": 8, "eval_every": 4} | options
+    return standin.make_trainer(train_data=read, **options)
+
+
+def test_each_token_of_an_update_counts_the_same():
+    """Its batches have other numbers of pairs and of words."""
+    model = standin.build_model(dropout=0.0)
+    trainer = make_trainer(
+        model=model,
+        optimizer=keras.optimizers.SGD(1.0),
+        steps=1,
+        accumulate=4,
+        clip_norm=None,
+        dev_data=None,
+    )
+    context = types.SimpleNamespace(num_replicas_in_sync=1)
+    batches = list(trainer.train_data(0, 0, context).take(4))
+    before = [w.numpy() for w in model.weights]
+    with tf.GradientTape() as tape:
+        total, count = 0.0, 0
+        for batch in batches:
+            nll = standin.loss(batch, model({x: batch[x] for x in model.input}))
+            mask = batch["target_ids"] != 0
+            total += tf.reduce_sum(tf.where(mask, nll, 0.0))
+            count += int(tf.reduce_sum(tf.cast(mask, tf.int32)))
+        mean = total / count
+    gradients = tape.gradient(mean, model.trainable_variables)
+    assert len({len(batch["target_ids"]) for batch in batches}) > 1
+    trainer.fit()
+    for weight, old, gradient in zip(model.weights, before, gradients):
+        expected = old - tf.convert_to_tensor(gradient)
+        np.testing.assert_allclose(weight.numpy(), expected, atol=1e-6)
+
+
+def test_training_on_tokens_resumes_at_any_batch(tmp_path):
+    undisturbed = make_trainer()
+    assert undisturbed.fit().epochs == 1
+    for update in (3, 6):
+        trainer = make_trainer(log_dir=tmp_path)
+        stop_after(trainer, update)
+        with pytest.raises(training.TrainingInterrupted):
+            trainer.fit()
+    trainer = make_trainer(log_dir=tmp_path)
+    trainer.fit()
+    assert_same_bits(
+        [w.numpy() for w in trainer.model.weights],
+        [w.numpy() for w in undisturbed.model.weights],
+    )
+
+
+def test_devices_that_a_batch_is_too_small_for_name_the_flag():
+    config = Config(batch_tokens=20)
+    read = pair_training.train_batches(config, corpus(60))
+    context = types.SimpleNamespace(num_replicas_in_sync=2)
+    with pytest.raises(ValueError, match="^--batch_tokens must be at least 22"):
+        read(0, 0, context)

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfcopy.data.definitions.features import DefinitionFeatures
 from tfcopy.data.definitions.word_texts import WordTexts
-from tfcopy.data.epoch_order import epoch_order
+from tfcopy.data.epoch_batches import TokenLimit, cut_rows, epoch_batches
 
 
 class TextBatches:
@@ -47,7 +47,7 @@ class TextBatches:
     def train(
         self,
         texts: WordTexts,
-        batch_size: int,
+        batch_size: int | TokenLimit,
         *,
         shuffle_seed: int | None = None,
         epoch: int = 0,
@@ -56,40 +56,39 @@ class TextBatches:
     ) -> tf.data.Dataset:
         """The batches of one epoch, from `start_batch` to its end.
 
-        Examples are shuffled as `epoch_order` does, the longest text counting
+        Examples are shuffled as `epoch_batches` does, the longest text counting
         first. A last batch that is smaller is left out.
 
         Args:
             texts: `WordTexts`.
             batch_size: Examples in a global batch, a multiple of
-                `num_replicas`.
+                `num_replicas`; or a `TokenLimit`.
             shuffle_seed: Integer; `None` keeps the order of the corpus.
             epoch: Counted from 0.
             start_batch: Number of batches to skip, to resume.
-            num_replicas: Number of equal slices of a global batch, which come
-                one after the other.
+            num_replicas: Number of slices of a global batch, which come one
+                after the other; equal but for one example.
         """
-        if batch_size % num_replicas:
-            raise ValueError(
-                "`batch_size` must be a multiple of `num_replicas`. Received: "
-                f"batch_size={batch_size}, num_replicas={num_replicas}."
-            )
-        if len(texts) < batch_size:
-            raise ValueError(
-                f"The corpus holds {len(texts):,} examples, fewer than one "
-                f"batch. Received: batch_size={batch_size}."
-            )
-        order = epoch_order(
-            _by_length(texts), batch_size, seed=shuffle_seed, epoch=epoch
+        lengths = texts.lengths
+        if isinstance(batch_size, TokenLimit):
+            batch_size.check(lengths, num_replicas)
+        else:
+            _check_size(texts, batch_size, num_replicas)
+        found = epoch_batches(
+            lengths, batch_size, seed=shuffle_seed, epoch=epoch
         )
-        size = batch_size // num_replicas
-        return self._dataset(texts, order[start_batch * batch_size :], size)
+        slices = [
+            part
+            for rows in found[start_batch:]
+            for part in np.array_split(rows, num_replicas)
+        ]
+        return self._dataset(texts, slices)
 
     def evaluation(self, texts: WordTexts, batch_size: int) -> tf.data.Dataset:
         """All examples, once, in their order; the last batch may be smaller."""
-        return self._dataset(texts, np.arange(len(texts)), batch_size)
+        return self._dataset(texts, cut_rows(np.arange(len(texts)), batch_size))
 
-    def _dataset(self, texts, order, size):
+    def _dataset(self, texts, slices):
         names, labels = tuple(texts.texts), tuple(texts.labels)
         shapes = self.shapes
         if shapes not in self._graphs:
@@ -98,18 +97,17 @@ class TextBatches:
             )
         make_batch = self._graphs[shapes]
 
-        def read(start):
-            rows = order[start : start + size]
-            arrays = []
+        def read(number):
+            rows, arrays = slices[number], []
             for name in names:
                 numbers = [texts.texts[name][row] for row in rows]
                 arrays += [np.concatenate(numbers), list(map(len, numbers))]
             arrays += [texts.labels[name][rows] for name in labels]
             return [np.asarray(x, np.int32) for x in arrays]
 
-        def batch(start):
+        def batch(number):
             arrays = tf.numpy_function(
-                read, [start], [tf.int32] * (2 * len(names) + len(labels))
+                read, [number], [tf.int32] * (2 * len(names) + len(labels))
             )
             for x in arrays:
                 x.set_shape([None])
@@ -122,8 +120,7 @@ class TextBatches:
             values = dict(zip(labels, arrays[2 * len(names) :]))
             return make_batch(rows, values)
 
-        starts = tf.data.Dataset.range(0, len(order), size)
-        dataset = starts.map(
+        dataset = tf.data.Dataset.range(len(slices)).map(
             tf.autograph.experimental.do_not_convert(batch),
             tf.data.AUTOTUNE,
             deterministic=True,
@@ -131,7 +128,7 @@ class TextBatches:
         dataset = dataset.prefetch(tf.data.AUTOTUNE)
         # `numpy_function` hides it from tf.data.
         return dataset.apply(
-            tf.data.experimental.assert_cardinality(-(-len(order) // size))
+            tf.data.experimental.assert_cardinality(len(slices))
         )
 
     def _batch(self, shapes, rows, labels):
@@ -149,7 +146,14 @@ class TextBatches:
         return {**self.features.inputs(words, found), **labels}
 
 
-def _by_length(texts):
-    """Lengths of the texts, with the text of longest total length first."""
-    lengths = [sentences.lengths for sentences in texts.texts.values()]
-    return sorted(lengths, key=lambda x: -int(x.sum()))
+def _check_size(texts, batch_size, num_replicas):
+    if batch_size % num_replicas:
+        raise ValueError(
+            "`batch_size` must be a multiple of `num_replicas`. Received: "
+            f"batch_size={batch_size}, num_replicas={num_replicas}."
+        )
+    if len(texts) < batch_size:
+        raise ValueError(
+            f"The corpus holds {len(texts):,} examples, fewer than one batch. "
+            f"Received: batch_size={batch_size}."
+        )

@@ -29,9 +29,12 @@ class TextShapes:
     One more holds a tenth more than all that was seen. A batch gets the
     smallest class that holds it, and keeps its own shape if none does.
 
+    Batches of other numbers of examples have classes of their own. One with a
+    number that was not seen gets a class of any.
+
     Args:
         batches: Batches, dicts of tensors.
-        number: The most classes, at least 2.
+        number: The most classes, at least 2 for each number of examples.
 
     Raises:
         ValueError: If there are no batches.
@@ -46,17 +49,18 @@ class TextShapes:
             )
         self._names = sorted(batches[0])
         of_texts = [name for name in self._names if not _is_shared(name)]
-        self._examples = int(batches[0][of_texts[0]].shape[0])
-        seen = np.array([self._sizes(x, _static_shape) for x in batches])
+        self._of_texts = of_texts[0]
         self._axes = [len(self._own(n, batches[0])) for n in self._names]
-        order = np.argsort(self._cells(seen), kind="stable")
-        groups = np.array_split(seen[order], min(number - 1, len(seen)))
-        largest = np.ceil(_SPARE * seen.max(axis=0)).astype(seen.dtype)
-        classes = np.unique([*(x.max(axis=0) for x in groups), largest], axis=0)
-        order = np.argsort(self._cells(classes), kind="stable")
-        self.classes = classes[order].astype(np.int32)  # (C, A)
-        chosen = [self._class_of(x) for x in seen]
-        self.share = self._cells(seen).sum() / self._cells(chosen).sum()
+        seen = np.array([self._sizes(x, _static_shape) for x in batches])
+        rows = np.array([int(x[self._of_texts].shape[0]) for x in batches])
+        numbers = np.unique(rows)
+        each = max(number // len(numbers), 2)
+        parts = [self._make_classes(seen[rows == n], n, each) for n in numbers]
+        self.classes = np.concatenate(parts).astype(np.int32)  # (C, A)
+        self.rows = np.repeat(numbers, list(map(len, parts))).astype(np.int32)
+        chosen = [self._class_of(x, n) for x, n in zip(seen, rows)]
+        cells = self._cells(chosen, rows).sum()
+        self.share = self._cells(seen, rows).sum() / cells
 
     def pad(self, batch: Mapping) -> dict:
         """The batch with the shape of a class; what is added is padding.
@@ -66,6 +70,8 @@ class TextShapes:
         """
         own = tf.stack(self._sizes(batch, tf.shape))
         fits = tf.reduce_all(self.classes >= own, axis=1)
+        alike = self.rows == tf.shape(batch[self._of_texts])[0]
+        fits &= alike | ~tf.reduce_any(alike)
         chosen = tf.gather(self.classes, tf.argmax(tf.cast(fits, tf.int32)))
         chosen = tf.where(tf.reduce_any(fits), chosen, own)
         padded, at = {}, 0
@@ -90,17 +96,26 @@ class TextShapes:
             for axis in self._own(name, batch)
         ]
 
-    def _cells(self, sizes):
+    def _make_classes(self, seen, rows, number):
+        """The classes for batches of the same number of examples."""
+        order = np.argsort(self._cells(seen, rows), kind="stable")
+        groups = np.array_split(seen[order], min(number - 1, len(seen)))
+        largest = np.ceil(_SPARE * seen.max(axis=0)).astype(seen.dtype)
+        classes = np.unique([*(x.max(axis=0) for x in groups), largest], axis=0)
+        order = np.argsort(self._cells(classes, rows), kind="stable")
+        return classes[order]
+
+    def _cells(self, sizes, rows):
         """The number of elements of all tensors, for sizes `(..., A)`."""
         sizes, at, cells = np.asarray(sizes, np.int64), 0, 0
         for name, axes in zip(self._names, self._axes):
             part = sizes[..., at : at + axes].prod(axis=-1)
-            cells = cells + part * (1 if _is_shared(name) else self._examples)
+            cells = cells + part * (1 if _is_shared(name) else rows)
             at += axes
         return cells
 
-    def _class_of(self, sizes):
-        fits = (self.classes >= sizes).all(axis=1)
+    def _class_of(self, sizes, rows):
+        fits = (self.classes >= sizes).all(axis=1) & (self.rows == rows)
         return self.classes[fits.argmax()]
 
 

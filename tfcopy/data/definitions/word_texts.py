@@ -96,6 +96,12 @@ class WordTexts:
         """The words by their numbers."""
         return self.numbers.words
 
+    @property
+    def lengths(self) -> list[np.ndarray]:
+        """Lengths of the texts, that of longest total length first."""
+        lengths = [sentences.lengths for sentences in self.texts.values()]
+        return sorted(lengths, key=lambda x: -int(x.sum()))
+
     def tokens(self, name: str, i: int) -> list[str]:
         """The words of one text of one example."""
         return [self.words[number] for number in self.texts[name][i]]

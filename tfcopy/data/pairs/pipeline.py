@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.epoch_order import epoch_order
+from tfcopy.data.epoch_batches import TokenLimit, cut_rows, epoch_batches
 from tfcopy.data.pairs.batch_shapes import shape_for
 from tfcopy.data.pairs.encoding import EncodedCorpus
 
@@ -39,7 +39,7 @@ def num_batches(
 
 def batches(
     encoded: EncodedCorpus,
-    batch_size: int,
+    batch_size: int | TokenLimit,
     *,
     shuffle_seed: int | None = None,
     epoch: int = 0,
@@ -54,11 +54,12 @@ def batches(
     """The batches of one epoch, from `start_batch` to its end.
 
     The pairs are shuffled anew each epoch, in pools that are sorted by target
-    and source length; see `epoch_order`.
+    and source length; see `epoch_batches`.
 
     Args:
         encoded: `EncodedCorpus`.
-        batch_size: Pairs in a global batch.
+        batch_size: Pairs in a global batch, or a `TokenLimit`, whose
+            `multiple` and `shapes` then take the place of those below.
         shuffle_seed: Integer; `None` keeps the order of the corpus.
         epoch: Counted from 0.
         start_batch: Number of batches to skip, to resume.
@@ -68,10 +69,11 @@ def batches(
             `pad_multiple` counts nothing then.
         replicas: Which slices of each global batch to yield, one after the
             other: those of this worker.
-        num_replicas: Number of equal slices that a global batch is cut into.
-            All are padded to the length of the global batch.
+        num_replicas: Number of slices that a global batch is cut into, equal
+            but for one pair where tokens are counted. All are padded to the
+            length of the global batch.
         drop_remainder: Whether to leave out a last batch that is smaller. If
-            so, B is static.
+            so, B is static where pairs are counted.
 
     Returns:
         `tf.data.Dataset` of dicts of int32 tensors: `source_ids` and
@@ -79,15 +81,15 @@ def batches(
         shape `(B, T)`, where B is `batch_size / num_replicas`.
     """
     replicas = list(replicas)
-    _check(
-        encoded,
-        batch_size,
-        pad_multiple,
-        replicas,
-        num_replicas,
-        drop_remainder,
-    )
-    order = training_order(
+    _check(pad_multiple, replicas, num_replicas)
+    by_tokens = isinstance(batch_size, TokenLimit)
+    if by_tokens:
+        sides = encoded.source_lengths, encoded.target_lengths
+        batch_size.check(sides, num_replicas)
+        pad_multiple = batch_size.multiple
+    else:
+        _check_size(encoded, batch_size, num_replicas, drop_remainder)
+    found = training_rows(
         encoded,
         batch_size,
         seed=shuffle_seed,
@@ -96,20 +98,21 @@ def batches(
         drop_remainder=drop_remainder,
     )
     slices = [
-        (start, replica)
-        for start in range(start_batch * batch_size, len(order), batch_size)
-        for replica in replicas
+        (rows, replica) for rows in found[start_batch:] for replica in replicas
     ]
-    size = batch_size // num_replicas
 
-    def read(start, replica):
-        rows = order[start : start + batch_size]
-        of_replica = rows[replica * size : (replica + 1) * size]
-        lengths = _padded_lengths(encoded, rows, pad_multiple, shapes)
+    def read(rows, replica):
+        own = shapes
+        if by_tokens and batch_size.shapes is not None:
+            own = batch_size.shapes_with(len(rows))
+        lengths = _padded_lengths(encoded, rows, pad_multiple, own)
+        of_replica = np.array_split(rows, num_replicas)[replica]
         return _pad_rows(encoded, of_replica, lengths)
 
-    static_size = size if drop_remainder else None
-    return _dataset(slices, read, static_size)
+    is_static = drop_remainder and not by_tokens
+    return _dataset(
+        slices, read, batch_size // num_replicas if is_static else None
+    )
 
 
 def evaluation_batches(
@@ -133,57 +136,63 @@ def evaluation_batches(
         shape `(B,)`: the number of each pair in `encoded`. Assigning to
         `outputs[indices]` restores the order.
     """
-    _check(encoded, batch_size, pad_multiple, [0], 1, False)
-    order = evaluation_order(encoded)
+    _check(pad_multiple)
+    _check_size(encoded, batch_size, drop_remainder=False)
 
-    def read(start, _):
-        rows = order[start : start + batch_size]
+    def read(rows):
         lengths = _padded_lengths(encoded, rows, pad_multiple, shapes)
         return _pad_rows(encoded, rows, lengths)
 
-    slices = [(start, 0) for start in range(0, len(order), batch_size)]
+    slices = [(rows,) for rows in evaluation_rows(encoded, batch_size)]
     return _dataset(slices, read, None, with_indices=True)
 
 
-def evaluation_order(encoded: EncodedCorpus) -> np.ndarray:
-    """The order of `evaluation_batches`: longest sources first."""
-    return np.lexsort((encoded.target_lengths, encoded.source_lengths))[::-1]
+def evaluation_rows(
+    encoded: EncodedCorpus, batch_size: int
+) -> list[np.ndarray]:
+    """The pairs of each of `evaluation_batches`: longest sources first."""
+    order = np.lexsort((encoded.target_lengths, encoded.source_lengths))
+    return cut_rows(order[::-1], batch_size)
 
 
-def training_order(
-    encoded: EncodedCorpus, batch_size: int, **options
-) -> np.ndarray:
-    """The order of `batches`; `options` are those of `epoch_order`."""
-    lengths = encoded.target_lengths, encoded.source_lengths
-    return epoch_order(lengths, batch_size, **options)
+def training_rows(
+    encoded: EncodedCorpus, batch_size: int | TokenLimit, **options
+) -> list[np.ndarray]:
+    """The pairs of each of `batches`, with the options of `epoch_batches`."""
+    sides = [encoded.target_lengths, encoded.source_lengths]
+    if isinstance(batch_size, TokenLimit) and batch_size.shapes is not None:
+        sides.reverse()  # as in its shapes
+    return epoch_batches(sides, batch_size, **options)
 
 
 def batch_lengths(
-    encoded: EncodedCorpus, order: np.ndarray, batch_size: int
+    encoded: EncodedCorpus, batches: Sequence[np.ndarray]
 ) -> list[tuple[int, int]]:
-    """The longest source and target of each batch of an order."""
-    starts = np.arange(0, len(order), batch_size)
+    """The longest source and target of each batch, given its pairs."""
+    rows = np.concatenate(batches)
+    starts = np.cumsum([0, *map(len, batches)])[:-1]
     sides = (encoded.source_lengths, encoded.target_lengths)
-    longest = (np.maximum.reduceat(x[order], starts) for x in sides)
+    longest = (np.maximum.reduceat(x[rows], starts) for x in sides)
     return [(int(s), int(t)) for s, t in zip(*longest)]
 
 
-def _check(
-    encoded, batch_size, pad_multiple, replicas, num_replicas, drop_remainder
-):
+def _check(pad_multiple, replicas=(0,), num_replicas=1):
     if pad_multiple < 1:
         raise ValueError(
             f"`pad_multiple` must be positive. Received: {pad_multiple}."
-        )
-    if batch_size < 1 or num_replicas < 1 or batch_size % num_replicas:
-        raise ValueError(
-            "`batch_size` must be a positive multiple of `num_replicas`. "
-            f"Received: batch_size={batch_size}, num_replicas={num_replicas}."
         )
     if not replicas or not set(replicas) <= set(range(num_replicas)):
         raise ValueError(
             f"`replicas` must be some of 0 to {num_replicas - 1}. "
             f"Received: replicas={replicas}."
+        )
+
+
+def _check_size(encoded, batch_size, num_replicas=1, drop_remainder=True):
+    if batch_size < 1 or num_replicas < 1 or batch_size % num_replicas:
+        raise ValueError(
+            "`batch_size` must be a positive multiple of `num_replicas`. "
+            f"Received: batch_size={batch_size}, num_replicas={num_replicas}."
         )
     if num_replicas > 1 and not drop_remainder:
         raise ValueError(
@@ -199,7 +208,7 @@ def _check(
 
 def _padded_lengths(encoded, rows, pad_multiple, shapes):
     """`(S, T)` of a global batch."""
-    (lengths,) = batch_lengths(encoded, rows, len(rows))
+    (lengths,) = batch_lengths(encoded, [rows])
     if shapes is not None:
         return shape_for(lengths, shapes)
     return tuple(-(-n // pad_multiple) * pad_multiple for n in lengths)

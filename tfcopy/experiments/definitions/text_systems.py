@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tfcopy import training
 from tfcopy.data.definitions import (
     DefinitionFeatures,
@@ -13,7 +15,12 @@ from tfcopy.data.definitions import (
 from tfcopy.data.definitions.text_shapes import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import optimizer_choice, projector_tables
+from tfcopy.experiments import (
+    flag_checks,
+    optimizer_choice,
+    projector_tables,
+)
+from tfcopy.experiments.batch_limit import batch_limit
 from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.definitions.definition_data import DefinitionData
@@ -24,6 +31,8 @@ from tfcopy.experiments.run import Run, System
 
 # Batches from which the shapes that XLA compiles for are chosen.
 _SAMPLE = 300
+# Lengths of texts by which `--batch_tokens` then chooses their examples.
+_NUM_LENGTHS = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,13 +154,15 @@ def train(
         optimizer = optimizer_choice.make_optimizer(
             config, system.model, config.updates
         )
+    limit = batch_limit(config)
     if is_compiled(config, system.model):
-        _choose_shapes(text_system.batches, config, data.train)
+        limit = batch_limit(config, shapes=_longest_texts(data.train))
+        _choose_shapes(text_system.batches, data.train, limit, config.seed)
     trainer = training.Trainer(
         system.model,
         loss,
         optimizer,
-        _train_batches(config, text_system.batches, data.train),
+        _train_batches(text_system.batches, data.train, limit, config.seed),
         text_system.batches.evaluation(data.validation, config.batch_size),
         system.folder,
         steps=config.updates,
@@ -175,9 +186,18 @@ def train(
     }
 
 
-def _choose_shapes(batches, config, texts):
+def _longest_texts(texts):
+    """Few lengths, which are reached by equally many examples each."""
+    lengths = texts.lengths
+    longest = np.maximum.reduce(lengths)
+    shares = np.linspace(0, 1, _NUM_LENGTHS + 1)[1:]
+    found = np.unique(np.quantile(longest, shares, method="higher"))
+    return tuple((int(length),) * len(lengths) for length in found)
+
+
+def _choose_shapes(batches, texts, limit, seed):
     """Pads all batches to few shapes from now on; says how many."""
-    some = batches.train(texts, config.batch_size, shuffle_seed=config.seed)
+    some = batches.train(texts, limit, shuffle_seed=seed)
     batches.shapes = TextShapes(some.take(_SAMPLE), MAX_SHAPES)
     print(
         f"XLA compiles at most {len(batches.shapes.classes)} shapes of "
@@ -185,19 +205,20 @@ def _choose_shapes(batches, config, texts):
     )
 
 
-def _train_batches(config, batches, texts):
+def _train_batches(batches, texts, limit, seed):
     """The training data as `Trainer` wants it."""
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
-        return batches.train(
-            texts,
-            config.batch_size,
-            shuffle_seed=config.seed,
-            epoch=epoch,
-            start_batch=start_batch // replicas,
-            num_replicas=replicas,
-        )
+        with flag_checks.naming_batch_tokens():
+            return batches.train(
+                texts,
+                limit,
+                shuffle_seed=seed,
+                epoch=epoch,
+                start_batch=start_batch // replicas,
+                num_replicas=replicas,
+            )
 
     return train_data
 

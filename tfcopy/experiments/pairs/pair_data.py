@@ -111,7 +111,11 @@ def prepare(
         **encoded,
     )
     _print_sizes(data)
-    flag_checks.check_batch_size(config, len(data.train))
+    flag_checks.check_batch_size(
+        config,
+        [data.train.source_lengths, data.train.target_lengths],
+        multiple=config.pad_multiple,
+    )
     return data
 
 

@@ -5,10 +5,12 @@ import tensorflow as tf
 from tfcopy import tokens, training
 from tfcopy.data.pairs import batch_shapes, pipeline
 from tfcopy.experiments import (
+    flag_checks,
     learning_curves,
     optimizer_choice,
     projector_tables,
 )
+from tfcopy.experiments.batch_limit import batch_limit
 from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs.model_flags import PairsConfig
@@ -73,26 +75,28 @@ def train(system: System, data, loss, **options):
 
 def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
     """The shapes of all batches, few enough to compile each; prints them."""
-    size = config.batch_size
-    order = pipeline.training_order(data.train, size, seed=config.seed)
-    lengths = pipeline.batch_lengths(data.train, order, size)
+    train, validation = data.train, data.validation
+    if config.batch_tokens is None:
+        rows = _training_rows(config, train)
+        lengths = pipeline.batch_lengths(train, rows)
+        dev = pipeline.evaluation_rows(validation, config.batch_size)
+        lengths += pipeline.batch_lengths(validation, dev)
+    else:  # Pairs are put into batches by their shapes.
+        lengths = list(zip(train.source_lengths, train.target_lengths))
     shapes = batch_shapes.choose_shapes(
-        [
-            *lengths,
-            *pipeline.batch_lengths(
-                data.validation,
-                pipeline.evaluation_order(data.validation),
-                size,
-            ),
-            # Another epoch may hold what this one has left out.
-            (data.train.source_lengths.max(), data.train.target_lengths.max()),
-        ],
+        # Another epoch may hold what this one has left out.
+        [*lengths, (train.source_lengths.max(), train.target_lengths.max())],
         MAX_SHAPES,
     )
-    padded = [batch_shapes.shape_for(x, shapes) for x in lengths]
-    cells = sum(map(sum, padded)) * size
-    words = data.train.source_lengths[order].sum()
-    words += data.train.target_lengths[order].sum()
+    words, cells = 0, 0
+    rows = _training_rows(config, train, shapes)
+    for own, longest in zip(rows, pipeline.batch_lengths(train, rows)):
+        some = shapes
+        if config.batch_tokens is not None:
+            some = _limit(config, shapes).shapes_with(len(own))
+        cells += len(own) * sum(batch_shapes.shape_for(longest, some))
+        words += train.source_lengths[own].sum()
+        words += train.target_lengths[own].sum()
     print(
         f"XLA compiles {len(shapes)} shapes of batches, source and target: "
         + ", ".join(f"{s} x {t}" for s, t in shapes)
@@ -101,8 +105,25 @@ def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
     return shapes
 
 
+def _limit(config, shapes=None):
+    """What a batch may hold."""
+    shapes = shapes and tuple(shapes)
+    return batch_limit(config, multiple=config.pad_multiple, shapes=shapes)
+
+
+def _training_rows(config, encoded, shapes=None):
+    """The pairs of each batch of the first epoch."""
+    limit = _limit(config, shapes)
+    return pipeline.training_rows(encoded, limit, seed=config.seed)
+
+
 def dev_batches(config: PairsConfig, data, shapes=None) -> tf.data.Dataset:
     """The validation set, in batches that a loss can take."""
+    if shapes is not None and config.batch_tokens is not None:
+        # It may hold longer pairs than the shapes that tokens are limited by.
+        dev = data.validation
+        longest = dev.source_lengths.max(), dev.target_lengths.max()
+        shapes = [*shapes, tuple(map(int, longest))]
     dev = pipeline.evaluation_batches(
         data.validation,
         config.batch_size,
@@ -121,20 +142,22 @@ def train_batches(config: PairsConfig, encoded, change=None, shapes=None):
         change: Function of a dataset of batches to another, or `None`.
         shapes: As in `pipeline.batches`.
     """
+    limit = _limit(config, shapes)
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
-        dataset = pipeline.batches(
-            encoded,
-            config.batch_size,
-            shuffle_seed=config.seed,
-            epoch=epoch,
-            start_batch=start_batch // replicas,
-            pad_multiple=config.pad_multiple,
-            shapes=shapes,
-            replicas=range(replicas),
-            num_replicas=replicas,
-        )
+        with flag_checks.naming_batch_tokens():
+            dataset = pipeline.batches(
+                encoded,
+                limit,
+                shuffle_seed=config.seed,
+                epoch=epoch,
+                start_batch=start_batch // replicas,
+                pad_multiple=config.pad_multiple,
+                shapes=shapes,
+                replicas=range(replicas),
+                num_replicas=replicas,
+            )
         return dataset if change is None else change(dataset)
 
     return train_data

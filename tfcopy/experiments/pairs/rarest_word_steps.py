@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfcopy import losses, training
 from tfcopy.checked_files import read_json, write_json
+from tfcopy.data.epoch_batches import TokenLimit
 from tfcopy.data.generated import rarest_word_task
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -22,6 +23,7 @@ from tfcopy.experiments import (
     projector_tables,
     reporting,
 )
+from tfcopy.experiments.batch_limit import batch_limit
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
@@ -81,13 +83,18 @@ def text(words):
 
 def prepare(config: RarestWordConfig) -> Data:
     """The task as the flags ask for; a ValueError names the flag."""
+    limit = _limit(config)
+    if isinstance(limit, TokenLimit):
+        with flag_checks.naming_batch_tokens():
+            limit.check([np.array([config.length])])
+        limit = limit.rows((config.length,))
     try:
         task = rarest_word_task.RarestWord(
             config.num_words, config.num_pointed, config.length, config.q
         )
         train = rarest_word_task.TrainingSequences(
             task,
-            config.batch_size,
+            limit,
             config.seed,
             config.train_size,
             config.data_seed,
@@ -102,6 +109,11 @@ def prepare(config: RarestWordConfig) -> Data:
         task.draw(config.num_validation, "validation", config.data_seed),
         task.draw(config.num_test, "test", config.data_seed),
     )
+
+
+def _limit(config):
+    """What a batch may hold, of sequences that are all equally long."""
+    return batch_limit(config, shapes=((config.length,),))
 
 
 def train_and_test(system: System, data):
@@ -178,7 +190,7 @@ def _trainer(system, task, data, on_eval):
         system.model,
         losses.OF_HEAD[system.name],
         optimizer_choice.make_optimizer(config, system.model, config.updates),
-        _batches(data.train, task),
+        _batches(config, data.train, task),
         validation.batch(_EVALUATED),
         system.folder,
         metrics=_metrics,
@@ -190,8 +202,9 @@ def _trainer(system, task, data, on_eval):
     )
 
 
-def _batches(train, task):
+def _batches(config, train, task):
     """The training data as `Trainer` wants it."""
+    limit, length = _limit(config), np.array([config.length])
     shapes = {
         name: (None, ids.shape[1])
         for name, ids in task.encode(train.batch(0, 0)).items()
@@ -199,7 +212,10 @@ def _batches(train, task):
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
-        flag_checks.check_devices(train.batch_size, replicas)
+        flag_checks.check_devices(config, replicas)
+        if isinstance(limit, TokenLimit):
+            with flag_checks.naming_batch_tokens():
+                limit.check([length], replicas)
 
         def read(index):
             batch, replica = divmod(int(index), replicas)

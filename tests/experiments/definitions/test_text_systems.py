@@ -1,0 +1,32 @@
+"""Batches of texts, as XLA compiles training on them."""
+
+from tests.data.definitions.test_features import make
+from tests.data.definitions.test_text_batches import TEXTS
+from tfcopy.data.definitions import TextBatches
+from tfcopy.experiments.batch_limit import batch_limit
+from tfcopy.experiments.compiled_training import MAX_SHAPES
+from tfcopy.experiments.definitions import text_systems
+from tfcopy.recipes.lm1b_definitions import Config
+
+
+def test_compiled_batches_of_tokens_have_few_shapes(capsys):
+    lengths = text_systems._longest_texts(TEXTS)
+    assert lengths == ((1, 1), (2, 2), (3, 3))
+    limit = batch_limit(Config(batch_tokens=6), shapes=lengths)
+    batches = TextBatches(make(end=True), TEXTS.words)
+    text_systems._choose_shapes(batches, TEXTS, limit, seed=1)
+    assert "compiles at most" in capsys.readouterr().out
+    read = text_systems._train_batches(batches, TEXTS, limit, seed=1)
+    seen, rows = set(), set()
+    for epoch in range(3):
+        for batch in read(epoch, 0, Context):
+            seen.add(tuple(x.shape for x in batch.values()))
+            rows.add(len(batch["label"]))
+    assert rows <= {6, 3, 2} and len(rows) > 1
+    assert len(seen) <= MAX_SHAPES
+
+
+class Context:
+    """One device."""
+
+    num_replicas_in_sync = 1

@@ -1,0 +1,182 @@
+"""The batches of an epoch: so many examples each, or so many tokens.
+
+Shapes: N examples.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfcopy.data.epoch_order import epoch_order
+
+# Rows that kernels like: shapes with more have a multiple of it.
+_ROWS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenLimit:
+    """How many tokens a batch may have, padding included.
+
+    They are its examples times the longest text of any of them, so that of a
+    pair the longer side counts.
+
+    Attributes:
+        tokens: Positive integer, the most tokens of a batch.
+        multiple: Lengths are padded to a multiple of this.
+        shapes: The only lengths that batches are padded to, one or more
+            numbers each, for compilers; the last holds every example. All
+            batches of a shape then have equally many rows. `None` for any.
+    """
+
+    tokens: int
+    multiple: int = 1
+    shapes: Sequence[tuple[int, ...]] | None = None
+
+    def longest(self, lengths: Sequence[np.ndarray]) -> np.ndarray:
+        """The padded length of the longest text of each example, `(N,)`."""
+        longest = np.maximum(np.maximum.reduce(list(lengths)), 1)
+        return -(-longest // self.multiple) * self.multiple
+
+    def check(self, lengths: Sequence[np.ndarray], num_replicas: int = 1):
+        """Raises a ValueError if a batch lacks an example for each replica."""
+        longest, rows = self.longest(lengths).max(initial=1), num_replicas
+        if self.shapes is not None:
+            longest = max(longest, *map(max, self.shapes))
+            if rows > _ROWS:
+                rows = -(-rows // _ROWS) * _ROWS
+        if self.tokens < rows * longest:
+            raise ValueError(
+                f"`tokens` must be at least {rows * longest}, {rows} times the "
+                "length of the longest text, so that each device gets one. "
+                f"Received: {self.tokens}."
+            )
+
+    def rows(self, shape: tuple[int, ...]) -> int:
+        """The examples in a batch of one of the `shapes`."""
+        rows = self.tokens // max(shape)
+        return rows // _ROWS * _ROWS or rows
+
+    def shapes_with(self, rows: int) -> list[tuple[int, ...]]:
+        """Those of the `shapes` whose batches have so many rows.
+
+        The only batch of a small corpus may have fewer than any: then all.
+        """
+        found = [shape for shape in self.shapes if self.rows(shape) == rows]
+        return found or list(self.shapes)
+
+
+def epoch_batches(
+    lengths: Sequence[np.ndarray],
+    size: int | TokenLimit,
+    *,
+    seed: int | None = None,
+    epoch: int = 0,
+    pool_batches: int = 20,
+    drop_remainder: bool = True,
+) -> list[np.ndarray]:
+    """The examples of each batch of an epoch.
+
+    They are shuffled anew each epoch. Pools of `pool_batches` batches are
+    sorted by length, so that a batch holds examples of similar length, and cut
+    into batches, which are shuffled within the pool. With a `TokenLimit` of
+    some shapes, examples of the same shape share batches instead, in random
+    order. The batches depend only on the arguments.
+
+    Args:
+        lengths: One or more int arrays `(N,)`; examples are sorted by the
+            first, then by the second, and so on; with a `TokenLimit` by the
+            longest of them before.
+        size: Number of examples of a batch, or a `TokenLimit`.
+        seed: Integer; `None` keeps the original order.
+        epoch: Counted from 0.
+        pool_batches: Batches in a pool; 1 does not sort by length.
+        drop_remainder: Whether to leave out a last batch with room for more,
+            unless it is the only one and its size is one of tokens.
+
+    Returns:
+        List of int arrays, the numbers of the examples.
+
+    Raises:
+        ValueError: If an example is longer than a `TokenLimit`.
+    """
+    if not isinstance(size, TokenLimit):
+        order = epoch_order(
+            lengths,
+            size,
+            seed=seed,
+            epoch=epoch,
+            pool_batches=pool_batches,
+            drop_remainder=drop_remainder,
+        )
+        return cut_rows(order, size)
+    size.check(lengths)
+    longest = size.longest(lengths)
+    if seed is None:
+        order = np.arange(len(longest))
+        return _cut(order, longest, size, drop_remainder)
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(longest))
+    if size.shapes is not None:
+        found = _of_shapes(order, lengths, size, drop_remainder)
+        return [found[i] for i in rng.permutation(len(found))]
+    pools = _pools(longest[order], pool_batches * size.tokens)
+    if pool_batches > 1:
+        # Every other pool descends: a batch may begin in one and end in the
+        # next, where lengths are alike.
+        signs = np.where(pools % 2, -1, 1)
+        keys = [x[order] * signs for x in reversed([longest, *lengths])]
+        order = order[np.lexsort((*keys, pools))]
+    found = _cut(order, longest, size, drop_remainder)
+    starts = np.cumsum([0, *map(len, found)])[:-1]
+    places = np.lexsort((rng.random(len(found)), pools[starts]))
+    return [found[i] for i in places]
+
+
+def cut_rows(order: np.ndarray, size: int) -> list[np.ndarray]:
+    """An order in parts of `size` examples; the last may be smaller."""
+    return [order[i : i + size] for i in range(0, len(order), size)]
+
+
+def _pools(longest, tokens):
+    """The pool of each example; a pool has so many tokens, ascending."""
+    return (np.cumsum(longest) - 1) // tokens
+
+
+def _cut(order, longest, size, drop_remainder):
+    """Cuts an order into batches, each as large as the limit allows."""
+    lengths, start, found = longest[order], 0, []
+    while start < len(order):
+        most = size.tokens // lengths[start] + 1
+        some = np.maximum.accumulate(lengths[start : start + most])
+        too_many = some * np.arange(1, len(some) + 1) > size.tokens
+        rows = int(too_many.argmax()) if too_many.any() else len(some)
+        found.append(order[start : start + rows])
+        start += rows
+    if drop_remainder and len(found) > 1:
+        rows = found[-1]
+        if (len(rows) + 1) * longest[rows].max() <= size.tokens:
+            found.pop()
+    return found
+
+
+def _of_shapes(order, lengths, size, drop_remainder):
+    """Batches of the examples of each shape, in the given order.
+
+    What does not fill a batch goes to the next larger shape.
+    """
+    shapes = sorted(size.shapes, key=sum)
+    waiting, found = order, []
+    for shape in shapes:
+        fits = np.all(
+            [x[waiting] <= most for x, most in zip(lengths, shape)], axis=0
+        )
+        rows = size.rows(shape)
+        parts = cut_rows(waiting[fits], rows)
+        rest = parts.pop() if parts and len(parts[-1]) < rows else order[:0]
+        found += parts
+        # Those that wait for a shape come first in it.
+        waiting = np.concatenate([rest, waiting[~fits]])
+    if len(waiting) and not (drop_remainder and found):
+        found.append(waiting)
+    return found
