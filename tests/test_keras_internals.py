@@ -34,6 +34,20 @@ def test_trained_weights_come_once_and_with_their_dtype():
     ]
 
 
+@pytest.mark.parametrize("use_ema", [False, True])
+def test_moving_averages_are_in_the_order_of_the_variables(use_ema):
+    layer = dense("float32")
+    optimizer = keras.optimizers.SGD(1.0, use_ema=use_ema, ema_momentum=0.5)
+    optimizer.build(layer.trainable_variables)
+    before = layer.get_weights()
+    for _ in range(2):
+        optimizer.apply([keras.ops.ones(w.shape) for w in layer.weights])
+    found = keras_internals.moving_averages(optimizer)
+    assert len(found) == (2 if use_ema else 0)
+    for average, weight in zip(found, before):
+        helpers.assert_close(average.value, weight - 1.5)
+
+
 def test_values_in_scope_keep_their_dtype():
     layer = dense("float32")
     values = [

@@ -92,6 +92,20 @@ def adam_moments(optimizer, variable):
     return optimizer._momentums[index].value, optimizer._velocities[index].value
 
 
+def moving_averages(optimizer):
+    """The moving averages of the model's variables, in their order.
+
+    Keras 3.15, `_model_variables_moving_average`. The public
+    `finalize_variable_values` can only write them into the model.
+
+    Args:
+        optimizer: A built Keras optimizer; without `use_ema` it has none.
+    """
+    if not optimizer.use_ema:
+        return []
+    return list(optimizer._model_variables_moving_average)
+
+
 def switch_off_reduction(optimizer):
     """Makes an optimizer accept gradients already summed over the replicas.
 

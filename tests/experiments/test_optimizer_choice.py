@@ -55,6 +55,15 @@ def test_fewer_updates_than_warm_up_are_trained_all_the_same(schedule):
 
 
 @pytest.mark.parametrize("name", ["adam", "adagrad", "adadelta"])
+def test_each_optimizer_averages_weights_if_asked(model, name):
+    for momentum in (None, 0.99):
+        config = TrainingConfig(optimizer=name, ema=momentum)
+        optimizer = optimizer_choice.make_optimizer(config, model, steps=4)
+        assert optimizer.use_ema == (momentum is not None)
+        assert momentum in (None, optimizer.ema_momentum)
+
+
+@pytest.mark.parametrize("name", ["adam", "adagrad", "adadelta"])
 def test_a_linear_schedule_ends_at_zero(model, name):
     config = TrainingConfig(optimizer=name, learning_rate=0.15)
     optimizer = optimizer_choice.make_optimizer(config, model, steps=4)

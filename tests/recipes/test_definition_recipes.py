@@ -17,7 +17,10 @@ from tfcopy.recipes import lm1b_definitions, snli_definitions, squad_definitions
 TINY = """--units 4 --embedding_dim 6 --vectors_dim 8 --updates 2 --eval_every 1
 --batch_size 8 --num_train 16""".split()
 RECIPES = {
-    "lm": (lm1b_definitions, ["--systems=[dict_mean]", "--depth=1"]),
+    "lm": (
+        lm1b_definitions,
+        "--systems=[dict_mean] --depth=1 --ema=0.5 --average=last".split(),
+    ),
     "nli": (snli_definitions, ["--systems=[dict]"]),
     "qa": (squad_definitions, ["--systems=[S]"]),
 }
@@ -62,6 +65,8 @@ def test_results_hold_what_was_agreed(finished):
     expected = f"{SCORES[name]} parameters updates seconds_training groups"
     assert set(expected.split()) <= set(scores)
     assert scores["updates"] == 2
+    averaged = {"ema": 0.5, "average": "last", "updates": [1, 2]}
+    assert scores.get("averaged") == (averaged if name == "lm" else None)
     assert set(scores["groups"]) == set(GROUPS)
     assert report["gap_closed"] == {}
     assert os.path.isfile(os.path.join(report["savedmodel"], "saved_model.pb"))

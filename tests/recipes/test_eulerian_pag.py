@@ -14,7 +14,8 @@ from tfcopy.recipes import eulerian_pag
 
 TINY = """--units 6 --embedding_dim 4 --summary_units 3 --plan_steps 3
 --num_nodes 3 --num_distractors 0 --num_train 40 --num_validation 5
---num_test 4 --updates 4 --eval_every 2 --batch_size 8""".split()
+--num_test 4 --updates 4 --eval_every 2 --batch_size 8 --average best
+--average_of 2""".split()
 
 start = functools.partial(starting.start, eulerian_pag, TINY)
 
@@ -40,6 +41,7 @@ def test_results_hold_what_was_agreed(finished):
     assert set(expected.split()) <= set(scores)
     assert scores["exact_match"] <= scores["sorted_match"]
     assert scores["history"]["updates"] == [2, 4]
+    assert scores["averaged"] == {"average": "best", "updates": [2, 4]}
     assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
     for name in ("plans.png", "dev_nll.png"):
         assert (finished / "logs" / "demo" / name).exists()

@@ -83,6 +83,26 @@ def test_help_does_not_wait_for_tensorflow():
     assert "--checkpoint {best,last}" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "average, row",
+    [
+        (None, "300 +loss 1.5 +200 "),
+        (
+            {"updates": [100, 300], "nll": 1.25, "score": None},
+            "300 +loss 1.25 +mean of 100, 300 ",
+        ),
+    ],
+)
+def test_the_list_tells_what_would_be_exported(run, capsys, average, row):
+    state = {"update": 300, "best_update": 200, "best_nll": 1.5}
+    state |= {"average": average} if average else {}
+    info = {"state": state, "identity": {}}
+    Checkpoints(run / "pointer_softmax" / "checkpoints").save(300, info, {})
+    assert export(run, "--list") == 0
+    out = capsys.readouterr().out
+    assert re.search(f"^pointer_softmax +{row}", out, re.MULTILINE), out
+
+
 def test_a_run_that_is_under_way(run, tmp_path, capsys):
     """It has best weights but no checkpoint yet, and its folder was moved."""
     moved = run.rename(tmp_path / "moved")

@@ -198,7 +198,8 @@ def make_trainer(
 
     `name` is "standin", "translator" (a `gru_translator`), "summarizer" (a
     `pointer_generator` that gets coverage after 8 updates), or "classifier",
-    whose options are `CLASSIFIER`.
+    whose options are `CLASSIFIER`. `ema` is the momentum of an average of the
+    weights.
     """
     keras.utils.set_random_seed(3)
     strategy = strategy or tf.distribute.get_strategy()
@@ -225,7 +226,10 @@ def make_trainer(
                 "dev_data": labelled_dev_data,
             } | options
         model = model or build_model()
-        optimizer = optimizer or training.Adam(0.01)
+        ema = options.pop("ema", None)
+        if ema is not None:
+            ema = {"use_ema": True, "ema_momentum": ema}
+        optimizer = optimizer or training.Adam(0.01, **ema or {})
     options = {"steps": 20, "verbose": False, "clip_norm": 1.0} | options
     options = {"log_every": 5} | options
     options = {"dev_data": dev_data, "train_data": train_data} | options

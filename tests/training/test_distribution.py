@@ -33,7 +33,7 @@ def finish(process, output):
 @pytest.fixture(
     scope="module",
     params=[
-        {"name": "standin"},
+        {"name": "standin", "ema": 0.7, "average": "last"},
         {"score": "exact", **standin.CLASSIFIER},
         pytest.param({"name": "translator"}, marks=pytest.mark.slow),
         pytest.param({"name": "summarizer"}, marks=pytest.mark.slow),

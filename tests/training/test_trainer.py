@@ -130,12 +130,14 @@ def test_compiled_step_equals_the_plain_one():
 def test_mixed_precision_keeps_weights_in_float32():
     training.set_precision("mixed_bfloat16")
     try:
-        trainer = standin.make_trainer(steps=5)
+        trainer = standin.make_trainer(steps=5, ema=0.9)
     finally:
         training.set_precision("float32")
     result = trainer.fit()
     assert math.isfinite(result.best_dev_nll)
     assert {v.dtype for v in trainer.model.weights} == {"float32"}
+    averages = trainer.saver.moving_average.variables()
+    assert {v.dtype for v in averages} == {"float32"}
 
 
 def test_infinite_loss_names_the_update_and_saves_nothing(tmp_path):

@@ -180,6 +180,19 @@ class TrainingConfig:
         "never if not given.",
         fixed=False,
     )
+    ema: Share | None = training(
+        None,
+        "Keep an exponential moving average of the weights with this "
+        "momentum, such as 0.999; it is what is scored, chosen and exported.",
+    )
+    average: Literal["last", "best"] | None = training(
+        None,
+        "End with the mean of the weights of the last, or the best, "
+        "evaluations on the validation set, instead of the best weights.",
+    )
+    average_of: PositiveInt = training(
+        5, "Number of evaluations whose weights --average averages."
+    )
     xla: Literal["auto", "on", "off"] = training(
         "auto",
         "Compile training by XLA: auto if there is a GPU. Each shape of a "
@@ -233,6 +246,8 @@ def trainer_options(config: TrainingConfig) -> dict:
     """The arguments of `training.Trainer` that the flags of all recipes set."""
     return {
         "accumulate": config.accumulate,
+        "average": config.average,
+        "average_of": config.average_of,
         "clip_norm": config.clip_norm,
         "eval_every": config.eval_every,
         "jit_compile": {"auto": None, "on": True, "off": False}[config.xla],

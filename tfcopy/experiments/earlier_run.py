@@ -23,7 +23,8 @@ from tfcopy.serving.run_folder import (
     trained_systems,
 )
 from tfcopy.serving.servables.storage import FILE_NAME
-from tfcopy.training.checkpoints import Checkpoints, check_identity
+from tfcopy.training.checkpoint_arrays import check_identity
+from tfcopy.training.checkpoints import Checkpoints
 
 LOCK_NAME = ".lock"
 # What a run writes beside checkpoints and pictures.

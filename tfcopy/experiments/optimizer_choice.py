@@ -16,13 +16,37 @@ def make_optimizer(config: TrainingConfig, model, steps=None):
         steps: Number of updates after which a learning rate that falls to
             zero is zero.
     """
+    ema = {}
+    if config.ema is not None:
+        ema = {"use_ema": True, "ema_momentum": config.ema}
     with training.strategy_of(model).scope():
         rate = learning_rate(config, steps)
         if config.optimizer == "adam":
-            return training.Adam(rate)
+            return training.Adam(rate, **ema)
         if config.optimizer == "adagrad":
-            return keras.optimizers.Adagrad(rate, initial_accumulator_value=0.1)
-        return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6)
+            return keras.optimizers.Adagrad(
+                rate, initial_accumulator_value=0.1, **ema
+            )
+        return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6, **ema)
+
+
+def averaged(config: TrainingConfig, result) -> dict:
+    """How a system's weights were averaged, for results.json.
+
+    Args:
+        config: The flags.
+        result: What its training gave, a `training.Result`.
+
+    Returns:
+        Dict with `averaged`; empty if they were not.
+    """
+    found = {}
+    if config.ema is not None:
+        found["ema"] = config.ema
+    if config.average is not None:
+        found["average"] = config.average
+        found["updates"] = result.averaged_updates
+    return {"averaged": found} if found else {}
 
 
 def learning_rate(config: TrainingConfig, steps=None):

@@ -24,9 +24,10 @@ examples:
   %(prog)s tensorboard_logs/europarl_ps/demo --system nmt \\
     --to savedmodels/europarl_nmt --set num_beams=10 length_penalty=0.8
 
-The best weights are those of the best dev score so far. --set changes options
-of the search and lengths, not what training has fixed; an unknown name is
-answered with the list of all. RUN holds all that is needed, and may be moved.
+The best weights are those of the best dev score so far, or, of a finished run
+with --average, their mean. --set changes options of the search and lengths, not
+what training has fixed; an unknown name is answered with the list of all. RUN
+holds all that is needed, and may be moved.
 
 Ask what was exported: python -m tfcopy.serving.ask FOLDER"""
 
@@ -162,11 +163,17 @@ def _cells(checkpoints):
         return missing, "?", "?", saved
     state = info["state"]
     best = "none yet"
-    if state.get("best_score") is not None:
-        best = f"{info['identity']['score']} {state['best_score']:.4g}"
-    elif math.isfinite(state["best_nll"]):
-        best = f"loss {state['best_nll']:.4g}"
-    update = "-" if best == "none yet" else f"{state['best_update']:,}"
+    score, nll = state.get("best_score"), state["best_nll"]
+    update = f"{state['best_update']:,}"
+    average = state.get("average")
+    if average is not None:
+        score, nll = average["score"], average["nll"]
+        update = "mean of " + ", ".join(f"{x:,}" for x in average["updates"])
+    if score is not None:
+        best = f"{info['identity']['score']} {score:.4g}"
+    elif math.isfinite(nll):
+        best = f"loss {nll:.4g}"
+    update = "-" if best == "none yet" else update
     return f"{state['update']:,}", best, update, saved
 
 

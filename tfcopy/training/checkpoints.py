@@ -15,19 +15,25 @@ import numpy as np
 
 from tfcopy import atomic_files, checked_files
 from tfcopy.checked_files import DamagedFileError
+from tfcopy.training.checkpoint_arrays import (
+    CheckpointError,
+    as_arrays,
+    weights_of,
+)
 
 _NAME = re.compile(r"checkpoint-(\d+)\.npz")
 _BEST_NAME = "best.npz"
+_AVERAGE_NAME = "average.npz"
+_SCORED_NAME = re.compile(r"scored-\d+-\d+\.npz")
 # Of earlier releases: a file of Keras, which has no checksum.
 _OLD_BEST_NAME = "best.weights.h5"
 
 
-class CheckpointError(RuntimeError):
-    """A checkpoint cannot be written, read, or used for this model."""
-
-
 class Checkpoints:
     """The newest checkpoints of a run, and its best weights, in a folder.
+
+    Runs that average weights also keep those of the dev scores concerned, and
+    the average in the end.
 
     Args:
         folder: Path; made when first written to.
@@ -45,8 +51,7 @@ class Checkpoints:
     @property
     def best_path(self):
         """The path of the best weights."""
-        path = os.path.join(self.folder, _BEST_NAME)
-        old = os.path.join(self.folder, _OLD_BEST_NAME)
+        path, old = self._path(_BEST_NAME), self._path(_OLD_BEST_NAME)
         if os.path.exists(old) and not os.path.exists(path):
             return old
         return path
@@ -71,7 +76,7 @@ class Checkpoints:
             CheckpointError: If it could not be written. Earlier checkpoints are
                 left as they were.
         """
-        path = os.path.join(self.folder, f"checkpoint-{update:09d}.npz")
+        path = self._path(f"checkpoint-{update:09d}.npz")
         self._write(path, info, arrays)
         damaged = {path for path in self._damaged if os.path.exists(path)}
         whole = [x for x in self.paths() if x not in damaged - {path}]
@@ -91,21 +96,58 @@ class Checkpoints:
             CheckpointError: If they could not be written. Earlier ones are
                 left as they were.
         """
-        path = os.path.join(self.folder, _BEST_NAME)
-        arrays = dict(zip(_names("model", weights), map(_storable, weights)))
-        self._write(path, info, arrays)
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(os.path.join(self.folder, _OLD_BEST_NAME))
+        self._save_weights(_BEST_NAME, weights, info)
+        self._remove(_OLD_BEST_NAME)
 
-    def newest_info(self):
-        """The `info` of the newest checkpoint that can be read, or `None`.
+    def save_average(self, weights, info):
+        """Writes the weights that training ends with instead of the best ones.
 
-        Its arrays are neither read nor checked.
+        Args, raises: As in `save_best`.
+        """
+        self._save_weights(_AVERAGE_NAME, weights, info)
+
+    def save_scored(self, phase, update, weights):
+        """Writes weights that are to be averaged.
+
+        Args:
+            phase: The phase of training that they were scored in.
+            update: The update after which they were scored.
+            weights: As in `save_best`.
+
+        Raises:
+            CheckpointError: As in `save_best`.
+        """
+        name = _scored_name(phase, update)
+        self._save_weights(name, weights, {"phase": phase, "update": update})
+
+    def remove_average(self):
+        """Removes the average, as training goes on."""
+        self._remove(_AVERAGE_NAME)
+
+    def remove_scored(self, kept):
+        """Removes weights that were to be averaged, but no more.
+
+        Args:
+            kept: `(phase, update)` of those that are kept.
+        """
+        kept = {_scored_name(phase, update) for phase, update in kept}
+        if os.path.isdir(self.folder):
+            for name in os.listdir(self.folder):
+                if _SCORED_NAME.fullmatch(name) and name not in kept:
+                    self._remove(name)
+
+    def infos(self):
+        """Yields the `info` of each checkpoint that is readable, newest first.
+
+        Their arrays are neither read nor checked.
         """
         for path in self.paths():
             with contextlib.suppress(OSError, DamagedFileError):
-                return _read(path, ["info"])[0]
-        return None
+                yield _read(path, ["info"])[0]
+
+    def newest_info(self):
+        """The first of `infos`, or `None`."""
+        return next(self.infos(), None)
 
     def load_weights(self, model, newest=False):
         """Loads the weights of a run into a model, for use without training.
@@ -113,21 +155,30 @@ class Checkpoints:
         Args:
             model: A model built like the one that was trained.
             newest: Whether to load the weights of the newest checkpoint instead
-                of the best ones, with which training ends.
+                of those with which training ends: their average if there is
+                one, or else the best ones.
 
         Raises:
             CheckpointError: If there are none, or they are damaged or from
                 another model.
         """
         if not newest:
-            model.set_weights(self.load_best(model)[1])
+            load = self.load_best
+            if os.path.exists(self._path(_AVERAGE_NAME)):
+                load = self.load_average
+            model.set_weights(load(model)[1])
             return
         loaded = self.load()
         if loaded is None:
             raise CheckpointError(f"{self.folder}: no checkpoint yet.")
-        path, _, arrays = loaded
-        arrays = {k: x for k, x in arrays.items() if k.startswith("model/")}
-        model.set_weights(_weights_of(model, arrays, path))
+        path, info, arrays = loaded
+        averages = info.get("averages", {})
+        arrays = {
+            name: arrays[averages.get(name, name)]
+            for name in arrays
+            if name.startswith("model/")
+        }
+        model.set_weights(weights_of(model, arrays, path))
 
     def load_best(self, model):
         """Reads the best weights.
@@ -148,15 +199,20 @@ class Checkpoints:
         try:
             if path.endswith(_OLD_BEST_NAME):
                 return {}, _old_weights_of(model, path)
-            info, arrays = _read(path)
+            return self._load_weights(path, model)
         except FileNotFoundError:
             raise CheckpointError(
                 f"{self.folder}: no best weights yet, as there was no dev "
                 "score."
             ) from None
-        except DamagedFileError as error:
-            raise CheckpointError(str(error)) from error
-        return info, _weights_of(model, arrays, path)
+
+    def load_average(self, model):
+        """Reads the average; as `load_best`."""
+        return self._load_named(_AVERAGE_NAME, model)
+
+    def load_scored(self, phase, update, model):
+        """Reads weights that are to be averaged; as `load_best`."""
+        return self._load_named(_scored_name(phase, update), model)
 
     def load(self):
         """Reads the newest checkpoint that is whole.
@@ -182,12 +238,35 @@ class Checkpoints:
         return None
 
     def clear(self):
-        """Removes all checkpoints and the best weights."""
-        best = (_BEST_NAME, _OLD_BEST_NAME)
-        files = [os.path.join(self.folder, name) for name in best]
-        for path in [*self.paths(), *files]:
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(path)
+        """Removes all checkpoints and the weights beside them."""
+        self.remove_scored(())
+        names = map(os.path.basename, self.paths())
+        for name in [*names, _BEST_NAME, _OLD_BEST_NAME, _AVERAGE_NAME]:
+            self._remove(name)
+
+    def _path(self, name):
+        return os.path.join(self.folder, name)
+
+    def _remove(self, name):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self._path(name))
+
+    def _save_weights(self, name, weights, info):
+        self._write(self._path(name), info, as_arrays(weights))
+
+    def _load_weights(self, path, model):
+        try:
+            info, arrays = _read(path)
+        except DamagedFileError as error:
+            raise CheckpointError(str(error)) from error
+        return info, weights_of(model, arrays, path)
+
+    def _load_named(self, name, model):
+        path = self._path(name)
+        try:
+            return self._load_weights(path, model)
+        except FileNotFoundError:
+            raise CheckpointError(f"{path} is missing.") from None
 
     def _write(self, path, info, arrays):
         header = np.frombuffer(json.dumps(info).encode(), np.uint8)
@@ -209,52 +288,6 @@ def is_weights(name):
     return name in (_BEST_NAME, _OLD_BEST_NAME) or bool(_NAME.fullmatch(name))
 
 
-def collect(model, optimizer):
-    """Returns the weights and the optimizer's variables as a dict of arrays."""
-    return {
-        name: _storable(np.asarray(variable.numpy()))
-        for name, variable in _named_variables(model, optimizer)
-    }
-
-
-def restore(model, optimizer, arrays, path):
-    """Sets weights and optimizer variables to those of a checkpoint.
-
-    Raises:
-        CheckpointError: If the checkpoint is from another model or optimizer.
-    """
-    variables = _named_variables(model, optimizer)
-    difference = _difference(variables, arrays)
-    if difference:
-        raise other_run(path, difference)
-    for name, variable in variables:
-        variable.assign(_from_array(arrays[name], variable))
-
-
-def check_identity(path, there, here):
-    """Raises an error where a checkpoint's identity and this run's differ.
-
-    A key that only one of them has is from another release of the recipe.
-
-    Raises:
-        CheckpointError: naming what differs.
-    """
-    for name in sorted(there.keys() & here.keys()):
-        if there[name] != here[name]:
-            raise other_run(
-                path, f"{name} is {there[name]!r} there and {here[name]!r} here"
-            )
-
-
-def other_run(path, difference):
-    """Returns the error that tells that a checkpoint is from another run."""
-    return CheckpointError(
-        f"The checkpoint in {os.path.dirname(path)} is from another run: "
-        f"{difference}. Pass --fresh to start afresh (which removes it), or "
-        "choose another folder."
-    )
-
-
 def _read(path, names=None):
     """The `info` of a file, and its arrays."""
     arrays = checked_files.read_arrays(path, names)
@@ -262,15 +295,6 @@ def _read(path, names=None):
         return json.loads(arrays.pop("info").tobytes()), arrays
     except (KeyError, ValueError) as error:
         raise DamagedFileError(f"{path} is damaged ({error}).") from error
-
-
-def _weights_of(model, arrays, path):
-    """The weights of a model, as a list, from a file's arrays."""
-    variables = _named_variables(model)
-    difference = _difference(variables, arrays)
-    if difference:
-        raise CheckpointError(f"{path} is from another model: {difference}.")
-    return [_from_array(arrays[name], variable) for name, variable in variables]
 
 
 def _old_weights_of(model, path):
@@ -292,45 +316,8 @@ def _old_weights_of(model, path):
         model.set_weights(own)
 
 
-def _names(part, values):
-    # By position, not path: Keras numbers the layers of a process, so the
-    # same model may be `dense` in one run and `dense_1` in the next.
-    return [f"{part}/{index:04d}" for index in range(len(values))]
-
-
-def _named_variables(model, optimizer=None):
-    parts = [("model", model.weights)]
-    if optimizer is not None:
-        parts.append(("optimizer", optimizer.variables))
-    return [
-        named
-        for part, variables in parts
-        for named in zip(_names(part, variables), variables)
-    ]
-
-
-def _difference(variables, arrays):
-    for name, variable in variables:
-        here = tuple(variable.shape)
-        if name not in arrays:
-            return f"`{variable.path}` is missing there"
-        if arrays[name].shape != here:
-            there = arrays[name].shape
-            return f"`{variable.path}` has shape {there} there and {here} here"
-    if len(arrays) != len(variables):
-        return f"it has {len(arrays)} variables and not {len(variables)}"
-    return None
-
-
-def _storable(array):
-    # NumPy archives do not know bfloat16.
-    return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
-
-
-def _from_array(array, variable):
-    if variable.dtype == "bfloat16":
-        return array.view(variable.numpy().dtype)
-    return array
+def _scored_name(phase, update):
+    return f"scored-{phase}-{update:09d}.npz"
 
 
 def _update_of(name):

@@ -70,3 +70,9 @@ def check_optimizer(optimizer, strategy):
             "`optimizer` must not clip or accumulate gradients itself; "
             "pass `clip_norm` and `accumulate` to the trainer."
         )
+    if optimizer.use_ema and optimizer.ema_overwrite_frequency:
+        raise ValueError(
+            "`optimizer` must not overwrite weights by their averages itself; "
+            "the trainer does so for scores, and in the end. Received: "
+            f"ema_overwrite_frequency={optimizer.ema_overwrite_frequency}."
+        )

@@ -64,16 +64,12 @@ class Reports:
 
     def scores(self, scores, state, is_best):
         """Reports the dev scores after the last update of a `State`."""
-        name, per_example = self._options.score, scores.per_example
         self._progress.report(
-            f"update {state.update:,}  epoch {state.epoch}  dev loss "
-            f"{scores.nll:.4f}"
-            + ("" if per_example else f"  ppl {scores.perplexity:.4g}")
-            + (f"  penalty {scores.penalty:.4f}" if scores.penalty else "")
-            + (f"  {name} {scores.metrics[name]:.4g}" if name else "")
+            f"update {state.update:,}  epoch {state.epoch}  "
+            + self._described(scores)
             + ("  (best)" if is_best else "")
         )
-        values = _losses(scores.nll, per_example)
+        values = _losses(scores.nll, scores.per_example)
         if self._has_penalty:
             values["penalty"] = scores.penalty
         values |= scores.metrics
@@ -82,6 +78,24 @@ class Reports:
             with self._events.tolerating():
                 self._on_eval(state.update, self._events.writer)
         self._events.flush()
+
+    def average(self, scores, updates):
+        """Reports the dev scores of the mean of the weights after updates."""
+        listed = ", ".join(f"{update:,}" for update in updates)
+        self._progress.report(
+            f"mean of the weights after updates {listed}  "
+            + self._described(scores)
+        )
+
+    def _described(self, scores):
+        """Dev scores as text."""
+        name = self._options.score
+        text = f"dev loss {scores.nll:.4f}"
+        if not scores.per_example:
+            text += f"  ppl {scores.perplexity:.4g}"
+        if scores.penalty:
+            text += f"  penalty {scores.penalty:.4f}"
+        return text + (f"  {name} {scores.metrics[name]:.4g}" if name else "")
 
     def flush(self):
         """Writes what was logged so far."""

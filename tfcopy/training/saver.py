@@ -1,18 +1,21 @@
 """When a run is saved, and how it is resumed."""
 
+import contextlib
 import math
 import time
 
-from tfcopy.training import checkpoints as checkpointing
-from tfcopy.training.checkpoints import CheckpointError
+from tfcopy.training import checkpoint_arrays
+from tfcopy.training.averaging import MovingAverage, mean_weights, replaced
+from tfcopy.training.checkpoint_arrays import CheckpointError
 from tfcopy.training.training_state import State
 
 
 class Saver:
-    """Keeps a run on disk, and its best weights in memory as well.
+    """Keeps a run on disk, and the weights of its scores in memory as well.
 
     A full disk does not end training: the weights are safe in memory, and
-    the next checkpoint may find room again.
+    the next checkpoint may find room again. Where the optimizer keeps a moving
+    average of the weights, that is what is scored, and kept as the best.
 
     Args:
         checkpoints: `Checkpoints`, or `None` to keep nothing on disk.
@@ -24,6 +27,7 @@ class Saver:
 
     Attributes:
         best_weights: Weights of the best dev score, or `None`.
+        moving_average: `MovingAverage` of the weights.
         is_writer: Whether this process writes checkpoints.
     """
 
@@ -31,13 +35,16 @@ class Saver:
         self, checkpoints, model, optimizer, options, is_writer, report
     ):
         self.best_weights = None
+        self.moving_average = MovingAverage(model, optimizer)
+        self._scored_weights = {}  # by update: those to be averaged
+        self._average = None
         self._checkpoints = checkpoints
         self._model = model
         self._optimizer = optimizer
         self._options = options
         self.is_writer = is_writer and checkpoints is not None
         self._report = report
-        self._best_is_written = True
+        self._unwritten = {}  # by what they are: functions that write them
         self._saved_update = 0
         self._saved_at = time.monotonic()
 
@@ -62,16 +69,19 @@ class Saver:
         if loaded is None:
             return None
         path, info, arrays = loaded
-        checkpointing.check_identity(path, info["identity"], self._identity())
-        checkpointing.restore(self._model, self._optimizer, arrays, path)
+        checkpoint_arrays.check_identity(
+            path, info["identity"], self._identity()
+        )
+        checkpoint_arrays.restore(self._model, self._optimizer, arrays, path)
         try:
             state = State.from_dict(info["state"])
         except ValueError as error:
-            raise checkpointing.other_run(path, str(error)) from error
+            raise checkpoint_arrays.other_run(path, str(error)) from error
         self._saved_update = state.update
         self._report(f"Resuming from {path} after update {state.update:,}.")
         if math.isfinite(state.best_nll):
             self._read_best(state)
+        self._read_averaged(state)
         return state
 
     def is_due(self, state):
@@ -87,20 +97,83 @@ class Saver:
         self._saved_update = state.update
         path = None
         if self.is_writer:
-            if not self._best_is_written:
-                self._write_best(state)
-            # A checkpoint must not refer to better weights than there are.
-            if self._best_is_written:
+            self._write_weights()
+            # A checkpoint must not refer to weights that are not there.
+            if not self._unwritten:
                 path = self._write(state)
+            if path and self._options.average:
+                self._remove_scored()
         self._saved_at = time.monotonic()
         return path
 
-    def keep_best(self, state):
-        """Keeps the present weights as the best ones."""
-        self.best_weights = self._model.get_weights()
-        self._best_is_written = not self.is_writer
+    def keep_scored(self, state, is_best):
+        """Keeps the present weights, those of the last dev score of a `State`.
+
+        Args:
+            state: The `State`, which knows what is to be averaged.
+            is_best: Whether the score is the best one.
+        """
+        update, averaged = state.update, [update for update, _ in state.kept]
+        for other in self._scored_weights.keys() - set(averaged):
+            del self._scored_weights[other]
+            self._unwritten.pop(other, None)
+        if not is_best and update not in averaged:
+            return
+        weights, phase = self._model.get_weights(), state.phase
+        if is_best:
+            self.best_weights = weights
+            self._unwritten["best"] = lambda: self._checkpoints.save_best(
+                weights, {"phase": phase, "update": update}
+            )
+        if update in averaged:
+            self._scored_weights[update] = weights
+            self._unwritten[update] = lambda: self._checkpoints.save_scored(
+                phase, update, weights
+            )
+        self._write_weights()
+
+    @contextlib.contextmanager
+    def mean_used(self, state):
+        """Context in which the model has the mean of the weights kept.
+
+        Yields:
+            The updates whose weights these are.
+        """
+        updates = [update for update, _ in state.kept]
+        self._average = mean_weights([self._scored_weights[x] for x in updates])
+        with replaced(self._model, self._average):
+            yield updates
+
+    def keep_average(self, state, updates, scores):
+        """Notes in a `State` that the mean was made, with its `Evaluation`."""
+        name = self._options.score
+        state.average = {
+            "updates": updates,
+            "nll": scores.nll,
+            "penalty": scores.penalty,
+            "score": name and scores.metrics[name],
+        }
+        weights, info = self._average, {"updates": updates}
+        self._unwritten["average"] = lambda: self._checkpoints.save_average(
+            weights, info
+        )
+        self._write_weights()
+
+    def forget_average(self, state):
+        """Forgets the mean of weights, as training goes on."""
+        self._average = state.average = None
+        self._unwritten.pop("average", None)
         if self.is_writer:
-            self._write_best(state)
+            self._checkpoints.remove_average()
+
+    def use_final(self, state):
+        """Gives the model the weights that training ends with."""
+        if state.average is not None:
+            self._model.set_weights(self._average)
+        elif self.best_weights is not None:
+            self.use_best()
+        else:
+            self.moving_average.use()
 
     def use_best(self):
         """Gives the model the best weights, if there are any."""
@@ -110,7 +183,7 @@ class Saver:
     def forget_best(self):
         """Forgets the best weights; their file stays until it is replaced."""
         self.best_weights = None
-        self._best_is_written = True
+        self._scored_weights, self._unwritten = {}, {}
 
     def last_checkpoint(self):
         """A sentence that tells where the run would resume."""
@@ -121,20 +194,36 @@ class Saver:
 
     def _write(self, state):
         info = {"state": state.to_dict(), "identity": self._identity()}
-        arrays = checkpointing.collect(self._model, self._optimizer)
+        averages = checkpoint_arrays.average_names(
+            self._model, self._optimizer, self.moving_average.variables()
+        )
+        if averages:
+            info["averages"] = averages
+        arrays = checkpoint_arrays.collect(self._model, self._optimizer)
         try:
             return self._checkpoints.save(state.update, info, arrays)
         except CheckpointError as error:
             self._report(f"Warning: {error}")
             return None
 
-    def _write_best(self, state):
-        info = {"phase": state.phase, "update": state.best_update}
-        try:
-            self._checkpoints.save_best(self.best_weights, info)
-            self._best_is_written = True
-        except CheckpointError as error:
-            self._report(f"Warning: {error}")
+    def _write_weights(self):
+        """Writes the weights that are not written yet, as far as possible."""
+        for key, write in list(self._unwritten.items()):
+            try:
+                if self.is_writer:
+                    write()
+                del self._unwritten[key]
+            except CheckpointError as error:
+                self._report(f"Warning: {error}")
+
+    def _remove_scored(self):
+        """Removes weights that no checkpoint refers to any more."""
+        states = [info["state"] for info in self._checkpoints.infos()]
+        self._checkpoints.remove_scored(
+            (state["phase"], update)
+            for state in states
+            for update, _ in state.get("kept", ())
+        )
 
     def _read_best(self, state):
         try:
@@ -150,6 +239,24 @@ class Saver:
             )
             state.forget_best()
             state.evaluation_due = True
+
+    def _read_averaged(self, state):
+        """Reads the mean, or the weights that it is to be made of."""
+        for row in list(state.kept):
+            update, _ = row
+            try:
+                _, self._scored_weights[update] = self._checkpoints.load_scored(
+                    state.phase, update, self._model
+                )
+            except CheckpointError as error:
+                self._report(f"Warning: {error} Others are averaged.")
+                state.kept.remove(row)
+        if state.average is not None:
+            try:
+                self._average = self._checkpoints.load_average(self._model)[1]
+            except CheckpointError as error:
+                self._report(f"Warning: {error} It is made anew.")
+                state.average = None
 
     def _identity(self):
         # The best values of two different scores cannot be compared.

@@ -48,6 +48,7 @@ class Schedule:
         phase.begin()
         state.phase += 1
         state.forget_best()
+        state.kept = []
         state.evaluation_due = self._has_dev_data
 
     def is_finished(self, state):
@@ -59,6 +60,14 @@ class Schedule:
             (options.patience is not None and state.stopped_early)
             or (options.steps is not None and state.update >= options.steps)
             or (options.epochs is not None and state.epoch >= options.epochs)
+        )
+
+    def is_average_due(self, state):
+        """Whether the weights that were kept are to be averaged now."""
+        return (
+            bool(state.kept)
+            and state.average is None
+            and self.is_finished(state)
         )
 
     def count_update(self, update, state):
@@ -88,6 +97,7 @@ class Schedule:
         state.dev_history = [*earlier, [state.update, scores.nll]]
         score = options.score and scores.metrics[options.score]
         is_best = self._are_better(scores, score, state)
+        state.kept = self._kept(scores, score, state)
         if is_best:
             state.best_nll, state.best_penalty = scores.nll, scores.penalty
             state.best_score = score
@@ -101,6 +111,20 @@ class Schedule:
         )
         state.evaluation_due = False
         return is_best
+
+    def _kept(self, scores, score, state):
+        """The dev scores whose weights are kept to be averaged."""
+        options = self._options
+        if options.average is None:
+            return []
+        cost = scores.nll + scores.penalty
+        if score is not None:
+            cost = score if options.lower_is_better else -score
+        rows = [row for row in state.kept if row[0] < state.update]
+        rows.append([state.update, math.inf if math.isnan(cost) else cost])
+        if options.average == "best":  # of equal ones the earlier
+            rows = sorted(rows, key=lambda row: row[::-1])[: options.average_of]
+        return sorted(rows)[-options.average_of :]
 
     def _are_better(self, scores, score, state):
         if score is None:

@@ -77,6 +77,11 @@ class Trainer:
         **options,
     ):
         self.options = Options(**options)
+        if self.options.average and dev_data is None:
+            raise ValueError(
+                "`average` needs `dev_data`: weights are kept at dev scores. "
+                f"Received: average={self.options.average!r} without."
+            )
         self.model = model
         self.loss = loss
         self.optimizer = optimizer
@@ -126,7 +131,9 @@ class Trainer:
 
         Returns:
             A `Result`. The model has the weights of the best dev score, or
-            the last ones without dev data.
+            the last ones without dev data; with the option `average` the mean
+            of several. Where the optimizer keeps a moving average (`use_ema`),
+            weights are that average in all this.
 
         Raises:
             TrainingInterrupted: After Ctrl-C, SIGTERM or SIGHUP, when all is
@@ -139,13 +146,18 @@ class Trainer:
         if self.dev_data is None:
             self.state.evaluation_due = False
         with self.replicas.others_needed(self.saver.last_checkpoint):
-            if self.state.evaluation_due or not self.schedule.is_finished(
-                self.state
+            is_finished = self.schedule.is_finished(self.state)
+            if not is_finished:
+                self.saver.forget_average(self.state)
+            if (
+                not is_finished
+                or self.state.evaluation_due
+                or self.schedule.is_average_due(self.state)
             ):
                 self._run()
             # The first worker has written its files before any other continues.
             self.replicas.sum_over_workers(np.zeros(1))
-        self.saver.use_best()
+        self.saver.use_final(self.state)
         return Result.of(self.state)
 
     def evaluate(self, data, cancelled=lambda: False):

@@ -65,6 +65,8 @@ class TrainingLoop:
                 self._settle()
                 if self._has_to_stop():
                     self._interrupt()
+            if schedule.is_average_due(state):
+                self._average()
             self._save()
 
     def _settle(self, wait=False):
@@ -85,20 +87,37 @@ class TrainingLoop:
         """Scores the dev data; returns whether it was not cancelled."""
         self._settle(wait=True)
         state = self._state
-        scores = self._scorer.dev_scores(cancelled=self._has_to_stop)
-        if scores is None:
-            return False
-        if not math.isfinite(scores.nll):
-            raise TrainingDiverged(
-                f"The dev score after update {state.update:,} is {scores.nll}. "
-                f"{self._saver.last_checkpoint()}"
-            )
-        is_best = self._schedule.count_scores(scores, state)
-        if is_best:
-            self._saver.keep_best(state)
-        self._reports.scores(scores, state, is_best)
+        with self._saver.moving_average.used():
+            scores = self._dev_scores()
+            if scores is None:
+                return False
+            is_best = self._schedule.count_scores(scores, state)
+            self._saver.keep_scored(state, is_best)
+            self._reports.scores(scores, state, is_best)
         self._meter.leave_out()
         return True
+
+    def _average(self):
+        """Scores the mean of the weights that were kept, and keeps it."""
+        self._settle(wait=True)
+        state, saver = self._state, self._saver
+        with saver.mean_used(state) as updates:
+            scores = self._dev_scores()
+            if scores is not None:
+                saver.keep_average(state, updates, scores)
+                self._reports.average(scores, updates)
+        if scores is None:
+            self._interrupt()
+
+    def _dev_scores(self):
+        """The dev scores of the model as it is; `None` if cancelled."""
+        scores = self._scorer.dev_scores(cancelled=self._has_to_stop)
+        if scores is not None and not math.isfinite(scores.nll):
+            raise TrainingDiverged(
+                f"The dev score after update {self._state.update:,} is "
+                f"{scores.nll}. {self._saver.last_checkpoint()}"
+            )
+        return scores
 
     def _begin(self, phase):
         self._settle(wait=True)

@@ -27,6 +27,10 @@ class Options:
         lower_is_better: Whether a lower `score` is better.
         patience: Number of dev scores without improvement after which training
             ends; `None` for never.
+        average: What training ends with: the mean of the weights of the "last"
+            or the "best" dev scores, `average_of` of them; `None` for the
+            best weights. Of a run with phases only the last one's count.
+        average_of: The most dev scores whose weights are averaged.
         seed: The seed of dropout and noise.
         save_every, save_seconds: Save after as many updates, or seconds.
         log_every: Updates between two points in TensorBoard.
@@ -49,6 +53,8 @@ class Options:
     score: str | None = None
     lower_is_better: bool = False
     patience: int | None = None
+    average: str | None = None
+    average_of: int = 5
     seed: int = 0
     save_every: int = 1000
     save_seconds: float = 600
@@ -69,7 +75,18 @@ class Options:
                 '`normalize` must be "tokens", "sentences" or "examples". '
                 f"Received: normalize={self.normalize!r}."
             )
-        for name in ("accumulate", "save_every", "log_every", "eval_every"):
+        if self.average not in (None, "last", "best"):
+            raise ValueError(
+                '`average` must be None, "last" or "best". '
+                f"Received: average={self.average!r}."
+            )
+        for name in (
+            "accumulate",
+            "save_every",
+            "log_every",
+            "eval_every",
+            "average_of",
+        ):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(

@@ -70,7 +70,8 @@ class Result:
 
     Targets are words, or examples; see `Options.targets`. The properties are
     for words. The losses are those of the best weights, which are the ones with
-    the best `Options.score` if there is one. `dev_history` has the update of
+    the best `Options.score` if there is one; or of the mean of the weights
+    after `averaged_updates`, if there are any. `dev_history` has the update of
     each dev score, and its loss.
     """
 
@@ -85,23 +86,32 @@ class Result:
     best_update: int
     stopped_early: bool
     dev_history: list[list]
+    averaged_updates: list[int]
 
     @classmethod
     def of(cls, state):
         """The results at a `State`."""
         seconds = max(state.timed_seconds, 1e-9)
+        scores = {
+            "nll": state.best_nll,
+            "penalty": state.best_penalty,
+            "score": state.best_score,
+            "updates": [],
+            **(state.average or {}),
+        }
         return cls(
             updates=state.update,
             epochs=state.epoch,
             seconds=state.seconds,
             targets=state.target_tokens,
             targets_per_second=state.timed_tokens / seconds,
-            best_dev_nll=state.best_nll,
-            best_dev_penalty=state.best_penalty,
-            best_dev_score=state.best_score,
+            best_dev_nll=scores["nll"],
+            best_dev_penalty=scores["penalty"],
+            best_dev_score=scores["score"],
             best_update=state.best_update,
             stopped_early=state.stopped_early,
             dev_history=state.dev_history,
+            averaged_updates=scores["updates"],
         )
 
     @property

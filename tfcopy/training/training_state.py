@@ -26,6 +26,10 @@ class State:
     stopped_early: bool = False
     evaluation_due: bool = False
     phase: int = 0
+    # The dev scores whose weights are to be averaged: update, and cost, of
+    # which less is better. Then the updates and the scores of their mean.
+    kept: list[list] = dataclasses.field(default_factory=list)
+    average: dict | None = None
     # The update of each dev score, and its loss.
     dev_history: list[list] = dataclasses.field(default_factory=list)
 

@@ -47,11 +47,8 @@ from tfcopy.serving.servables import storage
 from tfcopy.serving.servables.entailment_classifier import EntailmentClassifier
 from tfcopy.serving.servables.settings import SettingError
 from tfcopy.serving.servables.translator import Translator
-from tfcopy.training.checkpoints import (
-    CheckpointError,
-    Checkpoints,
-    collect,
-)
+from tfcopy.training.checkpoint_arrays import collect
+from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 
 EXAMPLES = ["the session", {"text": "\ud800"}]
 

@@ -180,6 +180,7 @@ def train(
     return trainer, {
         "parameters": system.num_parameters,
         "updates": result.updates,
+        **optimizer_choice.averaged(config, result),
         f"dev_{score}": result.best_dev_perplexity if dev is None else dev,
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),

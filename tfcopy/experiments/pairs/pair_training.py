@@ -65,6 +65,7 @@ def train(system: System, data, loss, **options):
         {
             "parameters": system.num_parameters,
             "updates": result.updates,
+            **optimizer_choice.averaged(config, result),
             "perplexity": result.best_dev_perplexity,
             "seconds_training": round(result.seconds, 1),
             "target_tokens_per_second": round(result.target_tokens_per_second),

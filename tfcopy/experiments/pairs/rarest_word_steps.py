@@ -148,6 +148,7 @@ def train_and_test(system: System, data):
     return {
         "parameters": system.num_parameters,
         "updates": result.updates,
+        **optimizer_choice.averaged(system.config, result),
         "best_update": result.best_update,
         "perplexity": result.best_dev_perplexity,
         "dev_error_rate": dev_errors["error_rate"],
