@@ -45,6 +45,7 @@ class Saver:
         self.is_writer = is_writer and checkpoints is not None
         self._report = report
         self._unwritten = {}  # by what they are: functions that write them
+        self._resumed = None
         self._saved_update = 0
         self._saved_at = time.monotonic()
 
@@ -77,12 +78,21 @@ class Saver:
             state = State.from_dict(info["state"])
         except ValueError as error:
             raise checkpoint_arrays.other_run(path, str(error)) from error
+        self._resumed = path, info.get("batches", {})
         self._saved_update = state.update
         self._report(f"Resuming from {path} after update {state.update:,}.")
         if math.isfinite(state.best_nll):
             self._read_best(state)
         self._read_averaged(state)
         return state
+
+    def check_batches(self):
+        """Raises a `CheckpointError` if a run cannot go on with its batches."""
+        if self._resumed is not None:
+            path, batches = self._resumed
+            checkpoint_arrays.check_identity(
+                path, batches, self._options.batches
+            )
 
     def is_due(self, state):
         """Whether it is time for a checkpoint."""
@@ -194,6 +204,7 @@ class Saver:
 
     def _write(self, state):
         info = {"state": state.to_dict(), "identity": self._identity()}
+        info["batches"] = self._options.batches
         averages = checkpoint_arrays.average_names(
             self._model, self._optimizer, self.moving_average.variables()
         )

@@ -148,6 +148,7 @@ class Trainer:
         with self.replicas.others_needed(self.saver.last_checkpoint):
             is_finished = self.schedule.is_finished(self.state)
             if not is_finished:
+                self.saver.check_batches()
                 self.saver.forget_average(self.state)
             if (
                 not is_finished

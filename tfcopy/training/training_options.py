@@ -39,6 +39,8 @@ class Options:
         fresh: Whether to remove what an earlier run left in the folder.
         identity: Dict of strings, such as a hash of the vocabulary, that must
             be the same for a run to be resumed.
+        batches: Dict of strings that the batches depend on, such as whether XLA
+            compiles; as `identity`, but of no matter to a run that has ended.
         progress_seconds: Seconds between two lines where there is no terminal.
         verbose: `False` for no progress.
     """
@@ -62,6 +64,7 @@ class Options:
     jit_compile: bool | None = None
     fresh: bool = False
     identity: dict = dataclasses.field(default_factory=dict)
+    batches: dict = dataclasses.field(default_factory=dict)
     progress_seconds: float = 10
     verbose: bool = True
 

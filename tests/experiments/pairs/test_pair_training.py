@@ -13,6 +13,7 @@ from tests.data.pairs.test_pipeline import corpus
 from tests.training import standin
 from tests.training.test_resume import assert_same_bits, stop_after
 from tfcopy import training
+from tfcopy.experiments.batch_limit import batches_depend_on
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs import pair_training
 from tfcopy.recipes.europarl_ps import Config
@@ -72,6 +73,7 @@ def make_trainer(**options):
     config = Config(batch_tokens=40, seed=2)
     read = pair_training.train_batches(config, small_corpus())
     options = {"accumulate": 2, "steps": 8, "eval_every": 4} | options
+    options.setdefault("batches", batches_depend_on(config, False))
     return standin.make_trainer(train_data=read, **options)
 
 
@@ -113,8 +115,16 @@ def test_training_on_tokens_resumes_at_any_batch(tmp_path):
         stop_after(trainer, update)
         with pytest.raises(training.TrainingInterrupted):
             trainer.fit()
+    # XLA would put other pairs into them.
+    compiled = batches_depend_on(Config(batch_tokens=40), True)
+    compiled = make_trainer(log_dir=tmp_path, batches=compiled)
+    with pytest.raises(
+        training.CheckpointError,
+        match="--xla with --batch_tokens is 'off' there and 'on' here",
+    ):
+        compiled.fit()
     trainer = make_trainer(log_dir=tmp_path)
-    trainer.fit()
+    assert trainer.fit() == compiled.fit()  # which has ended, and is loaded
     assert_same_bits(
         [w.numpy() for w in trainer.model.weights],
         [w.numpy() for w in undisturbed.model.weights],

@@ -20,7 +20,7 @@ from tfcopy.experiments import (
     optimizer_choice,
     projector_tables,
 )
-from tfcopy.experiments.batch_limit import batch_limit
+from tfcopy.experiments.batch_limit import batch_limit, batches_depend_on
 from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.definitions.definition_data import DefinitionData
@@ -154,8 +154,8 @@ def train(
         optimizer = optimizer_choice.make_optimizer(
             config, system.model, config.updates
         )
-    limit = batch_limit(config)
-    if is_compiled(config, system.model):
+    limit, compiled = batch_limit(config), is_compiled(config, system.model)
+    if compiled:
         limit = batch_limit(config, shapes=_longest_texts(data.train))
         _choose_shapes(text_system.batches, data.train, limit, config.seed)
     trainer = training.Trainer(
@@ -168,6 +168,7 @@ def train(
         steps=config.updates,
         **trainer_options(config),
         identity=system.identity,
+        batches=batches_depend_on(config, compiled),
         **options,
     )
     result = trainer.fit()

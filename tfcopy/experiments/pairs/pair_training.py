@@ -10,7 +10,7 @@ from tfcopy.experiments import (
     optimizer_choice,
     projector_tables,
 )
-from tfcopy.experiments.batch_limit import batch_limit
+from tfcopy.experiments.batch_limit import batch_limit, batches_depend_on
 from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs.model_flags import PairsConfig
@@ -39,8 +39,8 @@ def train(system: System, data, loss, **options):
     """
     config: PairsConfig = system.config
     change = options.pop("change", {})
-    shapes = None
-    if is_compiled(config, system.trained):
+    shapes, compiled = None, is_compiled(config, system.trained)
+    if compiled:
         shapes = compiled_shapes(config, data)
     dev = dev_batches(config, data, shapes)
     steps = options.pop("steps", config.updates)
@@ -55,6 +55,7 @@ def train(system: System, data, loss, **options):
         steps=steps,
         **trainer_options(config),
         identity=system.identity,
+        batches=batches_depend_on(config, compiled),
         **options,
     )
     result = trainer.fit()
