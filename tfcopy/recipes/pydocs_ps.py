@@ -47,15 +47,17 @@ class Config(translator_flags.TranslatorConfig):
 
 PRESETS = {
     "full": {
-        "pieces": 8_000,
-        "source_vocabulary_size": 10_000,
-        "target_vocabulary_size": 10_000,
+        "pieces": 4_000,
+        "source_vocabulary_size": 4_500,
+        "target_vocabulary_size": 4_500,
         "embedding_dim": 256,
-        "units": 320,
-        "encoder_units": 320,
-        "dropout": 0.3,
-        "updates": 4_000,
-        "eval_every": 250,
+        "units": 512,
+        "encoder_units": 256,
+        "schedule": "linear",
+        "batch_size": 32,
+        "updates": 6_000,
+        "eval_every": 500,
+        "patience": 12,
         "max_length": 100,
         "max_target_length": 160,
     }

@@ -133,7 +133,8 @@ def _unprotected_tokenizers(config, corpus, folder):
         for flag in ("sentencepiece_model", "pieces"):
             if getattr(config, flag):
                 raise ValueError(
-                    f"--{flag} needs --tokenization sentencepiece."
+                    f"--{flag} needs --tokenization sentencepiece; it is "
+                    f"{getattr(config, flag)}, and null is none."
                 )
         mode = "space" if corpus.tokenized else mode
         return tuple(
