@@ -59,6 +59,10 @@ def measure(options):
             "word_vec_size": config.embedding_dim,
             "dropout": [config.dropout],
             "learning_rate": options.learning_rate,
+            # It has no linear decay; this is as near as it gets.
+            "start_decay_steps": trained // 2,
+            "decay_steps": trained // 12,
+            "learning_rate_decay": 0.5,
             "batch_size": config.batch_size,
             "src_seq_length": config.max_length + 1,
             "tgt_seq_length": config.max_length + 1,

@@ -20,6 +20,13 @@ def test_plain_lines_where_there_is_no_terminal():
     assert stream.getvalue() == line
 
 
+def test_after_the_first_update_no_rate_is_known():
+    stream = io.StringIO()
+    progress = Progress(total=100, stream=stream, interval=0)
+    progress.show(1, math.log(8), 0.0, 0.0)
+    assert stream.getvalue() == "update 1/100  loss 2.0794  ppl 8\n"
+
+
 def test_a_loss_per_example_has_no_perplexity():
     stream = io.StringIO()
     progress = Progress(total=100, stream=stream, interval=0)

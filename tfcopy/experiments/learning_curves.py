@@ -3,6 +3,7 @@
 Reference: Gulcehre et al., 2016, Figure 4.
 """
 
+import math
 import os
 
 from tfcopy.experiments import reporting
@@ -41,10 +42,14 @@ def print_lead(results):
     needed = updates_to_reach(results[first]["history"], best)
     for system in others:
         found = updates_to_reach(results[system]["history"], best)
-        when = "never" if found is None else f"after {found:,}"
+        if found is None:
+            own = min(results[system]["history"]["nll"], default=math.inf)
+            when = f"was not reached by {system}, whose best is {own:.4g}"
+        else:
+            when = f"was reached by {system} after {found:,}"
         print(
             f"{first}'s best dev score, {best:.4g} nats per target after "
-            f"{needed:,} updates, was reached by {system} {when}."
+            f"{needed:,} updates, {when}."
         )
 
 

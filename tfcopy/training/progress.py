@@ -42,7 +42,8 @@ class Progress:
         Args:
             update: Number of updates made.
             loss: Negative log likelihood of a target token, in nats.
-            targets_per_second: Target tokens trained on per second.
+            targets_per_second: Target tokens trained on per second; 0 if that
+                is not known yet, as after the first update.
             seconds_per_update: Seconds per update, to estimate the time left.
             per_example: Whether examples are counted instead of tokens; their
                 loss has no perplexity.
@@ -55,12 +56,14 @@ class Progress:
         if not per_example:
             parts.append(f"ppl {perplexity(loss):.4g}")
         unit = "examples" if per_example else "tok"
-        parts.append(f"{targets_per_second:,.0f} {unit}/s")
+        if targets_per_second:
+            parts.append(f"{targets_per_second:,.0f} {unit}/s")
         count = f"update {update:,}"
         if self.total:
             count = f"update {update:,}/{self.total:,}"
             left = (self.total - update) * seconds_per_update
-            parts.append(f"{clock(left)} left")
+            if targets_per_second:
+                parts.append(f"{clock(left)} left")
         text = "  ".join(parts)
         if not self._live:
             print(f"{count}  {text}", file=self._stream, flush=True)
