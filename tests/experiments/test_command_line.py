@@ -72,6 +72,24 @@ def test_config_may_name_the_preset(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "files"),
+    [
+        ("--files a.en a.fr --fresh", ["a.en", "a.fr"]),
+        ("--files [a.en, a.fr] --fresh", ["a.en", "a.fr"]),
+        ("--files=[a.en,a.fr] --fresh", ["a.en", "a.fr"]),
+        ("--files=a.en a.fr --fresh", ["a.en", "a.fr"]),
+        ("--files a, --fresh", ["a,"]),
+        ("--files 1 --fresh", ["1"]),
+        ("--fresh --files null", None),
+    ],
+)
+def test_lists_need_no_brackets(arguments, files):
+    arguments = arguments.replace("[a.en, a.fr]", "[a.en,_a.fr]").split()
+    arguments = [x.replace(",_", ", ") for x in arguments]
+    assert parse(*arguments) == Config(files=files, fresh=True)
+
+
+@pytest.mark.parametrize(
     ("arguments", "fresh"),
     [
         (["--fresh"], True),
@@ -100,9 +118,10 @@ def test_switches_need_no_value(arguments, fresh):
         ("--units 1e400", "--units must be a positive integer. .*1e400"),
         ("--rate 0", "--rate must be a positive number. Received: 0."),
         ("--merge foo", "--merge must be max or sum. Received: foo."),
-        ("--systems c", "--systems must be a list, .*of a or b. Received: c."),
+        ("--systems c", "--systems must be a list, such as a b, of a or b. "),
         ("--systems [c]", "--systems must be a list, .* of a or b. "),
-        ("--files a.en", "--files must be a list, such as '.a, b.', of text. "),
+        ("--files --fresh", "--files: expected one argument."),
+        ("--files [a", "--files must be a list, such as a b, of text. "),
         ("--fresh maybe", "--fresh must be true or false. Received: maybe."),
         ("--preset foo", "--preset: .*foo.*demo.*paper"),
         ("--unit 3", "unrecognized arguments: --unit 3."),

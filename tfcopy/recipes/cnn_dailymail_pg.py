@@ -8,8 +8,8 @@ and a shorter target will do: summaries, headlines, questions.
     python -m tfcopy.recipes.cnn_dailymail_pg                 demo news, minutes
     python -m tfcopy.recipes.cnn_dailymail_pg --preset paper  as in the paper
     python -m tfcopy.recipes.cnn_dailymail_pg --bin_dir finished_files/chunked
-    python -m tfcopy.recipes.cnn_dailymail_pg --train '[a.src, a.tgt]'
-    python -m tfcopy.recipes.cnn_dailymail_pg --train '[news.csv]' \\
+    python -m tfcopy.recipes.cnn_dailymail_pg --train a.src a.tgt
+    python -m tfcopy.recipes.cnn_dailymail_pg --train news.csv \\
         --source_column text --target_column title
 
 Repeating an interrupted command resumes it where it stopped.

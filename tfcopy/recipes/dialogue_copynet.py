@@ -8,7 +8,7 @@ the response is the best answer, and among the ten best; exports the best.
 
     python -m tfcopy.recipes.dialogue_copynet                   a small demo
     python -m tfcopy.recipes.dialogue_copynet --preset paper    as in the paper
-    python -m tfcopy.recipes.dialogue_copynet --train '[a.src, a.tgt]'
+    python -m tfcopy.recipes.dialogue_copynet --train a.src a.tgt
                                             your own inputs and responses
 
 Repeating an interrupted command resumes it where it stopped.

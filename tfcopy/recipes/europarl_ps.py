@@ -5,7 +5,7 @@ compares them, shows what was copied, and exports the better one.
 
     python -m tfcopy.recipes.europarl_ps                        the demo corpus
     python -m tfcopy.recipes.europarl_ps --data_dir europarl/   Europarl v7
-    python -m tfcopy.recipes.europarl_ps --train '[a.en, a.fr]' your own files
+    python -m tfcopy.recipes.europarl_ps --train a.en a.fr       your own files
     python -m tfcopy.recipes.europarl_ps --preset paper         as in the paper
 
 Repeating an interrupted command resumes it where it stopped.

@@ -8,10 +8,10 @@ to named entities, which become numbered placeholders (--pointers entity).
 
     python -m tfcopy.recipes.gigaword_ps                    generated headlines
     python -m tfcopy.recipes.gigaword_ps --pointers entity
-    python -m tfcopy.recipes.gigaword_ps --train '[a.src, a.tgt]'  your own
-    python -m tfcopy.recipes.gigaword_ps --train '[news.csv]' \\
+    python -m tfcopy.recipes.gigaword_ps --train a.src a.tgt  your own
+    python -m tfcopy.recipes.gigaword_ps --train news.csv \\
         --source_column lead --target_column headline
-    python -m tfcopy.recipes.gigaword_ps --preset paper --train '[a.src, a.tgt]'
+    python -m tfcopy.recipes.gigaword_ps --preset paper --train a.src a.tgt
 
 The paper's corpus, annotated Gigaword, is licensed. The one in TFDS (--tfds
 gigaword) suits the baseline alone: its rare words are already replaced by UNK,

@@ -6,7 +6,7 @@ the better one. Text is cut into pieces; each span of markup is one word.
 
     python -m tfcopy.recipes.pydocs_ps                       the demo catalogue
     python -m tfcopy.recipes.pydocs_ps --catalogs locale/es  gettext catalogues
-    python -m tfcopy.recipes.pydocs_ps --train '[a.en, a.es]'  your own files
+    python -m tfcopy.recipes.pydocs_ps --train a.en a.es    your own files
     python -m tfcopy.recipes.pydocs_ps --preset full         larger models
 
 Fill the catalogues of a translation team with what was exported:

@@ -6,7 +6,7 @@ alignments (pag) and one that repeats them (rpag), scores their translations,
 draws where each attended and when it planned, and exports the best one.
 
     python -m tfcopy.recipes.wmt15_pag                      generated text
-    python -m tfcopy.recipes.wmt15_pag --train '[a.en, a.de]' ...
+    python -m tfcopy.recipes.wmt15_pag --train a.en a.de ...
     python -m tfcopy.recipes.wmt15_pag --preset paper       WMT 2015, by TFDS
 
 Needs SentencePiece: pip install "tfcopy[subwords]". The suffix _ln means layer

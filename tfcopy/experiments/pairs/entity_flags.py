@@ -9,7 +9,7 @@ from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
 NO_SPELLING = (
     "pointers to unknown words need their spelling. Give the text before rare "
     "words were replaced, choose --pointers entity, or train the baseline "
-    "alone with --systems '[nmt_lvt]'"
+    "alone with --systems nmt_lvt"
 )
 
 
@@ -29,7 +29,7 @@ def check(config: EntitiesConfig, points):
         raise ValueError(
             "The paper's corpus, annotated Gigaword, is licensed (LDC2012T21) "
             "and not fetched. Give first sentences and headlines as --train "
-            "'[a.src, a.tgt]', or --tfds gigaword."
+            "a.src a.tgt, or --tfds gigaword."
         )
     name = (config.tfds or "").partition(":")[0]
     if name == gigaword.NAME and points and config.pointers == "unk":

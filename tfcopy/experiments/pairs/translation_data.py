@@ -156,7 +156,7 @@ def _unprotected_tokenizers(config, corpus, folder):
     if len(files) not in (1, 2):
         raise ValueError(
             "--tokenization sentencepiece takes --pieces, or one or two files "
-            f"as --sentencepiece_model '[FILE]'. Received: {files}."
+            f"as --sentencepiece_model FILE. Received: {files}."
         )
     made = [sentencepiece_tokenizer(file) for file in files]
     return made[0], made[-1]

@@ -30,7 +30,7 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig):
     )
     sentencepiece_model: list[str] | None = data(
         None,
-        "One model file for both languages, or two: '[en.model, fr.model]'; "
+        "One model file for both languages, or two: en.model fr.model; "
         "tfcopy.data.train_sentencepiece trains them.",
         fixed=False,
     )
@@ -43,7 +43,7 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig):
         None,
         "Spans that are one word each, copied as they are: rst, markdown, "
         "html, printf, brace, or a regular expression (RE2), such as "
-        "'[rst, printf]'.",
+        "rst printf.",
     )
     dictionary: str | None = data(
         None,
