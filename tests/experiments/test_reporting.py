@@ -62,3 +62,13 @@ def test_only_matplotlib_may_be_missing(monkeypatch):
 
 def optional_figures():
     return runpy.run_path(optional.__file__)["figures"]
+
+
+@pytest.mark.parametrize(
+    ("preset", "train", "is_shown"),
+    [("demo", None, True), ("demo", ["a", "b"], False), ("paper", ["a"], True)],
+)
+def test_the_paper_is_not_beside_data_of_ones_own(preset, train, is_shown):
+    config = types.SimpleNamespace(preset=preset, train=train, tfds=None)
+    paper = {"nmt": {"bleu": 20.19}}
+    assert reporting.beside(config, paper) == (paper if is_shown else {})

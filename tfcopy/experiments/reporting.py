@@ -90,6 +90,20 @@ def _figure(value):
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
+def beside(config, paper) -> dict:
+    """The paper's figures, if they say something beside those of a run.
+
+    They do not beside figures of data of one's own, unless the preset is the
+    paper's: then the data are taken for the paper's.
+
+    Args:
+        config: The flags, with `preset`, `train` and `tfds`.
+        paper: The paper's figures, by system.
+    """
+    is_own = config.train or config.tfds
+    return {} if is_own and config.preset != "paper" else paper
+
+
 def with_paper(results, paper) -> dict:
     """Rows of a table: the systems, then the paper's figures."""
     return {

@@ -205,7 +205,7 @@ def run(config):
 
     references = test.reference_rates()
     summary_scores.print_examples(test, answers)
-    print_comparison(run.results, references)
+    print_comparison(run.results, references, reporting.beside(config, PAPER))
     if not run.systems:
         return run.finish(paper=PAPER, references=references)
     best = summary_scores.best_on_validation(run, data)
@@ -385,10 +385,10 @@ def coverage_metrics(batch, distribution):
     }
 
 
-def print_comparison(results, references):
+def print_comparison(results, references, paper):
     """A table of the systems, the references, and what the paper reports."""
     rows = {**results, "the references": references}
-    reporting.print_table(reporting.with_paper(rows, PAPER), COLUMNS)
+    reporting.print_table(reporting.with_paper(rows, paper), COLUMNS)
     print(
         "ROUGE: F1, L of whole summaries, stemmed. % new 3 and % rep. 3: "
         "trigrams that are\nnot in the article, and that repeat others of the "

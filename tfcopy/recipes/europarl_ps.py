@@ -83,7 +83,7 @@ COLUMNS = {
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import demo_parliament
-    from tfcopy.experiments import learning_curves
+    from tfcopy.experiments import learning_curves, reporting
     from tfcopy.experiments.pairs import (
         translation_data,
         translation_scores,
@@ -99,8 +99,9 @@ def run(config):
     data = prepare(config, run.data_folder)
     answers = translation_systems.train_and_answer(run, data)
     translation_scores.print_examples(data, answers)
-    note = "The paper's is on newstest2011, by multi-bleu."
-    translation_scores.print_comparison(run.results, PAPER, COLUMNS, note)
+    paper = reporting.beside(config, PAPER)
+    note = "The paper's is on newstest2011, by multi-bleu." if paper else ""
+    translation_scores.print_comparison(run.results, paper, COLUMNS, note)
     learning_curves.print_lead(run.results)
     learning_curves.draw(run.results, run.folder, "nats per sentence")
     best = translation_scores.best_on_validation(run, data)

@@ -192,7 +192,12 @@ def run(config):
     summary_scores.print_examples(test, answers)
     paper, pointers = PAPER[config.pointers], PAPER_POINTERS[config.pointers]
     counted = headlines.pointers_per_100(data)
-    print_comparison(run.results, paper, counted, pointers)
+    print_comparison(
+        run.results,
+        reporting.beside(config, paper),
+        counted,
+        reporting.beside(config, pointers),
+    )
     learning_curves.print_lead(run.results)
     learning_curves.draw(run.results, run.folder, "nats per headline")
     best = summary_scores.best_on_validation(run, data)
@@ -292,13 +297,19 @@ def print_comparison(results, paper, pointers, paper_pointers):
                 title = part.replace("unk_replaced", "UNK replaced")
                 rows[f"{system}, {title}"] = scores[part]
     reporting.print_table(reporting.with_paper(rows, paper), COLUMNS)
+    of_paper = ""
+    if paper_pointers:
+        train, validation = (
+            paper_pointers["train"],
+            paper_pointers["validation"],
+        )
+        of_paper = f"; the paper's {train:g} and {validation:g}"
     print(
         "ROUGE: F1 and recall of whole headlines, stemmed. dev nll: nats per "
         "headline, not\ncomparable: the baseline does not say where an unknown "
         "word comes from. Words pointed\nat in 100 examples: "
         f"{pointers['train']:g} in training, {pointers['validation']:g} in "
-        f"validation; the paper's {paper_pointers['train']:g} and "
-        f"{paper_pointers['validation']:g}."
+        f"validation{of_paper}."
     )
 
 

@@ -63,9 +63,6 @@ PRESETS = {
     }
 }
 
-# The trial that the recipe goes back to, on Python's documentation.
-PAPER = {}
-
 COLUMNS = {
     "BLEU": "bleu",
     "chrF": "chrf",
@@ -98,7 +95,7 @@ def run(config):
     data = prepare(config, run.data_folder)
     answers = translation_systems.train_and_answer(run, data)
     translation_scores.print_examples(data, answers)
-    translation_scores.print_comparison(run.results, PAPER, COLUMNS)
+    translation_scores.print_comparison(run.results, {}, COLUMNS)
     learning_curves.print_lead(run.results)
     learning_curves.draw(run.results, run.folder, "nats per sentence")
     best = translation_scores.best_on_validation(run, data)
@@ -108,7 +105,7 @@ def run(config):
         served = run.systems[best.system].served
         translation_scores.print_answers(served, examples)
     score = translation_systems.score_of(run, best.system)
-    return run.finish(best, score, paper=PAPER)
+    return run.finish(best, score, paper={})
 
 
 def prepare(config, folder):

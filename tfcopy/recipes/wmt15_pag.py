@@ -188,11 +188,12 @@ def run(config):
 
     reporting.print_marked_examples(data.test, answers, range(3), "characters")
     paper = PAPER.get(config.target_language, {})
+    shown = reporting.beside(config, paper)
     translation_scores.print_comparison(
         run.results,
-        {name: paper[name] for name in run.results if name in paper},
+        {name: shown[name] for name in run.results if name in shown},
         COLUMNS,
-        "The paper's is on newstest2015, by multi-bleu." if paper else "",
+        "The paper's is on newstest2015, by multi-bleu." if shown else "",
     )
     learning_curves.print_lead(run.results)
     learning_curves.draw(run.results, run.folder, "nats per sentence")
