@@ -1,5 +1,6 @@
 """Spans of markup stay whole, come back to the letter, and cost no blank."""
 
+import collections
 import gzip
 import os
 import pathlib
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data import SentencepieceTokenizer, Tokenizer, train_sentencepiece
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
+from tfcopy.data.text.span_patterns import spans_of
 
 SPANS = {
     "rst": [":func:`ast.parse`", "``%s``", ":py:class:`~a.B <x>`", "|today|"],
@@ -100,6 +102,33 @@ def test_with_pieces_not_even_a_blank_is_lost(pieces, parts):
         x for x in parts if x in SPANS["rst"]
     ]
     assert there_and_back(tokenizer, [text]) == [text]
+
+
+NAMES = ("rst", "printf", "brace")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["▁", "a", "9", "▁See", ".", "%", "%s", "%(name)s", "%-5.2f"]
+            + [
+                "{}",
+                "{name}",
+                "``%s``",
+                ":func:`x`",
+                "https://x.org/a",
+                "w@b.de",
+            ]
+        )
+    )
+)
+def test_what_a_model_says_beside_a_span_leaves_it_whole(pieces, said):
+    tokenizer = ProtectedTokenizer(pieces, NAMES)
+    tokens = tf.ragged.constant([said], tf.string, ragged_rank=1)
+    (text,) = tokenizer.detokenize(tokens).numpy()
+    wanted = collections.Counter(x for x in said if spans_of(x, NAMES) == [x])
+    assert wanted <= collections.Counter(spans_of(text.decode(), NAMES))
 
 
 def test_a_graph_of_any_batch_does_the_same(pieces):

@@ -129,9 +129,46 @@ class ProtectedTokenizer:
             tokens, tokens.with_flat_values(is_span)
         )
         ends = tf.fill([tokens.nrows(), 1], "")
-        follows = tf.concat([follows, ends], axis=1)
-        both = tf.strings.join([text.flat_values, follows.flat_values])
+        follows = tf.concat([follows, ends], axis=1).flat_values
+        before, after = self._blanks(text.flat_values, follows)
+        both = tf.strings.join([text.flat_values, before, follows, after])
         return tf.strings.reduce_join(text.with_flat_values(both), axis=1)
+
+    def _blanks(self, parts, spans):
+        """Blanks where a span would be none beside what is next to it.
+
+        `%s` is a placeholder, `%sr` is none. Text that was tokenised has no
+        such places, but a model may say the pieces one after the other.
+
+        Args:
+            parts: What stands before each span, `(N,)`.
+            spans: `(N,)`, `""` where there is none.
+
+        Returns:
+            `(before, after)`, strings `(N,)`, each a blank or nothing.
+        """
+        left = tf.strings.regex_replace(parts, r"(?s)^(?:.*\s)?(\S*)$", r"\1")
+        right = tf.strings.join([parts, spans])
+        right = tf.concat([right, [""]], axis=0)[1:]
+        touches = tf.strings.regex_full_match(right, r"(?s)\S.*")
+        nothing = tf.zeros_like(left)
+        before = (left != "") & self._is_lost(left, spans, nothing)
+        after = touches & self._is_lost(nothing, spans, right)
+        return tf.where(before, " ", ""), tf.where(after, " ", "")
+
+    def _is_lost(self, left, spans, right):
+        """Whether the first span of three strings together is not the second.
+
+        None is lost where there is none.
+        """
+        found = tf.strings.regex_replace(
+            tf.strings.join([left, spans, right]),
+            f"(?:{self.pattern})",
+            _EDGE,
+            replace_global=False,
+        )
+        is_lost = found != tf.strings.join([left, _EDGE, right])
+        return is_lost & (spans != "")
 
     @property
     def fingerprint(self) -> str:
