@@ -16,6 +16,7 @@ from tfcopy.decoding.beams import (
     best_of,
     count,
     first_hypotheses,
+    follow,
     only,
     with_beams,
 )
@@ -183,7 +184,13 @@ class _Search:
         alive, finished = first_hypotheses(source, self.options)
         return _State(
             words=ops.full_like(alive.last, tokens.BOS),
-            model=with_beams(self.first, self.options.num_beams),
+            model=with_beams(
+                self.first,
+                self.options.num_beams,
+                self.options.max_length
+                if batch_loop.keeps_shapes(self.options)
+                else None,
+            ),
             alive=alive,
             finished=finished,
         )
@@ -252,9 +259,7 @@ class _Search:
         return (
             _State(
                 words=words,
-                model=tree.map_structure(
-                    lambda x: take_each(x, parents), model_state
-                ),
+                model=follow(model_state, parents),
                 alive=alive,
                 finished=finished,
             ),

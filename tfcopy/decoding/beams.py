@@ -16,6 +16,7 @@ from tfcopy.decoding.records import START
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.cutting import take_each
+from tfcopy.layers.history import is_history
 
 # A score below this belongs to no hypothesis.
 EMPTY = MASKED / 2
@@ -108,6 +109,34 @@ def best_of(scores, last, number, priority=None, static_shapes=False):
     return Finished(highest, take_each(last, chosen))
 
 
-def with_beams(nested, beams):
-    """Each tensor `(B, ...)` once for each beam, `(B, K, ...)`."""
-    return tree.map_structure(lambda x: ops.stack([x] * beams, axis=1), nested)
+def with_beams(nested, beams, capacity=None):
+    """Each tensor `(B, ...)` once for each beam, `(B, K, ...)`.
+
+    Args:
+        nested: Nested tensors and `History`s.
+        beams: K.
+        capacity: Greatest number of steps, if no shape may depend on values.
+    """
+
+    def repeat(x):
+        if is_history(x):
+            return x.with_beams(beams, capacity)
+        return None if tree.is_nested(x) else ops.stack([x] * beams, axis=1)
+
+    return tree.traverse(repeat, nested)
+
+
+def follow(nested, parents):
+    """What beams have that continue others.
+
+    Args:
+        nested: Nested tensors `(B, K, ...)` and `History`s.
+        parents: The beams that are continued, `(B, K)`.
+    """
+
+    def choose(x):
+        if is_history(x):
+            return x.follow(parents)
+        return None if tree.is_nested(x) else take_each(x, parents)
+
+    return tree.traverse(choose, nested)

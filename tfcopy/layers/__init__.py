@@ -3,12 +3,17 @@
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.attention.coverage_attention import CoverageAttention
 from tfcopy.layers.attention.final_context import FinalContext
+from tfcopy.layers.attention.multi_head_attention import MultiHeadAttention
+from tfcopy.layers.attention.multi_head_coverage_attention import (
+    MultiHeadCoverageAttention,
+)
 from tfcopy.layers.attention.plan_attention import PlanAttention
 from tfcopy.layers.cells.attentional_gru_cell import AttentionalGRUCell
 from tfcopy.layers.cells.biscale_gru_cell import BiscaleGRUCell
 from tfcopy.layers.cells.conditional_gru_cell import ConditionalGRUCell
 from tfcopy.layers.cells.input_feeding_lstm_cell import InputFeedingLSTMCell
 from tfcopy.layers.cells.selective_read_gru_cell import SelectiveReadGRUCell
+from tfcopy.layers.cells.transformer_cell import TransformerCell
 from tfcopy.layers.cells.two_layer_gru_cell import TwoLayerGRUCell
 from tfcopy.layers.copying import CopyDistribution, PlannedDistribution
 from tfcopy.layers.decoder import Decoder
@@ -61,6 +66,8 @@ __all__ = [
     "LSTMReader",
     "MaskedPooling",
     "MeanReader",
+    "MultiHeadAttention",
+    "MultiHeadCoverageAttention",
     "NoisyTanh",
     "OutputProjection",
     "PhraseCombination",
@@ -77,6 +84,7 @@ __all__ = [
     "SpanHead",
     "StateReduction",
     "TransformerAnnotations",
+    "TransformerCell",
     "TwoLayerGRUCell",
     "WordCombination",
 ]

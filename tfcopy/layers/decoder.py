@@ -4,10 +4,8 @@ Shapes: B batch, T target steps, S source steps, D first state.
 """
 
 import keras
-from keras import ops
 
 from tfcopy.layers.decoder_outputs import decoder_outputs
-from tfcopy.layers.loop import scan
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -19,7 +17,7 @@ class Decoder(keras.layers.Layer):
 
     Call arguments:
         embeddings: The previous words, embedded, `(B, T, E)`.
-        initial_state: `(B, D)`.
+        initial_state: `(B, D)`; `None` for a cell that needs none.
         annotations: Encoder states, `(B, S, C)`.
         source_mask: Boolean, `(B, S)`.
         matches: 1.0 where the source holds the previous word, `(B, T, S)`;
@@ -36,8 +34,8 @@ class Decoder(keras.layers.Layer):
     def build(
         self,
         embeddings_shape,
-        initial_state_shape,
         annotations_shape,
+        initial_state_shape=None,
         source_mask_shape=None,
         matches_shape=None,
     ):
@@ -54,22 +52,10 @@ class Decoder(keras.layers.Layer):
         training=False,
     ):
         memory = self.cell.prepare(annotations, source_mask)
-        state = self.cell.initial_state(initial_state, memory)
-        inputs = self.cell.project(
-            *(ops.transpose(x, (1, 0, 2)) for x in (embeddings, matches)),
-            training=training,
+        outputs = self.cell.unroll(
+            embeddings, matches, initial_state, memory, training
         )
-        outputs, _ = scan(self._step, inputs, state, memory, training)
-        outputs = {
-            name: ops.transpose(x, (1, 0, 2)) for name, x in outputs.items()
-        }
         return decoder_outputs(outputs, embeddings)
-
-    def _step(self, inputs, state, memory):
-        """A step of the cell, including the outputs of its attention."""
-        outputs, state = self.cell.step(inputs, state, memory)
-        of_attention = self.cell.attention.outputs(state["attention"])
-        return {**outputs, **of_attention}, state
 
     def compute_output_spec(
         self,

@@ -9,7 +9,7 @@ from keras import ops, tree
 
 from tfcopy import tokens
 from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
-from tfcopy.layers.attention.bahdanau_attention import masked_log_softmax
+from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.encoders.word_gru import WordGRU
 from tfcopy.layers.memory import Memory

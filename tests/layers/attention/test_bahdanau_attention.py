@@ -4,7 +4,7 @@ from keras import ops
 
 from tests import helpers
 from tfcopy.layers import BahdanauAttention
-from tfcopy.layers.attention.bahdanau_attention import masked_log_softmax
+from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.copying import MASKED
 
 MASK = np.array([[True] * 4, [True, True, False, False]])

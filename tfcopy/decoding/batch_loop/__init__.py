@@ -16,5 +16,10 @@ else:
 
 def run(search, state, records, options):
     """As `run` of either file, by `options.static_shapes`."""
-    kind = static_batch if options.static_shapes else shrinking_batch
+    kind = static_batch if keeps_shapes(options) else shrinking_batch
     return kind.run(search, state, records, options)
+
+
+def keeps_shapes(options):
+    """Whether every shape is the same at all steps."""
+    return options.static_shapes or shrinking_batch is static_batch

@@ -1,6 +1,9 @@
 """The loop for TensorFlow: sentences that are done leave the batch."""
 
 import tensorflow as tf
+from keras import tree
+
+from tfcopy.layers.history import is_history
 
 # Sentences leave together, since a gather of what is left costs, too.
 _WORTH_LEAVING = 0.8
@@ -70,13 +73,31 @@ def _rounded_up(number, multiple):
 
 
 def _while(condition, body, variables):
-    """A while loop whose tensors may change their first axis."""
+    """A while loop whose tensors may change their first axis.
+
+    A `History` grows along its third axis, too.
+    """
     return tf.while_loop(
         condition,
         body,
         variables,
-        shape_invariants=tf.nest.map_structure(_any_rows, variables),
+        shape_invariants=tree.traverse(_invariant, variables),
     )
+
+
+def _invariant(x):
+    if is_history(x):
+        grown = tf.nest.map_structure(_any_rows, x)
+        return x._replace(
+            rows=tf.nest.map_structure(_any_third, grown.rows),
+            own=_any_third(grown.own),
+            steps=grown.steps,
+        )
+    return None if tree.is_nested(x) else _any_rows(x)
+
+
+def _any_third(shape):
+    return tf.TensorShape([*shape[:2], None, *shape[3:]])
 
 
 def _any_rows(x):

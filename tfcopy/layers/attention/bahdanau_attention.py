@@ -6,14 +6,13 @@ Shapes: B batch, T target steps, S source steps, U units.
 import keras
 from keras import ops
 
-from tfcopy.layers.copying import MASKED
-from tfcopy.layers.loop import Product, scan
-from tfcopy.layers.memory import Memory, beside
+from tfcopy.layers.attention.pointing_attention import PointingAttention
+from tfcopy.layers.memory import beside
 from tfcopy.layers.rows import Dense, of_rows
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class BahdanauAttention(keras.layers.Layer):
+class BahdanauAttention(PointingAttention):
     """Additive attention of decoder states over encoder states.
 
     A network with one hidden layer scores each source step for each query,
@@ -78,9 +77,6 @@ class BahdanauAttention(keras.layers.Layer):
             name="value_projection",
         )
 
-    output_sizes = {}  # sizes of the entries of `outputs`
-    has_state = False  # whether a step depends on earlier steps
-
     @property
     def query_units(self):
         """Size of the product of the query that `step` reads."""
@@ -122,26 +118,18 @@ class BahdanauAttention(keras.layers.Layer):
         )
 
     def prepare(self, value, value_mask=None):
-        """Computes what every step needs: keys, values, and the mask as a bias.
-
-        Args:
-            value: `(B, S, value_dim)`.
-            value_mask: Optional, `(B, S)`.
-
-        Returns:
-            `Memory`.
-        """
-        if value_mask is None:
-            value_mask = ops.ones(ops.shape(value)[:2], dtype="bool")
-        sentences = {
-            "keys": ops.cast(self.value_projection(value), "float32"),
-            "values": Product(ops.cast(value, self.compute_dtype)),
-            "mask_bias": ops.where(value_mask, 0.0, MASKED),  # (B, S)
-        }
-        weights = {"score": ops.cast(self.score_kernel, "float32")}
+        keys = ops.cast(self.value_projection(value), "float32")
+        memory = (
+            super()
+            .prepare(value, value_mask)
+            .updated(
+                {"keys": keys},
+                {"score": ops.cast(self.score_kernel, "float32")},
+            )
+        )
         if self.use_score_bias:
-            weights["score_bias"] = self._score_bias()
-        return Memory(sentences, weights)
+            memory = memory.updated(weights={"score_bias": self._score_bias()})
+        return memory
 
     def _score_bias(self):
         """The bias of the score, float32."""
@@ -169,28 +157,6 @@ class BahdanauAttention(keras.layers.Layer):
             ops.cast(self.input_kernel, self.compute_dtype),
         )
         return ops.cast(words, "float32")
-
-    def initial_state(self, memory):
-        """Additive attention keeps nothing between steps."""
-        return ()
-
-    def combine(self, product, words, memory):
-        """The query that `step` reads.
-
-        Args:
-            product: The query times `query_matrix`, `(..., query_units)`.
-            words: From `project`, of the same steps; `None` for no words.
-            memory: From `prepare`.
-        """
-        return product if words is None else product + words
-
-    def outputs(self, state):
-        """Outputs for the layers after the decoder, from a step's new state.
-
-        Returns:
-            Dict of `(B, size)`, with the sizes of `output_sizes`.
-        """
-        return {}
 
     def step(self, query, state, memory, read=None):
         """Attends with one query of each sentence, or of each of its beams.
@@ -234,27 +200,6 @@ class BahdanauAttention(keras.layers.Layer):
             scores = scores + memory.weights["score_bias"]
         return scores
 
-    def _read(self, scores, memory, read):
-        """The softmax of scores, `(B, S)`, and the values that it weighs.
-
-        Returns:
-            `(context, log_weights, weights)`; see `step`.
-        """
-        mask_bias = beside(memory.sentences["mask_bias"], scores)
-        log_weights = masked_log_softmax(scores, mask_bias)
-        weights = ops.exp(log_weights)
-        rows = [weights] if read is None else [weights, read]
-        values = memory.sentences["values"]
-        if len(weights.shape) == 3:
-            contexts = [values(x) for x in rows]  # (B, K, C)
-            context = contexts[0]
-            if read is not None:
-                context = ops.concatenate(contexts, axis=-1)
-            return context, log_weights, weights
-        context = values(ops.stack(rows, axis=1))
-        context = ops.reshape(context, (-1, len(rows) * context.shape[-1]))
-        return context, log_weights, weights
-
     def _add_state(self, hidden, state, memory):
         """Adds a subclass's state before the `tanh`."""
         return hidden
@@ -262,54 +207,6 @@ class BahdanauAttention(keras.layers.Layer):
     def _add_to_scores(self, scores, state, memory):
         """Adds a subclass's state after the `tanh`."""
         return scores
-
-    def _next_state(self, state, weights):
-        """The state after a step with these weights, `(B, S)`."""
-        return state
-
-    def call(self, query, value, value_mask=None, inputs=None, training=False):
-        memory = self.prepare(value, value_mask)
-        # Steps first, (T, B, *), as in a decoder.
-        words = query if inputs is None else inputs
-        words = self.project(ops.transpose(words, (1, 0, 2)), training)
-        query = ops.matmul(
-            ops.cast(ops.transpose(query, (1, 0, 2)), self.compute_dtype),
-            ops.cast(self.query_matrix(), self.compute_dtype),
-        )
-        query = self.combine(ops.cast(query, "float32"), words, memory)
-        if self.has_state:
-            return self._attend_in_turn(query, memory, training)
-        return self._attend_at_once(query, memory)
-
-    def _attend_at_once(self, queries, memory):
-        """The results of `call` for queries `(T, B, query_units)`."""
-        hidden = memory.sentences["keys"] + ops.expand_dims(queries, 2)
-        scores = ops.squeeze(self._scores(hidden, memory), -1)  # (T, B, S)
-        mask_bias = memory.sentences["mask_bias"]
-        weights = ops.exp(masked_log_softmax(scores, mask_bias))
-        weights = ops.transpose(weights, (1, 0, 2))
-        return memory.sentences["values"](weights), weights
-
-    def _attend_in_turn(self, queries, memory, training):
-        """The results of `call` if each step needs the last step's state."""
-
-        def step(query, state, memory):
-            context, log_weights, state = self.step(query, state, memory)
-            return (context, ops.exp(log_weights)), state
-
-        outputs, _ = scan(
-            step, queries, self.initial_state(memory), memory, training
-        )
-        return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
-
-    def compute_output_spec(
-        self, query, value, value_mask=None, inputs=None, training=False
-    ):
-        batch, length = query.shape[0], query.shape[1]
-        return (
-            keras.KerasTensor((batch, length, value.shape[-1]), "float32"),
-            keras.KerasTensor((batch, length, value.shape[1]), "float32"),
-        )
 
     def get_config(self):
         return {
@@ -322,12 +219,3 @@ class BahdanauAttention(keras.layers.Layer):
                 self.kernel_initializer
             ),
         }
-
-
-def masked_log_softmax(scores, mask_bias):
-    """Log-softmax over the last axis; `MASKED` where the bias is negative.
-
-    A row that is masked everywhere is `MASKED` everywhere.
-    """
-    log_weights = ops.log_softmax(scores + mask_bias, axis=-1)
-    return ops.where(mask_bias < 0, MASKED, log_weights)

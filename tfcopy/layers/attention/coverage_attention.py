@@ -7,12 +7,13 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
+from tfcopy.layers.attention.coverage import Coverage
 
 FEATURES = ("vector", "scalar")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class CoverageAttention(BahdanauAttention):
+class CoverageAttention(Coverage, BahdanauAttention):
     """Additive attention with the sum of all earlier weights as a feature.
 
     The score of source step `j` is
@@ -46,8 +47,6 @@ class CoverageAttention(BahdanauAttention):
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393) for `"scalar"`.
     """
 
-    has_state = True
-
     def __init__(
         self,
         units,
@@ -69,37 +68,9 @@ class CoverageAttention(BahdanauAttention):
         self.starts_enabled = enabled
         self.feature = feature
 
-    def build(self, query_shape, value_shape, inputs_shape=None):
-        super().build(query_shape, value_shape, inputs_shape)
-        size = self.units if self.feature == "vector" else 1
-        self.coverage_kernel = self.add_weight(
-            name="coverage_kernel", shape=(size,), initializer="zeros"
-        )
-        self.enabled = self.add_weight(
-            name="enabled",
-            shape=(),
-            initializer="ones" if self.starts_enabled else "zeros",
-            trainable=False,
-        )
-
-    def enable(self):
-        """Switches coverage on, for the second phase of training."""
-        self.starts_enabled = True
-        if self.built:
-            self.enabled.assign(1.0)
-
-    def prepare(self, value, value_mask=None):
-        kernel = ops.cast(self.coverage_kernel, "float32")
-        kernel = kernel * ops.cast(self.enabled, "float32")
-        return (
-            super()
-            .prepare(value, value_mask)
-            .updated(weights={"coverage": ops.expand_dims(kernel, 0)})
-        )
-
-    def initial_state(self, memory):
-        """The coverage before the first step: zeros, `(B, S)`."""
-        return ops.zeros_like(memory.sentences["mask_bias"])
+    @property
+    def _coverage_size(self):
+        return self.units if self.feature == "vector" else 1
 
     def _add_state(self, hidden, state, memory):
         if self.feature == "scalar":
@@ -115,12 +86,5 @@ class CoverageAttention(BahdanauAttention):
             return scores
         return scores + memory.weights["coverage"] * state
 
-    def _next_state(self, state, weights):
-        return state + weights
-
     def get_config(self):
-        return {
-            **super().get_config(),
-            "enabled": self.starts_enabled,
-            "feature": self.feature,
-        }
+        return {**super().get_config(), "feature": self.feature}

@@ -7,15 +7,15 @@ C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.decoder_cell import DecoderCell
 from tfcopy.layers.cells.gru import gru_update_reset_before
+from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class AttentionalGRUCell(DecoderCell):
+class AttentionalGRUCell(RecurrentCell):
     """Attention with the last state, then one GRU transition.
 
     1. The last state attends to the source: `c, l = attention(s')`.

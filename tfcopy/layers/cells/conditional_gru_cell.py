@@ -6,15 +6,15 @@ Shapes: B batch, S source steps, D units, A attention units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.decoder_cell import DecoderCell
 from tfcopy.layers.cells.gru import gru_update
+from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class ConditionalGRUCell(DecoderCell):
+class ConditionalGRUCell(RecurrentCell):
     """Two GRU transitions with attention between them.
 
     1. The first GRU reads the previous word: `q = GRU_1(e, s')`.

@@ -1,6 +1,6 @@
 """The base of all decoder cells.
 
-Shapes: B batch, D units.
+Shapes: B batch, T target steps, S source steps, E embedding size, D units.
 """
 
 import keras
@@ -10,15 +10,15 @@ from keras import ops
 class DecoderCell(keras.layers.Layer):
     """One step of a decoder with attention; the base of such cells.
 
-    A cell is used in three calls: `project` for the words of all steps at
-    once, `prepare` once per sentence, and `step` at each step. `initial_state`
-    makes the state before the first one.
+    A cell has two faces. Training calls `prepare` once per sentence and then
+    `unroll`, which takes all steps of a known target. Search calls `prepare`,
+    `initial_state` and `search_state`, and then, for each word, `project` and
+    `step`.
 
     Args:
         units: Positive integer, the size of the hidden state.
         attention: An attention layer, such as `BahdanauAttention`.
         kernel_initializer: Initializer of the input kernels.
-        recurrent_initializer: Initializer of each gate's recurrent kernel.
     """
 
     emits_copy_scores = False
@@ -29,7 +29,6 @@ class DecoderCell(keras.layers.Layer):
         units,
         attention,
         kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -40,13 +39,10 @@ class DecoderCell(keras.layers.Layer):
         self.units = units
         self.attention = attention
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
 
     @property
     def state_size(self):
-        """Size of the part of the state that an encoder initialises."""
+        """Size of the whole `state` that switches read."""
         return self.units
 
     @property
@@ -70,6 +66,22 @@ class DecoderCell(keras.layers.Layer):
         projected = {"words": self._project(inputs, matches)}
         query = self.attention.project(inputs, training)
         return projected if query is None else {**projected, "query": query}
+
+    def unroll(self, inputs, matches, first_state, memory, training=False):
+        """All steps of a known target.
+
+        Args:
+            inputs: The previous words, embedded, `(B, T, E)`.
+            matches: 1.0 where the source holds the word, `(B, T, S)`.
+            first_state: What `initial_state` takes.
+            memory: From `prepare`.
+            training: Whether noise is drawn.
+
+        Returns:
+            Dict of the outputs of `step` and of the attention's `outputs`, all
+            `(B, T, ...)`.
+        """
+        raise NotImplementedError
 
     def _build_attention(self, inputs_shape, annotations_shape, query_size):
         if not self.attention.built:
@@ -105,18 +117,6 @@ class DecoderCell(keras.layers.Layer):
         query = self.attention.combine(query, inputs.get("query"), memory)
         return self.attention.step(query, state["attention"], memory, read)
 
-    def initial_state(self, state, memory):
-        """The state before the first step.
-
-        Args:
-            state: `(B, state_size)`.
-            memory: From `prepare`.
-        """
-        return {
-            "hidden": ops.cast(state, "float32"),
-            "attention": self._attention_state(memory),
-        }
-
     def _attention_state(self, memory):
         return self.attention.initial_state(memory.part("attention"))
 
@@ -139,9 +139,6 @@ class DecoderCell(keras.layers.Layer):
             "attention": keras.saving.serialize_keras_object(self.attention),
             "kernel_initializer": keras.initializers.serialize(
                 self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
             ),
         }
 

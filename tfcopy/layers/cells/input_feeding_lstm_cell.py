@@ -7,15 +7,15 @@ A attention units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.decoder_cell import DecoderCell
 from tfcopy.layers.cells.lstm import UnitForget, lstm_update
+from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class InputFeedingLSTMCell(DecoderCell):
+class InputFeedingLSTMCell(RecurrentCell):
     """An LSTM that reads the word and the last context, then attends.
 
     1. Word and last context are merged, linearly:

@@ -5,13 +5,13 @@ Shapes: B batch, D units of a layer, Q the attention's query, C value size.
 
 from keras import ops
 
-from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.initializers import Blockwise
 
 QUERIES = ("both", "first", "second")
 
 
-class TwoLayerCell(DecoderCell):
+class TwoLayerCell(RecurrentCell):
     """A fast layer that reads the words, and a slow layer that reads the fast.
 
     At each step the states of the last step attend to the source, and both
@@ -22,7 +22,7 @@ class TwoLayerCell(DecoderCell):
         units: Size of each layer's state.
         attention: As in `DecoderCell`.
         kernel_initializer: As in `DecoderCell`.
-        recurrent_initializer: As in `DecoderCell`.
+        recurrent_initializer: As in `RecurrentCell`.
         query: The layers whose last state attends: `"both"`, `"first"` or
             `"second"`.
         layer_norm: Whether the inputs of gates and candidates are normalised.

@@ -6,7 +6,7 @@ Shapes: B batch, T target steps, S source steps, H switch units.
 import keras
 from keras import ops
 
-from tfcopy.layers.attention.bahdanau_attention import masked_log_softmax
+from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.heads.noisy_tanh import NoisyTanh
 from tfcopy.layers.heads.softmax_head import SoftmaxHead

@@ -1,0 +1,137 @@
+"""Scaled dot-product attention by several heads whose weights point.
+
+Shapes: B batch, T target steps, S source steps, H heads, U units, N steps of
+training or beams of a search.
+"""
+
+import math
+
+import keras
+from keras import ops
+
+from tfcopy.layers.attention.pointing_attention import (
+    PointingAttention,
+    masked_log_softmax,
+)
+from tfcopy.layers.head_axis import split_heads
+from tfcopy.layers.rows import Dense
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class MultiHeadAttention(PointingAttention):
+    """Attention of decoder states over encoder states, the mean of its heads.
+
+    With `d = U / H`, head h scores source step j for a query by
+    `(W_h query + b_h) . (V_h value_j) / sqrt(d)`. Its weights are the softmax
+    of its scores; those of the layer are the mean of all heads' weights. They
+    weigh `value` itself, so that the context is about the place pointed at.
+
+    Masking: steps where `value_mask` is `False` get a weight of exactly
+    zero. A row without any `True` gets zeros and a context of zeros.
+
+    Args:
+        units: Positive integer, U, the size of all heads together.
+        num_heads: Positive integer that divides `units`.
+        kernel_initializer: Initializer of both matrices.
+
+    Call arguments and results are as in `BahdanauAttention`, with no `inputs`.
+
+    Reference:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3.2;
+        [Garg et al., 2019](https://arxiv.org/abs/1909.02074) for the mean of
+        the heads as the alignment.
+    """
+
+    def __init__(
+        self,
+        units,
+        num_heads=4,
+        kernel_initializer="glorot_uniform",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        if num_heads < 1 or units < 1 or units % num_heads:
+            raise ValueError(
+                "`units` must be a positive multiple of `num_heads`. "
+                f"Received: units={units}, num_heads={num_heads}."
+            )
+        self.units = units
+        self.num_heads = num_heads
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        # A bias of the keys would change no softmax.
+        self.value_projection = Dense(
+            units,
+            use_bias=False,
+            kernel_initializer=kernel_initializer,
+            dtype=self.dtype_policy,
+            name="value_projection",
+        )
+
+    @property
+    def query_units(self):
+        """Size of the product of the query that `step` reads."""
+        return self.units
+
+    def query_matrix(self):
+        """Kernel of that product, `(query_dim, query_units)`."""
+        return self.query_kernel
+
+    def build(self, query_shape, value_shape, inputs_shape=None):
+        self.value_projection.build(value_shape)
+        self.query_kernel = self.add_weight(
+            name="query_kernel",
+            shape=(query_shape[-1], self.units),
+            initializer=self.kernel_initializer,
+        )
+        self.query_bias = self.add_weight(
+            name="query_bias", shape=(self.units,), initializer="zeros"
+        )
+
+    def prepare(self, value, value_mask=None):
+        """Computes what every step needs: keys, values, the mask as a bias."""
+        keys = split_heads(self.value_projection(value), self.num_heads)
+        scale = math.sqrt(self.num_heads / self.units)
+        keys = ops.transpose(keys * scale, (0, 1, 3, 2))  # (B, H, d, S)
+        bias = ops.cast(self.query_bias, "float32")
+        memory = super().prepare(value, value_mask)
+        return memory.updated(
+            {"keys": ops.cast(keys, self.compute_dtype)}, {"query_bias": bias}
+        )
+
+    def combine(self, product, words, memory):
+        """The query that `step` reads: its product and a bias."""
+        return product + memory.weights["query_bias"]
+
+    def step(self, query, state, memory, read=None):
+        """Attends with one query of each sentence, or of each of its beams.
+
+        Arguments and results are as in `BahdanauAttention`.
+        """
+        one = len(query.shape) == 2
+        rows = ops.expand_dims(query, 1) if one else query
+        rows = split_heads(ops.cast(rows, self.compute_dtype), self.num_heads)
+        scores = ops.matmul(rows, memory.sentences["keys"])  # (B, H, N, S)
+        scores = ops.cast(scores, "float32")
+        scores = self._add_to_scores(scores, state, memory)
+        mask_bias = ops.expand_dims(memory.sentences["mask_bias"], (1, 2))
+        log_weights = ops.logsumexp(
+            masked_log_softmax(scores, mask_bias), axis=1
+        ) - math.log(self.num_heads)
+        if one:
+            log_weights = ops.squeeze(log_weights, 1)
+        context, log_weights, weights = self._weigh(log_weights, memory, read)
+        return context, log_weights, self._next_state(state, weights)
+
+    def _add_to_scores(self, scores, state, memory):
+        """Adds a subclass's state to `(B, H, N, S)`."""
+        return scores
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "num_heads": self.num_heads,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+        }

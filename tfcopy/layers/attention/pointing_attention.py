@@ -1,0 +1,153 @@
+"""What all attentions share: values, a softmax over them, and both faces.
+
+Shapes: B batch, T target steps, S source steps.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.copying import MASKED
+from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.memory import Memory, beside
+
+
+class PointingAttention(keras.layers.Layer):
+    """The base of attentions whose weights copying heads point with.
+
+    A subclass has `query_units`, `query_matrix` and `step`. In a decoder cell,
+    call `prepare` once per sentence and `step` at each step, or `attend_all`
+    for all steps; `call` does it all.
+    """
+
+    output_sizes = {}  # sizes of the entries of `outputs`
+    has_state = False  # whether a step depends on earlier steps
+
+    def prepare(self, value, value_mask=None):
+        """Computes what every step needs: values, and the mask as a bias.
+
+        Args:
+            value: `(B, S, value_dim)`.
+            value_mask: Optional, `(B, S)`.
+
+        Returns:
+            `Memory`.
+        """
+        if value_mask is None:
+            value_mask = ops.ones(ops.shape(value)[:2], dtype="bool")
+        sentences = {
+            "values": Product(ops.cast(value, self.compute_dtype)),
+            "mask_bias": ops.where(value_mask, 0.0, MASKED),  # (B, S)
+        }
+        return Memory(sentences, {})
+
+    def project(self, inputs, training=False):
+        """What the previous words add to the queries of all steps: nothing."""
+        return None
+
+    def initial_state(self, memory):
+        """Nothing is kept between steps."""
+        return ()
+
+    def combine(self, product, words, memory):
+        """The query that `step` reads.
+
+        Args:
+            product: The query times `query_matrix`, `(..., query_units)`.
+            words: From `project`, of the same steps; `None` for no words.
+            memory: From `prepare`.
+        """
+        return product if words is None else product + words
+
+    def outputs(self, state):
+        """Outputs for the layers after the decoder, from a step's new state.
+
+        Returns:
+            Dict of `(B, size)`, with the sizes of `output_sizes`.
+        """
+        return {}
+
+    def _read(self, scores, memory, read):
+        """The softmax of scores, `(B, S)`, and the values that it weighs.
+
+        Returns:
+            `(context, log_weights, weights)`; see `step`.
+        """
+        mask_bias = beside(memory.sentences["mask_bias"], scores)
+        log_weights = masked_log_softmax(scores, mask_bias)
+        return self._weigh(log_weights, memory, read)
+
+    def _weigh(self, log_weights, memory, read):
+        """The results of `_read` for known weights, `(B, S)`, in logs."""
+        weights = ops.exp(log_weights)
+        rows = [weights] if read is None else [weights, read]
+        values = memory.sentences["values"]
+        if len(weights.shape) == 3:
+            contexts = [values(x) for x in rows]  # (B, K, C)
+            context = contexts[0]
+            if read is not None:
+                context = ops.concatenate(contexts, axis=-1)
+            return context, log_weights, weights
+        context = values(ops.stack(rows, axis=1))
+        context = ops.reshape(context, (-1, len(rows) * context.shape[-1]))
+        return context, log_weights, weights
+
+    def _next_state(self, state, weights):
+        """The state after a step with these weights, `(B, S)`."""
+        return state
+
+    def call(self, query, value, value_mask=None, inputs=None, training=False):
+        memory = self.prepare(value, value_mask)
+        words = self.project(query if inputs is None else inputs, training)
+        query = ops.matmul(
+            ops.cast(query, self.compute_dtype),
+            ops.cast(self.query_matrix(), self.compute_dtype),
+        )
+        query = self.combine(ops.cast(query, "float32"), words, memory)
+        context, log_weights = self.attend_all(query, memory, training)
+        return context, ops.exp(log_weights)
+
+    def attend_all(self, queries, memory, training=False):
+        """Attends with the queries of all steps.
+
+        Args:
+            queries: As `query` of `step`, `(B, T, query_units)`.
+            memory: From `prepare`.
+            training: Whether gradients are needed soon; see `scan`.
+
+        Returns:
+            `(context, log_weights)`: `(B, T, value_dim)` and `(B, T, S)`.
+        """
+        if not self.has_state:
+            # The steps stand where the beams of a search stand.
+            return self.step(queries, (), memory)[:2]
+
+        def step(query, state, memory):
+            context, log_weights, state = self.step(query, state, memory)
+            return (context, log_weights), state
+
+        outputs, _ = scan(
+            step,
+            ops.transpose(queries, (1, 0, 2)),
+            self.initial_state(memory),
+            memory,
+            training,
+        )
+        return tuple(ops.transpose(x, (1, 0, 2)) for x in outputs)
+
+    def compute_output_spec(
+        self, query, value, value_mask=None, inputs=None, training=False
+    ):
+        batch, length = query.shape[0], query.shape[1]
+        return (
+            keras.KerasTensor((batch, length, value.shape[-1]), "float32"),
+            keras.KerasTensor((batch, length, value.shape[1]), "float32"),
+        )
+
+
+def masked_log_softmax(scores, mask_bias):
+    """Log-softmax over the last axis; `MASKED` where the bias is negative.
+
+    A row that is masked everywhere is `MASKED` everywhere.
+    """
+    log_weights = ops.log_softmax(scores + mask_bias, axis=-1)
+    return ops.where(mask_bias < 0, MASKED, log_weights)

@@ -1,0 +1,300 @@
+"""A Transformer decoder with an attention that points.
+
+Shapes: B batch, T target steps, K beams, S source steps, E embedding size,
+H heads, U units, d = U / H, N rows (T steps of training, or K beams).
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.cells.transformer_block import TransformerBlock
+from tfcopy.layers.history import first_history
+from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
+from tfcopy.layers.loop import Product
+from tfcopy.layers.positions import rotation, sinusoids
+
+POSITIONS = ("sinusoidal", "learned", "rotary")
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class TransformerCell(DecoderCell):
+    """Blocks of self-attention and attention over the source, then pointing.
+
+    1. The previous words are projected to `units` and normalised, so that the
+       scale of the embeddings does not matter, and get their positions.
+    2. Blocks read them, those before, and the source; with `normalize_first`
+       their output is normalised once more. It is `hidden`.
+    3. It queries an attention of its own, whose weights copying heads point
+       with, whatever the heads inside the blocks look at.
+
+    Training takes all steps at once. A step of a search keeps the keys and
+    values of all steps before in a `History`, and has beams. No first state
+    comes from the encoder.
+
+    Args:
+        units: Positive integer, U, a multiple of `num_heads`.
+        attention: The attention that points, such as `MultiHeadAttention`;
+            none that plans.
+        kernel_initializer: Initializer of each matrix.
+        num_layers: Positive integer, the number of blocks.
+        num_heads: Positive integer, the heads of each attention in a block.
+        feedforward_units: As in `TransformerBlock`; `4 * units` if `None`.
+        normalize_first: As in `TransformerBlock`.
+        positions: `"sinusoidal"` or `"learned"` vectors that are added to the
+            words, or `"rotary"`, by which queries and keys are rotated.
+        num_positions: Number of learned positions; all later ones are like the
+            last.
+        dropout: As in `TransformerBlock`.
+        seed: Optional integer, of the dropout.
+
+    Reference:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3;
+        [Xiong et al., 2020](https://arxiv.org/abs/2002.04745) for
+        `normalize_first`; [Su et al., 2021](https://arxiv.org/abs/2104.09864)
+        for `"rotary"`.
+    """
+
+    def __init__(
+        self,
+        units,
+        attention,
+        kernel_initializer="glorot_uniform",
+        num_layers=2,
+        num_heads=4,
+        feedforward_units=None,
+        normalize_first=True,
+        positions="sinusoidal",
+        num_positions=512,
+        dropout=0.0,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(units, attention, kernel_initializer, **kwargs)
+        if num_layers < 1 or num_heads < 1 or units % num_heads:
+            raise ValueError(
+                "`num_layers` and `num_heads` must be positive, and `units` a "
+                f"multiple of `num_heads`. Received: units={units}, "
+                f"num_layers={num_layers}, num_heads={num_heads}."
+            )
+        if positions not in POSITIONS:
+            raise ValueError(
+                f"`positions` must be one of {POSITIONS}. "
+                f"Received: positions={positions!r}."
+            )
+        if positions == "rotary" and units // num_heads % 2:
+            raise ValueError(
+                "With rotary `positions`, `units` must be an even multiple of "
+                f"`num_heads`. Received: units={units}, num_heads={num_heads}."
+            )
+        if attention.output_sizes:
+            raise ValueError(
+                "A Transformer decoder takes no attention that plans. "
+                f"Received: attention={attention.name}."
+            )
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.feedforward_units = feedforward_units
+        self.normalize_first = normalize_first
+        self.positions = positions
+        self.num_positions = num_positions
+        self.dropout = dropout
+        self.seed = seed
+        self.blocks = [
+            TransformerBlock(
+                units,
+                num_heads,
+                feedforward_units or 4 * units,
+                normalize_first,
+                kernel_initializer,
+                dropout,
+                None if seed is None else seed + i,
+                dtype=self.dtype_policy,
+                name=f"block_{i}",
+            )
+            for i in range(num_layers)
+        ]
+
+    def build(self, inputs_shape, annotations_shape):
+        units = self.units
+        self._build_attention(inputs_shape, annotations_shape, units)
+        self.input_kernel = self.add_weight(
+            name="input_kernel",
+            shape=(inputs_shape[-1], units),
+            initializer=self.kernel_initializer,
+        )
+        self.input_bias = self.add_weight(
+            name="input_bias", shape=(units,), initializer="zeros"
+        )
+        sites = ("input", "output") if self.normalize_first else ("input",)
+        self.norms = add_norms(self, dict.fromkeys(sites, units))
+        if self.positions == "learned":
+            self.position_table = self.add_weight(
+                name="position_table",
+                shape=(self.num_positions, units),
+                initializer=keras.initializers.RandomNormal(stddev=0.02),
+            )
+        for block in self.blocks:
+            block.build((*inputs_shape[:-1], units), annotations_shape)
+
+    def _project(self, inputs, matches):
+        """The words, projected and normalised.
+
+        Args:
+            inputs: Embedded words, `(..., E)`.
+            matches: Ignored; see `DecoderCell.project`.
+
+        Returns:
+            `(..., units)`, float32.
+        """
+        words = self._multiply(inputs, self.input_kernel, self.input_bias)
+        return normalize(words, cast_norms(self.norms)["input"])
+
+    def prepare(self, annotations, mask=None):
+        """Computes all that the steps of a sentence share, a `Memory`."""
+        if mask is None:
+            mask = ops.ones(ops.shape(annotations)[:2], dtype="bool")
+        weights = {
+            "query": Product(self._cast(self.attention.query_matrix())),
+            "norms": cast_norms(self.norms),
+        }
+        if self.positions == "learned":
+            weights["positions"] = ops.cast(self.position_table, "float32")
+        memory = self._prepare(annotations, mask, weights)
+        for block in self.blocks:
+            part = block.prepare(annotations, mask).nested(block.name)
+            memory = memory.updated(*part)
+        return memory
+
+    def initial_state(self, state, memory):
+        """The state before the first step: no words, and the attention's.
+
+        Args:
+            state: `None`.
+            memory: From `prepare`.
+        """
+        nothing = {
+            block.name: {
+                part: memory.sentences[block.name][part][:, :, :0]
+                for part in ("keys", "values")
+            }
+            for block in self.blocks
+        }
+        return {
+            "history": first_history(nothing),
+            "attention": self._attention_state(memory),
+        }
+
+    def unroll(self, inputs, matches, first_state, memory, training=False):
+        """All steps of a known target at once.
+
+        Arguments and results are as in `DecoderCell`.
+        """
+        projected = self.project(inputs, training=training)
+        places = ops.arange(ops.shape(inputs)[1], dtype="int32")
+        earlier = ops.expand_dims(places, 1) >= places  # (T, T)
+        hidden, _ = self._run(
+            projected["words"],
+            memory,
+            ops.expand_dims(places, 0),
+            ops.expand_dims(earlier, 0),
+            lambda name, rows: rows,
+            training,
+        )
+        context, log_weights = self.attention.attend_all(
+            self._query(hidden, projected, memory),
+            memory.part("attention"),
+            training,
+        )
+        return _outputs(hidden, context, log_weights)
+
+    def step(self, inputs, state, memory):
+        """One step of a search.
+
+        Args:
+            inputs: From `project`, `(B, K, *)`.
+            state: Dict of `history`, a `History` of K beams, and of the
+                attention's state.
+            memory: From `prepare`.
+
+        Returns:
+            `(outputs, state)`; `outputs` is a dict of `hidden`
+            `(B, K, units)`, `context` `(B, K, C)` and `attention`, the logs of
+            the attention weights, `(B, K, S)`.
+        """
+        history = state["history"]
+        hidden, rows = self._run(
+            inputs["words"],
+            memory,
+            history.steps,
+            history.visible(),
+            lambda name, new: history.add(history.rows[name], new),
+        )
+        context, log_weights, attention = self.attention.step(
+            self._query(hidden, inputs, memory),
+            state["attention"],
+            memory.part("attention"),
+        )
+        state = {"history": history.after_step(rows), "attention": attention}
+        return _outputs(hidden, context, log_weights), state
+
+    def _run(self, x, memory, places, visible, join, training=False):
+        """The output of the blocks, and their keys and values.
+
+        Args:
+            x: Words, `(B, N, U)`.
+            memory: From `prepare`.
+            places: Positions, `(B or 1, N or 1)`.
+            visible: As in `TransformerBlock.run`.
+            join: As there, with the block's name before.
+            training: Whether to drop.
+
+        Returns:
+            `(hidden, rows)`: `(B, N, U)`, and the results of `join` by name.
+        """
+        turn, rows = None, {}
+        if self.positions == "rotary":
+            size = self.units // self.num_heads
+            turn = rotation(ops.expand_dims(places, 1), size)
+        elif self.positions == "sinusoidal":
+            x = x + sinusoids(places, self.units)
+        else:
+            places = ops.minimum(places, self.num_positions - 1)
+            x = x + ops.take(memory.weights["positions"], places, axis=0)
+        for block in self.blocks:
+            name = block.name
+            x, rows[name] = block.run(
+                x,
+                memory.part(name),
+                visible,
+                lambda new, name=name: join(name, new),
+                turn,
+                training,
+            )
+        if self.normalize_first:
+            x = normalize(x, memory.weights["norms"]["output"])
+        return x, rows
+
+    def _query(self, hidden, inputs, memory):
+        """The attention's query for `hidden`, `(B, N, query_units)`."""
+        product = memory.weights["query"](hidden)
+        return self.attention.combine(
+            product, inputs.get("query"), memory.part("attention")
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_layers": self.num_layers,
+            "num_heads": self.num_heads,
+            "feedforward_units": self.feedforward_units,
+            "normalize_first": self.normalize_first,
+            "positions": self.positions,
+            "num_positions": self.num_positions,
+            "dropout": self.dropout,
+            "seed": self.seed,
+        }
+
+
+def _outputs(hidden, context, log_weights):
+    return {"hidden": hidden, "context": context, "attention": log_weights}
