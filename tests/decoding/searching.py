@@ -64,6 +64,35 @@ def _copynet():
     return copynet(9, V, embedding_dim=4, units=5, attention_units=3)
 
 
+def _transformer(head, **options):
+    return _translator(
+        head,
+        decoder="transformer",
+        decoder_options={"num_layers": 2, "num_heads": 1, **options},
+    )
+
+
+def _transformer_with_coverage():
+    """Every other option, with a table that is the output matrix as well."""
+    return pointer_generator(
+        V,
+        encoder="transformer",
+        encoder_layers=1,
+        encoder_heads=2,
+        decoder="transformer",
+        decoder_options={
+            "num_layers": 1,
+            "num_heads": 2,
+            "positions": "rotary",
+            "normalize_first": False,
+        },
+        tied=True,
+        coverage=True,
+        embedding_dim=4,
+        units=4,
+    )
+
+
 def _planner(system, head):
     return planner(
         9,
@@ -104,6 +133,8 @@ MODELS = {
     ),
     "copynet": randomized(_copynet),
     "copynet_head": randomized(lambda: _translator("copynet")),
+    "transformer": randomized(lambda: _transformer("pointer_softmax")),
+    "transformer_coverage": randomized(_transformer_with_coverage),
     "defined": randomized(lambda: _defined(reader="lstm")),
     "defined_on_both_sides": randomized(_defined_on_both_sides),
 }

@@ -41,6 +41,14 @@ DECODER_INPUTS = {
     "source_mask": MASK,
     "matches": MATCHES,
 }
+ATTENTION_INPUTS = {
+    "query": normal(B, T, 5),
+    "value": normal(B, S, 6),
+    "value_mask": MASK,
+}
+WITHOUT_STATE = {
+    k: x for k, x in DECODER_INPUTS.items() if k != "initial_state"
+}
 HEAD_INPUTS = {
     "features": normal(B, T, 3),
     "decoded_hidden": normal(B, T, 5),
@@ -82,11 +90,7 @@ LAYERS = {
     ),
     "bahdanau_attention": (
         attention,
-        {
-            "query": normal(B, T, 5),
-            "value": normal(B, S, 6),
-            "value_mask": MASK,
-        },
+        ATTENTION_INPUTS,
     ),
     "bidirectional_gru": (
         lambda: layers.BidirectionalGRU(5),
@@ -111,11 +115,7 @@ LAYERS = {
     ),
     "coverage_attention": (
         lambda: layers.CoverageAttention(4, use_bias=True),
-        {
-            "query": normal(B, T, 5),
-            "value": normal(B, S, 6),
-            "value_mask": MASK,
-        },
+        ATTENTION_INPUTS,
     ),
     "decoder": (
         lambda: layers.Decoder(layers.ConditionalGRUCell(5, attention())),
@@ -144,6 +144,14 @@ LAYERS = {
             layers.InputFeedingLSTMCell(5, layers.CoverageAttention(4))
         ),
         {**DECODER_INPUTS, "initial_state": normal(B, 10)},
+    ),
+    "multi_head_attention": (
+        lambda: layers.MultiHeadAttention(4, 2),
+        ATTENTION_INPUTS,
+    ),
+    "multi_head_coverage_attention": (
+        lambda: layers.MultiHeadCoverageAttention(4, 2),
+        ATTENTION_INPUTS,
     ),
     "noisy_tanh": (layers.NoisyTanh, {"x": 4 * normal(B, T, 5)}),
     "padding_mask": (PaddingMask, {"ids": SOURCE_IDS}),
@@ -206,6 +214,32 @@ LAYERS = {
     "transformer_annotations": (
         lambda: layers.TransformerAnnotations(6, 1, 2),
         {"inputs": normal(B, S, 3), "mask": MASK},
+    ),
+    "transformer_cell": (
+        lambda: layers.Decoder(
+            layers.TransformerCell(
+                8,
+                layers.MultiHeadCoverageAttention(4, 2),
+                num_layers=1,
+                num_heads=2,
+                feedforward_units=4,
+                positions="rotary",
+            )
+        ),
+        WITHOUT_STATE,
+    ),
+    "transformer_cell_normalized_last": (
+        lambda: layers.Decoder(
+            layers.TransformerCell(
+                8,
+                layers.MultiHeadAttention(4, 2),
+                num_layers=1,
+                num_heads=2,
+                normalize_first=False,
+                positions="learned",
+            )
+        ),
+        WITHOUT_STATE,
     ),
     "two_layer_gru_cell": (
         lambda: layers.Decoder(

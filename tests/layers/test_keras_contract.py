@@ -22,7 +22,7 @@ NAMES = sorted(
     set(LAYERS)
     - {"initial_state", "padding_mask", "teacher_forcing", "word_gru"}
     - {"bidirectional_gru_reset_before", "copynet_head_of_given_scores"}
-    - {"pointer_softmax_head_separate"}
+    - {"pointer_softmax_head_separate", "transformer_cell_normalized_last"}
 )
 
 

@@ -17,11 +17,11 @@ class Decoder(keras.layers.Layer):
 
     Call arguments:
         embeddings: The previous words, embedded, `(B, T, E)`.
-        initial_state: `(B, D)`; `None` for a cell that needs none.
         annotations: Encoder states, `(B, S, C)`.
         source_mask: Boolean, `(B, S)`.
         matches: 1.0 where the source holds the previous word, `(B, T, S)`;
             for cells with selective read.
+        initial_state: `(B, D)`; `None` for a cell that needs none.
 
     Returns:
         dict of `decoder_outputs`.
@@ -35,9 +35,9 @@ class Decoder(keras.layers.Layer):
         self,
         embeddings_shape,
         annotations_shape,
-        initial_state_shape=None,
         source_mask_shape=None,
         matches_shape=None,
+        initial_state_shape=None,
     ):
         if not self.cell.built:
             self.cell.build(embeddings_shape, annotations_shape)
@@ -45,10 +45,10 @@ class Decoder(keras.layers.Layer):
     def call(
         self,
         embeddings,
-        initial_state,
         annotations,
         source_mask,
         matches,
+        initial_state=None,
         training=False,
     ):
         memory = self.cell.prepare(annotations, source_mask)
@@ -60,10 +60,10 @@ class Decoder(keras.layers.Layer):
     def compute_output_spec(
         self,
         embeddings,
-        initial_state,
         annotations,
         source_mask,
         matches,
+        initial_state=None,
         training=False,
     ):
         embeddings_shape = embeddings.shape

@@ -13,11 +13,17 @@ from tfcopy.layers import (
     SelectiveReadGRUCell,
     StateReduction,
 )
-from tfcopy.models.embedding import make_embedding
+from tfcopy.models.embedding import make_embedding, tied_initializer
 from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
+from tfcopy.models.transformer_choice import (
+    check_choice,
+    make_encoder,
+    transformer_cell,
+)
 
 SYSTEMS = ("enc_dec", "rnnsearch", "copynet")
+CHOICES = ("gru", "transformer")
 
 
 def copynet(
@@ -26,6 +32,12 @@ def copynet(
     *,
     system="copynet",
     head=None,
+    encoder="gru",
+    encoder_layers=2,
+    encoder_heads=4,
+    decoder="gru",
+    decoder_options=None,
+    tied=False,
     embedding_dim=150,
     units=300,
     attention_units=None,
@@ -47,6 +59,15 @@ def copynet(
             `"rnnsearch"` (attention alone) or `"enc_dec"` (the encoder's last
             states are the only context).
         head: Name of a head, or a head layer; the system's own if `None`.
+        encoder: `"gru"` (bidirectional, the paper's) or `"transformer"`,
+            which gives annotations of the same size.
+        encoder_layers: Blocks of the Transformer.
+        encoder_heads: Attention heads of each block.
+        decoder: `"gru"` (the paper's of the system) or
+            `"transformer"`, which takes no first state from the encoder.
+        decoder_options: Arguments of `transformer_cell`, for that decoder.
+        tied: Whether the output matrix is the target's embedding table,
+            transposed.
         embedding_dim: Size of the embeddings of both sides.
         units: Size of all GRUs, of one direction in the encoder.
         attention_units: Hidden size of the attention; `units` if `None`.
@@ -57,7 +78,8 @@ def copynet(
             number, as in the authors' code; not in the paper.
         deep_readout: Whether logits also have linear terms of context and
             last word, as in the authors' code.
-        dropout: Dropout rate of the embeddings and of the readout.
+        dropout: Dropout rate of the embeddings, of the readout, and in the
+            blocks of a Transformer.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
             1) or `"authors"` (orthogonal times 1.1, embeddings uniform within
             0.1).
@@ -91,47 +113,79 @@ def copynet(
             "`initializers` must be 'keras' or 'authors'. "
             f"Received: initializers={initializers!r}."
         )
-    encoder = BidirectionalGRU(
-        units,
-        recurrent_initializer=recurrent,
-        reset_after=False,
-        name="encoder",
+    check_choice("encoder", encoder, CHOICES)
+    check_choice("decoder", decoder, CHOICES)
+    if system == "enc_dec" and "transformer" in (encoder, decoder):
+        raise ValueError(
+            "The system 'enc_dec', which has no attention, must have "
+            "encoder='gru' and decoder='gru'. "
+            f"Received: encoder={encoder!r}, decoder={decoder!r}."
+        )
+    encoder = make_encoder(
+        encoder,
+        BidirectionalGRU(
+            units,
+            recurrent_initializer=recurrent,
+            reset_after=False,
+            name="encoder",
+        ),
+        encoder_layers,
+        encoder_heads,
+        dropout,
     )
     if position_one_hot and system == "copynet":
         encoder = PositionOneHot(
             encoder, position_one_hot, name="position_one_hot"
         )
-    attention_units = attention_units or units
-    if system == "enc_dec":
-        attention = FinalContext(name="final_context")
-    elif coverage:
-        attention = CoverageAttention(
-            attention_units, feature="scalar", name="attention"
+    selective = system == "copynet"
+    if decoder == "gru":
+        initial_state = StateReduction(
+            units, parts=1, activation="tanh", name="initial_state"
+        )
+        size = attention_units or units
+        if system == "enc_dec":
+            attention = FinalContext(name="final_context")
+        elif coverage:
+            attention = CoverageAttention(
+                size, feature="scalar", name="attention"
+            )
+        else:
+            attention = BahdanauAttention(size, name="attention")
+        kind = SelectiveReadGRUCell if selective else AttentionalGRUCell
+        cell = kind(
+            units, attention, recurrent_initializer=recurrent, name="cell"
         )
     else:
-        attention = BahdanauAttention(attention_units, name="attention")
-    selective = system == "copynet"
-    cell = SelectiveReadGRUCell if selective else AttentionalGRUCell
+        initial_state = None
+        cell = transformer_cell(
+            units,
+            attention_units,
+            coverage=coverage,
+            dropout=dropout,
+            seed=seed,
+            **(decoder_options or {}),
+        )
     parts = ("hidden", "context", "inputs") if deep_readout else ("hidden",)
 
-    def embed(size, name):
-        return make_embedding(size, embedding_dim, embedding, name)
+    def embed(size, name, initializer=embedding):
+        return make_embedding(size, embedding_dim, initializer, name)
 
     return Seq2Seq(
         source_embedding=source_embedding
         or embed(source_vocabulary_size, "source_embedding"),
         encoder=encoder,
-        initial_state=StateReduction(
-            units, parts=1, activation="tanh", name="initial_state"
+        initial_state=initial_state,
+        target_embedding=embed(
+            target_vocabulary_size,
+            "target_embedding",
+            tied_initializer(embedding_dim) if tied else embedding,
         ),
-        target_embedding=embed(target_vocabulary_size, "target_embedding"),
-        cell=cell(
-            units, attention, recurrent_initializer=recurrent, name="cell"
-        ),
+        cell=cell,
         deep_output=Readout(parts, dropout, seed, name="readout"),
         head=make_head(
             head or ("copynet" if selective else "softmax"),
             target_vocabulary_size,
+            tied=tied,
             **head_options,
         ),
         dropout=dropout,

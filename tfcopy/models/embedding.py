@@ -15,3 +15,11 @@ def make_embedding(size, embedding_dim, initializer, name):
         dtype="float32",
         name=name,
     )
+
+
+def tied_initializer(embedding_dim):
+    """The initializer of a table that is the output matrix as well.
+
+    The logits of features of about 1 then begin at about 1.
+    """
+    return keras.initializers.RandomNormal(stddev=embedding_dim**-0.5)

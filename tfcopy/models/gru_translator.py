@@ -7,15 +7,19 @@ from tfcopy.layers import (
     BidirectionalGRU,
     ConditionalGRUCell,
     DeepOutput,
-    TransformerAnnotations,
 )
 from tfcopy.layers.encoders.initial_state import MeanInitialState
 from tfcopy.layers.initializers import SquareOrthogonal
-from tfcopy.models.embedding import make_embedding
+from tfcopy.models.embedding import make_embedding, tied_initializer
 from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
+from tfcopy.models.transformer_choice import (
+    check_choice,
+    make_encoder,
+    transformer_cell,
+)
 
-ENCODERS = ("gru", "transformer")
+CHOICES = ("gru", "transformer")
 
 
 def gru_translator(
@@ -26,6 +30,9 @@ def gru_translator(
     encoder="gru",
     encoder_layers=2,
     encoder_heads=4,
+    decoder="gru",
+    decoder_options=None,
+    tied=False,
     embedding_dim=512,
     units=1024,
     encoder_units=None,
@@ -37,7 +44,7 @@ def gru_translator(
     source_embedding=None,
     **head_options,
 ):
-    """An encoder, a conditional GRU decoder and a deep output.
+    """An encoder, a decoder and a deep output.
 
     Args:
         source_vocabulary_size: Positive integer.
@@ -48,6 +55,11 @@ def gru_translator(
             which gives annotations of the same size.
         encoder_layers: Blocks of the Transformer.
         encoder_heads: Attention heads of each block.
+        decoder: `"gru"` (conditional, the paper's) or
+            `"transformer"`, which takes no first state from the encoder.
+        decoder_options: Arguments of `transformer_cell`, for that decoder.
+        tied: Whether the output matrix is the target's embedding table,
+            transposed.
         embedding_dim: Size of the embeddings of both sides.
         units: Size of the decoder's state.
         encoder_units: Size of one direction's state; `units` if `None`.
@@ -55,7 +67,7 @@ def gru_translator(
             if `None`.
         output_units: Width of the deep output; `embedding_dim` if `None`.
         dropout: Dropout rate of the embeddings and of the deep output, and in
-            the blocks of the Transformer.
+            the blocks of a Transformer.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of
             deviation 1), or `"dl4mt"` (the base
             system's: orthogonal if square, else normal of deviation 0.01; a
@@ -99,44 +111,52 @@ def gru_translator(
         head,
         target_vocabulary_size,
         kernel_initializer=readout,
+        tied=tied,
         **head_options,
     )
-    if encoder not in ENCODERS:
-        raise ValueError(
-            f"`encoder` must be one of {ENCODERS}. "
-            f"Received: encoder={encoder!r}."
+    check_choice("encoder", encoder, CHOICES)
+    check_choice("decoder", decoder, CHOICES)
+    if decoder == "gru":
+        initial_state = MeanInitialState(units, kernel, name="initial_state")
+        attention = BahdanauAttention(
+            attention_units or 2 * encoder_units,
+            use_bias=True,
+            kernel_initializer=kernel,
+            name="attention",
         )
-    if encoder == "gru":
-        encoder = BidirectionalGRU(
-            encoder_units, kernel, recurrent, name="encoder"
+        cell = ConditionalGRUCell(
+            units, attention, kernel, recurrent, name="cell"
         )
     else:
-        encoder = TransformerAnnotations(
-            2 * encoder_units,
-            encoder_layers,
-            encoder_heads,
+        initial_state = None
+        cell = transformer_cell(
+            units,
+            attention_units,
             dropout=dropout,
-            name="encoder",
+            seed=seed,
+            **(decoder_options or {}),
         )
-    attention = BahdanauAttention(
-        attention_units or 2 * encoder_units,
-        use_bias=True,
-        kernel_initializer=kernel,
-        name="attention",
-    )
 
-    def embed(size, name):
-        return make_embedding(size, embedding_dim, embedding, name)
+    def embed(size, name, initializer=embedding):
+        return make_embedding(size, embedding_dim, initializer, name)
 
     return Seq2Seq(
         source_embedding=source_embedding
         or embed(source_vocabulary_size, "source_embedding"),
-        encoder=encoder,
-        initial_state=MeanInitialState(units, kernel, name="initial_state"),
-        target_embedding=embed(target_vocabulary_size, "target_embedding"),
-        cell=ConditionalGRUCell(
-            units, attention, kernel, recurrent, name="cell"
+        encoder=make_encoder(
+            encoder,
+            BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder"),
+            encoder_layers,
+            encoder_heads,
+            dropout,
         ),
+        initial_state=initial_state,
+        target_embedding=embed(
+            target_vocabulary_size,
+            "target_embedding",
+            tied_initializer(embedding_dim) if tied else embedding,
+        ),
+        cell=cell,
         deep_output=DeepOutput(
             output_units, dropout, readout, seed, name="deep_output"
         ),

@@ -10,15 +10,28 @@ from tfcopy.layers import (
     OutputProjection,
     StateReduction,
 )
-from tfcopy.models.embedding import make_embedding
+from tfcopy.models.embedding import make_embedding, tied_initializer
 from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
+from tfcopy.models.transformer_choice import (
+    check_choice,
+    make_encoder,
+    transformer_cell,
+)
+
+CHOICES = ("lstm", "transformer")
 
 
 def pointer_generator(
     vocabulary_size,
     *,
     head="pointer_generator",
+    encoder="lstm",
+    encoder_layers=2,
+    encoder_heads=4,
+    decoder="lstm",
+    decoder_options=None,
+    tied=False,
     coverage=False,
     coverage_enabled=True,
     embedding_dim=128,
@@ -32,12 +45,21 @@ def pointer_generator(
     source_embedding=None,
     **head_options,
 ):
-    """Bidirectional LSTM, input-feeding LSTM decoder, one embedding table.
+    """An encoder, a decoder that may have coverage, one embedding table.
 
     Args:
         vocabulary_size: Positive integer, V, of both sides.
         head: `"pointer_generator"`, `"softmax"` (the paper's baseline),
             `"pointer_softmax"`, or a head layer.
+        encoder: `"lstm"` (bidirectional, the paper's) or `"transformer"`,
+            which gives annotations of the same size.
+        encoder_layers: Blocks of the Transformer.
+        encoder_heads: Attention heads of each block.
+        decoder: `"lstm"` (with input feeding, the paper's) or
+            `"transformer"`, which takes no first state from the encoder.
+        decoder_options: Arguments of `transformer_cell`, for that decoder.
+        tied: Whether the output matrix is the target's embedding table,
+            transposed.
         coverage: Whether attention sees where it has looked before.
         coverage_enabled: Whether coverage is on from the start. If not,
             `cell.attention.enable()` switches it on, as in the paper's second
@@ -46,10 +68,10 @@ def pointer_generator(
             decoder's LSTM.
         units: Size of the LSTMs, of one direction in the encoder.
         attention_units: Hidden size of the attention; twice `units` if
-            `None`.
+            `None`, `units` after a Transformer.
         output_units: Width of the output projection; `units` if `None`.
-        dropout: Dropout rate of the embeddings and of the output projection; 0
-            in the paper.
+        dropout: Dropout rate of the embeddings, of the output projection, and
+            in the blocks of a Transformer; 0 in the paper.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
             1) or `"paper"` (the authors': LSTMs uniform within 0.02;
             embeddings, state reduction and output layer normal of deviation
@@ -88,28 +110,24 @@ def pointer_generator(
         )
     if head == "pointer_softmax":
         head_options = {"seed": seed, **head_options}
-    options = {"use_bias": True, "use_score_bias": False, "name": "attention"}
-    attention_units = attention_units or 2 * units
-    if coverage:
-        attention = CoverageAttention(
-            attention_units, enabled=coverage_enabled, **options
-        )
-    else:
-        attention = BahdanauAttention(attention_units, **options)
-    embedding = source_embedding or make_embedding(
-        vocabulary_size, embedding_dim, embedding, "embedding"
-    )
-    return Seq2Seq(
-        source_embedding=embedding,
-        encoder=BidirectionalLSTM(units, lstm, recurrent, name="encoder"),
-        initial_state=StateReduction(
+    check_choice("encoder", encoder, CHOICES)
+    check_choice("decoder", decoder, CHOICES)
+    if decoder == "lstm":
+        initial_state = StateReduction(
             units,
             kernel_initializer=small,
             bias_initializer=bias,
             name="initial_state",
-        ),
-        target_embedding=embedding,
-        cell=InputFeedingLSTMCell(
+        )
+        options = {"use_bias": True, "use_score_bias": False}
+        size = attention_units or 2 * units
+        if coverage:
+            attention = CoverageAttention(
+                size, enabled=coverage_enabled, name="attention", **options
+            )
+        else:
+            attention = BahdanauAttention(size, name="attention", **options)
+        cell = InputFeedingLSTMCell(
             units,
             attention,
             input_units=embedding_dim,
@@ -117,12 +135,44 @@ def pointer_generator(
             recurrent_initializer=recurrent,
             decode_initial_attention=decode_initial_attention,
             name="cell",
+        )
+    else:
+        initial_state = None
+        cell = transformer_cell(
+            units,
+            attention_units,
+            coverage=coverage,
+            coverage_enabled=coverage_enabled,
+            dropout=dropout,
+            seed=seed,
+            **(decoder_options or {}),
+        )
+    if tied:
+        embedding = tied_initializer(embedding_dim)
+    embedding = source_embedding or make_embedding(
+        vocabulary_size, embedding_dim, embedding, "embedding"
+    )
+    return Seq2Seq(
+        source_embedding=embedding,
+        encoder=make_encoder(
+            encoder,
+            BidirectionalLSTM(units, lstm, recurrent, name="encoder"),
+            encoder_layers,
+            encoder_heads,
+            dropout,
         ),
+        initial_state=initial_state,
+        target_embedding=embedding,
+        cell=cell,
         deep_output=OutputProjection(
             output_units, dropout, seed=seed, name="output_projection"
         ),
         head=make_head(
-            head, vocabulary_size, kernel_initializer=small, **head_options
+            head,
+            vocabulary_size,
+            kernel_initializer=small,
+            tied=tied,
+            **head_options,
         ),
         dropout=dropout,
         seed=seed,

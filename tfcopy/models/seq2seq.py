@@ -54,7 +54,7 @@ class Seq2Seq(keras.Model):
         cell: A decoder cell.
         deep_output: Layer from the dict of `decoder_outputs` to features.
         head: Layer from features, that dict, annotations and source mask to
-            a `CopyDistribution`.
+            a `CopyDistribution`; a tied one gets the `target_embedding`.
         dropout: Dropout rate of the embeddings.
         seed: Optional integer, of the dropout.
         candidates: Whether the model takes `candidate_ids`, `(K,)`, as well:
@@ -77,6 +77,8 @@ class Seq2Seq(keras.Model):
         **kwargs,
     ):
         # === Layers ===
+        if head.tied:
+            head.tie(target_embedding)
         decoder = Decoder(cell, dtype=cell.dtype_policy, name="decoder")
         shift = TeacherForcing(head.vocabulary_size, name="teacher_forcing")
         source_dropout, target_dropout = (
@@ -121,7 +123,7 @@ class Seq2Seq(keras.Model):
         )
         embeddings = target_dropout(target_embedding(previous))
         decoded = decoder(
-            embeddings, first_state, annotations, source_mask, previous_matches
+            embeddings, annotations, source_mask, previous_matches, first_state
         )
         outputs = head(
             deep_output(decoded),
@@ -256,14 +258,17 @@ class Seq2Seq(keras.Model):
             candidate_ids: `(C,)`: only these words get a logit, in this order.
             log_weights: Optional `(B, C)`, added to the logits.
         """
+        sentences = {}
+        if log_weights is not None:
+            sentences["log_weights"] = ops.expand_dims(log_weights, 1)
+        if self.head.tied:
+            # The table is needed whole, for the words before.
+            return memory.updated(sentences, {"candidate_ids": candidate_ids})
         weights = list(memory.weights["layers"])
         places = [id(variable) for variable, _ in self._step_variables()]
         for variable, axis in ((self.head.kernel, 1), (self.head.bias, 0)):
             place = places.index(id(variable))
             weights[place] = take(weights[place], candidate_ids, axis=axis)
-        sentences = {}
-        if log_weights is not None:
-            sentences["log_weights"] = ops.expand_dims(log_weights, 1)
         return memory.updated(sentences, {"layers": weights})
 
     def decode_step(self, ids, state, memory):
@@ -297,6 +302,7 @@ class Seq2Seq(keras.Model):
             decoded=decoded,
             annotations=sources["annotations"],
             source_mask=sources["source_mask"],
+            candidate_ids=memory.weights.get("candidate_ids"),
             candidate_log_weights=sources.get("log_weights"),
         )
         return distribution, ops.exp(outputs["attention"]), state

@@ -58,10 +58,10 @@ def decode(mask):
     annotations = np.array([[[1, 0], [0, 1], [1, 1]]], "float32")
     decoded = make_decoder()(
         embeddings[helpers.to_numpy(ids)][..., None],
-        np.array([[0.5]], "float32"),
         annotations,
         mask,
         matches,
+        np.array([[0.5]], "float32"),
     )
     distribution = make_head(decoded)(
         Readout()(decoded), decoded, annotations, mask

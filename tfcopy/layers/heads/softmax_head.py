@@ -15,6 +15,9 @@ class SoftmaxHead(keras.layers.Layer):
     Args:
         vocabulary_size: Positive integer.
         kernel_initializer: Initializer of the output matrix.
+        tied: Whether the output matrix is an embedding's table, transposed;
+            whoever owns both layers calls `tie`, also of a head that was made
+            from its config. Any head takes this argument by name.
 
     Call arguments:
         features: The features that predict the words (a deep output),
@@ -29,33 +32,72 @@ class SoftmaxHead(keras.layers.Layer):
 
     Returns:
         `CopyDistribution` with all of the mass on generated words.
+
+    Reference:
+        [Press and Wolf, 2017](https://arxiv.org/abs/1608.05859) for `tied`.
     """
 
     def __init__(
-        self, vocabulary_size, kernel_initializer="glorot_uniform", **kwargs
+        self,
+        vocabulary_size,
+        kernel_initializer="glorot_uniform",
+        tied=False,
+        **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         self.vocabulary_size = vocabulary_size
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.tied = tied
+        self._table = None
+        self._size = None
+
+    def tie(self, embedding):
+        """Gives a tied head the embedding whose table is its matrix.
+
+        Args:
+            embedding: `keras.layers.Embedding` of the vocabulary.
+        """
+        if not isinstance(embedding, keras.layers.Embedding):
+            raise ValueError(
+                "A head can be tied to a `keras.layers.Embedding` alone. "
+                f"Received: {embedding}."
+            )
+        # A function, since the table does not become a part of this layer.
+        self._table = lambda: embedding.embeddings
+        self._check_sizes(self._size, embedding.output_dim)
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(features_shape[-1], self.vocabulary_size),
-            initializer=self.kernel_initializer,
-        )
+        self._check_sizes(features_shape[-1], self._size)
+        if not self.tied:
+            self.kernel = self.add_weight(
+                name="kernel",
+                shape=(features_shape[-1], self.vocabulary_size),
+                initializer=self.kernel_initializer,
+            )
         self.bias = self.add_weight(
             name="bias", shape=(self.vocabulary_size,), initializer="zeros"
         )
 
+    def _check_sizes(self, features, table):
+        """Raises a ValueError if a table cannot multiply the features."""
+        if self.tied and None not in (features, table) and features != table:
+            raise ValueError(
+                "Tied embeddings must have the size of the features that "
+                f"words are predicted from, {features}. Received: {table}."
+            )
+        self._size = features or table
+
     def logits(self, features, candidate_ids=None, candidate_log_weights=None):
         """Scores of the words before the softmax, `(B, T, V)`."""
+        kernel = self._table() if self.tied else self.kernel
         kernel, bias = (
-            ops.cast(x, self.compute_dtype) for x in (self.kernel, self.bias)
+            ops.cast(x, self.compute_dtype) for x in (kernel, self.bias)
         )
         if candidate_ids is not None:
-            kernel = take(kernel, candidate_ids, axis=1)
+            kernel = take(kernel, candidate_ids, axis=0 if self.tied else 1)
             bias = take(bias, candidate_ids)
+        if self.tied:
+            kernel = ops.transpose(kernel)
         of_each = None
         if candidate_log_weights is not None:
             log_weights = ops.cast(candidate_log_weights, bias.dtype)
@@ -116,6 +158,7 @@ class SoftmaxHead(keras.layers.Layer):
         return {
             **super().get_config(),
             "vocabulary_size": self.vocabulary_size,
+            "tied": self.tied,
             "kernel_initializer": keras.initializers.serialize(
                 self.kernel_initializer
             ),

@@ -67,11 +67,13 @@ class ConstantWeights:
             for place, (old, new) in enumerate(pairs)
             if old is not new
         }
+        if "candidate_ids" in few.weights:
+            changed["candidate_ids"] = few.weights["candidate_ids"]
         return few._replace(weights=changed)
 
     def decode_step(self, ids, state, memory):
         """As `Seq2Seq.decode_step`."""
-        weights = self._constants()
+        weights = {**self._constants(), **memory.weights}
         layers = [
             memory.weights.get(str(place), x)
             for place, x in enumerate(weights["layers"])

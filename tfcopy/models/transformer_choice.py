@@ -1,0 +1,81 @@
+"""A Transformer in the place of a recurrent encoder or decoder."""
+
+from tfcopy.layers import (
+    BahdanauAttention,
+    CoverageAttention,
+    MultiHeadAttention,
+    MultiHeadCoverageAttention,
+    TransformerAnnotations,
+    TransformerCell,
+)
+
+POINTING = ("heads", "additive")
+
+
+def check_choice(argument, value, choices):
+    """Raises a ValueError if an argument is none of its choices."""
+    if value not in choices:
+        raise ValueError(
+            f"`{argument}` must be one of {choices}. "
+            f"Received: {argument}={value!r}."
+        )
+
+
+def make_encoder(encoder, recurrent, encoder_layers, encoder_heads, dropout):
+    """The encoder of a name, which gives annotations of one size.
+
+    Args:
+        encoder: `"transformer"`, or another name for the recurrent one.
+        recurrent: That layer; its `units` are the size of one direction.
+        encoder_layers: Blocks of the Transformer.
+        encoder_heads: Attention heads of each block.
+        dropout: Dropout rate in the blocks.
+    """
+    if encoder != "transformer":
+        return recurrent
+    return TransformerAnnotations(
+        2 * recurrent.units,
+        encoder_layers,
+        encoder_heads,
+        dropout=dropout,
+        name="encoder",
+    )
+
+
+def transformer_cell(
+    units,
+    attention_units=None,
+    *,
+    pointing="heads",
+    coverage=False,
+    coverage_enabled=True,
+    num_heads=4,
+    **options,
+):
+    """A `TransformerCell` and the attention that points.
+
+    Args:
+        units: Size of the hidden states, a multiple of `num_heads`.
+        attention_units: Size of the attention; `units` if `None`.
+        pointing: `"heads"` (the mean of the weights of `num_heads` heads) or
+            `"additive"`, which takes the memory of target words x source words
+            x `attention_units`.
+        coverage: Whether that attention sees where it has looked before.
+        coverage_enabled: Whether coverage is on from the start.
+        num_heads: Heads of all attentions.
+        options: More arguments of `TransformerCell`.
+    """
+    check_choice("pointing", pointing, POINTING)
+    size = attention_units or units
+    arguments = {"name": "attention"}
+    if coverage:
+        arguments["enabled"] = coverage_enabled
+    if pointing == "heads":
+        kind = MultiHeadCoverageAttention if coverage else MultiHeadAttention
+        attention = kind(size, num_heads, **arguments)
+    else:
+        kind = CoverageAttention if coverage else BahdanauAttention
+        attention = kind(size, use_bias=True, **arguments)
+    return TransformerCell(
+        units, attention, num_heads=num_heads, name="cell", **options
+    )
