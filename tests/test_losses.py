@@ -54,6 +54,23 @@ def test_marginal_adds_up_all_ways():
     )
 
 
+@pytest.mark.parametrize("name", ["generated", "observed", "marginal"])
+def test_label_smoothing_mixes_in_the_cost_of_all_words(name):
+    loss = getattr(losses, name)
+    cost = helpers.to_numpy(loss(BATCH, distribution()))
+    penalty = losses.LabelSmoothing(loss, 0.1)(BATCH, distribution())
+    helpers.assert_close(
+        cost + penalty, 0.9 * cost - 0.1 * np.log(0.6 * SHORTLIST).mean()
+    )
+
+
+def test_penalties_add_up():
+    penalty = losses.total([losses.CoveragePenalty(), lambda *_: 2.0])
+    expected = losses.CoveragePenalty()(BATCH, distribution()) + 2.0
+    helpers.assert_close(penalty(BATCH, distribution()), expected)
+    assert losses.total([]) is None
+
+
 def test_marginal_is_what_keras_hub_calls_perplexity():
     metric = keras_hub.metrics.Perplexity(mask_token_id=PAD)
     words = copying.merge(distribution(), BATCH["source_copy_ids"])

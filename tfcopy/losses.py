@@ -150,6 +150,13 @@ def coverage(attention):
     return ops.sum(ops.minimum(weights, before), axis=-1)
 
 
+def total(penalties):
+    """One penalty for `Trainer` that is the sum of several; `None` of none."""
+    if not penalties:
+        return None
+    return lambda *arguments: sum(x(*arguments) for x in penalties)
+
+
 class CommitmentPenalty:
     """Keeps a planner's commitment plans from being certain, for `Trainer`.
 
@@ -174,6 +181,32 @@ class CommitmentPenalty:
         lengths = ops.sum(mask, axis=1, keepdims=True)
         deviation = distribution.commitment_deviation * mask
         return self.weight * deviation / (lengths + 1e-4)
+
+
+class LabelSmoothing:
+    """What label smoothing adds to a loss, as a penalty for `Trainer`.
+
+    With the rate `e` the objective is
+    `(1 - e) loss - e / V sum_v log(p(generate) p(v | generate))`, which keeps
+    a head from being certain of any word, or of copying: the sum is over the
+    words of the vocabulary, which the head can generate, of which a copied one
+    is only surer. A restricted vocabulary has the words of its batch.
+
+    Args:
+        loss: The loss that is smoothed, one of this module's.
+        rate: e, from 0 to 1.
+
+    Reference:
+        [Szegedy et al., 2016](https://arxiv.org/abs/1512.00567), section 7.
+    """
+
+    def __init__(self, loss, rate):
+        self.loss = loss
+        self.rate = rate
+
+    def __call__(self, batch, distribution):
+        uniform = -copying.mean_generate_log_probs(distribution)
+        return self.rate * (uniform - self.loss(batch, distribution))
 
 
 class CoveragePenalty:

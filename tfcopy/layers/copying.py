@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.heads.log_softmax import log_softmax_at
+from tfcopy.layers.heads.log_softmax import (
+    log_softmax_at,
+    mean_log_softmax,
+)
 
 # The log of a probability of zero. Large enough to vanish after `exp`, small
 # enough that sums of a few stay finite in float32.
@@ -101,6 +104,12 @@ def generate_log_probs(distribution, ids):
     ids = generation_ids(ids, distribution.vocabulary_size)
     log_probs = log_softmax_at(distribution.generate_logits, ids)
     return log_probs + distribution.log_generate
+
+
+def mean_generate_log_probs(distribution):
+    """The mean of `log p(generate v)` over the vocabulary, `(B, T)`."""
+    words = mean_log_softmax(distribution.generate_logits)
+    return words + distribution.log_generate
 
 
 def gather_last(x, indices):

@@ -4,7 +4,10 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers.heads.log_softmax import log_softmax_at
+from tfcopy.layers.heads.log_softmax import (
+    log_softmax_at,
+    mean_log_softmax,
+)
 
 IDS = np.array([[0, 4, 2], [2, 2, 0]], "int32")
 
@@ -39,6 +42,21 @@ def test_value_and_gradient(scale):
     helpers.assert_close(
         value_and_gradient(inputs), expected_value_and_gradient(**inputs)
     )
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_the_mean_over_all_words_and_its_gradient(scale):
+    inputs = make_inputs(scale)
+    value, (gradient, _), _ = helpers.gradients(
+        lambda x: ops.sum(x[1] * mean_log_softmax(x[0])),
+        (inputs["logits"], inputs["upstream"]),
+    )
+    logits, upstream = inputs.values()
+    log_probs = logits - logits.max(-1, keepdims=True)
+    log_probs -= np.log(np.exp(log_probs).sum(-1, keepdims=True))
+    expected = 1 / 5 - np.exp(log_probs)
+    helpers.assert_close(value, (upstream * log_probs.mean(-1)).sum())
+    helpers.assert_close(gradient, expected * upstream[..., None])
 
 
 def test_in_bfloat16_the_sum_is_in_float32():

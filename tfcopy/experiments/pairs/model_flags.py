@@ -31,6 +31,11 @@ class PairsConfig(ModelConfig, TrainingConfig, RunConfig):
     pad_multiple: PositiveInt = training(
         1, "Sequence lengths are padded to a multiple of this."
     )
+    label_smoothing: Share = training(
+        0.0,
+        "Share of the loss that is the mean cost of all words of the "
+        "vocabulary instead of the target's; 0.1 is usual for Transformers.",
+    )
     num_beams: PositiveInt = search(10, "Beam size; 1 for greedy search.")
     same_in_every_batch: bool = search(
         True,

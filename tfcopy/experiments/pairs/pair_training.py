@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfcopy import tokens, training
+from tfcopy import losses, tokens, training
 from tfcopy.data.pairs import batch_shapes, pipeline
 from tfcopy.experiments import (
     flag_checks,
@@ -39,6 +39,7 @@ def train(system: System, data, loss, **options):
     """
     config: PairsConfig = system.config
     change = options.pop("change", {})
+    penalty = penalty_beside(config, loss, options.pop("penalty", None))
     shapes, compiled = None, is_compiled(config, system.trained)
     if compiled:
         shapes = compiled_shapes(config, data)
@@ -52,6 +53,7 @@ def train(system: System, data, loss, **options):
         change["dev"](dev) if change else dev,
         system.folder,
         on_eval=SamplePictures(system.served, data.corpus.validation),
+        penalty=penalty,
         steps=steps,
         **trainer_options(config),
         identity=system.identity,
@@ -73,6 +75,20 @@ def train(system: System, data, loss, **options):
             "history": learning_curves.history(result, data.validation),
         },
     )
+
+
+def penalty_beside(config: PairsConfig, loss, own=None):
+    """What the objective adds to a loss, or `None`.
+
+    Args:
+        config: The flags, of which --label_smoothing is read.
+        loss: The loss.
+        own: What the system adds to it anyway, or `None`.
+    """
+    penalties = [] if own is None else [own]
+    if config.label_smoothing:
+        penalties.append(losses.LabelSmoothing(loss, config.label_smoothing))
+    return losses.total(penalties)
 
 
 def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
