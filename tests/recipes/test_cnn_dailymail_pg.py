@@ -204,6 +204,8 @@ def test_vocabularies_are_of_one_size_after_a_stop_between_them(tmp_path):
 def test_coverage_in_one_run(tmp_path, corpus, capsys):
     flags_ = ["--systems", "[pointer_generator_coverage]"]
     flags_ += ["--coverage_start_step", "2", "--train", corpus]
+    flags_ += "--decoder transformer --pointing additive".split()
+    flags_ += "--encoder transformer --tied_embeddings".split()
     assert start(tmp_path, *flags_) == 0
     found = results(tmp_path)["systems"]["pointer_generator_coverage"]
     assert found["updates"] == 6

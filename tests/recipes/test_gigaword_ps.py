@@ -79,6 +79,8 @@ def entity_flags(corpus, vectors):
     flags = ["--pointers", "entity", "--run", "demo", "--train", corpus]
     flags += ["--entity_truecase", "true", "--forbid_unk", "true"]
     flags += ["--source_vectors", vectors, "--target_vectors", vectors]
+    flags += "--encoder transformer --decoder transformer".split()
+    flags += "--decoder_layers 1 --label_smoothing 0.1 --coverage".split()
     return [*flags, "--systems", "[pointer_softmax_lvt]"]
 
 
@@ -143,6 +145,13 @@ def test_scores_of_entities(finished_entity):
     }
     for scores in found["systems"].values():
         assert set(scores["anonymised"]) >= {"rouge1", "rougeL_recall"}
+
+
+def test_labels_are_smoothed_where_the_flag_says_so(finished, finished_entity):
+    for folder, expected in ((finished, False), (finished_entity, True)):
+        events = list(folder.rglob("events.out.tfevents.*"))
+        contents = [path.read_bytes() for path in events]
+        assert any(b"penalty" in content for content in contents) == expected
 
 
 @pytest.mark.slow

@@ -212,7 +212,9 @@ class ModelConfig:
     units: PositiveInt = model(
         128, "Size of the recurrent layers, per direction in an encoder."
     )
-    dropout: Share = model(0.0, "Dropout rate of embeddings and outputs.")
+    dropout: Share = model(
+        0.0, "Dropout rate of embeddings, of outputs and in Transformers."
+    )
 
 
 # === Reading a config ===

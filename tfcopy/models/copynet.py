@@ -13,7 +13,7 @@ from tfcopy.layers import (
     SelectiveReadGRUCell,
     StateReduction,
 )
-from tfcopy.models.embedding import make_embedding, tied_initializer
+from tfcopy.models.embedding import make_embedding
 from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 from tfcopy.models.transformer_choice import (
@@ -37,6 +37,7 @@ def copynet(
     encoder_heads=4,
     decoder="gru",
     decoder_options=None,
+    feedforward_units=None,
     tied=False,
     embedding_dim=150,
     units=300,
@@ -66,6 +67,8 @@ def copynet(
         decoder: `"gru"` (the paper's of the system) or
             `"transformer"`, which takes no first state from the encoder.
         decoder_options: Arguments of `transformer_cell`, for that decoder.
+        feedforward_units: Hidden size of the feed-forward networks of both
+            Transformers; four times their size if `None`.
         tied: Whether the output matrix is the target's embedding table,
             transposed.
         embedding_dim: Size of the embeddings of both sides.
@@ -131,6 +134,7 @@ def copynet(
         ),
         encoder_layers,
         encoder_heads,
+        feedforward_units,
         dropout,
     )
     if position_one_hot and system == "copynet":
@@ -163,12 +167,13 @@ def copynet(
             coverage=coverage,
             dropout=dropout,
             seed=seed,
+            feedforward_units=feedforward_units,
             **(decoder_options or {}),
         )
     parts = ("hidden", "context", "inputs") if deep_readout else ("hidden",)
 
-    def embed(size, name, initializer=embedding):
-        return make_embedding(size, embedding_dim, initializer, name)
+    def embed(size, name, tied=False):
+        return make_embedding(size, embedding_dim, embedding, name, tied)
 
     return Seq2Seq(
         source_embedding=source_embedding
@@ -176,9 +181,7 @@ def copynet(
         encoder=encoder,
         initial_state=initial_state,
         target_embedding=embed(
-            target_vocabulary_size,
-            "target_embedding",
-            tied_initializer(embedding_dim) if tied else embedding,
+            target_vocabulary_size, "target_embedding", tied
         ),
         cell=cell,
         deep_output=Readout(parts, dropout, seed, name="readout"),

@@ -6,11 +6,12 @@ from tfcopy.layers import (
     BahdanauAttention,
     BidirectionalGRU,
     ConditionalGRUCell,
+    CoverageAttention,
     DeepOutput,
 )
 from tfcopy.layers.encoders.initial_state import MeanInitialState
 from tfcopy.layers.initializers import SquareOrthogonal
-from tfcopy.models.embedding import make_embedding, tied_initializer
+from tfcopy.models.embedding import make_embedding
 from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 from tfcopy.models.transformer_choice import (
@@ -32,7 +33,9 @@ def gru_translator(
     encoder_heads=4,
     decoder="gru",
     decoder_options=None,
+    feedforward_units=None,
     tied=False,
+    coverage=False,
     embedding_dim=512,
     units=1024,
     encoder_units=None,
@@ -58,8 +61,11 @@ def gru_translator(
         decoder: `"gru"` (conditional, the paper's) or
             `"transformer"`, which takes no first state from the encoder.
         decoder_options: Arguments of `transformer_cell`, for that decoder.
+        feedforward_units: Hidden size of the feed-forward networks of both
+            Transformers; four times their size if `None`.
         tied: Whether the output matrix is the target's embedding table,
             transposed.
+        coverage: Whether attention sees where it has looked before.
         embedding_dim: Size of the embeddings of both sides.
         units: Size of the decoder's state.
         encoder_units: Size of one direction's state; `units` if `None`.
@@ -118,7 +124,8 @@ def gru_translator(
     check_choice("decoder", decoder, CHOICES)
     if decoder == "gru":
         initial_state = MeanInitialState(units, kernel, name="initial_state")
-        attention = BahdanauAttention(
+        kind = CoverageAttention if coverage else BahdanauAttention
+        attention = kind(
             attention_units or 2 * encoder_units,
             use_bias=True,
             kernel_initializer=kernel,
@@ -132,13 +139,15 @@ def gru_translator(
         cell = transformer_cell(
             units,
             attention_units,
+            coverage=coverage,
             dropout=dropout,
             seed=seed,
+            feedforward_units=feedforward_units,
             **(decoder_options or {}),
         )
 
-    def embed(size, name, initializer=embedding):
-        return make_embedding(size, embedding_dim, initializer, name)
+    def embed(size, name, tied=False):
+        return make_embedding(size, embedding_dim, embedding, name, tied)
 
     return Seq2Seq(
         source_embedding=source_embedding
@@ -148,13 +157,12 @@ def gru_translator(
             BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder"),
             encoder_layers,
             encoder_heads,
+            feedforward_units,
             dropout,
         ),
         initial_state=initial_state,
         target_embedding=embed(
-            target_vocabulary_size,
-            "target_embedding",
-            tied_initializer(embedding_dim) if tied else embedding,
+            target_vocabulary_size, "target_embedding", tied
         ),
         cell=cell,
         deep_output=DeepOutput(

@@ -15,9 +15,16 @@ from tfcopy.layers.initializers import SquareOrthogonal
 from tfcopy.models.embedding import make_embedding
 from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
+from tfcopy.models.transformer_choice import (
+    check_choice,
+    make_encoder,
+    transformer_cell,
+)
 
 SYSTEMS = ("baseline", "pag", "rpag")
-DECODERS = {"biscale": BiscaleGRUCell, "gru": TwoLayerGRUCell}
+ENCODERS = ("gru", "transformer")
+CELLS = {"biscale": BiscaleGRUCell, "gru": TwoLayerGRUCell}
+DECODERS = (*CELLS, "transformer")
 
 
 def planner(
@@ -25,7 +32,13 @@ def planner(
     target_vocabulary_size,
     *,
     system="pag",
+    encoder="gru",
+    encoder_layers=2,
+    encoder_heads=4,
     decoder="biscale",
+    decoder_options=None,
+    feedforward_units=None,
+    tied=False,
     head="softmax",
     embedding_dim=600,
     units=600,
@@ -45,15 +58,24 @@ def planner(
     source_embedding=None,
     **head_options,
 ):
-    """A bidirectional GRU, and two decoder layers, with or without a plan.
+    """An encoder, and a decoder with or without a plan.
 
     Args:
         source_vocabulary_size: Positive integer.
         target_vocabulary_size: Positive integer, V.
         system: `"baseline"` (additive attention that reads the last word
             too), `"pag"` (plans its alignments) or `"rpag"` (repeats them).
-        decoder: `"biscale"`, the paper's, or `"gru"`, that of the released
-            script.
+        encoder: `"gru"` (bidirectional, the paper's) or `"transformer"`,
+            which gives annotations of the same size.
+        encoder_layers: Blocks of the Transformer.
+        encoder_heads: Attention heads of each block.
+        decoder: `"biscale"`, the paper's, `"gru"`, that of the released
+            script, or, for the baseline alone, `"transformer"`.
+        decoder_options: Arguments of `transformer_cell`, for that decoder.
+        feedforward_units: Hidden size of the feed-forward networks of both
+            Transformers; four times their size if `None`.
+        tied: Whether the output matrix is the target's embedding table,
+            transposed.
         head: Name of a head, or a head layer.
         embedding_dim: Size of the embeddings of both sides, and width of the
             deep output.
@@ -69,7 +91,8 @@ def planner(
         always_replan: As in `PlanAttention`.
         layer_norm: Whether the decoder's layers are normalised.
         planner_layer_norm: Whether the planner's layers are normalised.
-        dropout: Dropout rate of the embeddings and of the deep output.
+        dropout: Dropout rate of the embeddings and of the deep output, and in
+            the blocks of a Transformer.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
             1), or `"dl4mt"`, the authors' (orthogonal if square, else normal
             of deviation 0.01).
@@ -88,14 +111,16 @@ def planner(
     """
     for name, value, choices in (
         ("system", system, SYSTEMS),
-        ("decoder", decoder, tuple(DECODERS)),
+        ("encoder", encoder, ENCODERS),
+        ("decoder", decoder, DECODERS),
         ("initializers", initializers, ("keras", "dl4mt")),
     ):
-        if value not in choices:
-            raise ValueError(
-                f"`{name}` must be one of {choices}. "
-                f"Received: {name}={value!r}."
-            )
+        check_choice(name, value, choices)
+    if decoder == "transformer" and system != "baseline":
+        raise ValueError(
+            "A Transformer decoder does not plan: with decoder='transformer', "
+            f"`system` must be 'baseline'. Received: system={system!r}."
+        )
     encoder_units = encoder_units or units
     if initializers == "keras":
         kernel, recurrent = "glorot_uniform", "orthogonal"
@@ -105,43 +130,39 @@ def planner(
         kernel = recurrent = SquareOrthogonal()
         readout = keras.initializers.RandomNormal(stddev=0.01)
         embedding = keras.initializers.RandomNormal(stddev=0.01)
-    attention_units = 2 * encoder_units
-    if system == "baseline":
-        attention = BahdanauAttention(
-            attention_units,
-            use_bias=True,
-            kernel_initializer=kernel,
-            reads_words=True,
-            name="attention",
+    if decoder == "transformer":
+        initial_state = None
+        cell = transformer_cell(
+            units,
+            dropout=dropout,
+            seed=seed,
+            feedforward_units=feedforward_units,
+            **(decoder_options or {}),
         )
     else:
-        attention = PlanAttention(
-            attention_units,
-            kernel_initializer=kernel,
-            mode="plan" if system == "pag" else "repeat",
-            plan_steps=plan_steps,
-            summary_units=summary_units,
-            use_gate=use_gate,
-            switch=switch,
-            resample=resample,
-            layer_norm=planner_layer_norm,
-            always_replan=always_replan,
-            seed=seed,
-            name="attention",
+        options = {"kernel_initializer": kernel, "name": "attention"}
+        if system == "baseline":
+            attention = BahdanauAttention(
+                2 * encoder_units, use_bias=True, reads_words=True, **options
+            )
+        else:
+            attention = PlanAttention(
+                2 * encoder_units,
+                mode="plan" if system == "pag" else "repeat",
+                plan_steps=plan_steps,
+                summary_units=summary_units,
+                use_gate=use_gate,
+                switch=switch,
+                resample=resample,
+                layer_norm=planner_layer_norm,
+                always_replan=always_replan,
+                seed=seed,
+                **options,
+            )
+        initial_state = MeanInitialState(
+            2 * units, kernel, name="initial_state"
         )
-
-    def embed(size, name):
-        return make_embedding(size, embedding_dim, embedding, name)
-
-    return Seq2Seq(
-        source_embedding=source_embedding
-        or embed(source_vocabulary_size, "source_embedding"),
-        encoder=BidirectionalGRU(
-            encoder_units, kernel, recurrent, name="encoder"
-        ),
-        initial_state=MeanInitialState(2 * units, kernel, name="initial_state"),
-        target_embedding=embed(target_vocabulary_size, "target_embedding"),
-        cell=DECODERS[decoder](
+        cell = CELLS[decoder](
             units,
             attention,
             kernel,
@@ -149,7 +170,27 @@ def planner(
             query=query,
             layer_norm=layer_norm,
             name="cell",
+        )
+
+    def embed(size, name, tied=False):
+        return make_embedding(size, embedding_dim, embedding, name, tied)
+
+    return Seq2Seq(
+        source_embedding=source_embedding
+        or embed(source_vocabulary_size, "source_embedding"),
+        encoder=make_encoder(
+            encoder,
+            BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder"),
+            encoder_layers,
+            encoder_heads,
+            feedforward_units,
+            dropout,
         ),
+        initial_state=initial_state,
+        target_embedding=embed(
+            target_vocabulary_size, "target_embedding", tied
+        ),
+        cell=cell,
         deep_output=DeepOutput(
             embedding_dim, dropout, readout, seed, name="deep_output"
         ),
@@ -157,6 +198,7 @@ def planner(
             head,
             target_vocabulary_size,
             kernel_initializer=readout,
+            tied=tied,
             **head_options,
         ),
         dropout=dropout,

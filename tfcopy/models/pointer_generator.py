@@ -10,7 +10,7 @@ from tfcopy.layers import (
     OutputProjection,
     StateReduction,
 )
-from tfcopy.models.embedding import make_embedding, tied_initializer
+from tfcopy.models.embedding import make_embedding
 from tfcopy.models.head_choice import make_head
 from tfcopy.models.seq2seq import Seq2Seq
 from tfcopy.models.transformer_choice import (
@@ -31,6 +31,7 @@ def pointer_generator(
     encoder_heads=4,
     decoder="lstm",
     decoder_options=None,
+    feedforward_units=None,
     tied=False,
     coverage=False,
     coverage_enabled=True,
@@ -58,6 +59,8 @@ def pointer_generator(
         decoder: `"lstm"` (with input feeding, the paper's) or
             `"transformer"`, which takes no first state from the encoder.
         decoder_options: Arguments of `transformer_cell`, for that decoder.
+        feedforward_units: Hidden size of the feed-forward networks of both
+            Transformers; four times their size if `None`.
         tied: Whether the output matrix is the target's embedding table,
             transposed.
         coverage: Whether attention sees where it has looked before.
@@ -69,7 +72,8 @@ def pointer_generator(
         units: Size of the LSTMs, of one direction in the encoder.
         attention_units: Hidden size of the attention; twice `units` if
             `None`, `units` after a Transformer.
-        output_units: Width of the output projection; `units` if `None`.
+        output_units: Width of the output projection; `units` if `None`, or
+            `embedding_dim` if `tied`.
         dropout: Dropout rate of the embeddings, of the output projection, and
             in the blocks of a Transformer; 0 in the paper.
         initializers: `"keras"` (Glorot, orthogonal, embeddings of deviation
@@ -92,7 +96,7 @@ def pointer_generator(
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.
     """
-    output_units = output_units or units
+    output_units = output_units or (embedding_dim if tied else units)
     if initializers == "keras":
         lstm, recurrent = "glorot_uniform", "orthogonal"
         small = "glorot_uniform"
@@ -145,12 +149,11 @@ def pointer_generator(
             coverage_enabled=coverage_enabled,
             dropout=dropout,
             seed=seed,
+            feedforward_units=feedforward_units,
             **(decoder_options or {}),
         )
-    if tied:
-        embedding = tied_initializer(embedding_dim)
     embedding = source_embedding or make_embedding(
-        vocabulary_size, embedding_dim, embedding, "embedding"
+        vocabulary_size, embedding_dim, embedding, "embedding", tied
     )
     return Seq2Seq(
         source_embedding=embedding,
@@ -159,6 +162,7 @@ def pointer_generator(
             BidirectionalLSTM(units, lstm, recurrent, name="encoder"),
             encoder_layers,
             encoder_heads,
+            feedforward_units,
             dropout,
         ),
         initial_state=initial_state,

@@ -29,6 +29,31 @@ _PARTS = (
 )
 
 
+def _dropouts(rate, seed):
+    """The dropout of the embeddings of both sides."""
+    return [
+        keras.layers.Dropout(
+            rate,
+            seed=None if seed is None else seed + i,
+            name=f"{side}_dropout",
+        )
+        for i, side in enumerate(("source", "target"))
+    ]
+
+
+def _candidate_inputs():
+    """The inputs of a model that takes candidates, by name."""
+    shape = {"batch_shape": (None,)}
+    return {
+        "candidate_ids": keras.Input(
+            **shape, dtype="int32", name="candidate_ids"
+        ),
+        "candidate_log_weights": keras.Input(
+            **shape, name="candidate_log_weights"
+        ),
+    }
+
+
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Seq2Seq(keras.Model):
     """An attentional encoder-decoder that returns a `CopyDistribution`.
@@ -81,37 +106,21 @@ class Seq2Seq(keras.Model):
             head.tie(target_embedding)
         decoder = Decoder(cell, dtype=cell.dtype_policy, name="decoder")
         shift = TeacherForcing(head.vocabulary_size, name="teacher_forcing")
-        source_dropout, target_dropout = (
-            keras.layers.Dropout(
-                dropout,
-                seed=None if seed is None else seed + i,
-                name=f"{side}_dropout",
-            )
-            for i, side in enumerate(("source", "target"))
-        )
+        source_dropout, target_dropout = _dropouts(dropout, seed)
 
         # === Functional Model ===
         sources, vectors, masks = definition_inputs(
             ("source",), source_embedding
         )
+        restriction = _candidate_inputs() if candidates else {}
         inputs = {
             **sources,
             **{
                 name: keras.Input((None,), dtype="int32", name=name)
                 for name in ("source_copy_ids", "target_ids")
             },
+            **restriction,
         }
-        restriction = {}
-        if candidates:
-            inputs["candidate_ids"] = keras.Input(
-                batch_shape=(None,), dtype="int32", name="candidate_ids"
-            )
-            inputs["candidate_log_weights"] = keras.Input(
-                batch_shape=(None,), name="candidate_log_weights"
-            )
-            restriction = {
-                name: inputs[name] for name in inputs if "candidate" in name
-            }
         source_mask = masks["source"]
         embedded = source_dropout(vectors["source"])
         annotations, final = encoder(embedded, source_mask)

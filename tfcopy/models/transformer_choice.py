@@ -21,24 +21,18 @@ def check_choice(argument, value, choices):
         )
 
 
-def make_encoder(encoder, recurrent, encoder_layers, encoder_heads, dropout):
+def make_encoder(encoder, recurrent, *arguments):
     """The encoder of a name, which gives annotations of one size.
 
     Args:
         encoder: `"transformer"`, or another name for the recurrent one.
         recurrent: That layer; its `units` are the size of one direction.
-        encoder_layers: Blocks of the Transformer.
-        encoder_heads: Attention heads of each block.
-        dropout: Dropout rate in the blocks.
+        *arguments: The arguments of `TransformerAnnotations` after its size.
     """
     if encoder != "transformer":
         return recurrent
     return TransformerAnnotations(
-        2 * recurrent.units,
-        encoder_layers,
-        encoder_heads,
-        dropout=dropout,
-        name="encoder",
+        2 * recurrent.units, *arguments, name="encoder"
     )
 
 

@@ -82,6 +82,13 @@ class Config(
         "Output head of the systems that point: pointer_generator, "
         "pointer_softmax or copynet.",
     )
+    encoder: Literal["lstm", "transformer"] = config.model(
+        "lstm",
+        "Encoder: lstm (the paper's), or transformer, twice --units wide.",
+    )
+    decoder: Literal["lstm", "transformer"] = config.model(
+        "lstm", "Decoder: lstm (the paper's), or transformer, --units wide."
+    )
     initializers: Literal["keras", "paper"] = config.model(
         "keras", "Weight initializers: keras, or paper (the authors')."
     )
@@ -181,6 +188,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
         pair_training,
         summary_corpora,
         summary_scores,
+        transformer_flags,
         translators,
     )
     from tfcopy.experiments.run import Run
@@ -224,6 +232,12 @@ def check(config):
     flag_checks.check_systems(config, SYSTEMS)
     flag_checks.check_vocabulary_sizes(config, "vocabulary_size")
     summary_corpora.check(config)
+    transformer_flags.check(config, attention_units=config.attention_units)
+    if config.decoder == "transformer" and config.decode_initial_attention:
+        raise ValueError(
+            "--decode_initial_attention needs --decoder lstm, whose steps "
+            "begin with what the last one attended to."
+        )
     start, last = coverage_updates(config)
     if start >= last:
         raise ValueError(
@@ -301,6 +315,7 @@ def build(run, name, data):
             initializers=config.initializers,
             decode_initial_attention=config.decode_initial_attention,
             seed=config.seed,
+            **transformer_flags.model_options(config),
         )
 
     def make_translator(model):

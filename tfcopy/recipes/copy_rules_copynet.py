@@ -114,6 +114,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     flag_checks.check_systems(config, SYSTEMS)
+    copynet_steps.check(config)
     run = Run(config)
     data, rules = prepare(config, run.data_folder)
     test = choose_test(config, data.test, rules)
@@ -121,7 +122,9 @@ def run(config):
     answers = {}
     for name in run.each(data.identity):
         system = copynet_steps.build(run, name, data)
-        trained = copynet_steps.train(system, data, copynet_steps.head_of(name))
+        trained = copynet_steps.train(
+            system, data, copynet_steps.head_of(config, name)
+        )
         answers[name], scores = answer(system.served, test)
         run.results[name] = {**trained, **scores}
 

@@ -117,6 +117,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     flag_checks.check_systems(config, SYSTEMS)
+    copynet_steps.check(config)
     run = Run(config)
     ceilings = {}
     for part, (corpus, ceiling) in load(config, run.folder).items():
@@ -129,7 +130,7 @@ def run(config):
                 run, name, data, limits=limits, part=part, dataset=part
             )
             trained = copynet_steps.train(
-                system, data, copynet_steps.head_of(name)
+                system, data, copynet_steps.head_of(config, name)
             )
             answers[name], scores = answer(system.served, data)
             run.results.setdefault(name, {})[part] = {**trained, **scores}

@@ -101,6 +101,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     flag_checks.check_systems(config, SYSTEMS)
+    planning.check(config, config.layer_norm)
     corpus = load_corpus(config)
     run = Run(config)
     data = prepare(config, corpus, run.data_folder)

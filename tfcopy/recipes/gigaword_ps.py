@@ -29,8 +29,7 @@ from jsonargparse.typing import PositiveInt
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import corpus_flags, model_flags
 
-# The head of each system.
-HEADS = {"nmt_lvt": "softmax", "pointer_softmax_lvt": "pointer_softmax"}
+SYSTEMS = ("nmt_lvt", "pointer_softmax_lvt")
 
 
 def _scores(*values):
@@ -104,10 +103,15 @@ class Config(
         "the same file.",
         fixed=False,
     )
-    systems: list[Literal[tuple(HEADS)]] = config.training(
-        list(HEADS),
+    systems: list[Literal[SYSTEMS]] = config.training(
+        list(SYSTEMS),
         "Systems to train, any of nmt_lvt and pointer_softmax_lvt.",
         fixed=False,
+    )
+    head: Literal[config.POINTING_HEADS] = config.model(
+        "pointer_softmax",
+        "Output head of the system that points: pointer_softmax, "
+        "pointer_generator or copynet.",
     )
     merge: Literal["max", "sum"] = config.search(
         "max",
@@ -177,7 +181,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     points = "pointer_softmax_lvt" in config.systems
-    flag_checks.check_systems(config, HEADS)
+    flag_checks.check_systems(config, SYSTEMS)
     entity_flags.check(config, points)
     suffix = "_entity" * (config.pointers == "entity")
     run = Run(config, config.run or f"{config.preset}{suffix}")
@@ -231,7 +235,8 @@ def build(run, name, data):
     )
 
     def make_model():
-        model = pointer_softmax_steps.make_model(config, data, HEADS[name])
+        head = head_of(config, name)
+        model = pointer_softmax_steps.make_model(config, data, head)
         headlines.set_vectors(model, data)
         return model
 
@@ -259,6 +264,11 @@ def build(run, name, data):
     )
 
 
+def head_of(config, name):
+    """The head of a system: the baseline cannot point."""
+    return "softmax" if name == "nmt_lvt" else config.head
+
+
 def train_and_score(system, data, test):
     """Trains a system, or resumes its training, and writes the headlines.
 
@@ -266,7 +276,8 @@ def train_and_score(system, data, test):
         `(results, answers)`: the system's part of results.json, and a
         `Translation` for each text.
     """
-    config, head = system.config, HEADS[system.name]
+    config = system.config
+    head = head_of(config, system.name)
     trainer_result, trained = pointer_softmax_steps.train(system, head, data)
     answers, scores = test.answer(system.served)
     dev = data.validation

@@ -153,7 +153,7 @@ def run(config):
                 tokenization=part,
             )
             trained = copynet_steps.train(
-                system, data, copynet_steps.head_of(kind)
+                system, data, copynet_steps.head_of(config, kind)
             )
             answers[name], scores = answer(system.served, data)
             run.results.setdefault(name, {})[part] = {**trained, **scores}
@@ -182,6 +182,7 @@ def run(config):
 def check(config):
     """Raises a ValueError that names the wrong flag."""
     flag_checks.check_systems(config, SYSTEMS)
+    copynet_steps.check(config)
     if not config.tokenizations:
         raise ValueError("--tokenizations must name characters, words or both.")
     flag_checks.check_vocabulary_sizes(

@@ -205,6 +205,7 @@ def run(config):
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
     flag_checks.check_systems(config, SYSTEMS)
+    planning.check(config, any(x.endswith("_ln") for x in config.systems))
     flag_checks.check_vocabulary_sizes(
         config, "source_vocabulary_size", "target_vocabulary_size"
     )

@@ -2,7 +2,12 @@
 
 from tfcopy import losses, models
 from tfcopy.decoding import SearchOptions
-from tfcopy.experiments.pairs import pair_data, pair_training, translators
+from tfcopy.experiments.pairs import (
+    pair_data,
+    pair_training,
+    transformer_flags,
+    translators,
+)
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
 
 
@@ -55,6 +60,27 @@ def prepare(
     )
 
 
+def check(config: CopyNetConfig):
+    """Raises a ValueError that names flags which do not go together."""
+    transformer_flags.check(
+        config,
+        attention_units=config.attention_units,
+        features={"--units": config.units},
+    )
+    if config.tied_embeddings and config.deep_readout:
+        raise ValueError(
+            "--tied_embeddings and --deep_readout do not go together: the "
+            "output matrix would need other rows than words have."
+        )
+    sides = {"encoder": config.encoder, "decoder": config.decoder}
+    for side, kind in sides.items():
+        if kind == "transformer" and "enc_dec" in config.systems:
+            raise ValueError(
+                f"--{side} transformer attends: it goes with the --systems "
+                "rnnsearch and copynet, not with enc_dec, which does not."
+            )
+
+
 def make_model(config: CopyNetConfig, data, system):
     """The model of `system`, one of `models.copynet.SYSTEMS`."""
     size = data.vocabularies[0].size
@@ -62,6 +88,7 @@ def make_model(config: CopyNetConfig, data, system):
         size,
         size,
         system=system,
+        head=head_of(config, system),
         embedding_dim=config.embedding_dim,
         units=config.units,
         attention_units=config.attention_units,
@@ -71,6 +98,7 @@ def make_model(config: CopyNetConfig, data, system):
         dropout=config.dropout,
         initializers=config.initializers,
         seed=config.seed,
+        **transformer_flags.model_options(config),
     )
 
 
@@ -167,6 +195,6 @@ def train(system, data, head, **options):
     return results
 
 
-def head_of(kind) -> str:
+def head_of(config: CopyNetConfig, kind) -> str:
     """The head of one of `models.copynet.SYSTEMS`: only CopyNet copies."""
-    return "copynet" if kind == "copynet" else "softmax"
+    return config.head if kind == "copynet" else "softmax"

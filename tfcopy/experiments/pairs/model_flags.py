@@ -11,7 +11,6 @@ from jsonargparse.typing import (
 
 from tfcopy.experiments.config import (
     POINTING_HEADS,
-    ModelConfig,
     RunConfig,
     Seed,
     Share,
@@ -22,10 +21,11 @@ from tfcopy.experiments.config import (
     search,
     training,
 )
+from tfcopy.experiments.pairs.transformer_flags import TransformerConfig
 
 
 @group
-class PairsConfig(ModelConfig, TrainingConfig, RunConfig):
+class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
     """Training an encoder and a decoder on pairs of texts."""
 
     pad_multiple: PositiveInt = training(
@@ -111,6 +111,9 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
         "Weight initializers: keras, or dl4mt (those of the system that "
         "the paper builds on).",
     )
+    coverage: bool = model(
+        False, "Feed the coverage of each source position to the attention."
+    )
     switch_activation: str = model(
         "noisy_tanh",
         "Activation of the switch's hidden layers: noisy_tanh, relu or another "
@@ -128,6 +131,11 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
 class CopyNetConfig(PairsConfig, AttentionConfig):
     """CopyNet, the paper's baselines, and additions of the authors' code."""
 
+    head: Literal[POINTING_HEADS] = model(
+        "copynet",
+        "Output head of the system copynet: copynet, pointer_softmax or "
+        "pointer_generator.",
+    )
     end_mark: bool = data(
         False,
         "Append an end-of-sequence token to sources, which attention can see, "
@@ -161,10 +169,10 @@ class CopyNetConfig(PairsConfig, AttentionConfig):
 class PlannerConfig(PairsConfig):
     """Decoders that plan their alignment, and the baseline without a plan."""
 
-    decoder: Literal["gru", "biscale"] = model(
+    decoder: Literal["gru", "biscale", "transformer"] = model(
         "gru",
-        "Decoder cell: gru (two layers, as in the released script), or "
-        "biscale (the paper's).",
+        "Decoder: gru (two layers, as in the released script), biscale (the "
+        "paper's), or, for the baseline alone, transformer.",
     )
     head: Literal[("softmax", *POINTING_HEADS)] = model(
         "softmax", "Output head; all but softmax can copy."

@@ -13,7 +13,11 @@ from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import reporting
 from tfcopy.experiments.config import of_system
 from tfcopy.experiments.optional_figures import figures
-from tfcopy.experiments.pairs import copynet_steps, pair_training
+from tfcopy.experiments.pairs import (
+    copynet_steps,
+    pair_training,
+    transformer_flags,
+)
 from tfcopy.experiments.pairs.model_flags import PlannerConfig
 from tfcopy.layers import PlannedDistribution
 
@@ -43,12 +47,34 @@ def build(run, name, data, *, layer_norm, max_target_length):
     )
 
 
+def check(config: PlannerConfig, layer_norm=False):
+    """Raises a ValueError that names flags which do not go together.
+
+    Args:
+        config: The flags.
+        layer_norm: Whether a decoder's layers are to be normalised.
+    """
+    for name in config.systems:
+        own = of_system(config, name)
+        transformer_flags.check(own, encoder_units=own.encoder_units)
+    others = set(config.systems) - {"baseline", "baseline_ln"}
+    if config.decoder == "transformer" and others:
+        raise ValueError(
+            "--decoder transformer does not plan: it needs --systems "
+            f"baseline. Received: {config.systems}."
+        )
+    if config.decoder == "transformer" and layer_norm:
+        raise ValueError(
+            "--decoder transformer has layer normalisation of its own, and "
+            "takes no other."
+        )
+
+
 def make_model(config: PlannerConfig, data, system, layer_norm):
     """The model of `system`, one of `models.planner.SYSTEMS`."""
     return models.planner(
         *(words.size for words in data.vocabularies),
         system=system,
-        decoder=config.decoder,
         head=config.head,
         embedding_dim=config.embedding_dim,
         units=config.units,
@@ -65,6 +91,7 @@ def make_model(config: PlannerConfig, data, system, layer_norm):
         dropout=config.dropout,
         initializers=config.initializers,
         seed=config.seed,
+        **transformer_flags.model_options(config),
     )
 
 

@@ -3,7 +3,7 @@
 from tfcopy import losses, models
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.pairs import pair_training
+from tfcopy.experiments.pairs import pair_training, transformer_flags
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
 
@@ -18,17 +18,23 @@ def check(config: PointerSoftmaxConfig):
     )
     flag_checks.check_activation(config.switch_activation, "switch_activation")
     flag_checks.check_files(config)
+    transformer_flags.check(
+        config,
+        encoder_units=config.encoder_units,
+        attention_units=config.attention_units,
+        features={"--output_units": config.output_units},
+    )
 
 
-def make_model(config: PointerSoftmaxConfig, data, head, **options):
+def make_model(config: PointerSoftmaxConfig, data, head):
     """The model of a system.
 
     Args:
         config: The flags.
         data: `PairData`.
         head: Name of its output head.
-        **options: More arguments of `models.gru_translator`.
     """
+    options = transformer_flags.model_options(config)
     if head == "pointer_softmax":
         options |= {
             "switch_activation": config.switch_activation,
@@ -43,6 +49,7 @@ def make_model(config: PointerSoftmaxConfig, data, head, **options):
         encoder_units=config.encoder_units,
         attention_units=config.attention_units,
         output_units=config.output_units,
+        coverage=config.coverage,
         dropout=config.dropout,
         initializers=config.initializers,
         seed=config.seed,

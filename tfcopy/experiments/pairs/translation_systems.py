@@ -113,14 +113,7 @@ def build(run, name, head, data):
     )
 
     def make_model():
-        return pointer_softmax_steps.make_model(
-            config,
-            data,
-            head,
-            encoder=config.encoder,
-            encoder_layers=config.encoder_layers,
-            encoder_heads=config.encoder_heads,
-        )
+        return pointer_softmax_steps.make_model(config, data, head)
 
     def make_translator(model):
         return translators.make_translator(

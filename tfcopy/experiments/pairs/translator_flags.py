@@ -81,15 +81,6 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig):
         "Output head of the system that points, which is named after it: "
         "pointer_softmax, pointer_generator or copynet.",
     )
-    encoder: Literal["gru", "transformer"] = model(
-        "gru", "Encoder: gru (the paper's), or transformer."
-    )
-    encoder_layers: PositiveInt = model(
-        2, "Number of blocks in a Transformer encoder."
-    )
-    encoder_heads: PositiveInt = model(
-        4, "Number of attention heads per block of a Transformer encoder."
-    )
     max_target_length: PositiveInt = search(
         60, "Maximum length of a translation, in words."
     )

@@ -1,0 +1,180 @@
+"""What pointing costs on a Transformer: training steps and search.
+
+    python -m benchmarks.pointing_cost
+    python -m benchmarks.pointing_cost --pointing additive --coverage
+    python -m benchmarks.pointing_cost --source_length 400 --target_length 60
+
+Two Transformers of the same sizes, one that only generates (a softmax of its
+hidden states), and one with an attention that points and a head that copies,
+take the same batches of random words, now the one first and now the other; then
+each searches for answers of `--target_length` words. The exit status is 1 if
+pointing takes more than `--limit` times as long in either.
+"""
+
+import argparse
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from benchmarks import timing
+from tfcopy import losses
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.experiments.config import POINTING_HEADS
+from tfcopy.layers import Readout, TransformerAnnotations, TransformerCell
+from tfcopy.layers.attention.pointing_attention import PointingAttention
+from tfcopy.models import Seq2Seq
+from tfcopy.models.embedding import make_embedding
+from tfcopy.models.head_choice import make_head
+from tfcopy.models.transformer_choice import POINTING, transformer_cell
+from tfcopy.training import Adam
+
+WARM_UP = 3
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    timing.add_numbers(
+        parser,
+        ("units", 256, "of encoder and decoder"),
+        ("layers", 3, "blocks of either"),
+        ("heads", 4, "of each attention"),
+        ("vocabulary", 10_000, "words of either side"),
+        ("batch_size", 64, "sentences"),
+        ("source_length", 20, "words"),
+        ("target_length", 20, "words"),
+        ("num_beams", 5, "of the search"),
+        ("steps", 12, "batches timed"),
+    )
+    parser.add_argument("--head", choices=POINTING_HEADS, default="copynet")
+    parser.add_argument("--pointing", choices=POINTING, default="heads")
+    parser.add_argument("--coverage", action="store_true")
+    parser.add_argument(
+        "--limit", type=float, default=1.15, help="largest ratio wanted"
+    )
+    arguments = parser.parse_args()
+    models = {
+        name: make_model(arguments, points)
+        for name, points in (("plain", False), ("pointing", True))
+    }
+    fulfilled = True
+    for title, sides in (
+        ("Training steps", steps(models, arguments)),
+        ("Search", searches(models, arguments)),
+    ):
+        print(title)
+        seconds = timing.race(sides, batches(arguments), WARM_UP)
+        timing.print_times(seconds)
+        ratio = timing.print_ratio(
+            seconds, "pointing", "plain", arguments.limit
+        )
+        fulfilled &= ratio <= arguments.limit
+    return int(not fulfilled)
+
+
+class Nowhere(PointingAttention):
+    """The place of an attention that points, in a decoder without any."""
+
+    query_units = 0
+
+    def build(self, query_shape, value_shape, inputs_shape=None):
+        self.query_size, self.value_size = query_shape[-1], value_shape[-1]
+
+    def query_matrix(self):
+        return ops.zeros((self.query_size, 0), self.compute_dtype)
+
+    def step(self, query, state, memory, read=None):
+        def zeros(size):
+            return ops.zeros((*ops.shape(query)[:-1], size))
+
+        length = ops.shape(memory.sentences["mask_bias"])[1]
+        return zeros(self.value_size), zeros(length), state
+
+
+def make_model(arguments, points):
+    """A Transformer, that points or not."""
+    keras.utils.set_random_seed(0)
+    units, words = arguments.units, arguments.vocabulary
+    sizes = {"num_layers": arguments.layers, "num_heads": arguments.heads}
+    if points:
+        cell = transformer_cell(
+            units,
+            pointing=arguments.pointing,
+            coverage=arguments.coverage,
+            **sizes,
+        )
+    else:
+        cell = TransformerCell(units, Nowhere(), **sizes)
+    embedding = keras.initializers.RandomNormal(stddev=1.0)
+    model = Seq2Seq(
+        source_embedding=make_embedding(words, units, embedding, "source"),
+        encoder=TransformerAnnotations(units, **sizes, name="encoder"),
+        initial_state=None,
+        target_embedding=make_embedding(words, units, embedding, "target"),
+        cell=cell,
+        deep_output=Readout(),
+        head=make_head(arguments.head if points else "softmax", words),
+    )
+    print(f"{model.count_params():,} parameters")
+    return model
+
+
+def batches(arguments):
+    """Random words; all sentences have the same length."""
+    rng = np.random.default_rng(0)
+    for _ in range(WARM_UP + arguments.steps):
+        batch = timing.random_batch(
+            rng,
+            arguments.batch_size,
+            (arguments.vocabulary,) * 2,
+            (arguments.source_length, arguments.target_length),
+        )
+        yield {**batch, "source_copy_ids": batch["source_ids"]}
+
+
+def steps(models, arguments):
+    """A training step for each model."""
+    spec = {
+        name: tf.TensorSpec(x.shape, x.dtype)
+        for name, x in next(batches(arguments)).items()
+    }
+    objectives = {
+        "plain": losses.generated,
+        "pointing": losses.OF_HEAD[arguments.head],
+    }
+    return {
+        name: timing.make_step(
+            model, objectives[name], Adam(1e-4), spec, clip_norm=5.0
+        )
+        for name, model in models.items()
+    }
+
+
+def searches(models, arguments):
+    """A search that goes on to the last word, for each model."""
+    length = arguments.target_length
+    options = SearchOptions(
+        num_beams=arguments.num_beams, max_length=length, min_length=length - 1
+    )
+
+    def search_of(model):
+        search = tf.function(
+            lambda *ids: beam_search(model, *ids, options).scores
+        )
+        return lambda batch: float(
+            tf.reduce_sum(search(batch["source_ids"], batch["source_copy_ids"]))
+        )
+
+    return {name: search_of(model) for name, model in models.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""Every head on a Transformer decoder: what search says is what was trained."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tests.decoding.searching import (
+    COPY_IDS,
+    SOURCE_IDS,
+    V,
+    best_first,
+    search,
+    teacher_forced,
+    training_path,
+    unpadded,
+)
+from tfcopy import tokens
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.models import gru_translator
+
+# Each has other options of the decoder.
+OF_HEAD = {
+    "softmax": {"positions": "learned", "normalize_first": False},
+    "pointer_softmax": {"pointing": "additive", "coverage": True},
+    "pointer_generator": {"positions": "rotary", "coverage": True},
+    "copynet": {"positions": "rotary", "normalize_first": False},
+}
+INPUTS = {
+    "source_ids": SOURCE_IDS,
+    "source_copy_ids": COPY_IDS,
+    "target_ids": np.array([[6, 4, V + 1, 3], [V, 3, 0, 0]], "int32"),
+}
+
+
+def make_model(head, dtype="float32"):
+    options = dict(OF_HEAD[head])
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(dtype)
+    try:
+        model = gru_translator(
+            9,
+            V,
+            head=head,
+            decoder="transformer",
+            coverage=options.pop("coverage", False),
+            decoder_options={"num_layers": 2, "num_heads": 2, **options},
+            tied=head == "copynet",
+            embedding_dim=4,
+            units=4,
+            encoder_units=3,
+        )
+    finally:
+        keras.config.set_dtype_policy(policy)
+    rng = np.random.default_rng(2)
+    for weight in model.trainable_weights:
+        weight.assign(0.8 * rng.normal(size=weight.shape))
+    return model
+
+
+@pytest.fixture(scope="module", params=OF_HEAD)
+def model(request):
+    return make_model(request.param)
+
+
+@pytest.fixture(scope="module")
+def trained(model):
+    """What it generates and copies, when all words are known."""
+    return helpers.probabilities(model(INPUTS))
+
+
+def test_each_step_gives_what_training_gives(model):
+    result = search(
+        model,
+        num_beams=4,
+        num_hypotheses=4,
+        max_length=5,
+        min_length=3,
+        return_attention=True,
+    )
+    for row in range(2):
+        for place in range(4):
+            ids = unpadded(result.ids[row, place])
+            expected = teacher_forced(model, row, ids)
+            score = result.scores[row, place]
+            np.testing.assert_allclose(score, expected.sum(), atol=1e-5)
+            attention, switch = training_path(model, row, ids)
+            for found, x in (
+                (result.attention, attention),
+                (result.generate_probs, switch),
+            ):
+                found = found[row, place, : len(ids)]
+                np.testing.assert_allclose(found, x, atol=1e-5)
+
+
+def test_a_wide_beam_finds_what_brute_force_finds(model):
+    def score(rows, targets):
+        return teacher_forced(model, rows, targets).sum(axis=1)
+
+    words = [[tokens.UNK, 4, 5, 6, V + 1], [tokens.UNK, 4, 5, 6, V]]
+    sentences = best_first(score, words, 3)
+    result = search(model, num_beams=100, num_hypotheses=5, max_length=3)
+    for row, some in enumerate(sentences):
+        assert [unpadded(x) for x in result.ids[row]] == [
+            ids for _, ids in some[:5]
+        ]
+        np.testing.assert_allclose(
+            result.scores[row], [x for x, _ in some[:5]], atol=1e-5
+        )
+
+
+def test_padding_and_other_sentences_change_nothing(model, trained):
+    longer = {
+        name: np.pad(x, ((0, 0), (0, 2)), constant_values=padding)
+        for (name, x), padding in zip(
+            INPUTS.items(), (tokens.PAD, tokens.NO_COPY, tokens.PAD)
+        )
+    }
+    sizes = {"source_ids": 3, "source_copy_ids": 3, "target_ids": 2}
+    alone = {name: x[1:, : sizes[name]] for name, x in INPUTS.items()}
+    padded, single = (
+        helpers.probabilities(model(some)) for some in (longer, alone)
+    )
+    generated, copied = trained
+    helpers.assert_close(padded[0][:, :4], generated)
+    helpers.assert_close(padded[1][:, :4, :6], copied)
+    assert not padded[1][:, :, 6:].any()
+    helpers.assert_close(single[0], generated[1:, :2])
+    helpers.assert_close(single[1], copied[1:, :2, :3])
+
+
+def test_all_probabilities_are_one(trained):
+    total = sum(x.sum(-1) for x in trained)
+    helpers.assert_close(total, np.ones((2, 4)), 0, 1e-6)
+
+
+def test_saving_gives_the_same_model(model, trained, tmp_path):
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.head.tied == model.head.tied
+    helpers.assert_close(helpers.probabilities(loaded(INPUTS)), trained)
+
+
+@pytest.mark.parametrize("head", OF_HEAD)
+def test_in_mixed_precision_nearly_the_same(head):
+    mixed = make_model(head, "mixed_bfloat16")
+    plain = make_model(head)
+    assert all(x.dtype == "float32" for x in mixed.weights)
+    for x, y in zip(
+        helpers.probabilities(mixed(INPUTS)),
+        helpers.probabilities(plain(INPUTS)),
+    ):
+        assert np.abs(x - y).max() < 0.1
+        assert np.abs(x - y).mean() < 0.01
+    found = search(mixed, num_beams=3, max_length=4)
+    for row, ids in enumerate(found.ids[:, 0]):
+        expected = teacher_forced(mixed, row, unpadded(ids)).sum()
+        np.testing.assert_allclose(found.scores[row, 0], expected, atol=0.2)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="JAX has no such graphs"
+)
+@pytest.mark.parametrize("static_shapes", [False, True])
+def test_compiled_searches_find_the_same(static_shapes):
+    """One graph for all sizes; with static shapes one of XLA."""
+    import tensorflow as tf
+
+    model = make_model("pointer_generator")
+    options = SearchOptions(
+        num_beams=3, max_length=6, static_shapes=static_shapes
+    )
+    shape = SOURCE_IDS.shape if static_shapes else (None, None)
+    graph = tf.function(
+        lambda ids, copies: beam_search(model, ids, copies, options),
+        input_signature=[tf.TensorSpec(shape, tf.int32)] * 2,
+        autograph=False,
+        jit_compile=static_shapes,
+    )
+    expected = search(model, num_beams=3, max_length=6)
+    found = graph(*map(ops.convert_to_tensor, (SOURCE_IDS, COPY_IDS)))
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-5)
