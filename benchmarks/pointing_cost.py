@@ -5,10 +5,11 @@
     python -m benchmarks.pointing_cost --source_length 400 --target_length 60
 
 Two Transformers of the same sizes, one that only generates (a softmax of its
-hidden states), and one with an attention that points and a head that copies,
-take the same batches of random words, now the one first and now the other; then
-each searches for answers of `--target_length` words. The exit status is 1 if
-pointing takes more than `--limit` times as long in either.
+hidden states), and one with an attention that points, a projection of what it
+read and a head that copies, take the same batches of random words, now the one
+first and now the other; then each searches for answers of `--target_length`
+words. The exit status is 1 if pointing takes more than `--limit` times as long
+in either.
 """
 
 import argparse
@@ -26,7 +27,12 @@ from benchmarks import timing
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.experiments.config import POINTING_HEADS
-from tfcopy.layers import Readout, TransformerAnnotations, TransformerCell
+from tfcopy.layers import (
+    OutputProjection,
+    Readout,
+    TransformerAnnotations,
+    TransformerCell,
+)
 from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.models import Seq2Seq
 from tfcopy.models.embedding import make_embedding
@@ -54,7 +60,9 @@ def main():
         ("num_beams", 5, "of the search"),
         ("steps", 12, "batches timed"),
     )
-    parser.add_argument("--head", choices=POINTING_HEADS, default="copynet")
+    parser.add_argument(
+        "--head", choices=POINTING_HEADS, default="pointer_generator"
+    )
     parser.add_argument("--pointing", choices=POINTING, default="heads")
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument(
@@ -120,7 +128,8 @@ def make_model(arguments, points):
         initial_state=None,
         target_embedding=make_embedding(words, units, embedding, "target"),
         cell=cell,
-        deep_output=Readout(),
+        # Without a context nothing but the hidden states is read.
+        deep_output=OutputProjection(units) if points else Readout(),
         head=make_head(arguments.head if points else "softmax", words),
     )
     print(f"{model.count_params():,} parameters")

@@ -16,7 +16,7 @@ from tests.decoding.searching import (
     training_path,
     unpadded,
 )
-from tfcopy import tokens
+from tfcopy import losses, tokens
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.models import gru_translator
 
@@ -140,6 +140,23 @@ def test_saving_gives_the_same_model(model, trained, tmp_path):
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded.head.tied == model.head.tied
     helpers.assert_close(helpers.probabilities(loaded(INPUTS)), trained)
+
+
+@pytest.mark.parametrize("head", OF_HEAD)
+def test_the_loss_teaches_every_weight(head):
+    model, loss = make_model(head), losses.OF_HEAD[head]
+    batch = {**INPUTS, "pointers": np.array([[0, -1, 1, -1], [0, -1, 0, 0]])}
+    words = (INPUTS["target_ids"] != tokens.PAD).astype("float32")
+    _, _, slopes = helpers.gradients(
+        lambda _: ops.sum(words * loss(batch, model(INPUTS))),
+        [],
+        model.trainable_weights,
+    )
+    for weight, slope in zip(model.trainable_weights, slopes):
+        assert slope is not None, weight.path
+        # A softmax does not change if all scores grow by the same.
+        if not weight.path.endswith("score_bias"):
+            assert helpers.to_numpy(slope).any(), weight.path
 
 
 @pytest.mark.parametrize("head", OF_HEAD)

@@ -32,6 +32,11 @@ OPTIONS = [
     {"head": "softmax"},
     {"position_one_hot": 4, "coverage": True},
     {"deep_readout": True, "initializers": "authors"},
+    {
+        "decoder": "transformer",
+        "decoder_options": {"num_heads": 1},
+        "coverage": True,
+    },
 ]
 
 

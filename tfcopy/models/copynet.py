@@ -8,6 +8,7 @@ from tfcopy.layers import (
     BidirectionalGRU,
     CoverageAttention,
     FinalContext,
+    OutputProjection,
     PositionOneHot,
     Readout,
     SelectiveReadGRUCell,
@@ -65,7 +66,8 @@ def copynet(
         encoder_layers: Blocks of the Transformer.
         encoder_heads: Attention heads of each block.
         decoder: `"gru"` (the paper's of the system) or
-            `"transformer"`, which takes no first state from the encoder.
+            `"transformer"`, which takes no first state from the encoder, and
+            whose hidden state and context are projected for the logits.
         decoder_options: Arguments of `transformer_cell`, for that decoder.
         feedforward_units: Hidden size of the feed-forward networks of both
             Transformers; four times their size if `None`.
@@ -171,6 +173,11 @@ def copynet(
             **(decoder_options or {}),
         )
     parts = ("hidden", "context", "inputs") if deep_readout else ("hidden",)
+    readout = Readout(parts, dropout, seed, name="readout")
+    if decoder == "transformer" and not deep_readout:
+        # No state is made of the context, which nothing else would read.
+        size = embedding_dim if tied else units
+        readout = OutputProjection(size, dropout, seed=seed, name="readout")
 
     def embed(size, name, tied=False):
         return make_embedding(size, embedding_dim, embedding, name, tied)
@@ -184,7 +191,7 @@ def copynet(
             target_vocabulary_size, "target_embedding", tied
         ),
         cell=cell,
-        deep_output=Readout(parts, dropout, seed, name="readout"),
+        deep_output=readout,
         head=make_head(
             head or ("copynet" if selective else "softmax"),
             target_vocabulary_size,

@@ -166,7 +166,7 @@ def test_the_defaults_of_flags_are_those_of_layers():
         ),
         (
             "copynet",
-            {"tied_embeddings": True, "embedding_dim": 4},
+            {"decoder": "gru", "tied_embeddings": True, "embedding_dim": 4},
             "--tied_embeddings needs .* equal to --units",
         ),
         (

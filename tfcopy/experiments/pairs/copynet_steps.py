@@ -65,7 +65,7 @@ def check(config: CopyNetConfig):
     transformer_flags.check(
         config,
         attention_units=config.attention_units,
-        features={"--units": config.units},
+        features={"--units": config.units if config.decoder == "gru" else None},
     )
     if config.tied_embeddings and config.deep_readout:
         raise ValueError(
