@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from keras import ops, tree
 
 from tfcopy import tokens
-from tfcopy.decoding import batch_loop, required_words
+from tfcopy.decoding import batch_loop, required_words, sampling
 from tfcopy.decoding import records as record
 from tfcopy.decoding.beams import (
     EMPTY,
@@ -109,7 +109,8 @@ def beam_search(
     search = _Search(model, source, options, prefix, source_inputs)
     batch, size = ops.shape(source_ids)
     # With `refill` a step records those that end beside those that go on.
-    rows = batch * options.num_beams * (2 if options.refill else 1)
+    twice = options.refill and not options.sample
+    rows = batch * options.num_beams * (2 if twice else 1)
     step, finished, records = batch_loop.run(
         search,
         search.first_state(),
@@ -210,7 +211,8 @@ class _Search:
             copy_ids,
             self.model.vocabulary_size,
             self.options.source_only,
-            *protected,
+            *(protected or [None]),
+            self.options.sample,
         )
 
     def take(self, state, places):
@@ -247,7 +249,7 @@ class _Search:
         def score(alive):
             return _score(alive, step + 1, source, options)
 
-        if options.refill:
+        if options.refill and not options.sample:
             ends = continuations.words(source) == tokens.EOS
             parents, words, alive, finished, records = _finish_and_refill(
                 grow, score, ends, state.finished, records, options
@@ -377,7 +379,7 @@ def _grow(
     records,
     options,
 ):
-    """The K best continuations of a sentence's beams.
+    """The K best continuations of a sentence's beams, or a draw of each.
 
     Args:
         alive: `Alive`.
@@ -399,8 +401,16 @@ def _grow(
     total = ops.expand_dims(alive.log_probs, 2) + continuations.log_probs
     if kept is not None:
         total = ops.where(kept, total, MASKED)
-    total = ops.reshape(total, (-1, beams * ops.shape(total)[2]))
-    log_probs, chosen = top_k(total, beams, options.static_shapes)
+    number = ops.shape(total)[2]
+    total = ops.reshape(total, (-1, beams * number))
+    if options.sample:
+        drawn = sampling.draw(
+            continuations.log_probs, source.keys, step, options
+        )
+        chosen = ops.arange(beams, dtype="int32") * number + drawn
+        log_probs = take_each(total, chosen)
+    else:
+        log_probs, chosen = top_k(total, beams, options.static_shapes)
     parents, words, copied_from = continuations.choose(
         ops.cast(chosen, "int32"), source
     )
@@ -447,10 +457,11 @@ def _finish(grow, score, finished, records, options):
         `Finished`.
     """
     parents, words, grown, records = grow(records)
-    rank = ops.arange(words.shape[1], dtype="int32")
-    exist = ops.logical_and(
-        grown.log_probs > EMPTY, rank < words.shape[1] - count(finished)
-    )
+    exist = grown.log_probs > EMPTY
+    if not options.sample:  # whose beams keep their places
+        rank = ops.arange(words.shape[1], dtype="int32")
+        places = rank < words.shape[1] - count(finished)
+        exist = ops.logical_and(exist, places)
     ended = words == tokens.EOS
     alive = only(grown, ops.logical_and(exist, ops.logical_not(ended)))
     ended = ops.logical_and(exist, ended)
@@ -511,10 +522,12 @@ def _score(alive, length, source, options):
 def _can_improve(alive, finished, options):
     """Which sentences could still change their N best, `(B,)`.
 
-    Log-probabilities only fall, and no penalty but the division by the
-    length ever raises a score: the bound is exact.
+    Log-probabilities only fall, and no penalty but the division by the length
+    ever raises a score: the bound is exact. All samples are finished.
     """
     highest = ops.max(alive.log_probs, axis=1)
+    if options.sample:
+        return highest > EMPTY
     if options.length_penalty > 0:
         longest = options.max_length + options.length_offset
         bound = highest / longest**options.length_penalty

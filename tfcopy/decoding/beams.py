@@ -57,13 +57,16 @@ class Finished(NamedTuple):
 def first_hypotheses(source, options):
     """`Alive`, one empty hypothesis per sentence, and no `Finished`.
 
+    Samples all begin with one of their own.
+
     Args:
         source: `Source`.
         options: `SearchOptions`.
     """
     beams = options.num_beams
     batch, size = ops.shape(source.ids)
-    only_first = ops.convert_to_tensor([0.0] + [MASKED] * (beams - 1))
+    others = 0.0 if options.sample else MASKED
+    first = ops.convert_to_tensor([0.0] + [others] * (beams - 1))
     last = ops.full((batch, beams), START, dtype="int32")
     length = options.max_length if options.no_repeat_ngram else 0
     width = size if options.coverage_penalty else 0
@@ -71,7 +74,7 @@ def first_hypotheses(source, options):
     if options.must_copy:
         left = required_words.first_left(source)
     alive = Alive(
-        log_probs=ops.zeros((batch, beams)) + only_first,
+        log_probs=ops.zeros((batch, beams)) + first,
         last=last,
         words=ops.full((batch, beams, length), tokens.PAD, dtype="int32"),
         coverage=ops.zeros((batch, beams, width)),

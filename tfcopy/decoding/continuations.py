@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.decoding import required_words
+from tfcopy.decoding import required_words, sampling
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED, gather_last
 from tfcopy.layers.cutting import repeat, take_each
@@ -34,6 +34,7 @@ class Source(NamedTuple):
             or `None`.
         required: Boolean, `(B, S)`, positions of words that must be said; or
             `None`.
+        keys: `(B,)`, numbers that depend on the text; or `None`.
     """
 
     ids: Any
@@ -43,6 +44,7 @@ class Source(NamedTuple):
     real: Any
     missing: Any = None
     required: Any = None
+    keys: Any = None
 
 
 class Continuations(NamedTuple):
@@ -128,6 +130,7 @@ def describe_source(
     vocabulary_size,
     source_only=(),
     protected=None,
+    sample=False,
 ):
     """`Source` of a batch.
 
@@ -138,6 +141,7 @@ def describe_source(
         source_only: As in `SearchOptions`.
         protected: Boolean, `(B, S)`, positions of words that must be said; or
             `None`.
+        sample: As in `SearchOptions`.
     """
     valid = source_copy_ids >= 0
     same = ops.expand_dims(source_copy_ids, 2) == ops.expand_dims(
@@ -175,6 +179,7 @@ def describe_source(
         source_ids != tokens.PAD,
         missing,
         required,
+        sampling.text_keys(source_copy_ids, valid) if sample else None,
     )
 
 
@@ -206,11 +211,18 @@ def next_words(distribution, source, options, step, extra=0):
         count = ops.minimum(count, distribution.vocabulary_size)
     else:
         count = min(count, logits.shape[-1])
+    if options.sample:  # from all words
+        count = 1
     log_probs, ids = top_k(sayable, count, options.static_shapes)
     # The normaliser, from the softmax (one fused operation) of the best word.
     best = take_each(ops.softmax(logits, axis=-1), ids[:, :1])
     log_generate = ops.reshape(distribution.log_generate, (-1, 1))
     offset = log_generate + ops.log(best) - log_probs[:, :1]
+    if options.sample:
+        log_probs, count = sayable, ops.shape(sayable)[1]
+        ids = ops.zeros_like(sayable, dtype="int32") + ops.arange(
+            count, dtype="int32"
+        )
     if options.forbid_unk and options.rescale:
         rest = _log_rest(logits[:, tokens.UNK : tokens.UNK + 1] + offset)
         offset = offset - rest
@@ -240,12 +252,7 @@ def next_words(distribution, source, options, step, extra=0):
         allowed = ops.logical_and(allowed, ops.logical_or(source.first, others))
     if options.merge == "sum":
         # A generated word that the source holds is already among the copied.
-        doubles = ops.any(
-            ops.expand_dims(ids, 3)
-            == ops.expand_dims(ops.expand_dims(source.ids, 1), 1),
-            axis=-1,
-        )
-        bans = ops.logical_or(bans, doubles)
+        bans = ops.logical_or(bans, _held(ids, source, options))
     if source.required is not None:
         copied = required_words.possible(copied, source.required)
     allowed = ops.logical_and(allowed, ops.logical_not(banned(source.ids)))
@@ -257,6 +264,17 @@ def next_words(distribution, source, options, step, extra=0):
         axis=-1,
     )
     return Continuations(ids, log_probs, pointing, is_copied, merged)
+
+
+def _held(ids, source, options):
+    """Which generated words the source holds, as `ids` or `(B, 1, C)`."""
+    if options.sample:  # ids are all words
+        held = required_words.generated_apart(
+            source.ids, source.valid, ops.shape(ids)[2]
+        )
+        return ops.expand_dims(held, 1)
+    places = ops.expand_dims(ops.expand_dims(source.ids, 1), 1)
+    return ops.any(ops.expand_dims(ids, 3) == places, axis=-1)
 
 
 def _rows(x):

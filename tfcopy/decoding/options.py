@@ -1,6 +1,7 @@
 """The options of a search."""
 
 import dataclasses
+import math
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,17 @@ class SearchOptions:
         must_copy: Whether every protected word of the source is said exactly as
             often as it stands there: no hypothesis ends before, unless the
             words do not fit into `max_length`; it then ranks last.
+        sample: Whether each of the K beams draws its words at random instead,
+            independently of the others. The hypotheses are then samples, ranked
+            by their scores, some of them perhaps equal; `refill` has no effect.
+        temperature: Divides the log-probabilities that samples are drawn by:
+            below 1 likely words become likelier, near 0 search is greedy.
+        top_k: Samples are drawn from so many words, the most probable ones; 0
+            for all.
+        top_p: Samples are drawn from the fewest words whose probabilities make
+            up this share.
+        sample_seed: Another number gives other samples. Those of a text depend
+            on it and on the text alone.
         merge: `"sum"` adds up all ways to produce a word; `"max"` keeps
             generating it and pointing at each of its positions separate, as the
             pointer softmax paper does.
@@ -62,6 +74,11 @@ class SearchOptions:
     rescale: bool = False
     source_only: tuple[int, ...] = ()
     must_copy: bool = False
+    sample: bool = False
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    sample_seed: int = 0
     merge: str = "sum"
     return_attention: bool = False
     same_in_every_batch: bool = True
@@ -99,6 +116,25 @@ class SearchOptions:
         if self.merge not in ("sum", "max"):
             raise ValueError(
                 f"`merge` must be 'sum' or 'max'. Received: {self.merge!r}."
+            )
+        if not 0 < self.temperature < math.inf:
+            raise ValueError(
+                "`temperature` must be a positive number. "
+                f"Received: {self.temperature}."
+            )
+        if self.top_k < 0:
+            raise ValueError(
+                f"`top_k` must not be negative. Received: {self.top_k}."
+            )
+        if not 0 < self.top_p <= 1:
+            raise ValueError(
+                "`top_p` must be above 0 and at most 1. "
+                f"Received: {self.top_p}."
+            )
+        if not 0 <= self.sample_seed < 2**32:
+            raise ValueError(
+                "`sample_seed` must be at least 0 and below 2**32. "
+                f"Received: {self.sample_seed}."
             )
         if self.no_repeat_ngram < 0:
             raise ValueError(

@@ -1,0 +1,118 @@
+"""Samples instead of the best words: each beam draws its own.
+
+A draw is the greatest of the log-probabilities plus Gumbel noise. The noise is
+a function of the text, the beam, the step and the word, so that the samples of
+a text are the same in every batch, at every time and on every backend.
+
+Shapes: B batch, K beams, C continuations of a beam, S source steps.
+"""
+
+from keras import ops
+
+from tfcopy.layers.copying import MASKED
+
+# Halvings of the interval in which the least probability of a nucleus lies.
+_HALVINGS = 30
+# Odd constants of the hash: those of MurmurHash3, and the golden ratio's.
+_MIX_1, _MIX_2, _GOLDEN = 0x85EBCA6B, 0xC2B2AE35, 0x9E3779B1
+
+
+def text_keys(copy_ids, valid):
+    """A number for each text that depends on its words alone, `(B,)`.
+
+    Args:
+        copy_ids: `(B, S)`.
+        valid: Boolean, `(B, S)`; the other positions do not count.
+    """
+    places = ops.arange(ops.shape(copy_ids)[1], dtype="int32")
+    hashed = _mix(_unsigned(copy_ids) + _mix(_unsigned(places) + _GOLDEN))
+    hashed = ops.where(valid, hashed, ops.zeros_like(hashed))
+    # The sum of 16 bits each: integers of this size are exact everywhere.
+    halves = ops.bitwise_and(hashed, _constant(0xFFFF))
+    return _mix(_unsigned(ops.sum(ops.cast(halves, "int32"), axis=1)))
+
+
+def draw(log_probs, keys, step, options):
+    """One continuation of each beam.
+
+    Args:
+        log_probs: `(B, K, C)`, about `MASKED` where not allowed.
+        keys: From `text_keys`, `(B,)`.
+        step: Number of words so far; scalar tensor.
+        options: `SearchOptions`.
+
+    Returns:
+        int32, `(B, K)`, places in the last axis.
+
+    Reference:
+        [Fan et al., 2018](https://arxiv.org/abs/1805.04833) for `top_k`;
+        [Holtzman et al., 2020](https://arxiv.org/abs/1904.09751) for `top_p`.
+    """
+    allowed = log_probs > MASKED / 2
+    scores = log_probs / options.temperature
+    if options.top_k:
+        scores = ops.where(allowed, scores, MASKED)
+        number = ops.minimum(options.top_k, ops.shape(scores)[2])
+        least = ops.min(ops.top_k(scores, number)[0], axis=-1, keepdims=True)
+        allowed = ops.logical_and(allowed, scores >= least)
+    if options.top_p < 1.0:
+        least = _least_of_nucleus(scores, allowed, options.top_p)
+        allowed = ops.logical_and(allowed, scores >= least)
+    noise = _gumbel(keys, step, options.sample_seed, log_probs)
+    drawn = ops.argmax(ops.where(allowed, scores + noise, MASKED), axis=-1)
+    return ops.cast(drawn, "int32")
+
+
+def _least_of_nucleus(scores, allowed, share):
+    """The least score of the fewest words that have a share of the mass.
+
+    By halving, since rows of a whole vocabulary are slow to sort.
+    """
+    scores = ops.where(allowed, scores, MASKED)
+    highest = ops.max(scores, axis=-1, keepdims=True)
+    mass = ops.exp(scores - highest)
+    wanted = share * ops.sum(mass, axis=-1, keepdims=True)
+    low, high = ops.zeros_like(wanted), ops.ones_like(wanted)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = ops.where(mass >= middle, mass, ops.zeros_like(mass))
+        enough = ops.sum(above, axis=-1, keepdims=True) >= wanted
+        low = ops.where(enough, middle, low)
+        high = ops.where(enough, high, middle)
+    inside = mass >= low
+    return ops.min(
+        ops.where(inside, scores, ops.ones_like(scores) * -MASKED),
+        axis=-1,
+        keepdims=True,
+    )
+
+
+def _gumbel(keys, step, seed, log_probs):
+    """Independent noise of Gumbel's distribution, `(B, K, C)`."""
+    beams = log_probs.shape[1]
+    words = ops.arange(ops.shape(log_probs)[2], dtype="int32")
+    at = _mix(_unsigned(step) * _constant(_GOLDEN) + _constant(seed))
+    row = ops.expand_dims(ops.bitwise_xor(keys, at), 1)
+    beam = _unsigned(ops.arange(beams, dtype="int32")) * _constant(_MIX_1)
+    row = ops.expand_dims(_mix(row + beam), 2)  # (B, K, 1)
+    word = _mix(_unsigned(words) * _constant(_GOLDEN))
+    bits = _mix(_mix(row + word) ^ row)
+    # 24 bits are exact in float32; neither 0 nor 1 is drawn.
+    bits = ops.cast(ops.right_shift(bits, _constant(8)), "int32")
+    uniform = (ops.cast(bits, "float32") + 0.5) * 2.0**-24
+    return -ops.log(-ops.log(uniform))
+
+
+def _mix(x):
+    """The finaliser of MurmurHash3, which changes half of the bits."""
+    x = (x ^ ops.right_shift(x, _constant(16))) * _constant(_MIX_1)
+    x = (x ^ ops.right_shift(x, _constant(13))) * _constant(_MIX_2)
+    return x ^ ops.right_shift(x, _constant(16))
+
+
+def _unsigned(x):
+    return ops.cast(x, "uint32")
+
+
+def _constant(number):
+    return ops.convert_to_tensor(number, dtype="uint32")
