@@ -207,6 +207,34 @@ def test_the_system_that_is_chosen(tmp_path):
         assert found == (best, reason)
 
 
+def test_several_runs_make_an_ensemble(run, tmp_path, capsys, monkeypatch):
+    found = {}
+    monkeypatch.setattr(
+        "tfcopy.serving.saved_model.export",
+        lambda served, *_, **more: found.update(more, served=served) or "1",
+    )
+    other = tmp_path / "other"
+    shutil.copytree(run, other)
+    assert export(run, other, "--set", "sample=true", "top_p=0.9") == 0
+    assert f"{run} and {other}, best weights: " in capsys.readouterr().out
+    served = found["served"]
+    assert len(served.model.models) == 2
+    assert served.options.sample and served.options.top_p == 0.9
+    assert found["details"]["ensemble"] == [str(run), str(other)]
+    answers = served.translate_all(["the session"], progress=False)
+    assert answers[0].text
+    assert export(run, other, "--set", "constants=true") == 2
+    assert "constants=true is for a single model" in capsys.readouterr().err
+    path = other / "pointer_softmax" / "servable.json"
+    content = json.loads((run / "pointer_softmax/servable.json").read_text())
+    content["arguments"]["append_eos"] = False
+    del content["sha256"]
+    path.write_text(json.dumps(content))
+    assert export(run, other) == 2
+    message = f"{other}/pointer_softmax has an end of sources other than"
+    assert message in capsys.readouterr().err
+
+
 def test_systems_of_several_parts_are_found_by_their_last_name(tmp_path):
     names = ["words/copynet", "words/rnn", "characters/rnn"]
     folder = run_folder.RunFolder(make_run(tmp_path / "run", *names))

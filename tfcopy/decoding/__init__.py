@@ -1,12 +1,14 @@
 """Search for the best target sentence or span, on every Keras backend."""
 
 from tfcopy.decoding.beam_search import SearchResult, beam_search
+from tfcopy.decoding.ensemble import Ensemble
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.decoding.restricted_search import Candidates, search_among
 from tfcopy.decoding.spans import independent_spans, joint_spans
 
 __all__ = [
     "Candidates",
+    "Ensemble",
     "SearchOptions",
     "SearchResult",
     "beam_search",

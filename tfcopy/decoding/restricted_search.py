@@ -92,7 +92,9 @@ class _Restricted:
         memory, state = self.model.encode(
             source_ids, self.source_copy_ids, **source_inputs
         )
-        return self.model.restrict(memory, *self.candidates), state
+        memory = self.model.restrict(memory, *self.candidates)
+        # Where it is read, whatever the model keeps.
+        return memory.updated({"source_copy_ids": self.source_copy_ids}), state
 
     def decode_step(self, ids, state, memory):
         copy_ids = memory.sentences["source_copy_ids"]

@@ -13,7 +13,9 @@ _DESCRIPTION = """\
 Exports a system of a run, finished or interrupted, from its checkpoint, as a
 SavedModel for TensorFlow Serving. Nothing is trained or tested.
 
-RUN is the folder of logs that a recipe writes, <log_dir>/<run>. Without
+RUN is the folder of logs that a recipe writes, <log_dir>/<run>. Of several, one
+model is made that averages their probabilities at each word (an ensemble): runs
+on the same data, such as with other --seed. Without
 --system, the system that the run itself exported is chosen; if there is none,
 the best one in results.json, or else the last that has a checkpoint."""
 
@@ -23,6 +25,9 @@ examples:
   %(prog)s tensorboard_logs/europarl_ps/demo
   %(prog)s tensorboard_logs/europarl_ps/demo --system nmt \\
     --to savedmodels/europarl_nmt --set num_beams=10 length_penalty=0.8
+  %(prog)s logs/europarl_ps/a logs/europarl_ps/b logs/europarl_ps/c
+  %(prog)s tensorboard_logs/europarl_ps/demo \
+    --set sample=true num_beams=10 temperature=0.7 top_p=0.9
 
 The best weights are those of the best dev score so far, or, of a finished run
 with --average, their mean. --set changes options of the search and lengths, not
@@ -46,7 +51,9 @@ def _parse(arguments):
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("run", metavar="RUN", help="folder of a run's logs")
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="folder of a run's logs"
+    )
     parser.add_argument(
         "--list",
         action="store_true",
@@ -90,42 +97,61 @@ def _setting(text):
 
 
 def _export(options):
-    run = _open(options.run)
-    if options.system is None:
-        system, reason = run.choose()
-        print(f"System: {system}, {reason}.")
-    else:
-        system = run.find(options.system)
-    directory = options.to or run.values.get("savedmodel_dir")
+    runs = [_open(folder) for folder in options.runs]
+    systems = [_system(run, options) for run in runs]
+    directory = options.to or runs[0].values.get("savedmodel_dir")
     if not directory:
-        raise ValueError(f"{run.folder} names no folder: pass --to.")
+        raise ValueError(f"{runs[0].folder} names no folder: pass --to.")
 
     # Imported here, so that wrong flags are reported at once.
     from tfcopy.serving import saved_model
-    from tfcopy.serving.servables import settings, storage
+    from tfcopy.serving.servables import ensembles, settings, storage
 
     try:
-        stored = storage.load(
-            run.path(system), dict(options.set), options.checkpoint
-        )
+        stored = [
+            storage.load(
+                run.path(system), dict(options.set), options.checkpoint
+            )
+            for run, system in zip(runs, systems)
+        ]
     except settings.SettingError as error:
         raise ValueError(f"--set {error}") from error
+    served, details = stored[0].served, stored[0].details
+    folders = [run.folder for run in runs]
+    if len(stored) > 1:
+        names = map(os.path.join, folders, systems)
+        served = ensembles.together(
+            dict(zip(names, (x.served for x in stored), strict=True))
+        )
+        details = {**details, "ensemble": folders}
     path = saved_model.export(
-        stored.served,
+        served,
         directory,
         version=options.version,
-        warmup_texts=stored.warmup_texts,
+        warmup_texts=stored[0].warmup_texts,
         details={
-            "recipe": run.recipe,
-            "run": os.path.basename(os.path.abspath(run.folder)),
-            **stored.details,
+            "recipe": runs[0].recipe,
+            "run": os.path.basename(os.path.abspath(folders[0])),
+            **details,
             "checkpoint": options.checkpoint,
         },
     )
     path = saved_model.shown(path)
-    print(f"{system} of {run.folder}, {options.checkpoint} weights: {path}")
+    print(
+        f"{systems[0]} of {' and '.join(folders)}, {options.checkpoint} "
+        f"weights: {path}"
+    )
     folder = shlex.quote(os.path.dirname(path))
     print(f"Ask it: python -m tfcopy.serving.ask {folder}")
+
+
+def _system(run, options):
+    """The name of the system that is to be exported."""
+    if options.system is not None:
+        return run.find(options.system)
+    system, reason = run.choose()
+    print(f"System: {system}, {reason}.")
+    return system
 
 
 def _open(folder):
@@ -138,7 +164,12 @@ def _open(folder):
 
 
 def _list(options):
-    run = _open(options.run)
+    for folder in options.runs:
+        _list_run(folder)
+
+
+def _list_run(folder):
+    run = _open(folder)
     system, reason = run.choose()
     rows = [("system", "updates", "best dev score", "of update", "saved")]
     rows += [(name, *_cells(run.checkpoints(name))) for name in run.systems()]

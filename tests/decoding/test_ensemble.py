@@ -1,0 +1,88 @@
+"""An ensemble is the model of the mean probabilities."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tests.decoding.searching import (
+    COPY_IDS,
+    MODELS,
+    SOURCE_IDS,
+    V,
+    best_first,
+    search,
+    teacher_forced,
+    unpadded,
+)
+from tfcopy import tokens
+from tfcopy.decoding import Candidates, Ensemble, SearchOptions, search_among
+
+
+def words_of(row):
+    copies = {int(i) for i in COPY_IDS[row] if i >= 0}
+    return sorted({tokens.UNK, *range(4, V)} | copies)
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Members that point, that do not, and that are Transformers."""
+    names = ("pointer_softmax", "softmax", "transformer")
+    return [MODELS[name]() for name in names]
+
+
+@pytest.fixture(scope="module")
+def ensemble(models):
+    ensemble = Ensemble(models)
+    # What `search` asks of a model.
+    assert ensemble.source_inputs == ()
+    return ensemble
+
+
+def test_search_finds_what_brute_force_finds(models, ensemble):
+    def score(rows, targets):
+        each = [np.exp(teacher_forced(x, rows, targets)) for x in models]
+        return np.log(np.mean(each, axis=0)).sum(axis=1)
+
+    expected = best_first(score, [words_of(row) for row in range(2)], 3)
+    result = search(ensemble, num_beams=300, num_hypotheses=5, max_length=3)
+    for row in range(2):
+        found = [unpadded(ids) for ids in result.ids[row]]
+        assert found == [ids for _, ids in expected[row][:5]]
+        np.testing.assert_allclose(
+            result.scores[row], [s for s, _ in expected[row][:5]], atol=1e-4
+        )
+
+
+def test_a_model_twice_is_the_model(models):
+    options = {"num_beams": 3, "max_length": 8, "return_attention": True}
+    once = search(models[0], **options)
+    twice = search(Ensemble(models[:1] * 2), **options)
+    np.testing.assert_array_equal(once.ids, twice.ids)
+    np.testing.assert_array_equal(once.copied_from, twice.copied_from)
+    for name in ("scores", "generate_probs", "attention"):
+        np.testing.assert_allclose(
+            getattr(once, name), getattr(twice, name), atol=1e-5
+        )
+
+
+def test_members_search_among_candidates_together(models):
+    candidates = Candidates(np.array([0, 1, 2, 3, 5], "int32"))
+    results = [
+        search_among(
+            candidates,
+            model,
+            ops.convert_to_tensor(SOURCE_IDS),
+            ops.convert_to_tensor(COPY_IDS),
+            SearchOptions(num_beams=3, max_length=6),
+        )
+        for model in (models[0], Ensemble(models[:1] * 2))
+    ]
+    once, twice = (ops.convert_to_numpy(x.ids) for x in results)
+    np.testing.assert_array_equal(once, twice)
+
+
+def test_what_does_not_fit_together_is_refused(models):
+    with pytest.raises(ValueError, match="`models` .* same target vocab"):
+        Ensemble([])
+    with pytest.raises(ValueError, match="`models` .* no definitions"):
+        Ensemble([models[0], MODELS["defined"]()])
