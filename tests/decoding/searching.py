@@ -64,16 +64,8 @@ def _copynet():
     return copynet(9, V, embedding_dim=4, units=5, attention_units=3)
 
 
-def _transformer(head, **options):
-    return _translator(
-        head,
-        decoder="transformer",
-        decoder_options={"num_layers": 2, "num_heads": 1, **options},
-    )
-
-
-def _transformer_with_coverage():
-    """Every other option, with a table that is the output matrix as well."""
+def _transformer():
+    """With coverage, and a table that is the output matrix as well."""
     return pointer_generator(
         V,
         encoder="transformer",
@@ -133,8 +125,7 @@ MODELS = {
     ),
     "copynet": randomized(_copynet),
     "copynet_head": randomized(lambda: _translator("copynet")),
-    "transformer": randomized(lambda: _transformer("pointer_softmax")),
-    "transformer_coverage": randomized(_transformer_with_coverage),
+    "transformer": randomized(_transformer),
     "defined": randomized(lambda: _defined(reader="lstm")),
     "defined_on_both_sides": randomized(_defined_on_both_sides),
 }

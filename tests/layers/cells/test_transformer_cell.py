@@ -72,15 +72,14 @@ def test_layer_contract_in_a_decoder(attention, options):
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize(
-    "options",
+    ("options", "capacity"),
     [
-        {"normalize_first": False, "positions": "rotary"},
-        {"positions": "learned", "num_positions": 3},
-        {},
+        ({"normalize_first": False, "positions": "rotary"}, None),
+        ({"positions": "learned", "num_positions": 3}, T),
+        ({}, None),
     ],
     ids=["rotary", "learned", "sinusoidal"],
 )
-@pytest.mark.parametrize("capacity", [None, T])
 def test_steps_of_beams_give_what_all_steps_give(attention, options, capacity):
     """Beams continue others, and see the words of these alone."""
     cell = randomized(make_cell(attention, **options))
