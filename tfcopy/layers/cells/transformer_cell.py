@@ -7,18 +7,16 @@ H heads, U units, d = U / H, N rows (T steps of training, or K beams).
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.cells.history_cell import HistoryCell
 from tfcopy.layers.cells.transformer_block import TransformerBlock
-from tfcopy.layers.history import first_history
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
-from tfcopy.layers.loop import Product
 from tfcopy.layers.positions import rotation, sinusoids
 
 POSITIONS = ("sinusoidal", "learned", "rotary")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class TransformerCell(DecoderCell):
+class TransformerCell(HistoryCell):
     """Blocks of self-attention and attention over the source, then pointing.
 
     1. The previous words are projected to `units` and normalised, so that the
@@ -28,9 +26,7 @@ class TransformerCell(DecoderCell):
     3. It queries an attention of its own, whose weights copying heads point
        with, whatever the heads inside the blocks look at.
 
-    Training takes all steps at once. A step of a search keeps the keys and
-    values of all steps before in a `History`, and has beams. No first state
-    comes from the encoder.
+    A search keeps the keys and values of all steps before.
 
     Args:
         units: Positive integer, U, a multiple of `num_heads`.
@@ -86,11 +82,6 @@ class TransformerCell(DecoderCell):
             raise ValueError(
                 "With rotary `positions`, `units` must be an even multiple of "
                 f"`num_heads`. Received: units={units}, num_heads={num_heads}."
-            )
-        if attention.output_sizes:
-            raise ValueError(
-                "A Transformer decoder takes no attention that plans. "
-                f"Received: attention={attention.name}."
             )
         self.num_layers = num_layers
         self.num_heads = num_heads
@@ -154,10 +145,7 @@ class TransformerCell(DecoderCell):
         """Computes all that the steps of a sentence share, a `Memory`."""
         if mask is None:
             mask = ops.ones(ops.shape(annotations)[:2], dtype="bool")
-        weights = {
-            "query": Product(self._cast(self.attention.query_matrix())),
-            "norms": cast_norms(self.norms),
-        }
+        weights = {"norms": cast_norms(self.norms)}
         if self.positions == "learned":
             weights["positions"] = ops.cast(self.position_table, "float32")
         memory = self._prepare(annotations, mask, weights)
@@ -166,77 +154,36 @@ class TransformerCell(DecoderCell):
             memory = memory.updated(*part)
         return memory
 
-    def initial_state(self, state, memory):
-        """The state before the first step: no words, and the attention's.
-
-        Args:
-            state: `None`.
-            memory: From `prepare`.
-        """
-        nothing = {
+    def _no_rows(self, memory):
+        return {
             block.name: {
                 part: memory.sentences[block.name][part][:, :, :0]
                 for part in ("keys", "values")
             }
             for block in self.blocks
         }
-        return {
-            "history": first_history(nothing),
-            "attention": self._attention_state(memory),
-        }
 
-    def unroll(self, inputs, matches, first_state, memory, training=False):
-        """All steps of a known target at once.
-
-        Arguments and results are as in `DecoderCell`.
-        """
-        projected = self.project(inputs, training=training)
-        places = ops.arange(ops.shape(inputs)[1], dtype="int32")
+    def _all_steps(self, words, memory, training):
+        places = ops.arange(ops.shape(words)[1], dtype="int32")
         earlier = ops.expand_dims(places, 1) >= places  # (T, T)
         hidden, _ = self._run(
-            projected["words"],
+            words,
             memory,
             ops.expand_dims(places, 0),
             ops.expand_dims(earlier, 0),
             lambda name, rows: rows,
             training,
         )
-        context, log_weights = self.attention.attend_all(
-            self._query(hidden, projected, memory),
-            memory.part("attention"),
-            training,
-        )
-        return _outputs(hidden, context, log_weights)
+        return hidden
 
-    def step(self, inputs, state, memory):
-        """One step of a search.
-
-        Args:
-            inputs: From `project`, `(B, K, *)`.
-            state: Dict of `history`, a `History` of K beams, and of the
-                attention's state.
-            memory: From `prepare`.
-
-        Returns:
-            `(outputs, state)`; `outputs` is a dict of `hidden`
-            `(B, K, units)`, `context` `(B, K, C)` and `attention`, the logs of
-            the attention weights, `(B, K, S)`.
-        """
-        history = state["history"]
-        hidden, rows = self._run(
-            inputs["words"],
+    def _one_step(self, words, memory, history):
+        return self._run(
+            words,
             memory,
             history.steps,
             history.visible(),
             lambda name, new: history.add(history.rows[name], new),
         )
-        context, log_weights, attention = self.attention.step(
-            self._query(hidden, inputs, memory),
-            state["attention"],
-            memory.part("attention"),
-        )
-        state = {"history": history.after_step(rows), "attention": attention}
-        return _outputs(hidden, context, log_weights), state
 
     def _run(self, x, memory, places, visible, join, training=False):
         """The output of the blocks, and their keys and values.
@@ -275,13 +222,6 @@ class TransformerCell(DecoderCell):
             x = normalize(x, memory.weights["norms"]["output"])
         return x, rows
 
-    def _query(self, hidden, inputs, memory):
-        """The attention's query for `hidden`, `(B, N, query_units)`."""
-        product = memory.weights["query"](hidden)
-        return self.attention.combine(
-            product, inputs.get("query"), memory.part("attention")
-        )
-
     def get_config(self):
         return {
             **super().get_config(),
@@ -294,7 +234,3 @@ class TransformerCell(DecoderCell):
             "dropout": self.dropout,
             "seed": self.seed,
         }
-
-
-def _outputs(hidden, context, log_weights):
-    return {"hidden": hidden, "context": context, "attention": log_weights}
