@@ -7,6 +7,7 @@ the model is named; the model itself is stored apart.
 
 import dataclasses
 import json
+import os
 
 import keras
 import numpy as np
@@ -19,6 +20,7 @@ from tfcopy.data.definitions import (
     PhraseLookup,
     definition_file,
 )
+from tfcopy.data.text.byte_pair_tokenizer import BytePairTokenizer
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
@@ -64,7 +66,7 @@ class Encoder:
             if id(value) not in self._references:  # They may be large.
                 self._references[id(value)] = self._write(value)
             return {"class": name, **self._references[id(value)]}
-        if isinstance(value, SentencepieceTokenizer):
+        if isinstance(value, (BytePairTokenizer, SentencepieceTokenizer)):
             return {"class": name, **self._write_pieces(value)}
         if isinstance(value, np.ndarray) and value.dtype.kind == "i":
             # One line, however many there are.
@@ -94,8 +96,9 @@ class Encoder:
 
     def _write_pieces(self, tokenizer):
         path = tokenizer.model_file
+        _, suffix = os.path.splitext(path)
         with open(path, "rb") as file:
-            return self._files.write(file.read(), "tokenizer.{}.model", path)
+            return self._files.write(file.read(), "tokenizer.{}" + suffix, path)
 
 
 class Decoder:
@@ -159,5 +162,6 @@ _READERS = {
     "Dictionary": Dictionary.load,
     "Glossary": Glossary.load,
     "Definitions": _read_definitions,
+    "BytePairTokenizer": BytePairTokenizer,
     "SentencepieceTokenizer": SentencepieceTokenizer,
 }

@@ -1,0 +1,56 @@
+"""Small tokenizers of KerasHub's classes, in their publishers' formats."""
+
+import io
+import json
+
+SENTENCES = [
+    "The session of the parliament is open.",
+    "The parliament opens the session again; it's Köln's 42nd.",
+    "Is the opening of a session an open session?",
+    "The president and the parliament open it, they'll say.",
+] * 3
+
+
+def byte_pairs(size=330):
+    """HuggingFace's own byte pairs, with BART's special symbols."""
+    import tokenizers
+
+    trained = tokenizers.ByteLevelBPETokenizer()
+    trained.train_from_iterator(
+        SENTENCES,
+        size,
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+        show_progress=False,
+    )
+    return trained
+
+
+def bart_tokenizer(trained=None):
+    """A `BartTokenizer`."""
+    import keras_hub
+
+    model = json.loads((trained or byte_pairs()).to_str())["model"]
+    merges = [x if isinstance(x, str) else " ".join(x) for x in model["merges"]]
+    return keras_hub.models.BartTokenizer(
+        vocabulary=model["vocab"], merges=merges
+    )
+
+
+def t5_tokenizer(size=45):
+    """A `T5Tokenizer`."""
+    import keras_hub
+    import sentencepiece
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES),
+        model_writer=model,
+        vocab_size=size,
+        model_type="bpe",
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
+        minloglevel=2,
+    )
+    return keras_hub.models.T5Tokenizer(proto=model.getvalue())

@@ -1,0 +1,142 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.data.text.hub_tokenizers import (
+    SENTENCES,
+    bart_tokenizer,
+    byte_pairs,
+    t5_tokenizer,
+)
+from tests.serving.servables.translators import NAMES
+from tfcopy.data import encode_pairs, hub_pieces
+from tfcopy.data.text.byte_pairs import spelt
+from tfcopy.tokens import EOS, NO_COPY
+
+pytest.importorskip("sentencepiece")
+
+TEXTS = [
+    *SENTENCES[:4],
+    *(f"The {name}, x-{name}." for name in NAMES),
+    "we'LL don't 12,345 a▁b <s> <0xE2> <mask> a@b.c/d?e=f",
+    "x" * 300,
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return byte_pairs()
+
+
+@pytest.fixture(scope="module", params=["bart", "t5"])
+def hub(request, trained):
+    made = {"bart": lambda: bart_tokenizer(trained), "t5": t5_tokenizer}
+    return made[request.param]()
+
+
+@pytest.fixture(scope="module")
+def pieces(hub, tmp_path_factory):
+    return hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
+
+
+def is_bart(pieces):
+    return len(set(pieces.special_ids)) == 3 and pieces.special_ids[0] == 1
+
+
+def words(ragged):
+    return [[word.decode() for word in row] for row in ragged.to_list()]
+
+
+def own_ids(pieces, tokens):
+    """The publisher's ids of our tokens."""
+    others = np.setdiff1d(range(9999), pieces.special_ids)
+    rows = np.concatenate([pieces.special_ids, others])
+    return [rows[pieces.vocabulary.lookup(row)].tolist() for row in tokens]
+
+
+def test_byte_pairs_are_those_of_their_publisher(trained, tmp_path):
+    pieces = hub_pieces(bart_tokenizer(trained), tmp_path)
+    texts = [x for x in TEXTS if "<s>" not in x and len(x) < 200]
+    expected = [x.ids for x in trained.encode_batch(texts)]
+    found = own_ids(pieces, pieces.tokenizer.tokenize(tf.constant(texts)))
+    # Ours begin with the start symbol, which HuggingFace adds afterwards.
+    assert found == [[0, *ids] if ids else [] for ids in expected]
+
+
+def test_ids_are_those_of_keras_hub(hub, pieces):
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+    )
+    def of_hub(text):
+        return hub(text)
+
+    texts = SENTENCES[:4]
+    expected = of_hub(tf.constant(texts)).to_list()
+    found = own_ids(pieces, pieces.tokenizer.tokenize(tf.constant(texts)))
+    start = [0] if is_bart(pieces) else []
+    assert found == [[*start, *ids] for ids in expected]
+
+
+def test_text_comes_back(pieces):
+    tokens = pieces.tokenizer.tokenize(tf.constant(TEXTS))
+    texts = [x.decode() for x in pieces.tokenizer.detokenize(tokens).numpy()]
+    if is_bart(pieces):
+        assert texts == TEXTS
+        assert words(tokens)[-1] == []
+    else:  # SentencePiece normalises it.
+        assert texts[:4] == TEXTS[:4]
+    first = words(tokens)[0]
+    assert any(piece.startswith("▁") for piece in first)
+    assert len(first) < len(TEXTS[0])
+
+
+def test_the_vocabulary_holds_the_pieces_in_their_order(hub, pieces):
+    size = len(hub.get_vocabulary())
+    assert pieces.vocabulary.size == size + 4 - len(set(pieces.special_ids))
+    if is_bart(pieces):
+        assert pieces.special_ids == (1, 3, 2, 2)
+        assert pieces.vocabulary.words[4:6] == ("⟨s⟩", "<mask>")
+    else:
+        assert pieces.special_ids == (0, 2, 0, 1)
+
+
+def test_pieces_that_the_source_has_can_be_copied(pieces):
+    tokenizer, vocabulary = pieces.tokenizer, pieces.vocabulary
+    source, target = (
+        tokenizer.tokenize(tf.constant([text]))
+        for text in ("The session of 北京 is open.", "of 北京")
+    )
+    encoded = encode_pairs(source, target, vocabulary, vocabulary)
+    source_ids, target_ids = (
+        encoded[name].to_list()[0] for name in ("source_copy_ids", "target_ids")
+    )
+    assert source_ids[-1] == NO_COPY and target_ids[-1] == EOS
+    # "of" may be another piece where a text begins.
+    assert set(target_ids[-3:-1]) <= set(source_ids)
+    if not is_bart(pieces):  # Bytes know every character, T5 does not.
+        assert target_ids[-2] >= vocabulary.size
+
+
+def test_spellings_are_different():
+    pieces = ["Ġthe", "the", "ĠKÃ¶ln", "âĸ", "âĸģ", "Ċ", "Ġ", "<0xE2>", "ĠĠ"]
+    found = [spelt(piece) for piece in pieces]
+    assert found == [
+        *("▁the", "the", "▁Köln", "<0xE2><0x96>", "<0xE2><0x96><0x81>"),
+        *("<0x0A>", "▁", "<0x3C><0x30><0x78><0x45><0x32><0x3E>", "▁▁"),
+    ]
+
+
+def test_other_bytes_are_written_as_they_are(trained, tmp_path):
+    tokenizer = hub_pieces(bart_tokenizer(trained), tmp_path).tokenizer
+    rows = [["⟨s⟩", "▁K", "<0xC3>", "<0xB6>", "ln"], ["a", "<0xC3>"], []]
+    text = tokenizer.detokenize(tf.ragged.constant(rows))
+    assert [x.decode() for x in text.numpy()] == ["Köln", "a\ufffd", ""]
+
+
+def test_other_tokenizers_are_refused(tmp_path):
+    import keras_hub
+
+    other = keras_hub.tokenizers.WordPieceTokenizer(["[UNK]", "a"])
+    with pytest.raises(ValueError, match="byte pairs or of SentencePiece"):
+        hub_pieces(other, tmp_path)
