@@ -24,7 +24,10 @@ def trained_weights(layers):
         List of `(variable, dtype)`, each variable once.
     """
     found = {
-        id(variable): (variable, part.compute_dtype)
+        id(variable): (
+            variable,
+            part.compute_dtype if variable._autocast else variable.dtype,
+        )
         for layer in layers
         for part in all_layers(layer)
         for variable in part._trainable_variables
@@ -62,6 +65,35 @@ def sharing_layers():
     the model, such as a language model whose LSTM reads definitions as well.
     """
     return ObjectSharingScope()
+
+
+# === KerasHub, seen in 0.32 ===
+
+
+def decoder_attentions(block):
+    """The self-attention and the cross-attention of a decoder's block.
+
+    Args:
+        block: A built `keras_hub.layers.TransformerDecoder`.
+    """
+    return block._self_attention_layer, block._cross_attention_layer
+
+
+def keys_and_values(attention, x):
+    """What a cache of an attention holds for some rows.
+
+    The attention would extend a cache itself, on TensorFlow by an operation
+    that needs XLA.
+
+    Args:
+        attention: A `keras_hub.layers.CachedMultiHeadAttention`.
+        x: `(B, N, D)`.
+
+    Returns:
+        `(B, 2, N, H, d)`, of H heads of size d.
+    """
+    both = [attention._key_dense(x), attention._value_dense(x)]
+    return keras.ops.stack(both, axis=1)
 
 
 # === Optimizers and events ===

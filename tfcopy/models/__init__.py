@@ -1,5 +1,6 @@
 """Functional models composed of the layers."""
 
+from tfcopy.models.backbone_choice import from_backbone
 from tfcopy.models.coattention_network import coattention
 from tfcopy.models.copynet import copynet
 from tfcopy.models.definition_inputs import (
@@ -20,6 +21,7 @@ __all__ = [
     "definition_inputs",
     "definition_layout",
     "esim",
+    "from_backbone",
     "gru_translator",
     "lstm_language_model",
     "planner",

@@ -231,7 +231,7 @@ class Seq2Seq(keras.Model):
         )
         mask = masks["source"]
         annotations, final = self.encoder(vectors["source"], mask)
-        memory = self.cell.prepare(annotations, mask)
+        memory = self.cell.prepare_search(annotations, mask)
         first = self.initial_state and self.initial_state(
             annotations, mask, final
         )

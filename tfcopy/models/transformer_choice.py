@@ -59,17 +59,28 @@ def transformer_cell(
         num_heads: Heads of all attentions.
         options: More arguments of `TransformerCell`.
     """
+    attention = make_attention(
+        attention_units or units,
+        num_heads,
+        pointing,
+        coverage,
+        coverage_enabled,
+    )
+    return TransformerCell(
+        units, attention, num_heads=num_heads, name="cell", **options
+    )
+
+
+def make_attention(
+    units, num_heads, pointing="heads", coverage=False, coverage_enabled=True
+):
+    """The attention that points; arguments as in `transformer_cell`."""
     check_choice("pointing", pointing, POINTING)
-    size = attention_units or units
     arguments = {"name": "attention"}
     if coverage:
         arguments["enabled"] = coverage_enabled
     if pointing == "heads":
         kind = MultiHeadCoverageAttention if coverage else MultiHeadAttention
-        attention = kind(size, num_heads, **arguments)
-    else:
-        kind = CoverageAttention if coverage else BahdanauAttention
-        attention = kind(size, use_bias=True, **arguments)
-    return TransformerCell(
-        units, attention, num_heads=num_heads, name="cell", **options
-    )
+        return kind(units, num_heads, **arguments)
+    kind = CoverageAttention if coverage else BahdanauAttention
+    return kind(units, use_bias=True, **arguments)

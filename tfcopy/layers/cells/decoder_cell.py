@@ -11,9 +11,9 @@ class DecoderCell(keras.layers.Layer):
     """One step of a decoder with attention; the base of such cells.
 
     A cell has two faces. Training calls `prepare` once per sentence and then
-    `unroll`, which takes all steps of a known target. Search calls `prepare`,
-    `initial_state` and `search_state`, and then, for each word, `project` and
-    `step`.
+    `unroll`, which takes all steps of a known target. Search calls
+    `prepare_search`, `initial_state` and `search_state`, and then, for each
+    word, `project` and `step`.
 
     Args:
         units: Positive integer, the size of the hidden state.
@@ -119,6 +119,15 @@ class DecoderCell(keras.layers.Layer):
 
     def _attention_state(self, memory):
         return self.attention.initial_state(memory.part("attention"))
+
+    def prepare_search(self, annotations, mask):
+        """What `prepare` gives, and what search alone reads; by default none.
+
+        Args:
+            annotations: `(B, S, C)`.
+            mask: Boolean, `(B, S)`.
+        """
+        return self.prepare(annotations, mask)
 
     def search_state(self, state, memory):
         """The state before the first step of a search; by default training's.

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from tfcopy.layers.backbones.backbone_embedding import BackboneEmbedding
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.cutting import take
 from tfcopy.layers.rows import of_rows
@@ -48,22 +49,33 @@ class SoftmaxHead(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.tied = tied
-        self._table = None
+        self._tied_product = None
         self._size = None
 
     def tie(self, embedding):
         """Gives a tied head the embedding whose table is its matrix.
 
         Args:
-            embedding: `keras.layers.Embedding` of the vocabulary.
+            embedding: `keras.layers.Embedding` of the vocabulary, or a
+                `BackboneEmbedding`.
         """
-        if not isinstance(embedding, keras.layers.Embedding):
+        is_table = isinstance(embedding, keras.layers.Embedding)
+        if not is_table and not isinstance(embedding, BackboneEmbedding):
             raise ValueError(
-                "A head can be tied to a `keras.layers.Embedding` alone. "
-                f"Received: {embedding}."
+                "A head can be tied to a `keras.layers.Embedding` or to a "
+                f"`BackboneEmbedding` alone. Received: {embedding}."
             )
+
+        def product(rows, candidate_ids):
+            if not is_table:
+                return embedding.logits(rows, candidate_ids)
+            table = ops.cast(embedding.embeddings, rows.dtype)
+            if candidate_ids is not None:
+                table = take(table, candidate_ids)
+            return ops.matmul(rows, ops.transpose(table))
+
         # A function, since the table does not become a part of this layer.
-        self._table = lambda: embedding.embeddings
+        self._tied_product = product
         self._check_sizes(self._size, embedding.output_dim)
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
@@ -89,15 +101,10 @@ class SoftmaxHead(keras.layers.Layer):
 
     def logits(self, features, candidate_ids=None, candidate_log_weights=None):
         """Scores of the words before the softmax, `(B, T, V)`."""
-        kernel = self._table() if self.tied else self.kernel
-        kernel, bias = (
-            ops.cast(x, self.compute_dtype) for x in (kernel, self.bias)
-        )
+        bias = ops.cast(self.bias, self.compute_dtype)
         if candidate_ids is not None:
-            kernel = take(kernel, candidate_ids, axis=0 if self.tied else 1)
             bias = take(bias, candidate_ids)
-        if self.tied:
-            kernel = ops.transpose(kernel)
+        multiply = self._tied_product if self.tied else self._product
         of_each = None
         if candidate_log_weights is not None:
             log_weights = ops.cast(candidate_log_weights, bias.dtype)
@@ -107,11 +114,17 @@ class SoftmaxHead(keras.layers.Layer):
                 of_each = log_weights
 
         def product(rows):
-            product = ops.matmul(ops.cast(rows, kernel.dtype), kernel)
+            product = multiply(ops.cast(rows, bias.dtype), candidate_ids)
             return ops.add(product, bias)  # fused, unlike `+`
 
         logits = of_rows(product, features)
         return logits if of_each is None else logits + of_each
+
+    def _product(self, rows, candidate_ids):
+        kernel = ops.cast(self.kernel, rows.dtype)
+        if candidate_ids is not None:
+            kernel = take(kernel, candidate_ids, axis=1)
+        return ops.matmul(rows, kernel)
 
     def call(
         self,

@@ -1,0 +1,301 @@
+"""Copying on top of small random networks of KerasHub's classes."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tests.models.backbones import QUIET, ROWS, make_backbone
+from tfcopy import losses
+from tfcopy.decoding.beams import follow, with_beams
+from tfcopy.layers import CopyDistribution
+from tfcopy.models import from_backbone
+from tfcopy.tokens import BOS, EOS, NO_COPY, PAD
+
+pytestmark = QUIET
+
+KINDS = ("bart", "t5", "t5_untied")  # the last is made of parts of others
+V = ROWS + 1  # BART's BOS and EOS, T5's PAD and BOS are one row.
+NAMES = ("source_ids", "source_copy_ids", "target_ids")
+INPUTS = {
+    "source_ids": np.array([[5, 1, 6, 1, EOS], [7, 1, EOS, 0, 0]], "int32"),
+    "source_copy_ids": np.array(
+        [[4, V + 1, 8, V + 1, -1], [V, V + 1, -1, -1, -1]], "int32"
+    ),
+    "target_ids": np.array([[V + 1, 8, 5, EOS], [V, EOS, 0, 0]], "int32"),
+}
+# The rows of our words in the tables, written by hand.
+ROWS_OF_WORDS = {
+    "bart": [1, 3, 2, 2, 0, *range(4, ROWS)],
+    "t5": [0, 2, 0, 1, *range(3, ROWS)],
+}
+ROWS_OF_WORDS["t5_untied"] = ROWS_OF_WORDS["t5"]
+LORA_NAMES = {"bart": None, "t5": ["query_projector", "value_projector"]}
+
+
+@pytest.fixture(scope="module", params=KINDS[:2])
+def model(request):
+    backbone = make_backbone(request.param)
+    return randomized(from_backbone(backbone, coverage=True))
+
+
+@pytest.fixture(scope="module")
+def whole(model):
+    return run(model)
+
+
+def randomized(model):
+    """The model with random weights besides those of the backbone."""
+    rng = np.random.default_rng(1)
+    for weight in added(model):
+        if weight.trainable:
+            weight.assign(rng.normal(size=weight.shape))
+    return model
+
+
+def backbone_of(model):
+    return model.cell.parts.backbone
+
+
+def added(model):
+    """The weights that the backbone has not."""
+    there = {id(x) for x in backbone_of(model).weights}
+    return [x for x in model.weights if id(x) not in there]
+
+
+def run(model, inputs=INPUTS):
+    return CopyDistribution(*helpers.evaluate(model, inputs))
+
+
+def encode(model):
+    return model.encode(INPUTS["source_ids"], INPUTS["source_copy_ids"])
+
+
+def previous_words():
+    targets = INPUTS["target_ids"]
+    first = np.full((2, 1), BOS, "int32")
+    return np.concatenate([first, targets[:, :-1]], axis=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_have_the_probabilities_of_keras_hub(kind):
+    """Its own model of the same backbone, asked for the same words."""
+    import keras_hub
+
+    backbone = make_backbone(kind)
+    lm = getattr(
+        keras_hub.models, f"{'Bart' if kind == 'bart' else 'T5'}Seq2SeqLM"
+    )(backbone=backbone)
+    rows = np.array(ROWS_OF_WORDS[kind], "int32")
+    words = np.where(previous_words() < V, previous_words(), 1)
+    expected = lm(
+        {
+            "encoder_token_ids": rows[INPUTS["source_ids"]],
+            "encoder_padding_mask": (INPUTS["source_ids"] != 0).astype("int32"),
+            "decoder_token_ids": rows[words],
+            "decoder_padding_mask": np.ones((2, 4), "int32"),
+        }
+    )
+    actual = run(from_backbone(backbone, head="softmax"))
+    helpers.assert_close(
+        actual.generate_logits, helpers.to_numpy(expected)[..., rows]
+    )
+
+
+def test_gives_a_distribution_for_each_target_word(whole):
+    shapes = [tuple(x.shape) for x in whole]
+    assert shapes == [(2, 4, V), (2, 4), (2, 4, 5), (2, 4, 5)]
+    generated, copied = helpers.probabilities(whole)
+    helpers.assert_close(
+        generated.sum(-1) + copied.sum(-1), np.ones((2, 4)), 0, 1e-6
+    )
+    assert copied.sum(-1).min() > 1e-6 and not copied[1, :, 3:].any()
+
+
+@pytest.mark.parametrize("capacity", [None, 6])
+def test_decode_step_takes_the_steps_of_the_model(model, whole, capacity):
+    """The second beam has the words, the first others, and both change."""
+    memory, state = encode(model)
+    state = with_beams(state, 2, capacity)
+    others = np.full((2, 1), 6, "int32")
+    words = previous_words()
+    for t in range(words.shape[1]):
+        here, there = t % 2, 1 - t % 2
+        both = [words[:, t : t + 1], others]
+        both = np.concatenate([both[here], both[there]], axis=1)
+        distribution, attention, state = model.decode_step(both, state, memory)
+        helpers.assert_close(
+            tuple(x[:, here : here + 1] for x in distribution),
+            tuple(x[:, t : t + 1] for x in whole),
+        )
+        helpers.assert_close(ops.sum(attention, -1), np.ones((2, 2)))
+        state = follow(state, np.array([[1, 0]] * 2, "int32"))
+
+
+def update(model):
+    """One step of training; the ids of the weights that it changed."""
+    weights = model.trainable_weights
+    before = [helpers.to_numpy(x.value).copy() for x in model.weights]
+
+    def cost(_):
+        return ops.sum(losses.marginal(INPUTS, model(INPUTS, training=True)))
+
+    _, _, slopes = helpers.gradients(cost, {}, weights)
+    keras.optimizers.SGD(0.1).apply(slopes, weights)
+    return {
+        id(x)
+        for x, y in zip(model.weights, before)
+        if (helpers.to_numpy(x.value) != y).any()
+    }
+
+
+def saved(model, folder):
+    model.save(folder / "model.keras")
+    return keras.saving.load_model(folder / "model.keras")
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_frozen_backbone_does_not_change(kind, tmp_path):
+    backbone = make_backbone(kind, num_layers=1)
+    model = from_backbone(backbone, trainable=False)
+    size = backbone.hidden_dim
+    pointing, switch = 2 * size * size + size, 3 * size + 1
+    assert model.count_params() == (
+        backbone.count_params() + pointing + switch + V
+    )
+    assert {id(x) for x in backbone.weights} < {id(x) for x in model.weights}
+    assert update(model) == {id(x) for x in added(model)}
+    loaded = saved(model, tmp_path)
+    assert len(loaded.trainable_weights) == len(added(model))
+
+
+def test_a_backbone_is_trained():
+    model = from_backbone(make_backbone("bart", num_layers=1), trainable=True)
+    changed = update(model)
+    paths = [x.path for x in model.trainable_weights if id(x) not in changed]
+    # No softmax knows a bias of its keys.
+    assert all(path.endswith("key/bias") for path in paths)
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_lora_is_trained_and_saved(kind, tmp_path):
+    backbone = make_backbone(kind, num_layers=1)
+    backbone.enable_lora(2, LORA_NAMES[kind])
+    model = from_backbone(backbone)
+    lora = [x for x in backbone.weights if "lora" in x.path]
+    assert len(lora) == 2 * 2 * 3
+    changed = update(model)
+    paths = {x.path for x in backbone.weights if id(x) in changed}
+    # KerasHub trains the biases of the same layers as well. A half of LoRA
+    # has no gradient as long as the other half is zero.
+    of_lora = {x for x in paths if x.endswith("lora_kernel_b")}
+    assert len(of_lora) == 6
+    assert all(x.endswith("bias") for x in paths - of_lora)
+    loaded = saved(model, tmp_path)
+    helpers.assert_close(run(loaded), run(model))
+    assert len(loaded.trainable_weights) == len(model.trainable_weights)
+
+
+def test_saving_gives_the_same_model(model, whole, tmp_path):
+    loaded = saved(model, tmp_path)
+    helpers.assert_close(run(loaded), whole)
+    assert backbone_of(loaded) is loaded.encoder.parts.backbone
+    assert len(loaded.weights) == len(model.weights)
+
+
+def test_padding_changes_nothing(model, whole):
+    longer = {
+        name: np.pad(
+            INPUTS[name], ((0, 0), (0, extra)), constant_values=padding
+        )
+        for name, extra, padding in zip(NAMES, (3, 3, 2), (PAD, NO_COPY, PAD))
+    }
+    generated, copied = helpers.probabilities(whole)
+    padded_generated, padded_copied = helpers.probabilities(run(model, longer))
+    helpers.assert_close(padded_generated[:, :4], generated)
+    helpers.assert_close(padded_copied[:, :4, :5], copied)
+    assert not padded_copied[:, :, 5:].any()
+
+
+def test_positions_after_the_last_are_like_it():
+    few, more = (
+        make_backbone("bart", num_layers=1, max_sequence_length=n)
+        for n in (3, 5)
+    )
+    for old, new in zip(few.weights, more.weights):
+        values = helpers.to_numpy(old.value)
+        if values.shape != new.shape:
+            values = values[[0, 1, 2, 2, 2]]
+        new.assign(values)
+    expected, actual = (
+        run(from_backbone(x, head="softmax")) for x in (more, few)
+    )
+    helpers.assert_close(actual.generate_logits, expected.generate_logits)
+
+
+def test_candidates_have_the_logits_of_the_whole(model, whole):
+    ids = np.array([0, 1, 2, 3, 5, 8, 14], "int32")
+    few = run(
+        model.with_candidates(),
+        {
+            **INPUTS,
+            "candidate_ids": ids,
+            "candidate_log_weights": np.zeros(len(ids), "float32"),
+        },
+    )
+    helpers.assert_close(
+        few.generate_logits, helpers.to_numpy(whole.generate_logits)[..., ids]
+    )
+
+
+def test_a_smaller_vocabulary_and_other_special_words():
+    """The first row is a word, and the last two rows are none."""
+    model = from_backbone(
+        make_backbone("bart"),
+        head="softmax",
+        vocabulary_size=ROWS - 3,
+        special_ids=(1, 9, 0, 2),
+    )
+    embedding = model.target_embedding
+    expected = [1, 9, 0, 2, 3, 4, 5, 6, 7, 8, 10]
+    assert embedding.rows.tolist() == expected
+    table = helpers.to_numpy(backbone_of(model).token_embedding.embeddings)
+    features = np.eye(8, dtype="float32")
+    helpers.assert_close(embedding.logits(features), table[expected].T)
+    ids = np.arange(ROWS - 3).reshape(1, -1)
+    helpers.assert_close(embedding(ids)[0], table[expected])
+
+
+def test_other_backbones_are_refused():
+    import keras_hub
+
+    other = keras_hub.models.FNetBackbone(9, 1, 4, 4)
+    with pytest.raises(ValueError, match="BartBackbone, T5Backbone.*Received"):
+        from_backbone(other)
+    with pytest.raises(ValueError, match="has 14 rows, enough for 15 words"):
+        from_backbone(make_backbone("t5"), vocabulary_size=16)
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
+    expected = run(randomized(from_backbone(make_backbone(kind))))
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = randomized(from_backbone(make_backbone(kind)))
+    finally:
+        keras.config.set_dtype_policy(before)
+    assert {w.dtype for w in model.weights} == {"float32"}
+    distribution = run(model)
+    dtype = keras.backend.standardize_dtype(distribution.generate_logits.dtype)
+    assert dtype == "bfloat16"
+    for x, y in zip(distribution, expected):
+        helpers.assert_close(x, y, rtol=0.2, atol=0.2)
+    for x in distribution[1:]:
+        assert keras.backend.standardize_dtype(x.dtype) == "float32"
+    memory, state = encode(model)
+    first = np.full((2, 2), BOS, "int32")
+    step, *_ = model.decode_step(first, with_beams(state, 2), memory)
+    for x, y in zip(step, distribution):
+        helpers.assert_close(x[:, 1:], y[:, :1], rtol=0.2, atol=0.2)

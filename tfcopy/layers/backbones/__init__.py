@@ -1,0 +1,1 @@
+"""KerasHub's pretrained encoder-decoder networks as parts of a model."""

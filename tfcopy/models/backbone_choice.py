@@ -1,0 +1,92 @@
+"""Copying on top of a pretrained network of KerasHub."""
+
+from tfcopy.layers import Readout
+from tfcopy.layers.backbones.backbone_cell import BackboneCell
+from tfcopy.layers.backbones.backbone_embedding import BackboneEmbedding
+from tfcopy.layers.backbones.backbone_encoder import BackboneEncoder
+from tfcopy.models.head_choice import make_head
+from tfcopy.models.seq2seq import Seq2Seq
+from tfcopy.models.transformer_choice import make_attention
+
+
+def from_backbone(
+    backbone,
+    *,
+    head="pointer_generator",
+    vocabulary_size=None,
+    special_ids=None,
+    trainable=None,
+    attention_units=None,
+    num_heads=None,
+    pointing="heads",
+    coverage=False,
+    dropout=0.0,
+    seed=None,
+    **head_options,
+):
+    """An encoder-decoder backbone of KerasHub that points.
+
+    The backbone gives the embeddings, the annotations, the decoder's states
+    and the output layer; its own table of words where the two are tied. An
+    attention that points and a head are added, and nothing else. The model
+    shares its weights with `backbone`, whose `enable_lora` may be called
+    before. It takes ids of a vocabulary that `special_ids` describes;
+    `tfcopy.data.hub_pieces` makes it of a tokenizer of KerasHub.
+
+    Args:
+        backbone: A `keras_hub.models.BartBackbone` or `T5Backbone`.
+        head: `"pointer_generator"`, `"pointer_softmax"`, `"copynet"`,
+            `"softmax"` (the backbone alone), or a head layer that is `tied`.
+        vocabulary_size: V; by default all rows of the table have a word.
+        special_ids: The rows of PAD, UNK, BOS and EOS in the backbone's
+            table; by default those of its published vocabularies.
+        trainable: Whether the backbone is trained; `False` freezes it, `None`
+            leaves it as it is, partly frozen perhaps, as with LoRA.
+        attention_units: Size of the attention that points; the backbone's
+            `hidden_dim` if `None`.
+        num_heads: Heads of that attention; as many as the backbone's if
+            `None`.
+        pointing: `"heads"` or `"additive"`, as in `transformer_cell`.
+        coverage: Whether that attention sees where it has looked before.
+        dropout: Dropout rate of the embeddings and of the features that words
+            are predicted from, besides the backbone's own.
+        seed: Optional integer, of dropout and noise.
+        head_options: Passed to the head if it is a name.
+
+    Returns:
+        A `Seq2Seq`.
+
+    Raises:
+        ValueError: If it is another backbone, or its table has too few rows.
+
+    Reference:
+        [Lewis et al., 2020](https://arxiv.org/abs/1910.13461) for BART;
+        [Raffel et al., 2020](https://arxiv.org/abs/1910.10683) for T5;
+        [Hu et al., 2022](https://arxiv.org/abs/2106.09685) for LoRA.
+    """
+    embedding = BackboneEmbedding(
+        backbone, vocabulary_size, special_ids, name="embedding"
+    )
+    if trainable is not None:
+        backbone.trainable = trainable
+    attention = make_attention(
+        attention_units or backbone.hidden_dim,
+        num_heads or backbone.num_heads,
+        pointing,
+        coverage,
+    )
+    if head == "pointer_softmax":
+        head_options = {"seed": seed, **head_options}
+    return Seq2Seq(
+        source_embedding=embedding,
+        encoder=BackboneEncoder(backbone, name="encoder"),
+        initial_state=None,
+        target_embedding=embedding,
+        cell=BackboneCell(backbone, attention, name="cell"),
+        deep_output=Readout(dropout=dropout, seed=seed, name="readout"),
+        head=make_head(
+            head, embedding.vocabulary_size, tied=True, **head_options
+        ),
+        dropout=dropout,
+        seed=seed,
+    )
