@@ -7,6 +7,7 @@ import tensorflow as tf
 from tfcopy import training
 from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs.pair_data import as_text
+from tfcopy.serving.client_library.joined_pieces import Shown, join_pieces
 
 
 class SamplePictures:
@@ -39,21 +40,35 @@ class SamplePictures:
                 )
             )
             if figures is not None and words:
-                picture = _picture(analysis, i, words, copied)
+                picture = _picture(
+                    analysis, i, words, copied, self.translator.config["pieces"]
+                )
                 with writer.as_default(update):
                     tf.summary.image(f"attention/{i}", picture)
         training.log_examples(writer, update, examples)
 
 
-def _picture(analysis, i, words, copied):
-    generated = analysis["generate_probability"][i, 0, : len(words)]
+def _picture(analysis, i, words, copied, pieces):
+    source = _words(analysis["source_tokens"][i])
+    shown = join_pieces(
+        Shown(
+            words,
+            source,
+            copied.tolist(),
+            analysis["generate_probability"][i, 0, : len(words)],
+            analysis["attention"][i, 0, : len(words), : len(source)],
+        ),
+        pieces,
+    )
     return figures.attention_figure(
-        _words(analysis["source_tokens"][i]),
-        words,
-        analysis["attention"][i, 0],
-        copied,
+        shown.source,
+        shown.words,
+        shown.attention,
+        shown.copied_from,
         # It is 1 in a model without a switch.
-        generate_probability=generated if min(generated) < 1 else None,
+        generate_probability=(
+            shown.generate if min(shown.generate) < 1 else None
+        ),
     )
 
 

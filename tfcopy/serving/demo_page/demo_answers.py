@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcopy.serving.client_library import hypotheses
+from tfcopy.serving.client_library.joined_pieces import Shown, join_pieces
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
 
@@ -57,27 +58,42 @@ class Translation(NamedTuple):
     hues: dict[int, int]
 
 
-def read(text, outputs) -> Translation:
-    """A `Translation` from the arrays of `analyse`, without the batch axis."""
+def read(text, outputs, pieces={}) -> Translation:
+    """A `Translation` from the arrays of `analyse`, without the batch axis.
+
+    Args:
+        text: The source.
+        outputs: The arrays.
+        pieces: As in `join_pieces`, whose words are shown.
+    """
     source = [x.decode("utf-8", "replace") for x in outputs["source_tokens"]]
     while source and not source[-1]:
         source.pop()
-    read = []
+    read, shown_source = [], source
     for i in hypotheses.found(outputs):
         words = [x.decode("utf-8", "replace") for x in outputs["tokens"][i]]
         words = [word for word in words if word]
+        shown = join_pieces(
+            Shown(
+                words,
+                source,
+                outputs["copied_from"][i, : len(words)].tolist(),
+                outputs["generate_probability"][i, : len(words)],
+                outputs["attention"][i, : len(words), : len(source)],
+            ),
+            pieces,
+        )
+        shown_source = shown.source
         read.append(
             Hypothesis(
                 outputs["texts"][i].decode("utf-8", "replace"),
                 float(outputs["scores"][i]),
-                words,
-                outputs["copied_from"][i, : len(words)].tolist(),
-                outputs["generate_probability"][i, : len(words)],
-                outputs["attention"][i, : len(words), : len(source)],
+                shown.words,
+                *shown[2:],
             )
         )
     copied = {j for x in read for j in x.copied_from if j >= 0}
-    return Translation(text, source, read, demo_html.hues(copied))
+    return Translation(text, shown_source, read, demo_html.hues(copied))
 
 
 def show(translation: Translation, chosen: int = 0) -> str:

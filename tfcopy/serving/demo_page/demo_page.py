@@ -246,7 +246,9 @@ class _Handlers:
             outputs = demo_models.analyse(model, texts, rows)
             if "copied_from" in outputs:
                 (text,) = texts.values()
-                found = demo_answers.read(text, outputs)
+                found = demo_answers.read(
+                    text, outputs, model.config.get("pieces", {})
+                )
                 return demo_answers.show(found), found
             headwords = [row[0] for row in rows if row[0]]
             shown = demo_texts.show(texts, outputs, model.config, headwords)

@@ -201,6 +201,10 @@ class Translator:
         return {
             "source_tokenizer": dataclasses.asdict(self.source_tokenizer),
             "target_tokenizer": dataclasses.asdict(self.target_tokenizer),
+            "pieces": {
+                "source": self.source_tokenizer.cuts_words,
+                "target": self.target_tokenizer.cuts_words,
+            },
             "source_vocabulary_size": self.source_vocabulary.size,
             "target_vocabulary_size": self.target_vocabulary.size,
             "search": dataclasses.asdict(self.options),
