@@ -100,6 +100,19 @@ def shown(source, answers, chosen=0, **others):
     return Page(demo_answers.show(found, chosen))
 
 
+def test_pieces_of_a_word_are_shown_as_one():
+    source = ["▁So", "▁Łuk", "asz", "."]
+    answer = [("▁Łuk", 1), ("asz", 2), ("▁e", 0), ("st", -1)]
+    outputs = outputs_of(source, [answer], texts=["Łukasz est".encode()])
+    both = {"source": True, "target": True}
+    found = demo_answers.read("So Łukasz.", outputs, both)
+    assert found.source == ["So", "Łukasz.", "</s>"]
+    assert found.hypotheses[0].words == ["Łukasz", "est"]
+    page = Page(demo_answers.show(found))
+    assert [x["data-from"] for x in page.of("tfc-copied", "Answer")] == ["2"]
+    assert "▁" not in page.text and "1 of 2 words copied" in page.text
+
+
 @given(st.text())
 @example(NASTY)
 def test_texts_are_escaped(text):
