@@ -34,11 +34,12 @@ from tfcopy import data, losses, models, training
 from tfcopy.decoding import SearchOptions
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
+from tfcopy.training.learning_rates import InverseSquareRoot, WarmUp
 
 KINDS = ("bart", "t5")
 ENOUGH = 0.99
 TRAINED, HELD_OUT, TESTED = 20_000, 200, 400
-BATCH_SIZE = 64
+BATCH_SIZE, RATE, WARM_UP = 64, 2e-3, 500
 SIZES = {
     "num_layers": 2,
     "num_heads": 4,
@@ -51,7 +52,7 @@ SIZES = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--most_updates", type=timing.positive, default=4000)
+    parser.add_argument("--most_updates", type=timing.positive, default=8000)
     parser.add_argument(
         "--updates",
         type=timing.positive,
@@ -203,7 +204,9 @@ def make_trainer(model, pieces, train, dev, folder, steps):
     return training.Trainer(
         model,
         losses.marginal,
-        keras.optimizers.Adam(1e-3),
+        keras.optimizers.Adam(
+            WarmUp(InverseSquareRoot(RATE, WARM_UP), WARM_UP), beta_2=0.98
+        ),
         batches,
         data.batches(dev, HELD_OUT, drop_remainder=False),
         f"{folder}/log",
