@@ -325,7 +325,7 @@ def test_a_corpus_without_entities_is_refused(tmp_path, corpus, capsys):
         ("--train [a,b,c]", "--train takes two files"),
         ("--test [a,b]", "--test needs --train"),
         ("--source_column 3", "--source_column needs --train or --tfds"),
-        ("--preset paper", "licensed .LDC2012T21.*--train '.a.src, a.tgt.'"),
+        ("--preset paper", "licensed .LDC2012T21.*--train a.src a.tgt"),
         ("--tfds gigaword", "--tfds gigaword: its rare words are UNK already"),
         ("--tfds gigaword --pointers entity", "it is in lower case, so no"),
         ("--entity_pattern x", "--entity_pattern needs --pointers entity"),
