@@ -147,6 +147,15 @@ def test_a_graph_of_any_batch_does_the_same(pieces):
         assert graph(texts[:0])[1].shape == (0,)
 
 
+def test_no_letters_are_beside_a_given_translation(pieces):
+    tokenizer = ProtectedTokenizer(pieces, NAMES)
+    mark = "\ue0017\ue002"
+    said = [["a", mark, "é", mark, "."], ["%s", mark, mark], ["(", mark, ")"]]
+    tokens = tf.ragged.constant(said, tf.string)
+    found = [x.decode() for x in tokenizer.detokenize(tokens).numpy()]
+    assert found == [f"a {mark} é {mark}.", f"%s {mark} {mark}", f"({mark})"]
+
+
 def test_spans_keep_their_case():
     inner = Tokenizer(lowercase=True)
     tokenizer = ProtectedTokenizer(inner, ("rst",))

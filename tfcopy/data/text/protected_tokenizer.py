@@ -21,6 +21,7 @@ from tfcopy.data.text.tokenization import normalize_blanks
 # it loses nothing that other readers would know.
 SPAN = "\ue000"
 _LOST = "\ufffd"
+_LETTER = r"[\pL\pN_]"
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
 
@@ -138,7 +139,8 @@ class ProtectedTokenizer:
         """Blanks where a span would be none beside what is next to it.
 
         `%s` is a placeholder, `%sr` is none. Text that was tokenised has no
-        such places, but a model may say the pieces one after the other.
+        such places, but a model may say the pieces one after the other. What a
+        glossary's mark stands for is a word, beside which no letters are.
 
         Args:
             parts: What stands before each span, `(N,)`.
@@ -148,12 +150,18 @@ class ProtectedTokenizer:
             `(before, after)`, strings `(N,)`, each a blank or nothing.
         """
         left = tf.strings.regex_replace(parts, r"(?s)^(?:.*\s)?(\S*)$", r"\1")
-        right = tf.strings.join([parts, spans])
+        words = tf.strings.regex_replace(spans, MARK, "word")
+        right = tf.strings.join([parts, words])
         right = tf.concat([right, [""]], axis=0)[1:]
         touches = tf.strings.regex_full_match(right, r"(?s)\S.*")
         nothing = tf.zeros_like(left)
         before = (left != "") & self._is_lost(left, spans, nothing)
         after = touches & self._is_lost(nothing, spans, right)
+        is_mark = words != spans
+        before |= is_mark & tf.strings.regex_full_match(left, rf".*{_LETTER}")
+        after |= is_mark & tf.strings.regex_full_match(
+            right, rf"(?s){_LETTER}.*"
+        )
         return tf.where(before, " ", ""), tf.where(after, " ", "")
 
     def _is_lost(self, left, spans, right):
