@@ -27,14 +27,14 @@ def test_tables_show_whole_numbers_whole_and_what_is_missing_not(capsys):
 
 
 @pytest.mark.parametrize(
-    ("characters", "expected"),
-    [(False, "▁ [B] [o] ▁ [A]"), (True, " [Bo] [A]")],
+    ("are_parts", "expected"),
+    [(False, "▁ [B] [o] ▁ [A]"), (True, "[Bo] [A]")],
 )
-def test_what_is_copied_is_marked(characters, expected):
+def test_what_is_copied_is_marked(are_parts, expected):
     translation = types.SimpleNamespace(
         tokens=["▁", "B", "o", "▁", "A"], copied_from=[-1, 3, 4, -1, 0]
     )
-    assert reporting.mark_copied(translation, characters) == expected
+    assert reporting.mark_copied(translation, are_parts) == expected
 
 
 def test_pictures_cannot_be_imported_where_matplotlib_is_missing(monkeypatch):

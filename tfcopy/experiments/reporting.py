@@ -9,22 +9,23 @@ from tfcopy.experiments import run_events
 from tfcopy.experiments.optional_figures import figures
 
 
-def mark_copied(translation, characters=False) -> str:
+def mark_copied(translation, are_parts=False) -> str:
     """The words of a translation, those that were copied in brackets.
 
     Args:
         translation: `Translation`.
-        characters: Whether its tokens are characters, which are then joined;
-            those copied one after another share their brackets.
+        are_parts: Whether its tokens are characters or pieces of words, which
+            are then joined; those copied one after another share their
+            brackets.
     """
     pairs = zip(translation.tokens, translation.copied_from)
-    if not characters:
+    if not are_parts:
         return " ".join(f"[{x}]" if place >= 0 else x for x, place in pairs)
     text = ""
     for copied, run in itertools.groupby(pairs, lambda pair: pair[1] >= 0):
         joined = "".join(token for token, _ in run).replace("▁", " ")
         text += f"[{joined}]" if copied else joined
-    return text
+    return text.strip()
 
 
 def print_marked_examples(
@@ -52,7 +53,8 @@ def print_marked_examples(
         source, target = pairs[i][:2]
         print(f"{'source':{width}}{source}")
         for system, translations in answers.items():
-            marked = mark_copied(translations[i], unit == "characters")
+            parts = unit in ("characters", "pieces")
+            marked = mark_copied(translations[i], parts)
             print(f"{system:{width}}{marked}")
         print(f"{'reference':{width}}{target}")
 

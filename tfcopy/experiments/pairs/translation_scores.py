@@ -76,7 +76,8 @@ def print_examples(data, answers, count=4):
         )
     ]
     rows = with_copies[:count] or range(count)
-    reporting.print_marked_examples(data.test, answers, rows, "words")
+    unit = "pieces" if data.tokenizers[1].cuts_words else "words"
+    reporting.print_marked_examples(data.test, answers, rows, unit)
 
 
 def print_comparison(results, paper, columns, note=""):
