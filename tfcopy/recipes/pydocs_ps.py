@@ -53,6 +53,7 @@ PRESETS = {
         "embedding_dim": 256,
         "units": 512,
         "encoder_units": 256,
+        "learning_rate": 1e-3,
         "schedule": "linear",
         "batch_size": 32,
         "updates": 6_000,
