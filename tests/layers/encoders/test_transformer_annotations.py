@@ -71,10 +71,10 @@ def numpy_positions(length, units):
 
 def test_follows_the_equations(layer, inputs):
     weights = [w.astype("float64") for w in layer.get_weights()]
-    kernel, *blocks = weights[:-2]
+    kernel, *blocks = weights[:-4]
     for row in range(2):
         mask = MASK[row]
-        x = inputs["inputs"][row] @ kernel * np.sqrt(6)
+        x = numpy_norm(inputs["inputs"][row] @ kernel, weights[-4:-2])
         x = x + numpy_positions(4, 6)
         for start in (0, 16):
             x = numpy_block(x, mask, blocks[start : start + 16])
@@ -82,6 +82,11 @@ def test_follows_the_equations(layer, inputs):
         annotations, final = layer(**inputs)
         helpers.assert_close(annotations[row], x, 1e-4, 1e-4)
         helpers.assert_close(final[row], x[mask].mean(0), 1e-4, 1e-4)
+
+
+def test_the_scale_of_the_embeddings_does_not_matter(layer, inputs):
+    large = {**inputs, "inputs": 1000 * inputs["inputs"]}
+    helpers.assert_close(layer(**large)[0], layer(**inputs)[0], 1e-3, 1e-3)
 
 
 def test_more_padding_changes_nothing(layer, inputs):

@@ -13,9 +13,11 @@ from tfcopy.layers.rows import Dense
 class TransformerAnnotations(keras.layers.Layer):
     """Reads a sentence by self-attention, instead of a `BidirectionalGRU`.
 
-    The inputs are projected to `units` and get sinusoidal positions, which have
-    no maximum length. Each block normalises before it attends, and the sum of
-    all blocks is normalised once more, so that training needs no warm-up.
+    The inputs are projected to `units` and normalised, so that the scale of the
+    embeddings does not matter: large ones would drown the positions and all
+    that the blocks add. They get sinusoidal positions, which have no maximum
+    length. Each block normalises before it attends, and the sum of all blocks
+    is normalised once more, so that training needs no warm-up.
 
     Masking: no word attends to padding; annotations of padding are zero.
 
@@ -84,19 +86,22 @@ class TransformerAnnotations(keras.layers.Layer):
             )
             for i in range(num_layers)
         ]
-        self.norm = keras.layers.LayerNormalization(
-            epsilon=1e-5, dtype=self.dtype_policy, name="norm"
+        self.input_norm, self.norm = (
+            keras.layers.LayerNormalization(
+                epsilon=1e-5, dtype=self.dtype_policy, name=name
+            )
+            for name in ("input_norm", "norm")
         )
 
     def build(self, inputs_shape, mask_shape=None):
         self.projection.build(inputs_shape)
         shape = (*inputs_shape[:-1], self.units)
-        for layer in (*self.blocks, self.norm):
+        for layer in (self.input_norm, *self.blocks, self.norm):
             layer.build(shape)
 
     def call(self, inputs, mask, training=None):
         x = self.projection(ops.cast(inputs, self.compute_dtype))
-        x = ops.cast(x, "float32") * self.units**0.5
+        x = ops.cast(self.input_norm(x), "float32")
         x = ops.cast(x + self.positions(x), self.compute_dtype)
         for block in self.blocks:
             x = block(x, padding_mask=mask, training=training)
