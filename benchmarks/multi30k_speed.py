@@ -29,10 +29,36 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 PRECISIONS = ("float32", "mixed_bfloat16")
 WARM_UP = 15
+# Flags of the recipe for the models of the Multi30k experiments; see
+# opennmt_peer.SETTINGS for the peer's.
+MODELS = {
+    "gru": {
+        "units": 512,
+        "encoder_units": 256,
+        "output_units": 512,
+        "dropout": 0.2,
+        "learning_rate": 1e-3,
+    },
+    "transformer": {
+        "encoder": "transformer",
+        "decoder": "transformer",
+        "encoder_layers": 3,
+        "decoder_layers": 3,
+        "feedforward_units": 1_024,
+        "units": 256,
+        "encoder_units": 128,
+        "tied_embeddings": True,
+        "dropout": 0.1,
+        "label_smoothing": 0.1,
+        "learning_rate": 1e-3,
+        "schedule": "inverse_sqrt",
+        "warmup": 400,
+    },
+}
 
 
-def recipe_config(data_dir, precision, run_dir=None):
-    """The recipe's config of the Multi30k experiment."""
+def recipe_config(data_dir, precision, model="gru", run_dir=None):
+    """The recipe's config of a Multi30k experiment."""
     from tfcopy.recipes import europarl_ps
 
     def pair(part):
@@ -48,17 +74,13 @@ def recipe_config(data_dir, precision, run_dir=None):
         source_vocabulary_size=10_000,
         target_vocabulary_size=10_000,
         embedding_dim=256,
-        units=512,
-        encoder_units=256,
-        output_units=512,
-        dropout=0.2,
-        learning_rate=1e-3,
         batch_size=64,
         updates=2_000,
         bleu_tokenize="none",
         precision=precision,
         run=folder.name,
         log_dir=str(folder.parent),
+        **MODELS[model],
     )
 
 
@@ -67,7 +89,8 @@ def forward_products(config, source_tokens, target_tokens, pairs, words):
 
     Counts every position that is computed (padding too), and nothing but
     products with weights or annotations: a multiplication and an addition for
-    each pair of elements.
+    each pair of elements. Self-attention's products of positions with each
+    other, a few per cent of a Transformer's, are left out.
 
     Args:
         config: The recipe's config.
@@ -76,12 +99,22 @@ def forward_products(config, source_tokens, target_tokens, pairs, words):
         words: Target vocabulary size.
     """
     e, d, h = config.embedding_dim, config.units, config.encoder_units
-    o, c, a = config.output_units, 2 * config.encoder_units, 2 * h
-    encoder = 2 * (e * 3 * h + h * 3 * h) + c * a
-    decoder = e * 3 * d + d * 3 * d + d * (a + 3 * d) + c * 3 * d
+    o, c, a = config.output_units or e, 2 * config.encoder_units, 2 * h
+    attention = a + c
+    if config.decoder == "transformer":
+        f = config.feedforward_units
+        encoder = e * c + config.encoder_layers * (4 * c * c + 2 * c * f)
+        # Keys and values of each block's attention over the source, and the
+        # keys of the attention that points.
+        encoder += config.decoder_layers * 2 * c * d + c * d
+        block = 4 * d * d + 2 * d * d + 2 * d * f
+        decoder = e * d + config.decoder_layers * block + d * d
+        attention += config.decoder_layers * 2 * d
+    else:
+        encoder = 2 * (e * 3 * h + h * 3 * h) + c * a
+        decoder = e * 3 * d + d * 3 * d + d * (a + 3 * d) + c * 3 * d
     readout = (d + e + c) * o + o * words
     switch = (d + c) * e + e * e + e
-    attention = a + c
     return 2 * (
         source_tokens * encoder
         + target_tokens * (decoder + readout + switch)
@@ -101,7 +134,7 @@ def train_job(options):
     from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
     from tfcopy.recipes import europarl_ps
 
-    config = recipe_config(options.data_dir, options.precision)
+    config = recipe_config(options.data_dir, options.precision, options.model)
     config = dataclasses.replace(config, log_dir=options.folder)
     training.set_precision(config.precision)
     data = europarl_ps.prepare(config, os.path.join(options.folder, "data"))
@@ -115,6 +148,7 @@ def train_job(options):
         losses.observed,
         optimizer_choice.make_optimizer(config, model),
         train_batches,
+        penalty=pair_training.penalty_beside(config, losses.observed),
         steps=1,
         clip_norm=1.0,
         verbose=False,
@@ -167,7 +201,9 @@ def translate_job(options):
     from tfcopy.recipes import europarl_ps
     from tfcopy.serving.servables import storage
 
-    config = recipe_config(options.data_dir, options.precision, options.run_dir)
+    config = recipe_config(
+        options.data_dir, options.precision, options.model, options.run_dir
+    )
     data = europarl_ps.prepare(config, os.path.join(options.run_dir, "data"))
     changes = {"precision": options.precision, "same_in_every_batch": False}
     if options.more == "shortlist":
@@ -219,7 +255,11 @@ def compare(options):
         from benchmarks import opennmt_peer
 
         peer = opennmt_peer.open_peer(
-            options.workdir, options.data_dir, options.peer_updates
+            options.workdir,
+            options.data_dir,
+            options.peer_updates,
+            peer_python=options.peer_python,
+            settings=opennmt_peer.SETTINGS[options.model],
         )
     found = {}
     for _ in range(options.rounds):
@@ -294,6 +334,10 @@ def main():
     parser.add_argument("--data_dir", required=True, help="the .gz files")
     parser.add_argument("--run_dir", help="the recipe's Multi30k run")
     parser.add_argument("--workdir", help="of the peer; without it, no peer")
+    parser.add_argument("--peer_python", help="an environment with the peer")
+    parser.add_argument(
+        "--model", choices=MODELS, default="gru", help="default gru"
+    )
     parser.add_argument(
         "--peer_updates", type=int, default=2_000, help="default 2000"
     )

@@ -53,6 +53,30 @@ MODEL = {
     "copy_attn": True,
     "dropout": [0.2],
 }
+# The settings of its documentation for a Transformer, at a small size; the
+# warm-up and the factor of the learning rate suit a short training.
+TRANSFORMER = {
+    "encoder_type": "transformer",
+    "decoder_type": "transformer",
+    "position_encoding": True,
+    "layers": 3,
+    "hidden_size": 256,
+    "word_vec_size": 256,
+    "heads": 4,
+    "transformer_ff": 1024,
+    "dropout": [0.1],
+    "attention_dropout": [0.1],
+    "share_decoder_embeddings": True,
+    "label_smoothing": 0.1,
+    "param_init": 0,
+    "param_init_glorot": True,
+    "adam_beta2": 0.998,
+    "decay_method": "noam",
+    "learning_rate": 0.5,
+    "warmup_steps": 400,
+}
+# What replaces the settings of `MODEL` and `TRAINING`.
+SETTINGS = {"gru": {}, "transformer": TRANSFORMER}
 TRAINING = {
     "optim": "adam",
     "learning_rate": 0.001,
@@ -309,13 +333,21 @@ def main():
     parser.add_argument("--updates", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--peer_python")
-    peer = open_peer(**vars(parser.parse_args()))
+    parser.add_argument("--model", choices=SETTINGS, default="gru")
+    options = vars(parser.parse_args())
+    settings = SETTINGS[options.pop("model")]
+    peer = open_peer(**options, settings=settings)
     print(
         json.dumps(
             {
                 "peer": PEER,
                 "torch": TORCH,
-                "settings": {**MODEL, **TRAINING, "beam_size": BEAM_SIZE},
+                "settings": {
+                    **MODEL,
+                    **TRAINING,
+                    **settings,
+                    "beam_size": BEAM_SIZE,
+                },
                 "model": peer.trained(),
                 "training": peer.time_training(),
                 "translation": {
