@@ -96,7 +96,7 @@ HOW_LONG = """systems datasets tokenizations updates eval_every patience epochs
 TESTS = "num_test test_pairs bleu_tokenize"
 SEARCH = """num_beams length_penalty search_candidates merge
     max_summary_length min_summary_length max_answer_length no_repeat_ngram
-    forbid_unk allow_unk coverage_penalty refill_beams output_dictionary
+    forbid_unk replace_unk coverage_penalty refill_beams output_dictionary
     decode_initial_attention unfinished_compete same_in_every_batch
     shortlist must_copy glossary"""
 # Where it is computed changes rounding and what dropout draws.

@@ -93,7 +93,7 @@ def test_the_command_rebuilds_what_was_exported(finished):
     run = finished / "logs" / "demo"
     path = results(finished)["savedmodel"]
     expected = exporting.config_of(path)["search"]
-    settings = ["--set", "num_beams=3", "allow_unk=true"]
+    settings = ["--set", "num_beams=3", "forbid_unk=false"]
     settings.append("unfinished_compete=false")
     found = exporting.rebuilt(run, *settings)[1]["search"]
     changes = {"num_beams": 3, "forbid_unk": False, "unfinished_compete": False}

@@ -119,11 +119,6 @@ class Config(
         False,
         "Reset the optimizer's state when coverage starts, as the authors do.",
     )
-    coverage_penalty: NonNegativeFloat = config.search(
-        0.0,
-        "Weight of the coverage penalty on source words that got little "
-        "attention (Wu et al., 2016).",
-    )
     refill_beams: bool = config.search(
         True,
         "Keep the beam at full size when hypotheses finish, as in the "
@@ -181,7 +176,6 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy import losses, models, training
     from tfcopy.data.corpora import cnn_dailymail
     from tfcopy.data.generated import demo_news
-    from tfcopy.decoding import SearchOptions
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import (
         pair_data,
@@ -288,17 +282,11 @@ def prepare(config, folder):
 def build(run, name, data):
     """A system, text in and text out."""
     config = run.config
-    options = SearchOptions(
-        num_beams=config.num_beams,
-        same_in_every_batch=config.same_in_every_batch,
+    options = translators.search_options(
+        config,
         min_length=config.min_summary_length,
         max_length=config.max_summary_length,
-        length_penalty=config.length_penalty,
         length_offset=1,
-        unfinished_compete=config.unfinished_compete,
-        coverage_penalty=config.coverage_penalty,
-        no_repeat_ngram=config.no_repeat_ngram,
-        forbid_unk=config.forbid_unk,
         refill=config.refill_beams,
     )
 
@@ -320,6 +308,7 @@ def build(run, name, data):
 
     def make_translator(model):
         return translators.make_translator(
+            config,
             model,
             data,
             options,

@@ -32,6 +32,7 @@ PAPER = {
 @config.configuration(
     "copy_rules_copynet",
     unfinished_compete=True,
+    forbid_unk=True,
     dropout=0.2,
     batch_size=64,
     updates=1_500,

@@ -42,6 +42,7 @@ SHOWN = 4  # answers
 @config.configuration(
     "dialogue_copynet",
     unfinished_compete=True,
+    forbid_unk=True,
     dropout=0.2,
     batch_size=64,
     updates=2_000,

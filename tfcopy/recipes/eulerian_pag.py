@@ -28,6 +28,7 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
     "eulerian_pag",
     baselines=["baseline"],
     unfinished_compete=True,
+    forbid_unk=True,
     units=96,
     query="second",
     plan_steps=5,

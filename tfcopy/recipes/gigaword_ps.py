@@ -165,7 +165,6 @@ COLUMNS = {
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.entities import placeholder_ids
-    from tfcopy.decoding import SearchOptions
     from tfcopy.experiments import flag_checks, learning_curves, reporting
     from tfcopy.experiments.pairs import (
         entity_flags,
@@ -220,15 +219,10 @@ def build(run, name, data):
     placeholders = ()
     if data.entities is not None:
         placeholders = placeholder_ids(data.vocabularies[1])
-    options = SearchOptions(
-        num_beams=config.num_beams,
-        same_in_every_batch=config.same_in_every_batch,
+    options = translators.search_options(
+        config,
         min_length=config.min_summary_length,
         max_length=config.max_summary_length,
-        length_penalty=config.length_penalty,
-        unfinished_compete=config.unfinished_compete,
-        no_repeat_ngram=config.no_repeat_ngram,
-        forbid_unk=config.forbid_unk,
         # A placeholder without a source word would be spelt <unk>.
         source_only=placeholders if config.forbid_unk else (),
         merge=config.merge,
@@ -242,6 +236,7 @@ def build(run, name, data):
 
     def make_translator(model):
         return translators.make_translator(
+            config,
             model,
             data,
             options,
@@ -292,7 +287,7 @@ def train_and_score(system, data, test):
         results["anonymised"] = headlines.anonymised_rouge(
             data, answers, limits
         )
-    if head == "softmax":
+    if head == "softmax" and not config.replace_unk:
         replaced = system.served.copy(replace_unk=True)
         results["unk_replaced"] = test.answer(replaced)[1]
     return results, answers

@@ -43,7 +43,11 @@ LEAST_OOV_RATE = 10.0
 
 
 @config.configuration(
-    "lcsts_copynet", unfinished_compete=True, dropout=0.2, batch_size=64
+    "lcsts_copynet",
+    unfinished_compete=True,
+    forbid_unk=True,
+    dropout=0.2,
+    batch_size=64,
 )
 class Config(model_flags.CopyNetConfig):
     """News, model, training, search, and where the results go."""

@@ -54,6 +54,7 @@ SYSTEMS = ("baseline", "baseline_ln", "pag", "pag_ln", "rpag", "rpag_ln")
     "wmt15_pag",
     baselines=["baseline", "baseline_ln"],
     unfinished_compete=True,
+    forbid_unk=True,
     decoder="biscale",
     updates=650,
     eval_every=130,

@@ -327,7 +327,7 @@ def test_what_else_can_be_set(system, tmp_path):
         "output_dictionary": str(tmp_path / "other.txt"),
         "search_candidates": "6",
         "max_target_length": "41",
-        "allow_unk": "true",
+        "forbid_unk": "false",
         "shortlist": str(tmp_path / "other.txt"),
         "precision": "mixed_bfloat16",
     }

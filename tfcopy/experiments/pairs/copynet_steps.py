@@ -1,7 +1,6 @@
 """CopyNet and the paper's baselines: vocabulary, model, search, training."""
 
 from tfcopy import losses, models
-from tfcopy.decoding import SearchOptions
 from tfcopy.experiments.pairs import (
     pair_data,
     pair_training,
@@ -109,7 +108,6 @@ def make_translator(
     *,
     max_target_length,
     end_mark,
-    allow_unk=False,
     **options,
 ):
     """Text in, text out, with the model of a system.
@@ -122,22 +120,15 @@ def make_translator(
         data: `PairData`.
         max_target_length: Most tokens of an answer, with its end.
         end_mark: Whether sources end with a mark.
-        allow_unk: Whether `<unk>` may be an answer.
         **options: More arguments of `Translator`.
     """
-    search = SearchOptions(
-        num_beams=config.num_beams,
-        same_in_every_batch=config.same_in_every_batch,
-        max_length=max_target_length,
-        length_penalty=config.length_penalty,
-        unfinished_compete=config.unfinished_compete,
-        forbid_unk=not allow_unk,
-        rescale=True,
-    )
     return translators.make_translator(
+        config,
         model,
         data,
-        search,
+        translators.search_options(
+            config, max_length=max_target_length, rescale=True
+        ),
         append_eos=end_mark,
         **options,
     )
@@ -168,7 +159,6 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
             data,
             max_target_length=longest,
             end_mark=config.end_mark,
-            allow_unk=config.allow_unk,
             **options,
         ),
         data.examples,

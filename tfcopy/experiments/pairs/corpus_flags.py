@@ -130,11 +130,6 @@ class SummariesConfig(CorpusConfig):
     max_summary_length: PositiveInt = search(
         60, "Maximum length of an output, in words, end of sequence included."
     )
-    no_repeat_ngram: NonNegativeInt = search(
-        0,
-        "Never repeat an n-gram of this length in an output; 0 allows repeats.",
-    )
-    forbid_unk: bool = search(False, "Never generate <unk>.")
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results(
         "13a",
         "Tokenisation by sacreBLEU: 13a, or none for text that is already "

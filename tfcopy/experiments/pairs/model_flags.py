@@ -52,6 +52,21 @@ class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
         "Let answers that are cut off compete with finished ones by their "
         "scores; otherwise they come after all of these.",
     )
+    coverage_penalty: NonNegativeFloat = search(
+        0.0,
+        "Weight of the coverage penalty on source words that got little "
+        "attention (Wu et al., 2016).",
+    )
+    no_repeat_ngram: NonNegativeInt = search(
+        0,
+        "Never repeat an n-gram of this length in an answer; 0 allows repeats.",
+    )
+    forbid_unk: bool = search(False, "Never answer <unk>.")
+    replace_unk: bool = search(
+        False,
+        "Put the source word with the highest attention in the place of each "
+        "<unk> of an answer.",
+    )
 
 
 @group
@@ -162,7 +177,6 @@ class CopyNetConfig(PairsConfig, AttentionConfig):
     max_target_length: PositiveInt = search(
         57, "Maximum length of an output, in tokens, end of sequence included."
     )
-    allow_unk: bool = search(False, "Allow <unk> in outputs.")
 
 
 @group

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from tfcopy.decoding import SearchOptions
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs import (
     pair_data,
@@ -81,7 +80,7 @@ def variants(translator, head) -> dict:
     if options.must_copy:
         translator = translator.copy(options=free)
     found = {None: translator}
-    if head == "softmax":
+    if head == "softmax" and not translator.replace_unk:
         found["unk_replaced"] = translator.copy(replace_unk=True)
     elif getattr(translator.source_tokenizer, "protect", ()):
         must = dataclasses.replace(options, must_copy=True)
@@ -101,12 +100,9 @@ def build(run, name, head, data):
     """A system, text in and text out."""
     config = run.config
     merge = "max" if head == "pointer_softmax" else "sum"
-    options = SearchOptions(
-        num_beams=config.num_beams,
-        same_in_every_batch=config.same_in_every_batch,
+    options = translators.search_options(
+        config,
         max_length=config.max_target_length,
-        length_penalty=config.length_penalty,
-        unfinished_compete=config.unfinished_compete,
         merge=config.merge or merge,
         # The baseline could not.
         must_copy=config.must_copy and head != "softmax",
@@ -117,6 +113,7 @@ def build(run, name, head, data):
 
     def make_translator(model):
         return translators.make_translator(
+            config,
             model,
             data,
             options,

@@ -24,8 +24,6 @@ ALIASES = {
     "search_candidates": "candidates",
     "output_dictionary": "dictionary",
 }
-# Flags that say the opposite.
-OPPOSITES = {"allow_unk": "forbid_unk"}
 # Options of the search that follow from others.
 _DERIVED = ("num_hypotheses", "source_only", "return_attention")
 _DERIVED += ("static_shapes",)
@@ -52,7 +50,7 @@ def parse(content: Mapping, changes: Mapping) -> dict:
     parsers = _parsers(content)
     values = {}
     for name, value in changes.items():
-        setting = OPPOSITES.get(name, ALIASES.get(name, name))
+        setting = ALIASES.get(name, name)
         if setting not in parsers:
             raise SettingError(
                 f"{name}: fixed in training, or not a setting. Settings of "
@@ -60,8 +58,6 @@ def parse(content: Mapping, changes: Mapping) -> dict:
             )
         if isinstance(value, str):
             value = parsers[setting](name, value)
-        if name in OPPOSITES:
-            value = not value
         if isinstance(value, Definitions):
             setting = "definitions"
         values[setting] = value
