@@ -89,6 +89,7 @@ TRAINING = {
     "seed": 1,
 }
 BEAM_SIZE = 5
+SAVE_EVERY = 500  # updates; from the last of them a training is resumed
 
 
 def open_peer(
@@ -268,13 +269,21 @@ class Peer:
         return self.translate(self.model, batch_size)
 
     def train(self, name, updates, validate=True):
+        """Trains, from the last checkpoint of that name if there is one."""
+        saved = {
+            int(path.stem.rsplit("_", 1)[1]): path
+            for path in self.workdir.glob(f"{name}_step_*.pt")
+        }
         flags = {
             "config": self.workdir / "config.yaml",
             "save_model": self.workdir / name,
             "train_steps": updates,
-            "save_checkpoint_steps": updates,
+            "save_checkpoint_steps": SAVE_EVERY,
+            "keep_checkpoint": 1,
             "valid_steps": updates if validate else updates + 1,
         }
+        if saved:
+            flags["train_from"] = saved[max(saved)]
         if self.gpu:
             flags |= {"world_size": 1, "gpu_ranks": 0}
         return self._run("train", name, flags)

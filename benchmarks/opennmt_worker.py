@@ -19,6 +19,7 @@ import onmt.bin.train
 import onmt.bin.translate
 import onmt.inference_engine
 import onmt.model_builder
+import onmt.train_single
 import onmt.trainer
 import torch
 
@@ -35,6 +36,7 @@ class StepRecorder:
 
     def __init__(self):
         self.moments, self.tokens = [], []
+        self.updates = 0  # also those before a training was resumed
         self.dev_perplexity = None
 
     def attach(self, trainer_class):
@@ -45,6 +47,7 @@ class StepRecorder:
             update(trainer, batches, *args)
             padding = trainer.train_loss.padding_idx
             self.moments.append(time.perf_counter())
+            self.updates = trainer.optim.training_step - 1  # that to come
             self.tokens.append(
                 # The first column is BOS, which is not predicted.
                 sum(int((b["tgt"][:, 1:, 0] != padding).sum()) for b in batches)
@@ -65,7 +68,7 @@ class StepRecorder:
         tokens = [self.tokens[i] for i in steps]
         rates = [count / span for count, span in zip(tokens, seconds)]
         return {
-            "updates": len(self.tokens),
+            "updates": self.updates,
             "measured_updates": len(steps),
             "target_tokens_per_s": statistics.median(rates) if rates else None,
             "mean_target_tokens_per_s": (
@@ -76,7 +79,7 @@ class StepRecorder:
 
 
 def repair_copy_path():
-    """Repairs the two places that keep the copy model from translating.
+    """Repairs the two places that keep the copy model from being used.
 
     1. `BaseModel.load_state_dict` looks for the generator's weights under the
        name of the parameter ("weight"), but the copy generator has two layers
@@ -93,14 +96,15 @@ def repair_copy_path():
     """
     load_checkpoint = onmt.model_builder.load_checkpoint
 
-    def load_with_paths(path):
-        checkpoint = load_checkpoint(path)
+    def load_with_paths(ckpt_path):
+        checkpoint = load_checkpoint(ckpt_path)
         for name, weight in checkpoint["generator"].items():
             checkpoint["model"][f"generator.{name}"] = weight
         checkpoint["generator"] = {}
         return checkpoint
 
     onmt.model_builder.load_checkpoint = load_with_paths
+    onmt.train_single.load_checkpoint = load_with_paths  # resumes a training
     onmt.inference_engine.build_dynamic_dataset_iter = functools.partial(
         onmt.inference_engine.build_dynamic_dataset_iter, copy=True
     )
@@ -121,7 +125,6 @@ def translate(flags):
     Counted: reading the text, words to ids, encoder, beam search, ids to words,
     writing the text. Not counted: starting Python, imports, loading the model.
     """
-    repair_copy_path()
     infer_file = onmt.inference_engine.InferenceEnginePY.infer_file
     seconds = []
 
@@ -140,6 +143,7 @@ def translate(flags):
 def main():
     job, result_path, *flags = sys.argv[1:]
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    repair_copy_path()
     result = {"train": train, "translate": translate}[job](flags)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux
     result.update(peak_memory_mib=peak / 1024, torch=torch.__version__)

@@ -31,6 +31,7 @@ def main():
     parser.add_argument("--workdir", required=True, help="folder of the peer")
     parser.add_argument("--learning_rate", type=float, default=1e-3)
     parser.add_argument("--batch", type=int, default=1, help="of the search")
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--peer_python", help="an environment with the peer")
     options = parser.parse_args()
     print(json.dumps(measure(options), indent=2))
@@ -50,6 +51,7 @@ def measure(options):
         options.workdir,
         ".",
         trained,
+        options.threads,
         peer_python=options.peer_python,
         write=functools.partial(_write, data, config.max_length),
         settings={
