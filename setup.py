@@ -1,8 +1,16 @@
 """Installation; pyproject.toml holds the settings of ruff and pytest only."""
 
 import pathlib
+import re
 
 from setuptools import find_packages, setup
+
+ROOT = pathlib.Path(__file__).parent
+VERSION = re.search(
+    r'^__version__ = "(.+)"$',
+    (ROOT / "tfcopy" / "__init__.py").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)[1]
 
 # All that there are wheels for; it has no source distribution.
 ALIGN = [
@@ -19,11 +27,9 @@ SUBWORDS = ["sentencepiece>=0.2.1"]
 
 setup(
     name="tfcopy",
-    version="0.1.0",
+    version=VERSION,
     description="Sequence models that copy, point, plan and read definitions",
-    long_description=pathlib.Path(__file__)
-    .with_name("README.md")
-    .read_text(encoding="utf-8"),
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     python_requires=">=3.11",
     packages=find_packages(include=["tfcopy", "tfcopy.*"]),
@@ -44,6 +50,7 @@ setup(
         "rouge-score>=0.1.2",
         "jsonargparse[signatures]>=4.40,<5",
         "tqdm>=4.66",
+        "wrapt>=1.14",
         "numpy",
     ],
     extras_require={

@@ -201,7 +201,7 @@ def test_a_closed_pipe_is_no_error(monkeypatch, capfd, folder, load):
 def test_lists_are_asked_and_nothing_else(load, folder):
     model = load(folder, None)
     for text in ("ab", b"ab", ["a", 1], [["a"]], {"a": 1}):
-        with pytest.raises(AskError, match="Expected a list of texts"):
+        with pytest.raises(AskError, match="expected a list of texts"):
             model.ask("analyse", {"text": text})
     with pytest.raises(AskError, match="takes as many rows of text"):
         model.ask("analyse", {"texts": ["a"]})

@@ -144,8 +144,7 @@ def _translating(model, options):
     def answer(lines):
         rows = {key: [x] * len(lines) for key, x in more.items()}
         outputs = model.ask(name, {"text": lines, **rows})
-        for i in range(len(lines)):
-            row = {key: x[i] for key, x in outputs.items()}
+        for row in hypotheses.rows(outputs, len(lines)):
             yield form(row, next(number), options.n_best)
 
     return answer
@@ -157,40 +156,26 @@ def _to_text(row, number, n_best):
 
 def _to_lines(row, number, n_best):
     return b"\n".join(
-        b"%d ||| %s ||| %.4f" % (number, ask_texts.to_line(text), score)
-        for text, score, _, _ in _hypotheses(row, n_best)
+        b"%d ||| %s ||| %.4f" % (number, ask_texts.to_line(x.text), x.score)
+        for x in hypotheses.translations_of(row, n_best)
     )
 
 
 def _to_json(row, number, n_best):
+    found = hypotheses.translations_of(row, n_best or 1)
     answers = [
         {
-            "text": text,
-            "score": round(float(score), 6),
-            "tokens": words,
-            "copied_from": copied_from.tolist(),
+            "text": x.text,
+            "score": round(x.score, 6),
+            "tokens": x.tokens,
+            "copied_from": x.copied_from,
         }
-        for text, score, words, copied_from in _hypotheses(row, n_best or 1)
+        for x in found
     ]
-    source = _words(row["source_tokens"])
-    answer = {**answers[0], "source_tokens": source}
+    answer = {**answers[0], "source_tokens": found[0].source_tokens}
     if n_best:
         answer["n_best"] = answers
     return ask_texts.to_json(answer)
-
-
-def _hypotheses(row, count):
-    """`(text, score, words, copied_from)` of those there are."""
-    for i in hypotheses.found(row):
-        if i < count:
-            text = row["texts"][i].decode(errors="replace")
-            words = _words(row["tokens"][i])
-            copied_from = row["copied_from"][i, : len(words)]
-            yield text, row["scores"][i], words, copied_from
-
-
-def _words(words):
-    return [word.decode(errors="replace") for word in words if word]
 
 
 def _stdin():

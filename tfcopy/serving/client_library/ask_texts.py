@@ -50,7 +50,7 @@ def answering(model, texts, options):
             inputs["dictionary"] = padded(rows)
         outputs = model.ask(signature, inputs)
         for i in range(len(lines)):
-            row = {name: _plain(x[i]) for name, x in outputs.items()}
+            row = {name: plain(x[i]) for name, x in outputs.items()}
             yield (_to_json if options.json else _to_text)(row)
 
     return answer
@@ -143,15 +143,15 @@ def _encoded(text):
     return text.encode("utf-8", "replace")  # JSON may hold half a character.
 
 
-def _plain(x):
-    """A NumPy array or number as Python's own."""
+def plain(x):
+    """A NumPy array or number as Python's own; text is decoded."""
     if hasattr(x, "tolist"):
         x = x.tolist()
     if isinstance(x, bytes):
         return x.decode(errors="replace")
     if isinstance(x, float):
         return round(x, 6)
-    return [_plain(y) for y in x] if isinstance(x, list) else x
+    return [plain(y) for y in x] if isinstance(x, list) else x
 
 
 def _to_text(row):

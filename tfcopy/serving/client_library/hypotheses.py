@@ -1,10 +1,36 @@
-"""Which hypotheses of an answer of `analyse` there are."""
+"""The answers of a model that translates, as Python's own objects."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 # Scores of hypotheses that were not found are lower.
 _LOWEST_SCORE = -1e8
 
 
-def found(row) -> list[int]:
+class Translation(NamedTuple):
+    """An answer to one text.
+
+    Attributes:
+        text: The answer.
+        score: Its log-probability, after the penalties of the search; 0 for
+            a blank text.
+        tokens: The words of the answer.
+        copied_from: For each word the source position it was copied from,
+            -1 if it was generated.
+        source_tokens: The words of the source, after the cut.
+        generate_probs: For each word the probability that it would be
+            generated rather than copied; in training for the end, too.
+    """
+
+    text: str
+    score: float
+    tokens: list[str] = []
+    copied_from: list[int] = []
+    source_tokens: list[str] = []
+    generate_probs: list[float] = []
+
+
+def found(row: Mapping) -> list[int]:
     """The numbers of the hypotheses; the first is always there.
 
     Args:
@@ -15,3 +41,47 @@ def found(row) -> list[int]:
         for i, (text, score) in enumerate(zip(row["texts"], row["scores"]))
         if i == 0 or (score > _LOWEST_SCORE and (text or score))
     ]
+
+
+def rows(outputs: Mapping, count: int) -> Iterator[dict]:
+    """The outputs for each of so many examples, the first axis of arrays."""
+    for i in range(count):
+        yield {name: x[i] for name, x in outputs.items()}
+
+
+def translations_of(
+    row: Mapping, count: int | None = None
+) -> list[Translation]:
+    """The `Translation`s of one text, the best first.
+
+    Args:
+        row: The outputs of `analyse` for it: `texts` and `scores`, `(N,)`,
+            `tokens`, `copied_from` and `generate_probability`, `(N, T)`, and
+            `source_tokens`, `(S,)`. With `emission_probs`, `(N, T + 1)` and
+            -1 after the end, these are the probabilities.
+        count: The most of them; all if `None`.
+    """
+    source = decoded(row["source_tokens"])
+    answers = []
+    for i in found(row)[:count]:
+        words = decoded(row["tokens"][i])
+        if "emission_probs" in row:
+            generate = [p for p in row["emission_probs"][i].tolist() if p >= 0]
+        else:
+            generate = row["generate_probability"][i, : len(words)].tolist()
+        answers.append(
+            Translation(
+                text=row["texts"][i].decode(errors="replace"),
+                score=float(row["scores"][i]),
+                tokens=words,
+                copied_from=row["copied_from"][i, : len(words)].tolist(),
+                source_tokens=source,
+                generate_probs=generate,
+            )
+        )
+    return answers
+
+
+def decoded(words) -> list[str]:
+    """Words, `bytes` followed by empty ones, as strings."""
+    return [word.decode(errors="replace") for word in words if word]

@@ -48,37 +48,50 @@ def text_arrays(
             f"{model.name}: no signature {signature!r}. Available: {names}."
         )
     ranks = model.signatures[signature].inputs
-    sizes = {len(x) for x in inputs.values()}
-    is_text = {1, 2}.issuperset(ranks.values())
-    if inputs.keys() != ranks.keys() or len(sizes) != 1 or not is_text:
+    if not {1, 2}.issuperset(ranks.values()):
+        raise AskError(
+            f"{model.name}: signature {signature!r} takes more than texts."
+        )
+    arrays = {
+        name: _texts(name, x, ranks.get(name, 1)) for name, x in inputs.items()
+    }
+    sizes = {len(x) for x in arrays.values()}
+    if inputs.keys() != ranks.keys() or len(sizes) != 1:
         raise AskError(
             f"{model.name}: signature {signature!r} takes as many rows of "
             f"{' and '.join(ranks)}. Received: "
-            + ", ".join(f"{k} ({len(x)} rows)" for k, x in inputs.items())
+            + ", ".join(f"{k} ({len(x)} rows)" for k, x in arrays.items())
             + "."
         )
-    return {name: _texts(x, ranks[name]) for name, x in inputs.items()}
+    return arrays
 
 
-def _texts(value, rank):
+def _texts(name, value, rank):
     """An array of `bytes` from a list that may be empty."""
-    rows = value if rank == 2 else [value]
-    width = len(rows[0]) if len(rows) else 0
-    is_list = not any(
-        isinstance(x, (str, bytes, Mapping, Set)) for x in (value, *rows)
-    )
-    if not is_list or not all(
-        len(row) == width and all(isinstance(x, (str, bytes)) for x in row)
+    rows = [value]
+    if rank == 2 and _is_list(value):
+        rows = value
+    width = len(rows[0]) if len(rows) and _is_list(rows[0]) else 0
+    if not all(
+        _is_list(row)
+        and len(row) == width
+        and all(isinstance(x, (str, bytes)) for x in row)
         for row in rows
     ):
+        expected = "texts" if rank == 1 else "rows of as many texts each"
         raise AskError(
-            "Expected a list of texts, or of rows of as many texts each. "
-            f"Received: {str(value)[:80]}"
+            f"{name}: expected a list of {expected}. Received: "
+            f"{str(value)[:80]!r}, of type {type(value).__name__}."
         )
     shape = (len(rows), width) if rank == 2 else (width,)
     array = np.empty(shape, object)
     array.flat = [_encoded(x) for row in rows for x in row]
     return array
+
+
+def _is_list(value):
+    wrong = (str, bytes, Mapping, Set)
+    return hasattr(value, "__len__") and not isinstance(value, wrong)
 
 
 def _encoded(text):

@@ -60,6 +60,13 @@ def find_version(folder, version: int | None = None) -> str:
             )
         return folder
     paths = find_versions(folder)
+    models = () if paths else find_models(folder)
+    if models:
+        raise AskError(
+            f"{folder}: which of its models? Choose one: "
+            + ", ".join(os.path.join(folder, name) for name in models)
+            + "."
+        )
     if not paths:
         raise AskError(
             f"{folder}: no exported model in it. Expected folders named "

@@ -17,10 +17,14 @@ from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.decoding.beams import EMPTY
+from tfcopy.serving.client_library import hypotheses
+from tfcopy.serving.client_library.answer_batches import in_batches
+from tfcopy.serving.client_library.hypotheses import Translation
 from tfcopy.serving.servables.constant_weights import ConstantWeights
 from tfcopy.serving.servables.hypothesis_writing import HypothesisWriter
 from tfcopy.serving.servables.requested_terms import (
@@ -30,11 +34,6 @@ from tfcopy.serving.servables.requested_terms import (
 from tfcopy.serving.servables.shortlist import Shortlist
 from tfcopy.serving.servables.source_reading import read_sources
 from tfcopy.serving.servables.source_search import SourceSearch
-from tfcopy.serving.servables.translation_batches import (
-    Translation,
-    in_batches,
-    translations_of,
-)
 
 # How sums are rounded depends on the shapes of the matrices multiplied, but, as
 # was measured to the last bit, not between shapes of this multiple. For a
@@ -336,8 +335,8 @@ class Translator:
         return {
             name: outputs[name]
             for name in (
-                "text",
-                "score",
+                "texts",
+                "scores",
                 "tokens",
                 "copied_from",
                 "source_tokens",
@@ -369,7 +368,10 @@ class Translator:
         """
 
         def translate(batch):
-            return translations_of(self._translate_with_words(batch))
+            outputs = self._translate_with_words(string_tensor(batch))
+            outputs = {name: x.numpy() for name, x in outputs.items()}
+            for row in hypotheses.rows(outputs, len(batch)):
+                yield hypotheses.translations_of(row, 1)[0]
 
         return in_batches(translate, list(texts), batch_size, progress)
 
@@ -392,7 +394,8 @@ class Translator:
         """
 
         def translate(batch):
-            texts, scores = (x.numpy() for x in self._all_texts(batch))
+            found = self._all_texts(string_tensor(batch))
+            texts, scores = (x.numpy() for x in found)
             for row, found in zip(texts, scores > EMPTY):
                 # Two hypotheses may be one text.
                 yield list(dict.fromkeys(t.decode() for t in row[found]))

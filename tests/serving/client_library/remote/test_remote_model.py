@@ -178,8 +178,8 @@ def test_errors_say_what_is_missing(server, models, protocol):
         ("single", {"texts": ["a"]}, "takes as many rows of text. Received"),
         ("analyse", {"text": ["a"]}, "of dictionary and text. Received: text"),
         ("analyse", {"text": ["a"], "dictionary": []}, "dictionary (0 rows)"),
-        ("analyse", {"text": ["a"] * 2, "dictionary": [[], ["a"]]}, "Expected"),
-        ("single", {"text": "a"}, "Expected a list of texts"),
+        ("analyse", {"text": ["a"] * 2, "dictionary": [[], ["a"]]}, "as many"),
+        ("single", {"text": "a"}, "text: expected a list of texts"),
     ):
         with pytest.raises(AskError, match=re.escape(expected)):
             model.ask(signature, inputs)

@@ -1,0 +1,46 @@
+"""What `import tfcopy` gives, and what it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import tfcopy
+
+CHEAP = """
+import sys, tfcopy
+assert tfcopy.__version__
+heavy = {"tensorflow", "keras", "numpy", "jax"} & set(sys.modules)
+assert not heavy, heavy
+"""
+REGISTERED = """
+import tfcopy, keras, sys
+found = keras.saving.get_registered_object("tfcopy>{name}")
+assert found is not None and found.__name__ == "{name}"
+assert keras.saving.get_registered_object("tfcopy>Seq2Seq") is not None
+"""
+
+
+def run(program):
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_to_import_it_imports_nothing_heavy():
+    run(CHEAP)
+
+
+def test_keras_knows_the_layers_and_models():
+    run(REGISTERED.format(name="CoverageAttention"))
+
+
+def test_its_names_are_there():
+    for name in tfcopy.__all__:
+        assert getattr(tfcopy, name) is not None
+        assert name in dir(tfcopy)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        tfcopy.nothing
+
+
+def test_a_part_may_be_imported_first():
+    # Its layers import Keras while they are imported themselves.
+    run("from tfcopy.layers import CopyNetHead; import tfcopy.models")
