@@ -31,9 +31,28 @@ setup(
     description="Sequence models that copy, point, plan and read definitions",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
-    python_requires=">=3.11",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: Text Processing :: Linguistic",
+    ],
+    keywords="tensorflow keras copying pointer-generator copynet translation",
+    # There is no TensorFlow 2.21 for Python 3.14.
+    python_requires=">=3.11,<3.14",
+    entry_points={"console_scripts": ["tfcopy=tfcopy.__main__:main"]},
     packages=find_packages(include=["tfcopy", "tfcopy.*"]),
-    package_data={"tfcopy.data.generated": ["tables/*.txt"]},
+    package_data={
+        "tfcopy": ["py.typed"],
+        "tfcopy.data.generated": ["tables/*.txt"],
+    },
     install_requires=[
         "tensorflow>=2.21,<2.22",
         "keras>=3.15,<4",
@@ -42,8 +61,8 @@ setup(
         "tensorflow-datasets>=4.9.10,<5",
         # TensorFlow Datasets imports it without asking for it.
         "importlib_resources>=6",
-        # Brings keras-hub, under which name it is imported.
-        "keras-nlp>=0.32,<0.33",
+        # Once named keras-nlp.
+        "keras-hub>=0.32,<0.33",
         # TensorFlow 2.21 no longer brings it.
         "tensorboard>=2.21,<3",
         "sacrebleu>=2.6,<3",
@@ -72,6 +91,11 @@ setup(
             *JIEBA,
             *PROJECTION,
             *SUBWORDS,
+            # With setuptools and wheel, what `.ci/run` builds and checks.
+            "build>=1.2",
+            "setuptools>=77",
+            "twine>=6",
+            "wheel",
             "hypothesis>=6.100",
             "jax>=0.7",
             "pytest>=8",

@@ -1,0 +1,61 @@
+"""The command `tfcopy`: what it runs, and what it says itself."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+import tfcopy
+from tfcopy import __main__ as command
+
+
+def test_help_names_every_command(capsys):
+    for arguments in ([], ["-h"], ["--help"]):
+        assert command.main(arguments) == 0
+        printed = capsys.readouterr().out
+        assert all(f"  {name} " in printed for name in command.COMMANDS)
+    assert command.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"tfcopy {tfcopy.__version__}\n"
+
+
+def test_recipes_are_listed(capsys):
+    assert command.main(["recipes"]) == 0
+    printed = capsys.readouterr().out
+    assert command.main(["recipe"]) == 0
+    assert capsys.readouterr().out.endswith(printed)
+    lines = dict(line.split(maxsplit=1) for line in printed.splitlines())
+    assert lines["europarl_ps"].startswith("Pointer softmax")
+    assert len(lines) == 13
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["aks"], "no command 'aks'. Did you mean 'ask'?"),
+        (["recipe", "europarl"], "Did you mean 'europarl_ps'?"),
+        (["recipe", "x"], "no recipe 'x'. Available: cnn_dailymail_pg, "),
+    ],
+)
+def test_what_there_is_not_is_told(capsys, arguments, message):
+    assert command.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_each_command_is_a_module():
+    modules = [module for module, _ in command.COMMANDS.values() if module]
+    assert all(map(importlib.util.find_spec, modules))
+
+
+def test_a_command_is_run_with_its_arguments():
+    for arguments, status, expected in (
+        (["ask", "nowhere"], 2, "ask: nowhere: no such folder."),
+        (["recipe", "europarl_ps", "--unit", "3"], 2, "--unit"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "tfcopy", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == status and expected in done.stderr

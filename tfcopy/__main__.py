@@ -1,0 +1,135 @@
+"""The command `tfcopy`, also `python -m tfcopy`: all commands under one name.
+
+Each is a module that `python -m` runs, too; nothing else is imported, so that
+help and errors are there at once.
+"""
+
+import ast
+import difflib
+import pathlib
+import runpy
+import sys
+
+from tfcopy import __version__
+
+_RECIPES = pathlib.Path(__file__).with_name("recipes")
+# Module and what it does, by the command's name, in the order of the help.
+COMMANDS = {
+    "recipe": ("", "train, compare and export the systems of a paper"),
+    "recipes": ("", "list the recipes"),
+    "export": ("tfcopy.serving.export", "export another system of a run"),
+    "ask": ("tfcopy.serving.ask", "ask an exported model, line by line"),
+    "client": ("tfcopy.serving.client", "ask a server, line by line"),
+    "demo": ("tfcopy.serving.demo", "show exported models in the browser"),
+    "translate_po": (
+        "tfcopy.serving.translate_po",
+        "fill what is not translated in gettext catalogues",
+    ),
+    "models_config": (
+        "tfcopy.serving.models_config",
+        "write what TensorFlow Serving reads to find models",
+    ),
+    "train_sentencepiece": (
+        "tfcopy.data.train_sentencepiece",
+        "train a model that cuts words into pieces",
+    ),
+    "build_dictionary": (
+        "tfcopy.data.build_dictionary",
+        "learn word translations from parallel text",
+    ),
+    "build_definitions": (
+        "tfcopy.data.build_definitions",
+        "make a file of definitions from WordNet",
+    ),
+}
+_EXAMPLES = """\
+examples:
+  tfcopy recipe europarl_ps --help
+  tfcopy recipe europarl_ps --train my.en my.fr
+  echo "Mr. Łukasz has the floor." | tfcopy ask savedmodels/europarl_ps
+  tfcopy demo savedmodels"""
+
+
+def main(arguments=None):
+    """Runs a command; its module ends the process with its exit status.
+
+    Args:
+        arguments: Name of the command, and its own arguments; by default those
+            of the process.
+
+    Returns:
+        An exit status, of what this module answers itself.
+    """
+    name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["-h"]
+    if name in ("-h", "--help"):
+        print(_help())
+        return 0
+    if name == "--version":
+        print(f"tfcopy {__version__}")
+        return 0
+    if name == "recipes":
+        for recipe, about in recipes().items():
+            print(f"{recipe:20}{about}")
+        return 0
+    if name == "recipe":
+        return _run_recipe(*(rest or ["--help"]))
+    if name not in COMMANDS:
+        return _unknown("command", name, COMMANDS)
+    return _run(COMMANDS[name][0], rest)
+
+
+def recipes() -> dict[str, str]:
+    """The names of all recipes, and a line about each."""
+    found = {}
+    for path in sorted(_RECIPES.glob("[a-z]*.py")):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        found[path.stem] = text.split("\n")[0].rstrip(".")
+    return found
+
+
+def _run_recipe(name, *arguments):
+    if name in ("-h", "--help"):
+        print("usage: tfcopy recipe NAME [flags]; NAME --help lists them.\n")
+        return main(["recipes"])
+    if name not in recipes():
+        return _unknown("recipe", name, recipes())
+    return _run(f"tfcopy.recipes.{name}", arguments)
+
+
+def _run(module, arguments):
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    return 0
+
+
+def _unknown(kind, name, names):
+    close = difflib.get_close_matches(name, names, 1)
+    guess = f" Did you mean {close[0]!r}?" if close else ""
+    print(
+        f"tfcopy: there is no {kind} {name!r}.{guess} Available: "
+        f"{', '.join(names)}.",
+        file=sys.stderr,
+    )
+    return 2
+
+
+def _help():
+    lines = [f"  {name:21}{about}" for name, (_, about) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: tfcopy COMMAND [arguments]; COMMAND --help tells more.",
+            "",
+            "Sequence models that copy, point, plan and read definitions.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "  --version, --help",
+            "",
+            _EXAMPLES,
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
