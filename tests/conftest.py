@@ -30,12 +30,21 @@ def fixed_seed(seeded_libraries):
     np.random.seed(0)
 
 
+def pytest_configure():
+    import hypothesis
+
+    # How fast the machine is says nothing about the code.
+    hypothesis.settings.register_profile(
+        "unhurried",
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+    hypothesis.settings.load_profile("unhurried")
+
+
 def pytest_collection_finish():
     # TensorFlow's graphs are many small objects: to look through all modules
     # again and again as they are made takes a quarter of the time.
-    # Hypothesis, as it is imported, asks the collector for what it would hide.
-    import hypothesis  # noqa: F401
-
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 1_000)

@@ -43,7 +43,7 @@ def loves(word, steps=8, generate=0.5):
     return TableModel(logits, attention, np.full((2, steps, V), generate))
 
 
-@settings(deadline=None, max_examples=EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(
     seed=st.integers(0, 2**20),
     size=st.integers(1, 3),

@@ -56,7 +56,7 @@ def enumerated(model, row, max_length, forbid_unk, rescale):
     return sorted(actual, reverse=True)
 
 
-@settings(deadline=None, max_examples=EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(
     seed=st.integers(0, 2**20), forbid_unk=st.booleans(), rescale=st.booleans()
 )
@@ -79,7 +79,7 @@ def test_a_wide_beam_finds_the_best_of_all(seed, forbid_unk, rescale):
         )
 
 
-@settings(deadline=None, max_examples=EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(seed=st.integers(0, 2**20), num_beams=st.integers(2, 6))
 def test_no_hypothesis_is_there_twice(seed, num_beams):
     model = random_model(seed, SOURCE_IDS, 4, V, eos_logit=-1.0)

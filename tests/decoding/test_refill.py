@@ -71,7 +71,7 @@ def search(model, options, rows=slice(None)):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(
     seed=st.integers(0, 2**20),
     num_beams=st.integers(1, 4),

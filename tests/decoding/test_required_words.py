@@ -151,7 +151,7 @@ OPTIONS = [
 ]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**20),
     num_beams=st.integers(1, 5),

@@ -31,7 +31,7 @@ def brute_force(start, end, max_length):
     return actual
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), LENGTHS, st.sampled_from([1, 3, 8, 10]))
 def test_joint_spans_are_those_of_brute_force(seed, lengths, max_length):
     start, end = scores(seed, lengths)
@@ -44,7 +44,7 @@ def test_joint_spans_are_those_of_brute_force(seed, lengths, max_length):
         assert 0 <= first < last < length
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), LENGTHS)
 def test_independent_spans_are_two_maxima(seed, lengths):
     start, end = scores(seed, lengths)

@@ -10,7 +10,7 @@ from tests import helpers
 from tfcopy.decoding import top_k as top_k_module
 
 
-@hypothesis.settings(max_examples=30, deadline=None)
+@hypothesis.settings(max_examples=30)
 @hypothesis.given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 4),

@@ -124,14 +124,13 @@ def test_every_script_counts(hypothesis, reference, recall):
 
 
 @given(ENGLISH, st.booleans())
-@settings(deadline=None)
 def test_tokens_of_english_are_those_of_rouge_score(text, use_stemmer):
     ours = evaluation.RougeTokenizer(use_stemmer).tokenize(text)
     assert ours == DefaultTokenizer(use_stemmer).tokenize(text)
 
 
 @given(st.lists(st.lists(WORD, min_size=2, max_size=9), min_size=1))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_rouge_of_the_same_texts_is_100(word_lists):
     texts = [" . ".join(words) for words in word_lists]
     for score in evaluation.rouge(texts, texts).values():
@@ -139,7 +138,7 @@ def test_rouge_of_the_same_texts_is_100(word_lists):
 
 
 @given(st.lists(st.tuples(ENGLISH, ENGLISH), min_size=1, max_size=3))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_rouge_is_a_percentage(pairs):
     for score in evaluation.rouge(*zip(*pairs)).values():
         assert 0 <= score <= 100 + 1e-9
@@ -197,7 +196,7 @@ def as_words(text):
 
 
 @given(st.text("北京，a ", max_size=30), st.text("北京，a ", max_size=30))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_character_rouge_is_that_of_one_word_a_character(text, reference):
     names = ["rouge1", "rouge2", "rougeL"]
     theirs = RougeScorer(names).score(as_words(reference), as_words(text))

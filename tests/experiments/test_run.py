@@ -162,8 +162,11 @@ def test_a_system_is_stored_before_it_is_trained(tmp_path, saved):
     assert options["details"] == {
         "recipe": "my_recipe",
         "system": "a",
+        "flags": options["details"]["flags"],
         "dataset": "x",
     }
+    flags = options["details"]["flags"]
+    assert flags["log_dir"] == run.config.log_dir and "updates" not in flags
     assert run.systems == {"x/a": system}
 
 
@@ -182,7 +185,14 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
         "scores": {"a": 2.5, "b": 1.0},
     }
     assert saved[-1][0] == "export"
-    assert saved[-1][3]["details"] == {"system": "a", "bleu": 1.5}
+    details = saved[-1][3]["details"]
+    assert details.pop("flags")["log_dir"] == run.config.log_dir
+    assert details == {
+        "system": "a",
+        "bleu": 1.5,
+        "parameters": 9,
+        "scores": {"bleu": 1.5, "updates": 2},
+    }
     assert read_json(f"{run.folder}/results.json") == report
     out = capsys.readouterr().out
     assert "python -m tfcopy.serving.ask" in out

@@ -56,7 +56,7 @@ def naive_merge(generated, copied, source_copy_ids):
     return rows
 
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 
 
 @few

@@ -122,6 +122,10 @@ class RunConfig:
     savedmodel_dir: str = results(
         "", "Folder for the SavedModel of the exported system."
     )
+    license: str | None = results(
+        None,
+        "Licence of the exported model, for its model card, such as CC-BY-4.0.",
+    )
     fresh: bool = results(
         False,
         "Start over: discard the checkpoints and logs of an earlier run "
@@ -242,6 +246,19 @@ def identity(config: TrainingConfig) -> dict:
     if config.schedule not in ENDLESS_SCHEDULES:
         fixed["--updates"] = config.updates
     return fixed
+
+
+def changed(config: RunConfig) -> dict:
+    """The flags that are not at their defaults, as JSON can hold them."""
+    flags = {}
+    for field in dataclasses.fields(config):
+        default = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        value = getattr(config, field.name)
+        if value != default:
+            flags[field.name] = value
+    return flags
 
 
 def trainer_options(config: TrainingConfig) -> dict:

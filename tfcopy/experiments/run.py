@@ -20,7 +20,12 @@ from typing import Any
 from tfcopy import atomic_files, training
 from tfcopy.checked_files import write_json
 from tfcopy.experiments import earlier_run, flag_checks, run_events
-from tfcopy.experiments.config import RunConfig, identity, of_system
+from tfcopy.experiments.config import (
+    RunConfig,
+    changed,
+    identity,
+    of_system,
+)
 from tfcopy.serving.run_folder import RESULTS_NAME
 from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage
@@ -201,11 +206,12 @@ class Run:
         if self.is_chief or not self.config.fresh:
             earlier_run.check_system(shared, own_identity)
         served = make_served(model)
+        details = {"system": name, "flags": changed(config), **details}
         storage.save(
             served,
             folder,
             warmup_texts=warmup_texts,
-            details={"recipe": self.config.recipe, "system": name, **details},
+            details={"recipe": self.config.recipe, **details},
             model=trained,
             identity=own_identity,
         )
@@ -220,7 +226,7 @@ class Run:
             # So that its graphs serve the pictures, the scores and the export.
             served=served.with_files(folder),
             warmup_texts=warmup_texts,
-            details={"system": name, **details},
+            details=details,
         )
         print(f"{system.num_parameters:,} parameters")
         self.systems[f"{part}/{name}" if part else name] = system
@@ -253,7 +259,12 @@ class Run:
                     system.served,
                     self.config.savedmodel_dir,
                     warmup_texts=system.warmup_texts,
-                    details={**system.details, choice.metric: score},
+                    details={
+                        **system.details,
+                        choice.metric: score,
+                        "parameters": system.num_parameters,
+                        "scores": self.results.get(choice.system, {}),
+                    },
                 )
             )
             more = {

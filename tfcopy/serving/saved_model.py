@@ -5,6 +5,7 @@
                           assets/                        vocabularies
                           assets.extra/tfcopy.json
                           assets.extra/tf_serving_warmup_requests
+                          README.md                      the model card
 
 Signatures `serving_default` and `analyse` take texts, strings `(B,)`. Those of
 a `Translator` take `text`, and give what its `translate` and its `analyse`
@@ -20,6 +21,7 @@ import keras
 import tensorflow as tf
 
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
+from tfcopy.serving import model_card
 from tfcopy.serving.client_library.local_model import CONFIG_NAME
 from tfcopy.serving.client_library.version_folders import numbered
 from tfcopy.serving.servables import warmup
@@ -107,11 +109,14 @@ def _write(served, folder, target, recipe, warmup_texts, details):
     extra = os.path.join(target, "assets.extra")
     os.makedirs(extra)
     examples = [_example(x) for x in warmup_texts]
+    config = _config(served, recipe, examples, details)
     path = os.path.join(extra, CONFIG_NAME)
     with open(path, "w", encoding="utf-8") as file:
-        config = _config(served, recipe, examples, details)
         json.dump(config, file, indent=2, ensure_ascii=False)
         file.write("\n")
+    path = os.path.join(target, "README.md")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(model_card.card(config))
     requests = [
         (name, _request(function, asked))
         for name, function in signatures.items()

@@ -75,7 +75,7 @@ def test_probabilities_of_three_pairs(rounds, the_la, house_maison):
     np.testing.assert_allclose(found, [the_la, house_maison], atol=5e-5)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(corpora, st.integers(1, 4), st.booleans(), st.integers(1, 60))
 def test_follows_the_equations(pairs, rounds, null, chunk):
     source, target = sides(pairs)
@@ -90,7 +90,7 @@ def test_follows_the_equations(pairs, rounds, null, chunk):
             assert found[i, e] == pytest.approx(expected.get((f, e), 0.0))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(corpora, st.integers(1, 60))
 def test_links_are_the_likeliest(pairs, chunk):
     source, target = sides(pairs)
@@ -165,7 +165,6 @@ def test_of_several_links_the_most_usual_stays():
     assert rows_of(one_to_one(links, source, target)) == expected
 
 
-@settings(deadline=None)
 @given(corpora, st.randoms(use_true_random=False))
 def test_one_to_one(pairs, random):
     source, target = sides(pairs)
@@ -187,7 +186,6 @@ def test_one_to_one(pairs, random):
 # === The Pharaoh format ===
 
 
-@settings(deadline=None)
 @given(corpora, st.randoms(use_true_random=False))
 def test_pharaoh_round_trip(tmp_path_factory, pairs, random):
     source, target = sides(pairs)

@@ -136,7 +136,7 @@ def any_definitions(draw):
     return Definitions(tuple(entries), senses, lemmas, tuple(parts))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(any_definitions())
 def test_file_round_trip(tmp_path_factory, definitions):
     path = tmp_path_factory.mktemp("definitions") / "a.tsv"

@@ -256,7 +256,7 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(
         WORDS.filter(bool),
@@ -282,7 +282,7 @@ def test_an_empty_form_has_no_lemmas():
     assert entries.numpy().tolist() == [[0] * 4] * 3
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.binary(max_size=8)))
 def test_any_bytes_are_words(words):
     lookup = DefinitionLookup(make({"a": "n"}))

@@ -201,7 +201,7 @@ texts_of_words = st.lists(st.sampled_from("abcdez"), max_size=5).map(" ".join)
 entries_of_texts = st.lists(texts_of_words, max_size=4)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.data())
 def test_packs_what_plain_retrieval_finds(data):
     def draw(*choices):

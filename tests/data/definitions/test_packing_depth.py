@@ -180,7 +180,7 @@ senses = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 entries = st.lists(senses, min_size=1, max_size=3).map(";".join)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.fixed_dictionaries({w: entries for w in "xyzp"}),
     st.integers(0, 3),

@@ -245,7 +245,7 @@ TOKENS = st.builds(
 HEADWORDS = st.lists(TOKENS, min_size=1, max_size=4).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_agrees_with_plain_python(data):
     parts = data.draw(

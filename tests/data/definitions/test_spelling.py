@@ -88,7 +88,7 @@ def spell(word, max_length, too_long):
     return [BOS, *(CHARACTERS.id(c) for c in word), EOS]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.text("abcéz-中🙂", max_size=9), min_size=6, max_size=6),
     st.sampled_from([1, 2, 3, 6, 7, None]),

@@ -133,7 +133,7 @@ def test_a_missing_file_is_named(tmp_path):
     st.sampled_from(["text", "binary", "packed"]),
     st.integers(1, 40),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_what_is_written_is_read(tmp_path_factory, vectors, format, block):
     """However small the blocks are in which the file is read."""
     words = Vocabulary([*SPECIAL_TOKENS, *vectors])

@@ -115,7 +115,7 @@ def test_another_tokenizer(tmp_path):
     assert found.definitions == ((("it's",),),)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(

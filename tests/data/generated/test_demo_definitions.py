@@ -184,7 +184,7 @@ def test_dictionary_follows_the_seed_and_can_be_saved(tmp_path):
     assert again.fingerprint == one.fingerprint
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.integers(120, 700), st.integers())
 def test_any_number_of_words_is_invented(num_words, seed):
     settings = {"num_words": num_words, "seed": seed}

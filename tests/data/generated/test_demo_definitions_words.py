@@ -9,7 +9,7 @@ from tfcopy.data.generated.demo_definitions_lexicon import plain_words
 from tfcopy.data.generated.demo_definitions_words import invent
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(1, 3_000), st.integers())
 def test_words_are_distinct_from_each_other_and_from_plain_ones(number, seed):
     words = invent(number, random.Random(seed))

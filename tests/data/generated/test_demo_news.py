@@ -172,7 +172,7 @@ def test_names_have_many_shapes(stories):
 
 
 @given(st.integers(), st.sampled_from(sorted(SIZES)))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_stories_are_well_formed(seed, split):
     for text in NewsGrammar(seed, split).story():
         assert not set(text) & set("{}[]|*<>_"), text
@@ -184,7 +184,7 @@ def test_stories_are_well_formed(seed, split):
 
 
 @given(st.integers(), st.sampled_from(sorted(SIZES)))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_every_name_belongs_to_one_split(seed, split):
     grammar = NewsGrammar(seed, split)
     table = text_tables.read("demo_news_words")

@@ -98,7 +98,7 @@ def test_names_of_the_test_set_are_never_seen_in_training(pairs):
 
 
 @given(st.integers(), st.sampled_from(sorted(SIZES)))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_every_name_belongs_to_one_split(seed, split):
     names = Grammar(seed, split).names
     for draw in (
@@ -173,7 +173,7 @@ def test_sentences_vary(pairs):
 
 
 @given(st.integers(), st.sampled_from(sorted(SIZES)))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_sentences_are_well_formed(seed, split):
     en, fr = Grammar(seed, split).sentence()
     for text in (en, fr):

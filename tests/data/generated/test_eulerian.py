@@ -19,7 +19,7 @@ def edges(source):
     return [(one, other) for one, _, other in lines]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.integers(3, 9),
     st.sampled_from([0, 3, 4, 5, 8]),

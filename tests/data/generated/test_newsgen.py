@@ -192,7 +192,7 @@ def test_names_of_the_test_set_are_never_seen_in_training(corpora):
 
 
 @given(st.integers(), st.sampled_from(sorted(SIZES)))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_every_name_belongs_to_one_split(seed, split):
     story = Story(random.Random(seed), split)
     for kind in CLASSES:
@@ -296,7 +296,7 @@ def test_news_vary(corpus):
 
 
 @given(st.integers(), st.sampled_from(sorted(SIZES)))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_news_are_well_formed(seed, split):
     text, summary = Story(random.Random(seed), split).tell()
     for line in (text, summary):

@@ -17,7 +17,7 @@ def cells(batches, shapes):
     return sum(sum(shape_for(x, shapes)) for x in batches)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(BATCHES, st.integers(1, 16))
 def test_every_batch_has_one_of_few_shapes(batches, number):
     shapes = choose_shapes(batches, number)
@@ -30,14 +30,14 @@ def test_every_batch_has_one_of_few_shapes(batches, number):
     assert longest in shapes
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(BATCHES)
 def test_more_shapes_need_no_more_cells(batches):
     counts = [cells(batches, choose_shapes(batches, n)) for n in (1, 2, 4, 8)]
     assert counts == sorted(counts, reverse=True)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=8

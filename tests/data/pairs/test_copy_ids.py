@@ -289,7 +289,7 @@ SENTENCES = st.lists(st.tuples(st.lists(WORD), st.lists(WORD)), max_size=4)
     unmatched=st.sampled_from(["attention_argmax", "unk"]),
     capitals=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_equals_the_rules_word_by_word(
     pairs, known, entries, unmatched, capitals
 ):

@@ -75,7 +75,7 @@ def test_rows_are_the_pairs_padded_on_the_right():
     pool_batches=st.integers(1, 4),
     drop_remainder=st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_each_pair_once_an_epoch_and_resuming(
     num_pairs, batch_size, seed, epoch, pool_batches, drop_remainder
 ):

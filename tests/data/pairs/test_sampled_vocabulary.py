@@ -30,7 +30,7 @@ def test_the_most_frequent_words_of_the_sources_if_they_are_too_many():
     assert chosen.numpy().tolist() == [0, 1, 2, 3, 6, 7]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(-1, 14), min_size=1, max_size=8), st.integers(5, 14)
 )
@@ -68,7 +68,7 @@ def test_words_of_the_targets_too():
     assert chosen == [[0, 1, 2, 3, 6, 7, 8], [0, 1, 2, 3, 4, 7, 8]]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(-1, 34), min_size=1, max_size=8), st.integers(8, 34)
 )

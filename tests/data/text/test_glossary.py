@@ -65,7 +65,7 @@ def test_each_text_may_have_its_own():
 PARTS = ["ab", "é", " ", "-", ".", "(", "\\", "c1", "_", "``", "/", "ß", "字"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     phrase=st.lists(st.sampled_from(PARTS), min_size=1, max_size=4),
     before=st.sampled_from(["", "ab ", "é", "x-", "字"]),

@@ -73,7 +73,7 @@ def test_several_kinds_and_none():
     assert words_of(both, f"a {SPAN} ``b``") == ["a", "\ufffd", "``b``"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.sampled_from([*SPANS["rst"], *WORDS]), min_size=1, max_size=9)
 )
@@ -86,7 +86,7 @@ def test_spans_come_back_in_order(parts):
     assert back.replace(" ", "") == text.replace(" ", "")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.sampled_from([*SPANS["rst"], *WORDS, "(``x``)", "``y``s"]),
@@ -107,7 +107,7 @@ def test_with_pieces_not_even_a_blank_is_lost(pieces, parts):
 NAMES = ("rst", "printf", "brace")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.sampled_from(

@@ -59,7 +59,7 @@ def tiny_steps(monkeypatch):
 
 @pytest.mark.usefixtures("tiny_steps")
 def test_the_first_tokens_are_those_of_the_whole_text():
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(st.sampled_from(TOKENIZERS), texts, st.integers(1, 6))
     def test(tokenizer, texts, count):
         check(tokenizer, texts, count)
@@ -76,7 +76,7 @@ def test_the_first_pieces_are_those_of_the_whole_text(tmp_path):
     train_sentencepiece.train(lines, 90, path, hard_vocab_limit=False)
     tokenizer = SentencepieceTokenizer(str(path))
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(texts, st.integers(1, 6))
     def test(texts, count):
         check(tokenizer, texts, count)

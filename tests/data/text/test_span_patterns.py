@@ -14,7 +14,7 @@ PARTS += ["|x|", "[1]_", "%dé", "100% of", "\u2003", "Ł", "}", "__"]
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(parts=st.lists(st.sampled_from(PARTS), max_size=8))
 def test_python_finds_what_tensorflow_finds(name, parts):
     text = "".join(parts)

@@ -80,7 +80,7 @@ def test_tokens_stand_where_the_offsets_say(tokenizer):
         check(text, tokenizer, row)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(texts, st.sampled_from(TOKENIZERS))
 def test_tokens_stand_where_the_offsets_say_in_any_text(texts, tokenizer):
     for text, row in zip(texts, offsets_of(texts, tokenizer)):

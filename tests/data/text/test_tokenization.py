@@ -114,7 +114,7 @@ def test_round_trip(text, language):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(text=st.text())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_only_blanks_change(language, text):
     tokens = tokens_of(text, language=language)
     plain = tokens_of(text, mode="space")
@@ -128,7 +128,7 @@ def test_only_blanks_change(language, text):
 
 @pytest.mark.parametrize("mode", ["moses", "characters"])
 @given(data=st.binary())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_bytes_give_valid_text(mode, data):
     for token in tokenize(tf.constant([data]), mode=mode).to_list()[0]:
         assert token.decode().split() == [token.decode()]
@@ -169,7 +169,7 @@ CHINESE = st.text(
 
 
 @given(text=CHINESE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_chinese_characters_come_back_byte_for_byte(text):
     options = {"mode": "characters", "language": "zh"}
     assert tokens_of(text, **options) == [
@@ -180,7 +180,7 @@ def test_chinese_characters_come_back_byte_for_byte(text):
 
 @pytest.mark.parametrize("language", ["en", "other"])
 @given(words=st.lists(CHINESE.filter(bool)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_characters_keep_blanks(language, words):
     options = {"mode": "characters", "language": language}
     text = " ".join(words)
@@ -248,7 +248,7 @@ def test_folding_lowers_words_of_all_scripts():
 
 
 @given(text=st.text())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_folding_twice_changes_nothing_and_leaves_words(text):
     words = tokens_of(text)
     once = folded(words, lowercase=True)

@@ -48,7 +48,7 @@ def test_counts_words_under_their_folded_form():
 
 
 @given(st.lists(st.tuples(st.text("ab É'.,", max_size=9), st.text(max_size=9))))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_counts_equal_those_of_python(pairs):
     counted = count_words(pairs, [SPACE, SPACE], progress=False)
     for side, counts in enumerate(counted):
@@ -70,7 +70,7 @@ def test_unknown_words_and_spelt_specials_are_unk():
 
 
 @given(st.sets(st.text(min_size=1).filter(lambda w: w.split() == [w])))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_files_give_the_same_vocabulary(words):
     words = vocabulary(
         *(

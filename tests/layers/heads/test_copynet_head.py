@@ -95,7 +95,7 @@ def source_words(draw):
     return mask, copy_ids
 
 
-few = settings(max_examples=10, deadline=None)
+few = settings(max_examples=10)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])

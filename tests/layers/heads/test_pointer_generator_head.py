@@ -71,7 +71,7 @@ def test_number_of_weights_of_the_paper():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 2**32 - 1), lengths=st.tuples(*[st.integers(1, S)] * B)
 )

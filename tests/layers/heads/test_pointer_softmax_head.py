@@ -123,7 +123,7 @@ def test_switch_leans_to_the_shortlist_by_default():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 2**32 - 1), lengths=st.tuples(*[st.integers(1, S)] * B)
 )

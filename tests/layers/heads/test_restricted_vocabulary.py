@@ -57,7 +57,7 @@ def test_all_words_change_nothing():
     helpers.assert_close(restrict(ids, sources, everything, V), ids)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(0, V - len(SPECIAL)))
 def test_is_what_one_word_after_the_other_gives(seed, extra):
     rng = np.random.default_rng(seed)

@@ -49,6 +49,9 @@ def score(answers, data, bleu_tokenize) -> dict:
         scores |= {name: kept[name] for name in shares}
     return {
         **{name: round(value, 2) for name, value in scores.items()},
+        "bleu_interval": translations.bleu_interval(
+            texts, references, bleu_tokenize
+        ),
         "bleu_signature": bleu["signature"],
     }
 

@@ -1,0 +1,72 @@
+"""Model cards: what they tell of an export, and of one that tells little."""
+
+import json
+import os
+
+from tfcopy.serving import model_card
+
+LITTLE = {"tensorflow": "2.21", "keras": "3.15", "created": "2026-11-23"}
+MUCH = {
+    **LITTLE,
+    "recipe": "europarl_ps",
+    "system": "pointer_softmax",
+    "source_language": "en",
+    "target_language": "fr",
+    "source_vocabulary_size": 10_000,
+    "target_vocabulary_size": 9_000,
+    "max_source_length": 200,
+    "search": {"num_beams": 5, "merge": "max", "forbid_unk": False},
+    "parameters": 15_567_378,
+    "flags": {
+        "train": ["my corpus.en", "b.fr"],
+        "test": ["t.en", "t.fr"],
+        "dropout": 0.2,
+        "tied_embeddings": True,
+        "log_dir": "logs",
+        "license": "CC-BY-4.0",
+    },
+    "scores": {
+        "bleu": 54.83,
+        "bleu_interval": [53.4, 56.2],
+        "updates": 2000,
+        "history": [[1, 2]],
+    },
+}
+
+
+def test_all_that_is_known_is_told():
+    card = model_card.card(json.loads(json.dumps(MUCH)))
+    for expected in (
+        "# europarl_ps: pointer_softmax\n",
+        "Translates en to fr, text to text.",
+        'tfcopy.load("savedmodels/europarl_ps")',
+        "by TensorFlow 2.21 and Keras 3.15 on\n2026-11-23.",
+        "Trained on: `--train 'my corpus.en' b.fr`",
+        "Parameters: 15,567,378",
+        "    python -m tfcopy.recipes.europarl_ps --train 'my corpus.en' b.fr "
+        "--test t.en t.fr --dropout 0.2 --tied_embeddings true\n",
+        "## Scores on the test set (t.en t.fr)",
+        "| bleu | 54.83 (53.4 to 56.2) |",
+        "num_beams 5, merge max, forbid_unk false.",
+        "reads 10,000 different words and can write 9,000;",
+        "Of a text it reads 200 words.",
+        "## Licence\n\nCC-BY-4.0\n",
+    ):
+        assert expected in card
+    assert "history" not in card and "logs" not in card
+
+
+def test_what_is_not_known_is_left_out():
+    config = {**LITTLE, "recipe": "mine", "task": "entailment", "texts": ["a"]}
+    card = model_card.card(config)
+    assert "# mine\n\nTask: entailment; reads a." in card
+    assert "## Scores" not in card and "Where it is from" not in card
+    assert "Not stated (`--license`)." in card
+    generated = model_card.card({**MUCH, "flags": {}, "ensemble": ["a", "b"]})
+    assert "Texts that the recipe generates." in generated
+    assert "An ensemble of 2 runs." in generated
+
+
+def test_an_export_has_its_card(random_export):
+    with open(os.path.join(random_export, "README.md")) as file:
+        assert file.read().startswith("# demo\n\n")
