@@ -17,6 +17,8 @@ ALIGN = [
     "systran-align>=3.5; "
     "python_version < '3.12' and platform_machine == 'x86_64'"
 ]
+# It asks for protobuf below 7 and pyarrow below 26.
+BEAM = ["apache-beam>=2.77,<3"]
 CATALOGS = ["polib>=1.2"]
 CLIENT = ["grpcio>=1.64,<2", "tensorflow-serving-api>=2.21,<3"]
 DEMO = ["gradio>=6.31,<7"]
@@ -75,6 +77,7 @@ setup(
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "align": ALIGN,
+        "beam": BEAM,
         "catalogs": CATALOGS,
         "client": CLIENT,
         "demo": DEMO,
@@ -84,6 +87,7 @@ setup(
         "subwords": SUBWORDS,
         "dev": [
             *ALIGN,
+            *BEAM,
             *CATALOGS,
             *CLIENT,
             *DEMO,

@@ -31,6 +31,7 @@ ALLOWED = {
     "atomic_files": ("file_locks",),
     "checked_files": ("atomic_files",),
     "error_lines": (),
+    "list_flags": (),
     "quiet": (),
     "tolerant_output": (),
     "layers": ("tokens", "keras_internals"),
@@ -38,7 +39,7 @@ ALLOWED = {
     "losses": ("tokens", "layers"),
     "decoding": ("tokens", "layers"),
     "data": (
-        *("tokens", "error_lines", "file_locks"),
+        *("tokens", "error_lines", "file_locks", "list_flags"),
         *("atomic_files", "checked_files"),
     ),
     "figures": ("tokens",),

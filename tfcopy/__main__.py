@@ -19,6 +19,7 @@ COMMANDS = {
     "recipes": ("", "list the recipes"),
     "export": ("tfcopy.serving.export", "export another system of a run"),
     "ask": ("tfcopy.serving.ask", "ask an exported model, line by line"),
+    "batch": ("tfcopy.serving.batch", "answer files of texts, by Apache Beam"),
     "client": ("tfcopy.serving.client", "ask a server, line by line"),
     "demo": ("tfcopy.serving.demo", "show exported models in the browser"),
     "translate_po": (
@@ -28,6 +29,10 @@ COMMANDS = {
     "models_config": (
         "tfcopy.serving.models_config",
         "write what TensorFlow Serving reads to find models",
+    ),
+    "prepare": (
+        "tfcopy.data.prepare",
+        "prepare a corpus larger than memory, by Apache Beam",
     ),
     "train_sentencepiece": (
         "tfcopy.data.train_sentencepiece",

@@ -87,8 +87,8 @@ def test_flags_of_a_recipe_have_a_topic_a_help_and_a_type(name):
 
 # Flags that may change when a run is resumed: they do not change what a model
 # computes. Of files the content is part of the identity, not the name.
-FILES = """train validation test train_file validation_file test_file tfds
-    data_dir download bin_dir data dictionary wordnet vectors vocabulary
+FILES = """prepared train validation test train_file validation_file test_file
+    tfds data_dir download bin_dir data dictionary wordnet vectors vocabulary
     source_vocabulary target_vocabulary source_vectors target_vectors
     catalogs sentencepiece_model train_tags validation_tags test_tags"""
 HOW_LONG = """systems datasets tokenizations updates eval_every patience epochs

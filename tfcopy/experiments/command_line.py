@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import dataclasses
-import json
 import math
 import os
 import re
@@ -13,6 +12,7 @@ import typing
 
 import jsonargparse
 
+from tfcopy import list_flags
 from tfcopy.error_lines import one_line
 from tfcopy.experiments.config import TOPICS
 from tfcopy.quiet import quiet
@@ -90,7 +90,7 @@ def parse(config_class, presets, description, arguments=None):
         allow_abbrev=False,
         exit_on_error=False,
     )
-    arguments = _as_lists(
+    arguments = list_flags.as_lists(
         config_class, sys.argv[1:] if arguments is None else arguments
     )
     parser.add_argument(
@@ -117,35 +117,6 @@ def parse(config_class, presets, description, arguments=None):
         print(f"See {parser.prog} --help.", file=sys.stderr)
         raise SystemExit(2) from None
     return config_class(**values)
-
-
-def _as_lists(config_class, arguments):
-    """Arguments in which the values of a list are one, in brackets.
-
-    `--train a.en a.fr` becomes `--train=["a.en", "a.fr"]`. What is in brackets
-    already stays as it is.
-    """
-    kinds = typing.get_type_hints(config_class)
-    lists = {f"--{name}" for name, kind in kinds.items() if _is_list(kind)}
-    found, rest = [], list(arguments)
-    while rest:
-        flag, equals, value = rest.pop(0).partition("=")
-        if flag not in lists:
-            found.append(flag + equals + value)
-            continue
-        values = [value] if equals else []
-        while rest and not rest[0].startswith("--"):
-            values.append(rest.pop(0))
-        if len(values) == 1 and (values == ["null"] or values[0][:1] == "["):
-            found.append(f"{flag}={values[0]}")
-        else:
-            found += [f"{flag}={json.dumps(values)}"] if values else [flag]
-    return found
-
-
-def _is_list(kind):
-    """Whether a type is a list, or a list or nothing."""
-    return list in map(typing.get_origin, (kind, *typing.get_args(kind)))
 
 
 def _add_flags(parser, config_class, presets):

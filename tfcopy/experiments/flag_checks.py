@@ -100,7 +100,11 @@ def check_devices(config: TrainingConfig, count):
 
 
 def check_files(config):
-    """Raises a ValueError if `--validation` or `--test` lacks a `--train`."""
+    """Raises a ValueError if flags of files do not go together."""
+    if config.prepared is not None and config.train is not None:
+        raise ValueError(
+            "Only one of --train and --prepared can name the corpus."
+        )
     for flag, files in (
         ("validation", config.validation),
         ("test", config.test),

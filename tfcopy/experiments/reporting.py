@@ -99,10 +99,10 @@ def beside(config, paper) -> dict:
     paper's: then the data are taken for the paper's.
 
     Args:
-        config: The flags, with `preset`, `train` and `tfds`.
+        config: The flags, with `preset`, `train`, `prepared` and `tfds`.
         paper: The paper's figures, by system.
     """
-    is_own = config.train or config.tfds
+    is_own = config.train or config.prepared or config.tfds
     return {} if is_own and config.preset != "paper" else paper
 
 

@@ -241,11 +241,13 @@ def check(config):
         )
     # The paper's preset names a dataset, which other flags may replace.
     is_presets = config.tfds == PRESETS["paper"]["tfds"]
-    others = config.train is not None or config.bin_dir is not None
+    others = [config.train, config.prepared, config.bin_dir]
+    others = any(x is not None for x in others)
     hides = config.preset == "paper" and is_presets and others
     summary_corpora.check_one_corpus(
         {
             "--train": config.train,
+            "--prepared": config.prepared,
             "--bin_dir": config.bin_dir,
             "--tfds": None if hides else config.tfds,
         }

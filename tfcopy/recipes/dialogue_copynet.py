@@ -105,7 +105,7 @@ PRESETS = {
 
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora import text_pairs
+    from tfcopy.data.corpora import prepared_corpus, text_pairs
     from tfcopy.data.generated import dialogue
     from tfcopy.data.text.string_tensor import string_tensor
     from tfcopy.data.text.tokenization import Tokenizer
@@ -184,6 +184,8 @@ def load(config, folder):
             seed=config.seed,
         )
         return {"own": (corpus, None)}
+    if config.prepared is not None:
+        return {"own": (prepared_corpus.load(config.prepared), None)}
     if not config.datasets:
         raise ValueError("--datasets must name DS-I, DS-II or both.")
     corpora = {}

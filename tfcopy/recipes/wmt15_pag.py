@@ -218,7 +218,8 @@ def check(config):
 
 def prepare(config, folder):
     """The corpus as pieces, characters and ids, all kept: `PairData`."""
-    if config.preset == "paper" and not (config.train or config.tfds):
+    own = config.train or config.prepared or config.tfds
+    if config.preset == "paper" and not own:
         pair = f"{config.target_language}-{config.source_language}"
         config = dataclasses.replace(config, tfds=f"wmt15_translate/{pair}")
     corpus = translation_data.load_corpus(

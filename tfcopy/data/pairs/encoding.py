@@ -183,27 +183,17 @@ def encode(
         arrays = _load(path)
         if arrays is not None:
             return _corpus(arrays, pairs if keep_texts else None)
-    graph = _encoding_graph(
+    arrays = encode_arrays(
+        pairs,
         (source_vocabulary, target_vocabulary),
         (source_tokenizer, target_tokenizer),
-        *options.values(),
-        entities,
-    )
-    most, longest = _as_numbers(truncate, max_length)
-
-    def encode_chunk(pairs):
-        source, target = map(string_tensor, zip(*pairs))
-        arrays = graph(source, target, most, longest)
-        return {key: value.numpy() for key, value in arrays.items()}
-
-    arrays = _concatenate(
-        map_chunks(
-            encode_chunk,
-            pairs,
-            total=total or getattr(pairs, "num_pairs", None),
-            description=f"Encoding {name}",
-            progress=progress,
-        )
+        max_length=max_length,
+        truncate=truncate,
+        **options,
+        entities=entities,
+        total=total,
+        name=name,
+        progress=progress,
     )
     _check_not_empty(arrays, name, max_length)
     if path is not None:
@@ -212,6 +202,62 @@ def encode(
         except OSError as error:  # encoding continues without the cache
             _logger.warning("Warning: %s Going on without it.", error)
     return _corpus(arrays, pairs if keep_texts else None)
+
+
+def encode_arrays(
+    pairs: Iterable[tuple],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    *,
+    max_length: int | tuple[int, int] | None = 50,
+    truncate: tuple[int | None, int | None] | None = None,
+    append_eos: bool = True,
+    label_pointers: bool = True,
+    unmatched: str = "attention_argmax",
+    dictionary: Dictionary | None = None,
+    entities: Entities | None = None,
+    total: int | None = None,
+    name: str = "corpus",
+    progress: bool = True,
+) -> dict[str, np.ndarray]:
+    """The arrays of an `EncodedCorpus`, which may hold no pair, by name.
+
+    Args:
+        pairs: (source, target) strings, or bytes.
+        vocabularies: Those of source and target.
+        tokenizers: Those of source and target.
+        max_length, truncate, append_eos, label_pointers, unmatched,
+            dictionary, entities, total, name, progress: As in `encode`.
+
+    Returns:
+        Dict of arrays; `counts`, int64 `(3,)`, has `num_read`, `num_empty` and
+        `num_too_long`.
+    """
+    graph = _encoding_graph(
+        tuple(vocabularies),
+        tuple(tokenizers),
+        append_eos,
+        label_pointers,
+        unmatched,
+        dictionary,
+        entities,
+    )
+    most, longest = _as_numbers(_limits(truncate), max_length)
+
+    def encode_chunk(pairs):
+        source, target = map(string_tensor, zip(*pairs))
+        arrays = graph(source, target, most, longest)
+        return {key: value.numpy() for key, value in arrays.items()}
+
+    return _concatenate(
+        map_chunks(
+            encode_chunk,
+            pairs,
+            total=total or getattr(pairs, "num_pairs", None),
+            description=f"Encoding {name}",
+            progress=progress,
+        )
+    )
 
 
 def _limits(truncate):
@@ -307,13 +353,23 @@ def _concatenate(encoded_chunks) -> dict[str, np.ndarray]:
         for key, array in arrays.items():
             parts.setdefault(key, []).append(array)
     if not parts:
-        return {"indices": np.zeros(0, np.int64), "counts": np.zeros(3)}
+        return _nothing()
     joined = {key: np.concatenate(parts.pop(key)) for key in list(parts)}
     for side in ("source", "target"):
         lengths = joined.pop(f"{side}_lengths")
         joined[f"{side}_splits"] = np.concatenate([[0], np.cumsum(lengths)])
     joined["counts"] = joined["counts"].reshape(-1, len(_COUNTS)).sum(0)
     return joined
+
+
+def _nothing():
+    """The arrays of no pairs."""
+    arrays = {
+        name: np.zeros(name.endswith("splits"), np.int64) for name in _ARRAYS
+    }
+    for name in ("source_ids", "source_copy_ids", "target_ids", "pointers"):
+        arrays[name] = arrays[name].astype(np.int32)
+    return {**arrays, "counts": np.zeros(len(_COUNTS), np.int64)}
 
 
 def _check_not_empty(arrays, name, max_length):

@@ -1,6 +1,7 @@
 """Vocabularies: counted from text, kept as files of one word per line."""
 
 import collections
+import functools
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -200,20 +201,9 @@ def count_words(
     Returns:
         One `Counter` of words (`str`) for each side.
     """
-
-    @tf.function(
-        input_signature=[tf.TensorSpec([None], tf.string)] * len(tokenizers),
-        autograph=False,
+    graph = _counting_graph(
+        tuple(tokenizers), tuple(x.fingerprint for x in tokenizers)
     )
-    def count(*sides):
-        counted = []
-        for tokenizer, text in zip(tokenizers, sides):
-            words = tokenizer.fold(tokenizer.tokenize(text).flat_values)
-            words, _, counts = tf.unique_with_counts(words)
-            counted.append((words, counts))
-        return counted
-
-    graph = count.get_concrete_function()
 
     def count_chunk(chunk):
         counted = graph(*(string_tensor(side) for side in zip(*chunk)))
@@ -235,6 +225,29 @@ def count_words(
         collections.Counter({w.decode(): n for w, n in counter.items()})
         for counter in counters
     )
+
+
+# The parts of a corpus share a graph.
+@functools.lru_cache(maxsize=4)
+def _counting_graph(tokenizers, fingerprints):
+    """The function of texts, one side each, to their words and counts.
+
+    The fingerprints tell apart what tokenizers read from files of one name.
+    """
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string)] * len(tokenizers),
+        autograph=False,
+    )
+    def count(*sides):
+        counted = []
+        for tokenizer, text in zip(tokenizers, sides):
+            words = tokenizer.fold(tokenizer.tokenize(text).flat_values)
+            words, _, counts = tf.unique_with_counts(words)
+            counted.append((words, counts))
+        return counted
+
+    return count.get_concrete_function()
 
 
 def _check(words, path):

@@ -32,6 +32,12 @@ class FilesConfig:
         "Test files; held out from --train if not given.",
         fixed=False,
     )
+    prepared: str | None = data(
+        None,
+        "Folder that tfcopy.data.prepare has written, instead of --train: the "
+        "same words, ids and batches, read from its shards.",
+        fixed=False,
+    )
 
 
 @group

@@ -23,9 +23,14 @@ def check(config: EntitiesConfig, points):
     pointer_softmax_steps.check(config)
     summary_corpora.check(config)
     summary_corpora.check_one_corpus(
-        {"--train": config.train, "--tfds": config.tfds}
+        {
+            "--train": config.train,
+            "--prepared": config.prepared,
+            "--tfds": config.tfds,
+        }
     )
-    if config.preset == "paper" and not (config.train or config.tfds):
+    own = config.train or config.prepared or config.tfds
+    if config.preset == "paper" and not own:
         raise ValueError(
             "The paper's corpus, annotated Gigaword, is licensed (LDC2012T21) "
             "and not fetched. Give first sentences and headlines as --train "

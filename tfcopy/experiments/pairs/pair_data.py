@@ -9,6 +9,7 @@ from typing import Any
 
 from tfcopy import atomic_files
 from tfcopy.data.corpora.corpus import fingerprint
+from tfcopy.data.corpora.prepared_corpus import PreparedCorpus, PreparedSplit
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.pairs import encoding
 from tfcopy.data.text import vocabulary
@@ -86,14 +87,13 @@ def prepare(
         **options: More arguments of `encoding.encode`.
     """
     encoded = {
-        name: encoding.encode(
+        name: _encode(
             corpus.splits[name],
-            *vocabularies,
-            source_tokenizer=tokenizers[0],
-            target_tokenizer=tokenizers[1],
-            cache_dir=folder,
-            name=name,
-            **options,
+            name,
+            vocabularies,
+            tokenizers,
+            folder,
+            options,
         )
         for name in ("train", "validation")
     }
@@ -117,6 +117,20 @@ def prepare(
         multiple=config.pad_multiple,
     )
     return data
+
+
+def _encode(split, name, vocabularies, tokenizers, folder, options):
+    if isinstance(split, PreparedSplit):
+        return split.encoded(vocabularies, tokenizers, **options)
+    return encoding.encode(
+        split,
+        *vocabularies,
+        source_tokenizer=tokenizers[0],
+        target_tokenizer=tokenizers[1],
+        cache_dir=folder,
+        name=name,
+        **options,
+    )
 
 
 def _print_sizes(data):
@@ -175,6 +189,9 @@ def count_vocabularies(
         )
         for side, name in names.items()
     }
+    if isinstance(corpus, PreparedCorpus):
+        made = corpus.vocabularies(tokenizers, sizes, given, min_count)
+        return made if len(made) == 2 else made * 2
 
     def make():
         if all(given.values()):

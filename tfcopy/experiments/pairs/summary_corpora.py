@@ -3,6 +3,7 @@
 from tfcopy.data.corpora import (
     cnn_dailymail,
     gigaword,
+    prepared_corpus,
     tables,
     text_pairs,
     tfds_texts,
@@ -31,7 +32,7 @@ def check(config: SummariesConfig):
 
 
 def load_corpus(config: SummariesConfig, demo, seed=0):
-    """The corpus that `--train` or `--tfds` names.
+    """The corpus that `--train`, `--prepared` or `--tfds` names.
 
     Args:
         config: The flags.
@@ -40,6 +41,8 @@ def load_corpus(config: SummariesConfig, demo, seed=0):
     """
     if config.train is not None:
         return _load_files(config, seed)
+    if config.prepared is not None:
+        return prepared_corpus.load(config.prepared)
     if config.tfds is not None:
         return _load_tfds(config)
     return demo.load()

@@ -8,6 +8,7 @@ from tfcopy.data.alignment import likely_translations
 from tfcopy.data.corpora import (
     europarl,
     gettext_catalogs,
+    prepared_corpus,
     text_pairs,
     tfds_translation,
 )
@@ -36,7 +37,8 @@ def load_corpus(
 ):
     """The corpus that the flags ask for.
 
-    `--train` names two files, `--catalogs` a folder of gettext catalogues,
+    `--train` names two files, `--prepared` a folder of shards made from such,
+    `--catalogs` a folder of gettext catalogues,
     `--tfds` a dataset, `--data_dir` a folder with Europarl; without any of them
     the demo corpus is generated.
 
@@ -54,6 +56,7 @@ def load_corpus(
     }
     given = {
         "--train": config.train,
+        "--prepared": config.prepared,
         "--catalogs": config.catalogs,
         "--tfds": config.tfds,
         "--data_dir": config.data_dir,
@@ -72,6 +75,8 @@ def load_corpus(
             seed=seed,
             **languages,
         )
+    if config.prepared is not None:
+        return prepared_corpus.load(config.prepared)
     if config.catalogs is not None:
         return gettext_catalogs.load(config.catalogs, seed=seed, **languages)
     if config.tfds is not None:

@@ -1,0 +1,287 @@
+import json
+import os
+import random
+
+import numpy as np
+import pytest
+
+from tfcopy.data import beam_runners, prepare
+from tfcopy.data.corpora import prepared_corpus, text_pairs
+from tfcopy.data.pairs import encoding, pipeline
+from tfcopy.data.preparation.preparation_steps import Preparation
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.vocabulary import Vocabulary, count_words
+from tfcopy.experiments.pairs import pair_data, translation_data
+from tfcopy.recipes import europarl_ps
+
+SIZES = {"source": 30, "target": 25}
+MIN_COUNT = 2
+CUT = (Tokenizer("moses", "en"), Tokenizer("moses", "fr"))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A corpus with names, blank and long lines, and a pair that repeats."""
+    rng = random.Random(3)
+    folder = tmp_path_factory.mktemp("corpus")
+    lines = []
+    for i in range(240):
+        words = [rng.randrange(40) for _ in range(rng.randint(1, 12))]
+        name = f" Zoé{i}" if i % 3 == 0 else ""
+        lines.append(
+            (
+                " ".join(f"w{x}" for x in words) + f"{name}.",
+                " ".join(f"m{x}" for x in words) + f"{name} «l'eau\t{i % 5}».",
+            )
+        )
+    lines[7] = lines[200] = lines[199] = lines[3]
+    lines[11] = ("", "rien")
+    lines[12] = lines[13] = lines[14] = ("word " * 60, "mot")
+    paths = [str(folder / name) for name in ("a.en", "a.fr")]
+    for path, side in zip(paths, zip(*lines)):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in side))
+    return paths
+
+
+def flags(files, folder, *more):
+    return [
+        *("--train", *files, "--output", str(folder)),
+        *("--source_vocabulary_size", str(SIZES["source"])),
+        *("--target_vocabulary_size", str(SIZES["target"])),
+        *("--min_count", str(MIN_COUNT)),
+        *more,
+    ]
+
+
+def one_machine(pairs):
+    """Vocabularies and ids as without shards."""
+    counts = count_words(pairs, CUT, progress=False)
+    words = [
+        Vocabulary.build(count, size, MIN_COUNT)
+        for count, size in zip(counts, SIZES.values())
+    ]
+    return words, encoding.encode(
+        pairs, *words, source_tokenizer=CUT[0], target_tokenizer=CUT[1]
+    )
+
+
+def read(folder):
+    corpus = prepared_corpus.load(folder)
+    words = corpus.vocabularies(CUT, SIZES, {}, MIN_COUNT)
+    return corpus, words, corpus.train.encoded(words, CUT)
+
+
+def assert_same(found, expected):
+    for name in ("source_ids", "source_copy_ids", "target_ids", "pointers"):
+        own = np.asarray(getattr(found, name))
+        np.testing.assert_array_equal(own, getattr(expected, name))
+    for name in ("source_splits", "target_splits", "indices"):
+        own, other = getattr(found, name), getattr(expected, name)
+        np.testing.assert_array_equal(own, other)
+        assert own.dtype == other.dtype
+    assert found.checksum == expected.checksum
+    for name in ("num_read", "num_empty", "num_too_long"):
+        assert getattr(found, name) == getattr(expected, name)
+
+
+@pytest.fixture(scope="module")
+def in_shards(files, tmp_path_factory):
+    """The corpus in shards of 37 pairs."""
+    pytest.importorskip("apache_beam")
+    folder = tmp_path_factory.mktemp("prepared")
+    arguments = flags(files, folder, "--pairs_per_shard", "37")
+    assert prepare.main(arguments) == 0
+    return folder
+
+
+def test_words_ids_and_batches_are_those_of_one_machine(files, in_shards):
+    plain = text_pairs.load(
+        tuple(files), source_language="en", target_language="fr"
+    )
+    corpus, words, train = read(in_shards)
+    assert corpus.fingerprint == plain.fingerprint
+    assert list(corpus.test) == list(plain.test)
+    assert list(corpus.validation) == list(plain.validation)
+    expected_words, expected = one_machine(plain.train)
+    for own, other in zip(words, expected_words):
+        assert own.to_bytes() == other.to_bytes()
+        assert own.fingerprint == other.fingerprint
+    assert_same(train, expected)
+    assert expected.num_too_long
+    dev = corpus.validation.encoded(words, CUT)
+    assert dev.num_read == plain.validation.num_pairs
+    # Resumed in the middle of the second epoch, on the second of two workers.
+    options = dict(
+        shuffle_seed=4,
+        epoch=1,
+        start_batch=2,
+        pool_batches=3,
+        replicas=[1],
+        num_replicas=2,
+    )
+    count = 0
+    for own, other in zip(
+        pipeline.batches(train, 16, **options),
+        pipeline.batches(expected, 16, **options),
+        strict=True,
+    ):
+        count += 1
+        for name in other:
+            np.testing.assert_array_equal(own[name], other[name])
+    assert count > 5
+    with pytest.raises(ValueError, match="holds the training pairs as ids"):
+        list(corpus.train)
+    # No file of the steps stays.
+    assert not list(in_shards.glob("preparing-*"))
+
+
+def test_a_recipe_has_the_same_data(files, in_shards, tmp_path):
+    options = dict(
+        source_vocabulary_size=SIZES["source"],
+        target_vocabulary_size=SIZES["target"],
+        batch_size=8,
+    )
+    found = []
+    for corpus in ({"train": files}, {"prepared": str(in_shards)}):
+        made = europarl_ps.Config(**corpus, **options)
+        loaded = translation_data.load_corpus(made, preset=None)
+        words = pair_data.count_both_vocabularies(
+            made, loaded, CUT, tmp_path, min_count=MIN_COUNT
+        )
+        data = pair_data.prepare(
+            made,
+            loaded,
+            CUT,
+            words,
+            tmp_path,
+            max_length=made.max_length,
+            unmatched=made.unmatched,
+            dictionary=None,
+        )
+        found.append((data.identity, data.test, data.corpus.fingerprint))
+    assert found[0] == found[1]
+    both = europarl_ps.Config(train=files, prepared=str(in_shards))
+    with pytest.raises(ValueError, match="Only one of --train, --prepared"):
+        translation_data.load_corpus(both, preset=None)
+
+
+def test_repeated_it_does_nothing_and_other_flags_are_refused(
+    files, in_shards, capsys
+):
+    before = os.stat(in_shards / "prepared.json").st_mtime_ns
+    arguments = flags(files, in_shards, "--pairs_per_shard", "37")
+    assert prepare.main(arguments) == 0
+    assert os.stat(in_shards / "prepared.json").st_mtime_ns == before
+    assert prepare.main([*arguments, "--max_length", "20"]) == 1
+    assert "prepared with other flags" in capsys.readouterr().err
+
+
+def test_other_settings_of_a_run_and_damage_are_named(in_shards, tmp_path):
+    corpus, words, _ = read(in_shards)
+    with pytest.raises(ValueError, match="with max_length 50, and this .* 20"):
+        corpus.train.encoded(words, CUT, max_length=20)
+    with pytest.raises(ValueError, match="with min_count 2, .* for 1"):
+        corpus.vocabularies(CUT, SIZES, {}, 1)
+    lower = (CUT[0], Tokenizer("moses", "fr", lowercase=True))
+    with pytest.raises(ValueError, match="tokenizer of the target"):
+        corpus.train.encoded(words, lower)
+    path = sorted(in_shards.glob("train-00002-*"))[0]
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    try:
+        with pytest.raises(ValueError, match=r"train-00002-of-.* is damaged"):
+            corpus.train.encoded(words, CUT)
+    finally:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match="has no prepared.json"):
+        prepared_corpus.load(tmp_path)
+
+
+def test_an_interrupted_preparation_goes_on(
+    files, in_shards, tmp_path, monkeypatch
+):
+    calls = []
+    encode = Preparation.encode
+
+    def interrupted(self, split, number):
+        calls.append((split, number))
+        if len(calls) == 3:
+            raise OSError("no space left")
+        encode(self, split, number)
+
+    monkeypatch.setattr(Preparation, "encode", interrupted)
+    arguments = flags(files, tmp_path, "--pairs_per_shard", "37")
+    assert prepare.main(arguments) == 1
+    written = {x: os.stat(x).st_mtime_ns for x in tmp_path.glob("train-*.npy")}
+    assert len(written) == 2
+    monkeypatch.undo()
+    assert prepare.main(arguments) == 0
+    assert all(os.stat(x).st_mtime_ns == at for x, at in written.items())
+    # But for the time, the folder is the same whoever wrote it.
+    manifests = [
+        json.loads((folder / "prepared.json").read_text())
+        for folder in (tmp_path, in_shards)
+    ]
+    assert manifests[0] == manifests[1]
+
+
+def test_duplicates_and_unlike_pairs_are_left_out(files, tmp_path, capsys):
+    pytest.importorskip("apache_beam")
+    arguments = flags(files, tmp_path, "--pairs_per_shard", "100")
+    arguments += ["--remove_duplicates", "true", "--max_ratio", "5"]
+    arguments += ["--validation", *files, "--test", *files]
+    assert prepare.main(arguments) == 0
+    kept = []
+    for pair in text_pairs.load(*[tuple(files)] * 3).train:
+        short, long = sorted(map(len, pair))
+        if long <= 5 * short and pair not in kept:
+            kept.append(pair)
+    _, words, train = read(tmp_path)
+    expected_words, expected = one_machine(kept)
+    assert [x.words for x in words] == [x.words for x in expected_words]
+    assert_same(train, expected)
+    assert "3 there before" in capsys.readouterr().out
+
+
+def test_one_vocabulary_for_both_sides_that_are_cut(files, tmp_path):
+    pytest.importorskip("apache_beam")
+    more = ["--vocabulary_size", "50", "--append_eos", "false"]
+    more += ["--max_source_length", "6", "--max_target_length", "5"]
+    assert prepare.main(flags(files, tmp_path, *more)) == 0
+    pairs = text_pairs.load(tuple(files)).train
+    counts = count_words(pairs, CUT, progress=False)
+    words = Vocabulary.build(counts[0] + counts[1], 50, MIN_COUNT)
+    options = dict(max_length=None, truncate=(6, 5), append_eos=False)
+    corpus = prepared_corpus.load(tmp_path)
+    (own,) = corpus.vocabularies(CUT, {"both": 50}, {}, MIN_COUNT)
+    assert own.words == words.words
+    assert_same(
+        corpus.train.encoded((own, own), CUT, **options),
+        encoding.encode(
+            pairs,
+            words,
+            words,
+            source_tokenizer=CUT[0],
+            target_tokenizer=CUT[1],
+            **options,
+        ),
+    )
+
+
+def test_errors_are_one_line(files, tmp_path, capsys):
+    pytest.importorskip("apache_beam")
+    arguments = flags(files[:1], tmp_path)
+    assert prepare.main(arguments) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("Error: --train takes two files")
+    assert error.count("\n") == 1
+    assert prepare.main(["--trian", "a"]) == 2
+
+
+def test_without_beam_it_says_what_to_install(
+    files, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(beam_runners, "is_installed", lambda: False)
+    assert prepare.main(flags(files, tmp_path)) == 1
+    assert "pip install 'tfcopy[beam]'" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Corpora larger than memory, made ready in parts that are files."""

@@ -1,0 +1,282 @@
+"""Prepares a corpus of any size for training, with Apache Beam.
+
+    python -m tfcopy.data.prepare --train a.en a.fr --output prepared/
+    python -m tfcopy.recipes.europarl_ps --prepared prepared/
+
+Counts words, leaves out what --max_ratio and --remove_duplicates say, and
+encodes the rest into shards with checksums; --output then holds vocabularies,
+shards and prepared.json, which lists them with all settings. Words, ids and
+their order are those of the recipe on the same files, which must be given the
+same flags. An interrupted command goes on where it stopped when it is repeated.
+
+--runner names any runner of Beam; what stands after -- are its options, such as
+`-- --direct_running_mode=multi_processing --direct_num_workers=4`. Runners on
+several machines need the files under the same paths. It needs the extra `beam`.
+"""
+
+import argparse
+import dataclasses
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable
+from typing import Literal
+
+import jsonargparse
+from jsonargparse.typing import PositiveFloat, PositiveInt
+
+from tfcopy.data import beam_runners
+from tfcopy.data.corpora import text_pairs
+from tfcopy.data.output_files import check_writable
+from tfcopy.data.preparation import corpus_preparation
+from tfcopy.data.preparation.preparation_settings import (
+    MANIFEST,
+    Settings,
+    read_manifest,
+)
+from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.error_lines import one_line
+from tfcopy.list_flags import as_lists
+
+_Tokenization = Literal["moses", "space", "characters", "sentencepiece"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Files, words, and what a pair may be.
+
+    Attributes:
+        train: Two text files, source and target, one sentence a line, plain or
+            gzipped.
+        output: Folder to write.
+        validation: Validation files; held out from --train if not given.
+        test: Test files; held out from --train if not given.
+        seed: Chooses what is held out, as the recipe's --seed does.
+        source_language: Language code of the source.
+        target_language: Language code of the target.
+        tokenization: How both sides are cut into words; space if they already
+            are.
+        source_tokenization: How the source is, if otherwise.
+        target_tokenization: How the target is, if otherwise.
+        sentencepiece_model: One model file for both sides, or two.
+        lowercase: Lowercase the vocabulary.
+        source_vocabulary: Vocabulary file of the source; counted if not given.
+        target_vocabulary: Vocabulary file of the target; counted if not given.
+        source_vocabulary_size: Size of the source vocabulary, special words
+            included.
+        target_vocabulary_size: Size of the target vocabulary, special words
+            included.
+        vocabulary_size: Size of one vocabulary for both sides instead.
+        min_count: Rarer words are left out of vocabularies.
+        max_length: Pairs with more words on a side are left out; ignored with
+            --max_source_length and --max_target_length.
+        max_source_length: Sources are cut after so many words.
+        max_target_length: Targets are cut after so many words, the end
+            included.
+        append_eos: Whether sources end with a mark; false for cnn_dailymail_pg.
+        unmatched: Label of unknown target words that the source lacks.
+        dictionary: TSV file for pointer labels, as in the recipe.
+        max_ratio: Leave out training pairs one side of which has over so many
+            times the characters of the other.
+        remove_duplicates: Keep only the first of equal training pairs.
+        pairs_per_shard: Pairs of a shard.
+        runner: Runner of Beam.
+    """
+
+    train: list[str]
+    output: str
+    validation: list[str] | None = None
+    test: list[str] | None = None
+    seed: int = 0
+    source_language: str = "en"
+    target_language: str = "fr"
+    tokenization: _Tokenization = "moses"
+    source_tokenization: _Tokenization | None = None
+    target_tokenization: _Tokenization | None = None
+    sentencepiece_model: list[str] | None = None
+    lowercase: bool = False
+    source_vocabulary: str | None = None
+    target_vocabulary: str | None = None
+    source_vocabulary_size: PositiveInt = 2_000
+    target_vocabulary_size: PositiveInt = 2_000
+    vocabulary_size: PositiveInt | None = None
+    min_count: PositiveInt = 1
+    max_length: PositiveInt = 50
+    max_source_length: PositiveInt | None = None
+    max_target_length: PositiveInt | None = None
+    append_eos: bool = True
+    unmatched: Literal["attention_argmax", "unk"] = "attention_argmax"
+    dictionary: str | None = None
+    max_ratio: PositiveFloat | None = None
+    remove_duplicates: bool = False
+    pairs_per_shard: PositiveInt = 50_000
+    runner: str = "DirectRunner"
+
+
+def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
+    """Reads, counts, encodes and writes.
+
+    Raises:
+        OSError, ValueError: If files cannot be read or written, or flags make
+            no sense.
+    """
+    start = time.monotonic()
+    check_writable({"--output": os.path.join(config.output, MANIFEST)})
+    corpus = text_pairs.load(
+        *(
+            _two(files, flag)
+            for files, flag in (
+                (config.train, "--train"),
+                (config.validation, "--validation"),
+                (config.test, "--test"),
+            )
+        ),
+        source_language=config.source_language,
+        target_language=config.target_language,
+        tokenized=config.tokenization == "space",
+        seed=config.seed,
+    )
+    corpus_preparation.prepare(
+        corpus,
+        _settings(config),
+        config.output,
+        pairs_per_shard=config.pairs_per_shard,
+        runner=config.runner,
+        beam_flags=beam_flags,
+    )
+    manifest = read_manifest(config.output)
+    print(_summary(manifest, time.monotonic() - start))
+
+
+def _summary(manifest, seconds):
+    shards = manifest["splits"]["train"]["shards"]
+    total = {
+        name: sum(shard[name] for shard in shards)
+        for name in ("pairs", "num_read", "num_empty", "num_too_long")
+    }
+    num_unlike = manifest["texts"]["num_unlike"]
+    num_written = sum(manifest["texts"]["sizes"]["train"])
+    reasons = {
+        "with an empty side": total["num_empty"]
+        + manifest["corpus"]["num_skipped"],
+        "too long": total["num_too_long"],
+        "with sides of very different length": num_unlike,
+        "there before": num_written - total["num_read"],
+    }
+    left_out = ", ".join(f"{n:,} {why}" for why, n in reasons.items() if n)
+    return (
+        f"{manifest['corpus']['name']}: {total['pairs']:,} training pairs"
+        + (f" ({left_out} left out)" if left_out else "")
+        + f" in {len(shards):,} shards, {seconds / 60:.1f} minutes"
+    )
+
+
+# === Flags ===
+
+
+def _settings(config):
+    models = config.sentencepiece_model or []
+    kinds = [
+        config.source_tokenization or config.tokenization,
+        config.target_tokenization or config.tokenization,
+    ]
+    if ("sentencepiece" in kinds) != bool(models) or len(models) > 2:
+        raise ValueError(
+            "--sentencepiece_model takes one or two files, with sentencepiece "
+            f"as tokenization. Received: {models}."
+        )
+    languages = config.source_language, config.target_language
+    tokenizers = tuple(
+        SentencepieceTokenizer(models[side and -1])
+        if kind == "sentencepiece"
+        else Tokenizer(kind, languages[side], config.lowercase)
+        for side, kind in enumerate(kinds)
+    )
+    sizes = {
+        "source": config.source_vocabulary_size,
+        "target": config.target_vocabulary_size,
+    }
+    files = {
+        "source": config.source_vocabulary,
+        "target": config.target_vocabulary,
+    }
+    if config.vocabulary_size is not None:
+        if any(files.values()):
+            raise ValueError(
+                "--vocabulary_size counts one vocabulary for both sides: "
+                "leave --source_vocabulary and --target_vocabulary out."
+            )
+        sizes, files = {"both": config.vocabulary_size}, {}
+    truncate = config.max_source_length, config.max_target_length
+    is_cut = truncate != (None, None)
+    return Settings(
+        tokenizers,
+        sizes,
+        {side: file for side, file in files.items() if file},
+        config.min_count,
+        None if is_cut else config.max_length,
+        truncate if is_cut else None,
+        config.append_eos,
+        config.unmatched,
+        config.dictionary,
+        config.remove_duplicates,
+        config.max_ratio,
+    )
+
+
+def _two(files, flag):
+    if files is not None and len(files) != 2:
+        raise ValueError(
+            f"{flag} takes two files, source and target. Received: {files}."
+        )
+    return files and tuple(files)
+
+
+class _HelpFormatter(
+    jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter
+):
+    """Keeps the line breaks of the description."""
+
+
+def main(arguments=None) -> int:
+    """Returns the exit status."""
+    arguments, beam_flags = beam_runners.split_flags(
+        sys.argv[1:] if arguments is None else arguments
+    )
+    parser = jsonargparse.ArgumentParser(
+        "python -m tfcopy.data.prepare",
+        usage="%(prog)s --train FILE FILE --output FOLDER [flags] [-- flags]",
+        description=__doc__,
+        formatter_class=_HelpFormatter,
+        allow_abbrev=False,
+        exit_on_error=False,
+    )
+    parser.add_argument("--config", action="config", help="YAML file of flags.")
+    parser.add_class_arguments(Config)
+    try:
+        options = parser.parse_args(as_lists(Config, arguments))
+    except (argparse.ArgumentError, jsonargparse.ArgumentError) as error:
+        text = re.sub(r'Parser key "(\w+)":', r"--\1:", str(error))
+        print(f"Error: {' '.join(text.split())}", file=sys.stderr)
+        print(f"See {parser.prog} --help.", file=sys.stderr)
+        return 2
+    options.pop("config")
+    if not beam_runners.is_installed():
+        print(f"Error: {beam_runners.MISSING}", file=sys.stderr)
+        return 1
+    try:
+        run(Config(**options), beam_flags)
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    except (OSError, ValueError, RuntimeError) as error:
+        text = beam_runners.reason(one_line(error))
+        print(f"Error: {text}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
