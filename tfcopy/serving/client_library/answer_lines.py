@@ -87,27 +87,23 @@ def answer(model, options, size=None):
         AskError: If the model lacks what the options ask for, or a line has
             another form.
     """
-    answering = _answering(model, options)
+    answer_all = answering(model, options)
     for lines in _batches(_stdin(), size or options.batch_size):
         with expecting_answers(model):
-            answers = list(answering(lines))
+            answers = list(answer_all(lines))
         write(b"".join(answer + b"\n" for answer in answers))
 
 
-@contextlib.contextmanager
-def expecting_answers(model):
-    """For reading what a model answers, which may be a hostile server's."""
-    try:
-        yield
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise AskError(
-            f"{model.name}: it answers otherwise than a model exported by "
-            f"tfcopy ({one_line(error)})."
-        ) from error
+def answering(model, options):
+    """Returns the function of a list of lines (bytes) to answers (bytes).
 
+    Args:
+        model: A `LocalModel` or a `RemoteModel`.
+        options: The command's options.
 
-def _answering(model, options):
-    """Returns the function of a list of lines (bytes) to answers (bytes)."""
+    Raises:
+        AskError: If the model lacks what the options ask for.
+    """
     signatures = model.signatures
     texts, analysed = (
         sorted(signatures[name].inputs.keys() - {"dictionary"})
@@ -123,6 +119,18 @@ def _answering(model, options):
     if "copied_from" in signatures["analyse"].outputs:
         return _translating(model, options)
     return ask_texts.answering(model, texts, options)
+
+
+@contextlib.contextmanager
+def expecting_answers(model):
+    """For reading what a model answers, which may be a hostile server's."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise AskError(
+            f"{model.name}: it answers otherwise than a model exported by "
+            f"tfcopy ({one_line(error)})."
+        ) from error
 
 
 def _translating(model, options):

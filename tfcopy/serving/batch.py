@@ -1,0 +1,225 @@
+"""Answers files of texts by a model, on one machine or many.
+
+The command of `tfcopy.serving.batch_answers`; it needs the extra `beam`.
+"""
+
+import functools
+import glob
+import os
+import sys
+import time
+
+from tfcopy import checked_files
+from tfcopy.data import beam_runners
+from tfcopy.error_lines import one_line
+from tfcopy.serving.batch_answers import block_answers, record_files
+from tfcopy.serving.client_library import (
+    answer_lines,
+    commands,
+    server_flags,
+)
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.version_folders import find_version
+
+_PROGRAM = "batch"
+_PLAN = "batch.json"
+_DESCRIPTION = """\
+Answers all texts of files as `python -m tfcopy.serving.ask` answers lines, as a
+pipeline of Apache Beam. The names of files say what they hold:
+
+  .jsonl, .json      objects of JSON, one a line
+  .tfrecord          tf.train.Example
+  .parquet           rows
+  others             lines of text
+
+Text and JSON may be gzipped (.gz), and so may TFRecord. Answers have the form
+of their file: a line for a line, otherwise the record with a field "answer",
+which is null where there is none. a.jsonl.gz is answered by a-00000.jsonl.gz,
+a-00001.jsonl.gz and so on in --output, each for --shard_size records; one after
+the other they are in the order of the file. What cannot be answered is told in
+a-00000.jsonl.gz.dead.jsonl.
+
+A command that was killed is repeated: answers that are there stay, and nothing
+is answered twice. batch.json in --output tells what has been asked.
+
+MODEL is what a recipe exports, or with --server the name that the server gives
+it."""
+_EXAMPLES = """\
+examples:
+  %(prog)s savedmodels/europarl_ps --input 'in/*.jsonl.gz' --output out/
+  %(prog)s savedmodels/europarl_ps --input in/*.txt --output out/ \\
+    -- --direct_running_mode=multi_processing --direct_num_workers=2
+  %(prog)s europarl_ps --server localhost:8500 --input a.parquet --output out/
+
+What stands after -- are options of the runner. Runners on several machines need
+the model, --input and --output under the same paths.
+
+"""
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    arguments, beam_flags = beam_runners.split_flags(
+        sys.argv[1:] if arguments is None else arguments
+    )
+    options = _parse(arguments)
+    # This command reports errors itself, once.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    return commands.run(_PROGRAM, lambda: _answer(options, beam_flags))
+
+
+def _answer(options, beam_flags):
+    if not beam_runners.is_installed():
+        raise AskError(beam_runners.MISSING)
+    if options.n_best and not options.json:
+        raise AskError("--n_best needs --json.")
+    paths = _files(options.input)
+    os.makedirs(options.output, exist_ok=True)
+    if options.server is None:
+        # All workers ask the same, whatever is exported meanwhile.
+        options.model = find_version(options.model, options.version)
+        options.version = None
+    _check_plan(options, paths)
+    start = time.monotonic()
+    with beam_runners.quietly():
+        # Late: --help need not wait for it.
+        from tfcopy.serving.batch_answers import answering_pipeline
+
+        work = answering_pipeline.Work(
+            paths,
+            os.path.abspath(options.output),
+            options.shard_size,
+            functools.partial(block_answers.load, options),
+        )
+        try:
+            counts = answering_pipeline.run(work, options.runner, beam_flags)
+        except Exception as error:
+            raise AskError(beam_runners.reason(one_line(error))) from error
+    seconds = time.monotonic() - start
+    print(
+        f"{len(paths):,} files: {counts['texts']:,} texts answered in "
+        f"{seconds / 60:.1f} minutes ({counts['texts'] / seconds:.1f} texts/s)"
+        f", {counts['dead_letters']:,} without an answer; "
+        f"{counts['shards']:,} shards written, "
+        f"{counts['shards_there_before']:,} there before"
+    )
+
+
+def _files(patterns):
+    """The files that patterns name, whose answers have names of their own."""
+    paths = []
+    for pattern in patterns:
+        found = sorted(glob.glob(pattern, recursive=True))
+        paths += [os.path.abspath(x) for x in found if os.path.isfile(x)]
+        if not found:
+            raise AskError(f"--input: there is no {pattern}.")
+    paths = list(dict.fromkeys(paths))
+    names = {}
+    for path in paths:
+        other = names.setdefault(record_files.output_name(path, 0), path)
+        if other != path:
+            raise AskError(
+                f"--input: {path} and {other} would have their answers in "
+                "files of the same name. Answer them into folders of their own."
+            )
+    return paths
+
+
+def _check_plan(options, paths):
+    """Raises an AskError if the folder holds answers to something else."""
+    asked = {
+        name: getattr(options, name)
+        for name in ("shard_size", "field", "json", "n_best", "server", "label")
+    }
+    asked |= {"model": options.model, "version": options.version}
+    for name in ("dictionary", "glossary"):
+        path = getattr(options, name)
+        asked[name] = path and _state(path)
+    files = {path: _state(path) for path in paths}
+    plan_path = os.path.join(options.output, _PLAN)
+    try:
+        plan = checked_files.read_json(plan_path)
+    except FileNotFoundError:
+        plan = {"asked": asked, "files": {}}
+    for name, value in asked.items():
+        if plan["asked"].get(name) != value:
+            raise AskError(
+                f"--output: {options.output} holds answers with "
+                f"{name} {plan['asked'].get(name)}; this command has {value}. "
+                "Choose another folder."
+            )
+    for path, state in files.items():
+        if plan["files"].get(path, state) != state:
+            raise AskError(
+                f"--output: {options.output} holds answers to {path}, which "
+                "has changed since. Choose another folder."
+            )
+    names = {
+        record_files.output_name(path, 0): path
+        for path in plan["files"] | files
+    }
+    if len(names) < len(plan["files"] | files):
+        raise AskError(
+            f"--output: {options.output} holds answers to other files of the "
+            "same names. Choose another folder."
+        )
+    plan["files"] |= files
+    checked_files.write_json(plan_path, plan)
+
+
+def _state(path):
+    """What tells whether a file has changed: its size, and when it was."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise AskError(f"{path}: {error.strerror}.") from error
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _parse(arguments):
+    parser = answer_lines.parser(
+        f"python -m tfcopy.serving.{_PROGRAM}",
+        _DESCRIPTION,
+        _EXAMPLES + answer_lines.FORMS,
+    )
+    parser.add_argument(
+        "model", metavar="MODEL", help="exported folder, or with --server name"
+    )
+    parser.add_argument(
+        "--input",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="files, or patterns in quotes such as 'in/*.jsonl.gz'",
+    )
+    parser.add_argument(
+        "--output", required=True, metavar="FOLDER", help="where answers go"
+    )
+    parser.add_argument(
+        "--field",
+        metavar="NAME",
+        help="field of the text, where a model reads one (default: the "
+        "model's own name, text)",
+    )
+    parser.add_argument(
+        "--shard_size",
+        type=commands.positive,
+        default=2048,
+        metavar="N",
+        help="records of a file of answers (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--runner",
+        default="DirectRunner",
+        metavar="R",
+        help="runner of Beam (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--server", metavar="ADDRESS", help="ask a server instead"
+    )
+    server_flags.add(parser)
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Answers to files of texts, on one machine or many."""

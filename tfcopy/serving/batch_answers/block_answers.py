@@ -1,0 +1,154 @@
+"""Answers to a block of records, in batches of like length."""
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tfcopy.error_lines import one_line
+from tfcopy.serving.batch_answers.record_files import Block, kind_of
+from tfcopy.serving.client_library import answer_lines, server_flags
+from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library.signatures import AskError
+
+
+class Answers(NamedTuple):
+    """What a model answers to a block.
+
+    Attributes:
+        block: The block.
+        answers: For each record a text, an object of JSON, or `None`.
+        failures: `(i, why)` of records without an answer.
+    """
+
+    block: Block
+    answers: list
+    failures: list[tuple[int, str]]
+
+
+class Answerer:
+    """A model that answers blocks.
+
+    Args:
+        model: A `LocalModel` or a `RemoteModel`.
+        options: Those of `answer_lines.parser`, of which `json`, `dictionary`
+            and `glossary` count.
+        size: The most records that the model is asked at once.
+        field: The field of records that holds the text, for models that read
+            one; by default the model's name of it.
+
+    Raises:
+        AskError: If the model lacks what the options ask for.
+    """
+
+    def __init__(self, model, options, size: int, field: str | None = None):
+        self._model = model
+        self._ask = answer_lines.answering(model, options)
+        self._is_json = options.json
+        self._size = size
+        self._field = field
+        self._texts = sorted(
+            model.signatures["serving_default"].inputs.keys() - {"dictionary"}
+        )
+
+    def answer(self, block: Block) -> Answers:
+        """Answers each record once; what cannot be answered is told.
+
+        Raises:
+            AskError: If the model does not answer any more.
+        """
+        lines, failures = {}, []
+        has_lines = kind_of(block.path)[0] == "text"
+        for i, record in enumerate(block.records):
+            try:
+                lines[i] = self._line(record, has_lines)
+            except AskError as error:
+                failures.append((i, one_line(error)))
+        answers = [None] * len(block.records)
+        order = sorted(lines, key=lambda i: len(lines[i]))
+        for start in range(0, len(order), self._size):
+            some = order[start : start + self._size]
+            for i, answer, why in self._answered(some, lines):
+                answers[i] = answer
+                if why is not None:
+                    failures.append((i, why))
+        return Answers(block, answers, sorted(failures))
+
+    def _answered(self, numbers, lines) -> Iterator[tuple]:
+        """Yields `(i, answer, None)`, or `(i, None, why)` of what fails."""
+        try:
+            with answer_lines.expecting_answers(self._model):
+                found = list(self._ask([lines[i] for i in numbers]))
+        except AskError as error:
+            if len(numbers) > 1:
+                middle = len(numbers) // 2
+                for half in (numbers[:middle], numbers[middle:]):
+                    yield from self._answered(half, lines)
+                return
+            self._check_alive()
+            yield numbers[0], None, one_line(error)
+            return
+        for i, answer in zip(numbers, found, strict=True):
+            text = answer.decode("utf-8", "replace")
+            yield i, json.loads(text) if self._is_json else text, None
+
+    def _check_alive(self):
+        """Raises an AskError if not even the shortest text is answered.
+
+        Then it is not a text's fault that it is not.
+        """
+        record = dict.fromkeys(self._texts, "a")
+        line = b"a" if len(record) == 1 else json.dumps(record).encode()
+        with answer_lines.expecting_answers(self._model):
+            list(self._ask([line]))
+
+    def _line(self, record, is_line):
+        """A record as the line that `ask` reads."""
+        names = self._texts
+        if len(names) == 1:
+            if is_line:
+                return record
+            names = [self._field or names[0]]
+        elif is_line:
+            try:
+                record = json.loads(record)
+            except ValueError:
+                record = None
+        if not isinstance(record, dict):
+            raise AskError("expected an object with fields, such as of JSON")
+        for name in names:
+            if not isinstance(record.get(name), str):
+                raise AskError(f'expected a text for "{name}"')
+        if len(self._texts) == 1:
+            return record[names[0]].encode("utf-8", "replace")
+        terms = record.get("dictionary", [])
+        if not isinstance(terms, list) or not all(
+            isinstance(term, str) for term in terms
+        ):
+            raise AskError('"dictionary" must be a list of texts')
+        row = {name: record[name] for name in names} | {"dictionary": terms}
+        return json.dumps(row).encode()
+
+
+def load(options) -> Answerer:
+    """The model that a command names, loaded here or on a server.
+
+    Args:
+        options: Those of the command `tfcopy.serving.batch`.
+
+    Raises:
+        AskError: If it cannot be asked.
+    """
+    size = options.batch_size
+    if options.server is None:
+        model = LocalModel(options.model, options.version)
+    else:
+        model = RemoteModel(
+            options.server,
+            options.model,
+            batch_size=size,
+            at_once=options.at_once,
+            **server_flags.connection_options(options),
+        )
+        size *= options.at_once
+    return Answerer(model, options, size, options.field)
