@@ -88,7 +88,7 @@ def make_step(config, data, system, element_spec):
     print(f"{system}: {model.count_params():,} parameters")
     return timing.make_step(
         model,
-        losses.OF_HEAD[SYSTEMS[system]],
+        losses.of_head(model.head),
         optimizer_choice.make_optimizer(config, model, config.updates),
         element_spec,
         normalize="sentences",

@@ -67,7 +67,7 @@ def measure(arguments):
         embedding_dim=arguments.embedding_dim,
         units=arguments.units,
     )
-    loss = losses.OF_HEAD[arguments.head]
+    loss = losses.of_head(model.head)
     whole = batches(arguments)
     few = with_candidates(
         whole,

@@ -157,7 +157,7 @@ def steps(models, arguments):
     }
     objectives = {
         "plain": losses.generated,
-        "pointing": losses.OF_HEAD[arguments.head],
+        "pointing": losses.of_head(models["pointing"].head),
     }
     return {
         name: timing.make_step(

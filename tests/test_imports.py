@@ -32,10 +32,11 @@ ALLOWED = {
     "checked_files": ("atomic_files",),
     "error_lines": (),
     "list_flags": (),
+    "batch_fields": (),
     "quiet": (),
     "tolerant_output": (),
     "layers": ("tokens", "keras_internals"),
-    "models": ("tokens", "keras_internals", "layers"),
+    "models": ("tokens", "batch_fields", "keras_internals", "layers"),
     "losses": ("tokens", "layers"),
     "decoding": ("tokens", "layers"),
     "data": (
@@ -44,7 +45,7 @@ ALLOWED = {
     ),
     "figures": ("tokens",),
     "training": (
-        *("tokens", "atomic_files", "checked_files"),
+        *("tokens", "batch_fields", "atomic_files", "checked_files"),
         *("tolerant_output", "keras_internals"),
     ),
     "evaluation": ("tokens", "data"),

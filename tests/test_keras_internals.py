@@ -170,3 +170,14 @@ def test_a_layer_that_occurs_twice_stays_one(scope, number):
     with scope():
         layers = keras.saving.deserialize_keras_object(config)
     assert len(set(map(id, layers))) == number
+
+
+def test_compiled_metrics_are_those_of_compile():
+    model = keras.Sequential([dense("float32")])
+    assert keras_internals.compiled_metrics(model) == ([], None)
+    model.compile("sgd", "mse")
+    assert keras_internals.compiled_metrics(model) == ([], None)
+    metric = keras.metrics.MeanAbsoluteError()
+    model.compile("sgd", "mse", metrics=[metric])
+    metrics, group = keras_internals.compiled_metrics(model)
+    assert metrics == [metric] and group in model.metrics

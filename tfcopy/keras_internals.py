@@ -67,6 +67,19 @@ def sharing_layers():
     return ObjectSharingScope()
 
 
+def compiled_metrics(model):
+    """The metrics that `compile` was given, and what Keras makes of them.
+
+    The public `metrics` hold the group, which matches each metric with an
+    output of the model, and gives no results before it has.
+
+    Returns:
+        `(metrics, group)`; `([], None)` without any.
+    """
+    group = model._compile_metrics if model.compiled else None
+    return (group._user_metrics if group else []), group
+
+
 # === KerasHub, seen in 0.32 ===
 
 

@@ -9,6 +9,7 @@ the others; `span` and `label` have one cost per example, `(B, 1)`, and need the
 trainer's `targets="start"` or `targets="label"`.
 """
 
+import keras
 from keras import ops
 
 from tfcopy import tokens
@@ -17,6 +18,7 @@ from tfcopy.layers.heads.log_softmax import log_softmax_at
 from tfcopy.layers.heads.restricted_vocabulary import restrict
 
 
+@keras.saving.register_keras_serializable(package="tfcopy")
 def generated(batch, distribution):
     """Every word is generated; those outside the vocabulary as UNK.
 
@@ -25,6 +27,7 @@ def generated(batch, distribution):
     return -copying.generate_log_probs(distribution, batch["target_ids"])
 
 
+@keras.saving.register_keras_serializable(package="tfcopy")
 def observed(batch, distribution):
     """The labels say which words are pointed at, and where.
 
@@ -39,6 +42,7 @@ def observed(batch, distribution):
     )
 
 
+@keras.saving.register_keras_serializable(package="tfcopy")
 def marginal(batch, distribution):
     """A word may be generated, or copied from any position that holds it.
 
@@ -121,13 +125,17 @@ def _label_cost(logits, labels):
     return -ops.take_along_axis(log_probs, ops.expand_dims(labels, -1), axis=-1)
 
 
-# The objective of each head's paper, by the head's name.
-OF_HEAD = {
-    "softmax": generated,
-    "pointer_softmax": observed,
-    "pointer_generator": marginal,
-    "copynet": marginal,
-}
+def of_head(head):
+    """The objective of a head's paper, as a loss.
+
+    Args:
+        head: A head, of which `log_likelihood` is used.
+    """
+
+    def function(batch, distribution):
+        return -head.log_likelihood(batch, distribution)
+
+    return function
 
 
 def coverage(attention):

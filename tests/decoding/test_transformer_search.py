@@ -144,7 +144,8 @@ def test_saving_gives_the_same_model(model, trained, tmp_path):
 
 @pytest.mark.parametrize("head", OF_HEAD)
 def test_the_loss_teaches_every_weight(head):
-    model, loss = make_model(head), losses.OF_HEAD[head]
+    model = make_model(head)
+    loss = losses.of_head(model.head)
     batch = {**INPUTS, "pointers": np.array([[0, -1, 1, -1], [0, -1, 0, 0]])}
     words = (INPUTS["target_ids"] != tokens.PAD).astype("float32")
     _, _, slopes = helpers.gradients(

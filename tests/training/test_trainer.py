@@ -207,3 +207,29 @@ def test_empty_data_raise():
     )
     with pytest.raises(ValueError, match="at least one batch"):
         trainer.fit()
+
+
+def test_a_dataset_and_the_name_of_an_optimizer_do():
+    weights = []
+    for given in (
+        {"train_data": standin.dataset([0, 1]), "optimizer": "sgd"},
+        {
+            "train_data": lambda e, start, c: standin.dataset([0, 1][start:]),
+            "optimizer": keras.optimizers.SGD(),
+        },
+    ):
+        keras.utils.set_random_seed(3)
+        trainer = standin.make_trainer(dev_data=None, steps=3, **given)
+        trainer.fit()
+        weights.append(weights_of(trainer))
+    for one, other in zip(*weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_a_batch_lacks_is_named():
+    batches = standin.dataset([0]).map(
+        lambda batch: {k: x for k, x in batch.items() if k != "source_ids"}
+    )
+    trainer = standin.make_trainer(train_data=batches, dev_data=None, steps=1)
+    with pytest.raises(ValueError, match="A batch lacks 'source_ids'"):
+        trainer.fit()

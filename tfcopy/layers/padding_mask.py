@@ -1,6 +1,7 @@
 """The mask of a sentence's real tokens."""
 
 import keras
+from keras import ops
 
 from tfcopy import tokens
 
@@ -14,3 +15,15 @@ class PaddingMask(keras.layers.Layer):
 
     def compute_output_spec(self, ids):
         return keras.KerasTensor(ids.shape, "bool")
+
+
+def or_all(mask, inputs):
+    """A mask, or where it is `None` one that hides nothing.
+
+    Args:
+        mask: Boolean, `(B, S)`, or `None`.
+        inputs: `(B, S, E)`.
+    """
+    if mask is not None:
+        return mask
+    return ops.ones_like(inputs[..., 0], "bool")

@@ -2,6 +2,7 @@
 
 from tfcopy.models.backbone_choice import from_backbone
 from tfcopy.models.coattention_network import coattention
+from tfcopy.models.copy_model import CopyModel, Perplexity
 from tfcopy.models.copynet import copynet
 from tfcopy.models.definition_inputs import (
     definition_inputs,
@@ -15,6 +16,8 @@ from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
 
 __all__ = [
+    "CopyModel",
+    "Perplexity",
     "Seq2Seq",
     "coattention",
     "copynet",

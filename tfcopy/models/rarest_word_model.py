@@ -131,6 +131,7 @@ class RarestWord(keras.Model):
 
         # === Config ===
         self.source_embedding = gru
+        self.head = head
         self.num_words = num_words
         self.num_pointed = num_pointed
         self.length = length

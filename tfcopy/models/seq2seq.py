@@ -16,6 +16,7 @@ from tfcopy.layers.cutting import take
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.decoder_outputs import decoder_outputs
 from tfcopy.layers.teacher_forcing import TeacherForcing
+from tfcopy.models.copy_model import CopyModel
 from tfcopy.models.definition_inputs import definition_inputs, embed_texts
 
 _PARTS = (
@@ -55,13 +56,15 @@ def _candidate_inputs():
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class Seq2Seq(keras.Model):
+class Seq2Seq(CopyModel):
     """An attentional encoder-decoder that returns a `CopyDistribution`.
 
     The model takes a dict of `source_ids` and `source_copy_ids`, both
     `(B, S)`, and `target_ids` `(B, T)` (extended ids, ending with EOS) and
     gives the distributions of all target words at once. For search it has
     `encode` and `decode_step`, which call the same layers.
+
+    `compile(optimizer)` and `fit(dataset)` train it: see `CopyModel`.
 
     Words of the source may have definitions and spellings: the dict then also
     holds the `definition_inputs` of a text `source`. Words of the target have

@@ -359,7 +359,7 @@ def train(run, system, data):
     trainer, _, results = pair_training.train(
         system,
         data,
-        losses.OF_HEAD[head_of(config, name)],
+        losses.of_head(system.model.head),
         metrics=coverage_metrics,
         **options,
     )

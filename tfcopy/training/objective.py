@@ -5,6 +5,7 @@ Shapes: B batch, T target steps.
 
 import tensorflow as tf
 
+from tfcopy.batch_fields import Batch
 from tfcopy.training.training_results import Totals
 
 
@@ -72,7 +73,7 @@ class Objective:
         return self._call(batch, training=False)
 
     def _call(self, batch, training):
-        inputs = {name: batch[name] for name in self.model.input}
+        inputs = {name: Batch(batch)[name] for name in self.model.input}
         return self.model(inputs, training=training)
 
     def _costs(self, batch, distribution):
@@ -80,8 +81,8 @@ class Objective:
         mask = self.targets.mask(batch)
         costs = []
         for function in (self._loss, self._penalty):
-            cost = function and function(batch, distribution)  # (B, T)
-            if cost is not None:
+            cost = function and function(Batch(batch), distribution)
+            if cost is not None:  # (B, T)
                 self.targets.check_costs(cost)
                 cost = tf.where(mask, cost, tf.zeros_like(cost))
             costs.append(cost)

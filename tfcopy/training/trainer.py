@@ -2,7 +2,9 @@
 
 import os
 
+import keras
 import numpy as np
+import tensorflow as tf
 
 from tfcopy.training import seeds
 from tfcopy.training.checkpoints import Checkpoints
@@ -38,11 +40,12 @@ class Trainer:
         loss: Callable `(batch, distribution)` that returns the negative log
             likelihood of each target, of shape `(B, T)`; `(B, 1)` where each
             example has one target, which the option `targets` names.
-        optimizer: Keras optimizer, made under the same scope.
-        train_data: Callable `(epoch, start_batch, context)` that returns a
-            `tf.data.Dataset` of dicts of tensors: the batches of an epoch, one
-            for one replica at a time, from number `start_batch` on. It must
-            return the same batches each time, and does not shard.
+        optimizer: Keras optimizer, made under the same scope, or its name.
+        train_data: `tf.data.Dataset` of dicts of tensors, the batches of an
+            epoch, one for one replica at a time, the same each time. Or a
+            callable `(epoch, start_batch, context)` that returns such a
+            dataset, from number `start_batch` on, which lets epochs differ and
+            a resumed one begin in the middle. Neither shards.
         dev_data: Dataset of such batches, or a callable that returns one.
         log_dir: Folder for events and checkpoints; `None` for neither.
         metrics: Optional callable `(batch, distribution)` that returns a dict
@@ -84,17 +87,20 @@ class Trainer:
             )
         self.model = model
         self.loss = loss
-        self.optimizer = optimizer
         self.metrics = metrics
         self.on_eval = on_eval
         self.penalty = penalty
-        self.train_data = train_data
+        self.train_data = _epochs(train_data)
         self.dev_data = dev_data
         self.state = State()
         self.replicas = Replicas(strategy_of(model))
+        if isinstance(optimizer, str):
+            with self.replicas.strategy.scope():
+                optimizer = keras.optimizers.get(optimizer)
         self.seed_states = seeds.seed_states(model)
         self._log_dir = log_dir and os.fspath(log_dir)
         self._step = None
+        self.optimizer = optimizer
         check_optimizer(optimizer, self.replicas.strategy)
         with self.replicas.strategy.scope():
             optimizer.build(model.trainable_variables)
@@ -245,3 +251,10 @@ class Trainer:
         finally:
             events.close()
             self.progress.close()
+
+
+def _epochs(train_data):
+    """A dataset of one epoch as a callable that gives any."""
+    if not isinstance(train_data, tf.data.Dataset):
+        return train_data
+    return lambda epoch, start_batch, context: train_data.skip(start_batch)

@@ -180,7 +180,11 @@ def train(system, data, head, **options):
     """
     options = {"metrics": pair_training.copy_probability, **options}
     *_, results = pair_training.train(
-        system, data, losses.OF_HEAD[head], normalize="sentences", **options
+        system,
+        data,
+        losses.of_head(system.model.head),
+        normalize="sentences",
+        **options,
     )
     return results
 

@@ -73,7 +73,7 @@ def train(system, head, data):
         results.json.
     """
     config: PointerSoftmaxConfig = system.config
-    loss, options = losses.OF_HEAD[head], {}
+    loss, options = losses.of_head(system.model.head), {}
     if config.candidates is not None:
         size = data.vocabularies[1].size
         loss = losses.restricted(loss, size)

@@ -189,7 +189,7 @@ def _trainer(system, task, data, on_eval):
     )
     return training.Trainer(
         system.model,
-        losses.OF_HEAD[system.name],
+        losses.of_head(system.model.head),
         optimizer_choice.make_optimizer(config, system.model, config.updates),
         _batches(config, data.train, task),
         validation.batch(_EVALUATED),

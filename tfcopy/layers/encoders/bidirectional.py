@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.padding_mask import or_all
 
 
 class Bidirectional(keras.layers.Layer):
@@ -29,7 +30,7 @@ class Bidirectional(keras.layers.Layer):
 
     Call arguments:
         inputs: Embedded words, `(B, S, E)`.
-        mask: Boolean, `(B, S)`.
+        mask: Boolean, `(B, S)`; nothing is padding if it is `None`.
 
     Returns:
         `(annotations, final)`: `(B, S, 2 * units)`, float32, and the last
@@ -98,7 +99,8 @@ class Bidirectional(keras.layers.Layer):
                 )
                 setattr(self, name, weight)
 
-    def call(self, inputs, mask, training=False):
+    def call(self, inputs, mask=None, training=False):
+        mask = or_all(mask, inputs)
         inputs = ops.cast(inputs, self.compute_dtype)
         both = ops.stack(
             [

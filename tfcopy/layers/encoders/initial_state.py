@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from tfcopy.layers.padding_mask import or_all
+
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class MeanInitialState(keras.layers.Layer):
@@ -39,13 +41,14 @@ class MeanInitialState(keras.layers.Layer):
     def build(self, annotations_shape, mask_shape=None, final_shape=None):
         self.dense.build((annotations_shape[0], annotations_shape[-1]))
 
-    def call(self, annotations, mask, final=None):
+    def call(self, annotations, mask=None, final=None):
+        mask = or_all(mask, annotations)
         keep = ops.cast(ops.expand_dims(mask, -1), "float32")
         total = ops.sum(ops.cast(annotations, "float32") * keep, axis=1)
         count = ops.maximum(ops.sum(keep, axis=1), 1.0)
         return ops.cast(self.dense(total / count), "float32")
 
-    def compute_output_spec(self, annotations, mask, final=None):
+    def compute_output_spec(self, annotations, mask=None, final=None):
         return keras.KerasTensor((annotations.shape[0], self.units), "float32")
 
     def compute_mask(self, annotations, previous_mask):

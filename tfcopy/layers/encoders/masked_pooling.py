@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
+from tfcopy.layers.padding_mask import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -32,7 +33,8 @@ class MaskedPooling(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.supports_masking = True
 
-    def call(self, inputs, mask):
+    def call(self, inputs, mask=None):
+        mask = or_all(mask, inputs)
         inputs = ops.cast(inputs, "float32")
         mask = ops.expand_dims(mask, -1)  # (B, S, 1)
         length = ops.sum(ops.cast(mask, "float32"), axis=1)  # (B, 1)
@@ -46,7 +48,7 @@ class MaskedPooling(keras.layers.Layer):
             axis=-1,
         )
 
-    def compute_output_spec(self, inputs, mask):
+    def compute_output_spec(self, inputs, mask=None):
         batch, _, size = inputs.shape
         return keras.KerasTensor((batch, 2 * size), "float32")
 

@@ -6,6 +6,8 @@ Shapes: B batch, S source steps, E input size, C annotation size, P positions.
 import keras
 from keras import ops
 
+from tfcopy.layers.padding_mask import or_all
+
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class PositionOneHot(keras.layers.Layer):
@@ -46,7 +48,8 @@ class PositionOneHot(keras.layers.Layer):
         if not self.encoder.built:
             self.encoder.build(inputs_shape, mask_shape)
 
-    def call(self, inputs, mask):
+    def call(self, inputs, mask=None):
+        mask = or_all(mask, inputs)
         annotations, final = self.encoder(inputs, mask)
         steps = ops.expand_dims(ops.arange(ops.shape(annotations)[1]), 1)
         is_at = ops.equal(steps, ops.arange(self.positions))  # (S, P)
@@ -54,7 +57,7 @@ class PositionOneHot(keras.layers.Layer):
         one_hot = ops.cast(one_hot, annotations.dtype)  # (B, S, P)
         return ops.concatenate([annotations, one_hot], axis=-1), final
 
-    def compute_output_spec(self, inputs, mask):
+    def compute_output_spec(self, inputs, mask=None):
         annotations, final = self.encoder.compute_output_spec(inputs, mask)
         *leading, size = annotations.shape
         shape = (*leading, size + self.positions)

@@ -6,6 +6,7 @@ Shapes: B batch, S source steps, E input size, C units.
 import keras
 from keras import ops
 
+from tfcopy.layers.padding_mask import or_all
 from tfcopy.layers.rows import Dense
 
 
@@ -99,7 +100,8 @@ class TransformerAnnotations(keras.layers.Layer):
         for layer in (self.input_norm, *self.blocks, self.norm):
             layer.build(shape)
 
-    def call(self, inputs, mask, training=None):
+    def call(self, inputs, mask=None, training=None):
+        mask = or_all(mask, inputs)
         x = self.projection(ops.cast(inputs, self.compute_dtype))
         x = ops.cast(self.input_norm(x), "float32")
         x = ops.cast(x + self.positions(x), self.compute_dtype)
@@ -111,14 +113,14 @@ class TransformerAnnotations(keras.layers.Layer):
         count = ops.maximum(ops.sum(keep, axis=1), 1.0)
         return annotations, ops.sum(annotations, axis=1) / count
 
-    def compute_output_spec(self, inputs, mask, training=None):
+    def compute_output_spec(self, inputs, mask=None, training=None):
         batch, length = inputs.shape[:2]
         return (
             keras.KerasTensor((batch, length, self.units), "float32"),
             keras.KerasTensor((batch, self.units), "float32"),
         )
 
-    def compute_mask(self, inputs, previous_mask):
+    def compute_mask(self, inputs, previous_mask=None):
         """The outputs carry no Keras mask: it is passed as an argument."""
         return None
 

@@ -12,6 +12,7 @@ from tfcopy.layers.copying import (
     CopyDistribution,
     log_add,
     log_normalizer,
+    marginal_log_likelihood,
 )
 from tfcopy.layers.heads.copy_scores import copy_keys
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
@@ -93,4 +94,16 @@ class CopyNetHead(SoftmaxHead):
                 MASKED,
             ),
             attention=decoded["attention"],
+        )
+
+    def log_likelihood(self, batch, distribution):
+        """Words are generated, or copied from any place, `(B, T)`.
+
+        Args:
+            batch: dict of `target_ids` `(B, T)` and `source_copy_ids`
+                `(B, S)`, extended ids.
+            distribution: The head's `CopyDistribution`.
+        """
+        return marginal_log_likelihood(
+            distribution, batch["target_ids"], batch["source_copy_ids"]
         )

@@ -6,7 +6,10 @@ Shapes: B batch, T target steps, S source steps, V target vocabulary.
 import keras
 from keras import ops
 
-from tfcopy.layers.copying import CopyDistribution
+from tfcopy.layers.copying import (
+    CopyDistribution,
+    marginal_log_likelihood,
+)
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
 from tfcopy.layers.rows import Dense
 
@@ -86,6 +89,18 @@ class PointerGeneratorHead(SoftmaxHead):
             log_generate=ops.log_sigmoid(switch),
             copy_log_probs=point + decoded["attention"],
             attention=decoded["attention"],
+        )
+
+    def log_likelihood(self, batch, distribution):
+        """Words are generated, or copied from any place, `(B, T)`.
+
+        Args:
+            batch: dict of `target_ids` `(B, T)` and `source_copy_ids`
+                `(B, S)`, extended ids.
+            distribution: The head's `CopyDistribution`.
+        """
+        return marginal_log_likelihood(
+            distribution, batch["target_ids"], batch["source_copy_ids"]
         )
 
     def get_config(self):

@@ -7,7 +7,11 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
-from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.layers.copying import (
+    MASKED,
+    CopyDistribution,
+    observed_log_likelihood,
+)
 from tfcopy.layers.heads.noisy_tanh import NoisyTanh
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
 from tfcopy.layers.rows import Dense
@@ -156,6 +160,21 @@ class PointerSoftmaxHead(SoftmaxHead):
             log_generate=ops.log_sigmoid(switch),
             copy_log_probs=point + location,
             attention=decoded["attention"],
+        )
+
+    def log_likelihood(self, batch, distribution):
+        """Labels tell which words are pointed at, and where, `(B, T)`.
+
+        Args:
+            batch: dict of `target_ids` and `pointers`, both `(B, T)`, and
+                `source_copy_ids` `(B, S)`; see `observed_log_likelihood`.
+            distribution: The head's `CopyDistribution`.
+        """
+        return observed_log_likelihood(
+            distribution,
+            batch["target_ids"],
+            batch["pointers"],
+            batch["source_copy_ids"],
         )
 
     def compute_output_spec(self, *args, training=False, **kwargs):

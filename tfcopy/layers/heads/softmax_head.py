@@ -4,8 +4,14 @@ import keras
 from keras import ops
 
 from tfcopy.layers.backbones.backbone_embedding import BackboneEmbedding
-from tfcopy.layers.copying import MASKED, CopyDistribution
+from tfcopy.layers.copying import (
+    MASKED,
+    CopyDistribution,
+    generate_log_probs,
+)
 from tfcopy.layers.cutting import take
+from tfcopy.layers.heads.any_decoder import decoded_by_any
+from tfcopy.layers.padding_mask import or_all
 from tfcopy.layers.rows import of_rows
 
 
@@ -23,9 +29,11 @@ class SoftmaxHead(keras.layers.Layer):
     Call arguments:
         features: The features that predict the words (a deep output),
             `(B, T, F)`.
-        decoded: dict of `decoder_outputs`; heads that point use them.
+        decoded: dict of `decoder_outputs`; heads that point use them. Instead
+            of it, tensors of any decoder: `attention` or `attention_logits`,
+            and if wanted `context` and `inputs`; see `decoded_by_any`.
         annotations: `(B, S, C)`.
-        source_mask: Boolean, `(B, S)`.
+        source_mask: Boolean, `(B, S)`; nothing is padding if it is `None`.
         candidate_ids: Optional `(K,)`: only these words get a logit, in this
             order (the large vocabulary trick).
         candidate_log_weights: Optional `(K,)`, or `(B, 1, K)`, the logs of how
@@ -77,6 +85,38 @@ class SoftmaxHead(keras.layers.Layer):
         # A function, since the table does not become a part of this layer.
         self._tied_product = product
         self._check_sizes(self._size, embedding.output_dim)
+
+    def __call__(
+        self,
+        features,
+        decoded=None,
+        annotations=None,
+        source_mask=None,
+        *,
+        attention=None,
+        attention_logits=None,
+        context=None,
+        inputs=None,
+        **kwargs,
+    ):
+        source_mask = or_all(source_mask, annotations)
+        if decoded is None:
+            decoded = decoded_by_any(
+                features,
+                annotations,
+                source_mask,
+                attention,
+                attention_logits,
+                context,
+                inputs,
+            )
+        return super().__call__(
+            features,
+            decoded=decoded,
+            annotations=annotations,
+            source_mask=source_mask,
+            **kwargs,
+        )
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         self._check_sizes(features_shape[-1], self._size)
@@ -144,6 +184,18 @@ class SoftmaxHead(keras.layers.Layer):
             ),
             attention=decoded["attention"],
         )
+
+    def log_likelihood(self, batch, distribution):
+        """The logs of the probabilities of the target words, `(B, T)`.
+
+        The objective of the head's paper. Here unknown words count as UNK.
+
+        Args:
+            batch: dict of `target_ids`, extended ids, `(B, T)`, and of what
+                the objective reads besides.
+            distribution: The head's `CopyDistribution`.
+        """
+        return generate_log_probs(distribution, batch["target_ids"])
 
     def compute_output_spec(
         self,

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
+from tfcopy.layers.padding_mask import or_all
 from tfcopy.layers.rows import Dense
 
 
@@ -68,12 +69,13 @@ class SpanHead(keras.layers.Layer):
         self.hidden.build(inputs_shape)
         self.score.build((*inputs_shape[:-1], self.units))
 
-    def call(self, inputs, mask, training=False):
+    def call(self, inputs, mask=None, training=False):
+        mask = or_all(mask, inputs)
         hidden = self.dropout_layer(self.hidden(inputs), training=training)
         scores = ops.squeeze(self.score(hidden), axis=-1)
         return ops.where(mask, ops.cast(scores, "float32"), MASKED)
 
-    def compute_output_spec(self, inputs, mask, training=False):
+    def compute_output_spec(self, inputs, mask=None, training=False):
         return keras.KerasTensor(inputs.shape[:-1], "float32")
 
     def compute_mask(self, inputs, previous_mask):

@@ -1,0 +1,129 @@
+"""A Keras model that `fit` trains with the objective of its head.
+
+Shapes: B batch, T target steps, S source steps.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.batch_fields import Batch
+from tfcopy.keras_internals import compiled_metrics
+from tfcopy.layers.copying import CopyDistribution
+from tfcopy.layers.heads.softmax_head import SoftmaxHead
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CopyModel(keras.Model):
+    """A functional model whose output is the `CopyDistribution` of a head.
+
+        model = CopyModel(inputs, head(features, attention=...))
+        model.compile("adam")
+        model.fit(dataset)
+
+    The loss is the mean cost of a target word in nats, by the head's
+    `log_likelihood`, or by a `loss` that `compile` is given: a callable
+    `(batch, distribution)` that gives the costs `(B, T)`, such as those of
+    `tfcopy.losses`. Padding costs nothing. Losses of layers are added.
+
+    A batch is a dict of the model's inputs and of what the loss reads, or such
+    a dict and a second one with the rest:
+
+        target_ids       (B, T)  extended ids, ending with EOS
+        source_copy_ids  (B, S)  extended ids of the source; negative where a
+                                 position cannot be copied
+        pointers         (B, T)  for the objective of `PointerSoftmaxHead`
+
+    Sample weights, `(B,)` or `(B, T)`, multiply the costs. Metrics are objects
+    whose `update_state` takes a batch and the distribution, such as
+    `Perplexity`.
+    """
+
+    def call(self, inputs, training=None, mask=None, **kwargs):
+        if isinstance(inputs, dict) and isinstance(self.input, dict):
+            # Keras would take what is there besides for inputs.
+            inputs = {name: inputs[name] for name in self.input}
+        outputs = super().call(inputs, training=training, mask=mask, **kwargs)
+        # A model that was loaded has forgotten the names of its outputs.
+        is_named = hasattr(outputs, "_fields")
+        return outputs if is_named else CopyDistribution(*outputs)
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        """The mean cost of a target word, a scalar.
+
+        Raises:
+            ValueError: If the batch lacks what the loss reads.
+        """
+        batch = _batch(x, y)
+        loss = self.loss or self._negative_log_likelihood
+        costs = loss(batch, y_pred)
+        mask = ops.cast(batch["target_ids"] != tokens.PAD, "float32")
+        costs = ops.where(mask > 0, costs, 0.0)
+        if sample_weight is not None:
+            weights = ops.cast(sample_weight, "float32")
+            if len(weights.shape) == 1:
+                weights = ops.expand_dims(weights, -1)
+            costs = costs * weights
+        mean = ops.sum(costs) / ops.maximum(ops.sum(mask), 1.0)
+        return sum(self.losses, mean)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """Updates the metrics of `compile`, and returns all results."""
+        for metric in compiled_metrics(self)[0]:
+            metric.update_state(_batch(x, y), y_pred)
+        return self.get_metrics_result()
+
+    @property
+    def metrics(self):
+        own, group = compiled_metrics(self)
+        return [*(x for x in super().metrics if x is not group), *own]
+
+    def _negative_log_likelihood(self, batch, distribution):
+        heads = [x for x in self.layers if isinstance(x, SoftmaxHead)]
+        if len(heads) != 1:
+            raise ValueError(
+                "Without a `loss` in `compile`, a model must have one head. "
+                f"Received: {len(heads)} heads."
+            )
+        return -heads[0].log_likelihood(batch, distribution)
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class Perplexity(keras.metrics.Metric):
+    """The perplexity of target words, for a `CopyModel`.
+
+    Args:
+        loss: Callable `(batch, distribution)` that gives their costs, `(B, T)`,
+            such as `tfcopy.losses.marginal`.
+    """
+
+    def __init__(self, loss, name="perplexity", **kwargs):
+        super().__init__(name=name, **kwargs)
+        self.loss = loss
+        self.total = self.add_variable((), "zeros", name="total")
+        self.count = self.add_variable((), "zeros", name="count")
+
+    def update_state(self, batch, distribution, sample_weight=None):
+        mask = ops.cast(batch["target_ids"] != tokens.PAD, "float32")
+        costs = ops.where(mask > 0, self.loss(batch, distribution), 0.0)
+        self.total.assign_add(ops.sum(costs))
+        self.count.assign_add(ops.sum(mask))
+
+    def result(self):
+        return ops.exp(self.total / ops.maximum(self.count, 1.0))
+
+    def get_config(self):
+        loss = keras.saving.serialize_keras_object(self.loss)
+        return {**super().get_config(), "loss": loss}
+
+    @classmethod
+    def from_config(cls, config):
+        loss = keras.saving.deserialize_keras_object(config["loss"])
+        return cls(**{**config, "loss": loss})
+
+
+def _batch(x, y):
+    """The one dict of a batch that `fit` was given as one or as two."""
+    return Batch({**x, **y} if isinstance(y, dict) else x)
