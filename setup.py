@@ -21,6 +21,7 @@ ALIGN = [
 BEAM = ["apache-beam>=2.77,<3"]
 CATALOGS = ["polib>=1.2"]
 CLIENT = ["grpcio>=1.64,<2", "tensorflow-serving-api>=2.21,<3"]
+DOCS = ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.29"]
 DEMO = ["gradio>=6.31,<7"]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
@@ -81,6 +82,7 @@ setup(
         "catalogs": CATALOGS,
         "client": CLIENT,
         "demo": DEMO,
+        "docs": DOCS,
         "figures": FIGURES,
         "jieba": JIEBA,
         "projection": PROJECTION,
@@ -91,6 +93,7 @@ setup(
             *CATALOGS,
             *CLIENT,
             *DEMO,
+            *DOCS,
             *FIGURES,
             *JIEBA,
             *PROJECTION,
@@ -101,7 +104,10 @@ setup(
             "twine>=6",
             "wheel",
             "hypothesis>=6.100",
+            # Runs the notebook.
+            "ipykernel>=6",
             "jax>=0.7",
+            "nbclient>=0.10",
             "pytest>=8",
             "pytest-xdist>=3.7",
             "ruff>=0.8",

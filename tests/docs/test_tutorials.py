@@ -1,0 +1,100 @@
+"""The programs of the tutorials, run as they stand on the page."""
+
+import itertools
+import os
+import pathlib
+import re
+import shutil
+
+import keras
+import pytest
+
+from tests.serving.conftest import random_export, random_served  # noqa: F401
+from tfcopy.data.generated import demo_parliament
+
+PAGES = pathlib.Path(__file__).parents[2] / "docs" / "tutorials"
+PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs the programs of a page one after the other; gives their names."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(page):
+        keras.utils.set_random_seed(0)
+        path, names = PAGES / f"{page}.md", {}
+        text = path.read_text()
+        found = list(PROGRAM.finditer(text))
+        assert found
+        for match in found:
+            # So that an error tells the line of the page.
+            lines = "\n" * text.count("\n", 0, match.start(1))
+            exec(compile(lines + match[1], path, "exec"), names)
+        return names
+
+    return run
+
+
+def test_your_own_pairs(run, capsys):
+    pairs = itertools.islice(demo_parliament.generate("train", 600, 0), 600)
+    for path, side in zip(("my.en", "my.fr"), zip(*pairs)):
+        pathlib.Path(path).write_text("".join(f"{x}\n" for x in side))
+    names = run("your_own_pairs")
+    losses = names["history"].history
+    assert losses["loss"][1] < losses["loss"][0]
+    assert losses["val_loss"][1] < losses["val_loss"][0]
+    # The translator's answer, and the same one of the export.
+    *_, first, second = capsys.readouterr().out.splitlines()
+    assert first.rpartition(" ")[0] == second
+
+
+def test_your_own_decoder(run, capsys):
+    names = run("your_own_decoder")
+    assert names["right"][names["is_unknown"]].mean() > 0.9
+    assert "unknown words right: " in capsys.readouterr().out
+
+
+def test_a_new_head(run):
+    names = run("a_new_head")
+    assert names["head"].count_params() > 0
+
+
+def test_export_serve_ask(run, random_export, tmp_path, capsys):  # noqa: F811
+    target = tmp_path / "savedmodels" / "europarl_ps" / "1"
+    os.makedirs(target.parent)
+    shutil.copytree(random_export, target)
+    run("export_serve_ask")
+    assert "hypotheses; the best copies" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_notebook(tmp_path):
+    # Late: only developers who run slow tests need them.
+    import nbclient
+    import nbformat
+
+    notebook = nbformat.read(PAGES / "copying.ipynb", nbformat.NO_CONVERT)
+    stored = [cell.get("outputs") for cell in notebook.cells]
+    client = nbclient.NotebookClient(
+        notebook, timeout=300, resources={"metadata": {"path": tmp_path}}
+    )
+    client.execute()
+    printed = [
+        output["text"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if output.get("name") == "stdout"
+    ]
+    share = int(re.search(r"unknown words right: (\d+)%", printed[0])[1])
+    assert share > 90
+    pictures = [
+        [output.get("data", {}).keys() for output in outputs or ()]
+        for outputs in stored
+    ]
+    assert any("image/png" in keys for own in pictures for keys in own)
+
+
+def test_no_tutorial_is_forgotten():
+    tested = {name[5:] for name in globals() if name.startswith("test_")}
+    assert {path.stem for path in PAGES.glob("*.md")} <= tested
