@@ -53,6 +53,7 @@ ALLOWED = {
         *("tokens", "quiet", "error_lines", "file_locks", "atomic_files"),
         *("checked_files", "keras_internals"),
         *("layers", "models", "decoding", "data", "training"),
+        "evaluation",
     ),
 }
 ALLOWED["experiments"] = tuple(ALLOWED)

@@ -19,6 +19,11 @@ COMMANDS = {
     "recipes": ("", "list the recipes"),
     "export": ("tfcopy.serving.export", "export another system of a run"),
     "ask": ("tfcopy.serving.ask", "ask an exported model, line by line"),
+    "evaluate": (
+        "tfcopy.serving.evaluate",
+        "score answers against references, and compare systems",
+    ),
+    "score": ("tfcopy.serving.score", "tell how likely given targets are"),
     "batch": ("tfcopy.serving.batch", "answer files of texts, by Apache Beam"),
     "client": ("tfcopy.serving.client", "ask a server, line by line"),
     "demo": ("tfcopy.serving.demo", "show exported models in the browser"),

@@ -1,7 +1,6 @@
 """Scores of texts against references; all but perplexity in percent."""
 
 import math
-import re
 from collections.abc import Sequence
 
 import sacrebleu
@@ -33,31 +32,6 @@ def bleu(
     metric = sacrebleu.BLEU(tokenize=tokenize, force=True)
     score = metric.corpus_score(list(hypotheses), references).score
     return {"score": score, "signature": str(metric.get_signature())}
-
-
-def bleu_interval(
-    hypotheses: Sequence[str],
-    references: Sequence[str] | Sequence[Sequence[str]],
-    tokenize: str = "13a",
-    samples: int = 1_000,
-) -> tuple[float, float]:
-    """The 95 % interval of corpus BLEU over samples of the texts.
-
-    Sacrebleu's bootstrap, whose samples are the same each time.
-
-    Args:
-        hypotheses, references, tokenize: As in `bleu`.
-        samples: Positive integer, how often as many texts are drawn.
-    """
-    references = _reference_lists(hypotheses, references)
-    metric = sacrebleu.BLEU(tokenize=tokenize, force=True)
-    # The object that it returns tells the interval only in its text.
-    told = str(
-        metric.corpus_score(list(hypotheses), references, n_bootstrap=samples)
-    )
-    mean, half = re.search(r"μ = ([\d.]+) ± ([\d.]+)", told).groups()
-    low, high = float(mean) - float(half), float(mean) + float(half)
-    return max(0.0, round(low, 2)), min(100.0, round(high, 2))
 
 
 def chrf(

@@ -1,6 +1,6 @@
 """How translations are scored and shown."""
 
-from tfcopy.evaluation import markup, translations
+from tfcopy.evaluation import markup, system_comparison, translations
 from tfcopy.experiments import export_choice, reporting
 from tfcopy.experiments.export_choice import ExportChoice
 from tfcopy.experiments.run import Stopwatch
@@ -47,11 +47,12 @@ def score(answers, data, bleu_tokenize) -> dict:
         kept = markup.kept([x for x, _ in data.test], texts, protect)
         shares = ("spans_kept", "texts_kept", "texts_exact")
         scores |= {name: kept[name] for name in shares}
+    compared = system_comparison.compare(
+        {"answers": texts}, [references], ["bleu"], bleu_tokenize
+    )
     return {
         **{name: round(value, 2) for name, value in scores.items()},
-        "bleu_interval": translations.bleu_interval(
-            texts, references, bleu_tokenize
-        ),
+        "bleu_interval": compared["answers"]["bleu"]["interval"],
         "bleu_signature": bleu["signature"],
     }
 

@@ -1,0 +1,99 @@
+"""What the command `python -m tfcopy.serving.evaluate` tells and refuses."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tfcopy.serving import evaluate
+from tfcopy.serving.client_library import exported_model
+
+SOURCES = ["the session", "Łukasz the x", "x", "the Wug session"]
+
+
+@pytest.fixture(scope="module")
+def texts(random_export, tmp_path_factory):
+    """Files of sources, of a model's answers to them, and of others."""
+    folder = tmp_path_factory.mktemp("texts")
+    with exported_model.load(random_export) as model:
+        answers = [x.text for x in model.translate(SOURCES)]
+    other = [f"{x} Wug" for x in answers]
+    for name, lines in (
+        ("source", SOURCES),
+        ("answers", answers),
+        ("other", other),
+    ):
+        (folder / name).write_text("".join(f"{x}\n" for x in lines))
+    return folder
+
+
+def run(texts, *arguments, source="source", reference="answers"):
+    flags = ["--source", texts / source, "--reference", texts / reference]
+    return evaluate.main([*map(str, arguments), *map(str, flags)])
+
+
+def test_an_export_is_asked_and_compared_with_a_file(
+    random_export, texts, capsys
+):
+    assert not run(texts, random_export, texts / "other", "--json")
+    found = json.loads(capsys.readouterr().out)
+    own, other = found[str(random_export)], found[str(texts / "other")]
+    assert own["bleu"]["score"] == pytest.approx(100)
+    assert other["bleu"]["score"] < 100 and other["bleu"]["p"] is not None
+    # The last source holds Wug, which is in no vocabulary; no reference does.
+    assert other["copied_words"]["precision"] < 100
+    assert found["signatures"].keys() == {"bleu", "chrf", "ter"}
+
+
+def test_the_table_tells_intervals_and_the_difference(
+    random_export, texts, capsys
+):
+    assert not run(
+        texts, texts / "other", random_export, "--metrics", "bleu", "rouge"
+    )
+    out = capsys.readouterr().out
+    assert "BLEU" in out and "rouge1" in out and "p=" in out
+    assert f"p: compared with {texts / 'other'}." in out
+    assert "nrefs:1|bs:1000" in out
+
+
+def test_files_of_answers_need_a_vocabulary_for_copied_words(texts, capsys):
+    assert not run(texts, texts / "other")
+    assert "copied" not in capsys.readouterr().out
+    words = texts / "vocabulary"
+    words.write_text("<pad>\n<unk>\n<s>\n</s>\nthe\n")
+    assert not run(texts, texts / "other", "--vocabulary", words)
+    assert "copied words: precision" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["{0}/none"], "none: cannot be read"),
+        (["{0}/short"], "short has 1 answers to 4 texts"),
+        (["{0}/other", "--vocabulary", "{0}/none"], "none"),
+        (["{0}/other", "--reference", "{0}/short"], "short has 1 lines"),
+    ],
+)
+def test_errors_are_one_line(texts, arguments, message, capsys):
+    (texts / "short").write_text("a\n")
+    system, *arguments = [x.format(texts) for x in arguments]
+    flags = ["--source", str(texts / "source"), "--reference"]
+    flags.append(str(texts / "answers"))
+    assert evaluate.main([system, *flags, *arguments]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 and message in lines[0], lines
+
+
+def test_help_does_not_wait_for_tensorflow():
+    for name in ("evaluate", "score"):
+        code = (
+            "import runpy, sys; sys.modules['tensorflow'] = None;"
+            "sys.argv[1:] = ['--help'];"
+            f"runpy.run_module('tfcopy.serving.{name}', run_name='__main__')"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True
+        )
+        assert done.returncode == 0 and "examples:" in done.stdout, done.stderr

@@ -1,0 +1,79 @@
+"""What the command `python -m tfcopy.serving.score` tells."""
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from tests.serving.servables.translators import random_translator
+from tests.serving.test_export_command import make_run
+from tfcopy.serving import score
+from tfcopy.serving.servables import storage, target_scores
+from tfcopy.training.checkpoints import Checkpoints
+
+SOURCES = ["the session", "is open ."]
+
+
+@pytest.fixture(scope="module")
+def translator():
+    made = random_translator()
+    options = dataclasses.replace(made.options, length_penalty=0.0)
+    return made.copy(options=options)
+
+
+def test_the_score_of_an_answer_is_that_of_the_search(translator):
+    answers = translator.translate_all(SOURCES)
+    pairs = [(x, y.text) for x, y in zip(SOURCES, answers)]
+    scores = target_scores.score(translator, pairs)
+    for answer, found in zip(answers, scores, strict=True):
+        if len(answer.tokens) == translator.options.max_length:
+            continue  # It was cut off: its score has no end.
+        assert found.log_probability == pytest.approx(answer.score, abs=1e-4)
+        assert found.words == len(answer.tokens) + 1
+
+
+def test_pairs_keep_their_order_whatever_their_lengths(translator):
+    pairs = [(f"the {'x ' * i}", "x " * (1 + i % 3)) for i in range(5)]
+    pairs.insert(2, ("the", " "))
+    together = list(target_scores.score(translator, pairs, 2))
+    assert together[2] is None
+    for i in (0, 1, 3, 5):
+        (alone,) = target_scores.score(translator, [pairs[i]])
+        assert together[i].words == alone.words
+        assert together[i].log_probability == pytest.approx(
+            alone.log_probability, abs=1e-4
+        )
+
+
+def test_a_model_that_cannot_be_asked_is_refused(translator):
+    class Ensemble:
+        model = object()
+
+    with pytest.raises(ValueError, match="nothing but ids"):
+        list(target_scores.score(Ensemble(), [("a", "b")]))
+
+
+def test_the_command_scores_a_run(translator, tmp_path, capsys):
+    run = make_run(tmp_path / "logs" / "own")
+    storage.save(
+        translator, run / "pointer_softmax", warmup_texts=["x"], details={}
+    )
+    checkpoints = Checkpoints(run / "pointer_softmax" / "checkpoints")
+    checkpoints.save_best(translator.model.get_weights(), {})
+    (tmp_path / "source").write_text("the session\nx\n")
+    (tmp_path / "target").write_text("x the\n\n")
+    flags = ["--source", tmp_path / "source", "--target", tmp_path / "target"]
+    flags = [str(run), *map(str, flags)]
+    assert score.main(flags) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert float(first) < 0 and second == ""
+    assert score.main([*flags, "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out.splitlines()[0])
+    assert found["log_probability"] == pytest.approx(float(first), abs=1e-4)
+    perplexity = math.exp(-found["log_probability"] / found["words"])
+    assert f"3 words, perplexity {perplexity:.4g}" in err
+    (tmp_path / "target").write_text("x\n")
+    assert score.main(flags) == 2
+    assert "has 2 lines" in capsys.readouterr().err

@@ -1,0 +1,255 @@
+"""The command `python -m tfcopy.serving.evaluate`: how good answers are."""
+
+import argparse
+import json
+import os
+import sys
+
+from tfcopy.serving.client_library import commands
+from tfcopy.serving.client_library.signatures import AskError
+
+_DESCRIPTION = """\
+Scores answers to the lines of a file against references, and compares systems
+by a paired bootstrap: p says how probable a difference as large would be if a
+system were no better or worse than the first.
+
+SYSTEM is what a recipe exports, which is asked here, or a file of answers, one
+a line. --source and --reference are files of lines, plain or gzipped."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s savedmodels/europarl_ps --source test.en --reference test.fr
+  %(prog)s savedmodels/nmt savedmodels/europarl_ps --source test.en \\
+    --reference test.fr
+  %(prog)s theirs.fr savedmodels/europarl_ps --source test.en \\
+    --reference a.fr b.fr --metrics bleu ter --json
+
+Copied words are those that stand in the source and are not in the vocabulary of
+the target: nothing but copying gives them. Their precision is the share of
+right ones among those of the answers, their recall that among those of the
+(first) reference. The vocabulary is that of the first exported model, or
+--vocabulary; a model of pieces has none, as it can spell any word."""
+
+_NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parse(arguments)
+    return commands.run("evaluate", lambda: _evaluate(options))
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.serving.evaluate",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "systems",
+        metavar="SYSTEM",
+        nargs="+",
+        help="exported folder, or file of answers",
+    )
+    parser.add_argument("--source", required=True, metavar="FILE")
+    parser.add_argument("--reference", required=True, nargs="+", metavar="FILE")
+    parser.add_argument(
+        "--metrics",
+        nargs="+",
+        choices=[*_NAMES, "rouge"],
+        default=["bleu", "chrf", "ter"],
+        metavar="M",
+        help="of bleu, chrf, ter, rouge (default: the first three)",
+    )
+    parser.add_argument(
+        "--tokenize",
+        default="13a",
+        metavar="T",
+        help="sacrebleu's tokenisation (default: %(default)s; of text that is "
+        "tokenised already: none; zh, ja-mecab, char ...)",
+    )
+    parser.add_argument(
+        "--vocabulary",
+        metavar="FILE",
+        help="words that could be generated, one a line",
+    )
+    parser.add_argument(
+        "--batch_size",
+        type=commands.positive,
+        default=32,
+        metavar="B",
+        help="texts answered at once (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--samples",
+        type=commands.positive,
+        default=1_000,
+        metavar="N",
+        help="of the bootstrap (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="write one JSON object"
+    )
+    return parser.parse_args(arguments)
+
+
+def _evaluate(options):
+    # Late: --help and wrong flags are answered at once.
+    from tfcopy.data.corpora.text_lines import read_lines
+
+    sources = list(read_lines(options.source))
+    references = [list(read_lines(path)) for path in options.reference]
+    for path, lines in zip(options.reference, references):
+        if len(lines) != len(sources):
+            raise AskError(
+                f"{path} has {len(lines):,} lines, and {options.source} "
+                f"{len(sources):,}."
+            )
+    if not sources:
+        raise AskError(f"{options.source} is empty.")
+    if len(set(options.systems)) < len(options.systems):
+        raise AskError("A system is named twice.")
+    answers = {
+        path: _answers(path, sources, options) for path in options.systems
+    }
+    scores = _scores(answers, references, options)
+    words = _vocabulary(options)
+    if words is not None:
+        _add_copied_words(scores, sources, answers, references[0], words)
+    if options.json:
+        commands.write(f"{json.dumps(scores, ensure_ascii=False)}\n".encode())
+    else:
+        commands.write(_table(scores, options).encode())
+
+
+def _answers(path, sources, options):
+    """The answers of a system, one for each source."""
+    if os.path.isdir(path):
+        # Late: answers in files need no TensorFlow.
+        from tfcopy.serving.client_library import exported_model
+
+        with exported_model.load(path, batch_size=options.batch_size) as model:
+            return [x.text for x in model.translate(sources)]
+    from tfcopy.data.corpora.text_lines import read_lines
+
+    lines = list(read_lines(path))
+    if len(lines) != len(sources):
+        raise AskError(
+            f"{path} has {len(lines):,} answers to {len(sources):,} texts of "
+            f"{options.source}."
+        )
+    return lines
+
+
+def _scores(answers, references, options):
+    """Scores of each system by its name, and the signatures of the metrics."""
+    from tfcopy.evaluation import system_comparison
+
+    scores = system_comparison.compare(
+        answers,
+        references,
+        [x for x in options.metrics if x in _NAMES],
+        options.tokenize,
+        options.samples,
+    )
+    if "rouge" in options.metrics:
+        # Late: it is slow to import.
+        from tfcopy.evaluation import summaries
+
+        for name, texts in answers.items():
+            found = summaries.rouge(texts, references[0])
+            scores[name] |= {
+                metric: {"score": score} for metric, score in found.items()
+            }
+    return scores
+
+
+def _vocabulary(options):
+    """The words that could be generated, or `None`."""
+    from tfcopy.data.text.vocabulary import Vocabulary
+    from tfcopy.serving.client_library.version_folders import find_version
+
+    path = options.vocabulary
+    for folder in filter(os.path.isdir, options.systems):
+        path = path or os.path.join(
+            find_version(folder), "assets", "target_vocabulary.txt"
+        )
+    if path is None or not os.path.exists(path) and not options.vocabulary:
+        return None
+    return Vocabulary.load(path)
+
+
+def _add_copied_words(scores, sources, answers, reference, vocabulary):
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+    from tfcopy.evaluation.copied_words import copied_words
+
+    cut = Tokenizer13a()
+
+    def words(texts):
+        return [cut(text).split() for text in texts]
+
+    sources, reference = words(sources), words(reference)
+    for name, texts in answers.items():
+        found = copied_words(sources, words(texts), reference, vocabulary)
+        scores[name]["copied_words"] = found
+
+
+def _table(scores, options):
+    """The scores as a table of text."""
+    signatures = scores.pop("signatures")
+    rows = [["", *(_NAMES.get(x, x) for x in _metrics(scores)), *_COPIED]]
+    for name, own in scores.items():
+        row = [_cell(own[metric]) for metric in _metrics(scores)]
+        copied = own.get("copied_words", {})
+        row += [_number(copied.get(x)) for x in _COPIED.values()]
+        rows.append([name, *row])
+    filled = [i for i in range(len(rows[0])) if any(x[i] for x in rows[1:])]
+    rows = [[row[i] for i in filled] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [
+        "  ".join(
+            text.ljust(width) if i == 0 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    ]
+    notes = ["", "In brackets intervals of 95 %."]
+    if len(options.systems) > 1:
+        notes[-1] += f" p: compared with {options.systems[0]}."
+    notes += [f"{_NAMES[x]}: {text}" for x, text in signatures.items()]
+    return "\n".join([*lines, *notes]) + "\n"
+
+
+# Columns of copied words, and their names in the scores.
+_COPIED = {
+    "copied words: precision": "precision",
+    "recall": "recall",
+    "in references": "number",
+}
+
+
+def _metrics(scores):
+    own = next(iter(scores.values()))
+    return [name for name in own if name != "copied_words"]
+
+
+def _cell(score):
+    text = f"{score['score']:.2f}"
+    if "interval" in score:
+        low, high = score["interval"]
+        text += f" ({low:.2f} to {high:.2f})"
+    if score.get("p") is not None:
+        text += f" p={score['p']:.3f}"
+    return text
+
+
+def _number(value):
+    if value is None:
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""The command `python -m tfcopy.serving.score`: how likely targets are."""
+
+import argparse
+import json
+import sys
+
+from tfcopy.serving.client_library import commands
+
+_DESCRIPTION = """\
+Writes for each pair of a source and a target the log of the probability that a
+system of a run gives the target, in nats: the sum over its words and its end,
+each of which may be generated, or copied from any place.
+
+RUN is the folder of logs that a recipe writes, <log_dir>/<run>."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s tensorboard_logs/europarl_ps/demo --source a.en --target a.fr
+  %(prog)s tensorboard_logs/europarl_ps/demo --system nmt \\
+    --source a.en --target a.fr --json
+
+Words that a system can neither generate nor copy count as <unk>. A pair one
+side of which has no words gets an empty line, or null. At the end the
+perplexity of a word is told."""
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parse(arguments)
+    return commands.run("score", lambda: _score(options))
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.serving.score",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", metavar="RUN", help="folder of a run's logs")
+    parser.add_argument("--source", required=True, metavar="FILE")
+    parser.add_argument("--target", required=True, metavar="FILE")
+    parser.add_argument(
+        "--system", help="system to ask (default: as the command export does)"
+    )
+    parser.add_argument(
+        "--batch_size",
+        type=commands.positive,
+        default=32,
+        metavar="B",
+        help="pairs scored at once (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="write objects of `log_probability` and `words`",
+    )
+    return parser.parse_args(arguments)
+
+
+def _score(options):
+    from tfcopy.serving.run_folder import RunFolder
+
+    run = RunFolder(options.run)
+    system = run.find(options.system) if options.system else run.choose()[0]
+
+    # Late: wrong flags are reported at once.
+    from tfcopy.data.corpora.text_lines import read_lines
+    from tfcopy.evaluation import translations
+    from tfcopy.serving.servables import storage, target_scores
+
+    sides = [list(read_lines(x)) for x in (options.source, options.target)]
+    if len(sides[0]) != len(sides[1]):
+        raise ValueError(
+            f"{options.source} has {len(sides[0]):,} lines, and "
+            f"{options.target} {len(sides[1]):,}."
+        )
+    served = storage.load(run.path(system), {}, "best").served
+    total = words = 0
+    pairs = list(zip(*sides))
+    for score in target_scores.score(served, pairs, options.batch_size):
+        if score is not None:
+            total, words = total + score.log_probability, words + score.words
+        commands.write(_line(score, options.json))
+    if words:
+        perplexity = translations.perplexity(-total, words)
+        print(f"{words:,} words, perplexity {perplexity:.4g}", file=sys.stderr)
+
+
+def _line(score, is_json):
+    if is_json:
+        return f"{json.dumps(score and score._asdict())}\n".encode()
+    return b"\n" if score is None else f"{score.log_probability:.6g}\n".encode()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
