@@ -258,6 +258,8 @@ def test_coverage_penalty_lowers_the_score(model):
         {"no_repeat_ngram": -1},
         {"length_offset": -1},
         {"coverage_penalty": -0.1},
+        {"length_penalty": -1.0},
+        {"length_penalty": float("inf")},
     ],
 )
 def test_options_that_make_no_sense_are_refused(options):

@@ -103,6 +103,11 @@ class SearchOptions:
                 "`min_length` must be at least 0 and below `max_length` "
                 f"({self.max_length}). Received: {self.min_length}."
             )
+        if not 0 <= self.length_penalty < math.inf:
+            raise ValueError(
+                "`length_penalty` must be a number of at least 0. "
+                f"Received: {self.length_penalty}."
+            )
         if self.length_offset < 0:
             raise ValueError(
                 "`length_offset` must not be negative. "

@@ -200,6 +200,8 @@ def test_nothing_left_says_why(vocabularies, pairs):
     assert str(e.value).startswith("train: ")
     if pairs:
         assert "Of 2 pairs read, 1 have an empty side and 1" in str(e.value)
+    with pytest.raises(ValueError, match=r"more than 6 \(max_target_length"):
+        encode(pairs, *vocabularies, max_length=(5, 6))
 
 
 def test_second_start_reads_the_cache(tmp_path, vocabularies):

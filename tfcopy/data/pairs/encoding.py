@@ -365,7 +365,8 @@ def _concatenate(encoded_chunks) -> dict[str, np.ndarray]:
 def _nothing():
     """The arrays of no pairs."""
     arrays = {
-        name: np.zeros(name.endswith("splits"), np.int64) for name in _ARRAYS
+        name: np.zeros(int(name.endswith("splits")), np.int64)
+        for name in _ARRAYS
     }
     for name in ("source_ids", "source_copy_ids", "target_ids", "pointers"):
         arrays[name] = arrays[name].astype(np.int32)
@@ -376,10 +377,16 @@ def _check_not_empty(arrays, name, max_length):
     if len(arrays["indices"]):
         return
     num_read, num_empty, num_too_long = (int(n) for n in arrays["counts"])
+    limit = f"side of more than {max_length} tokens (max_length)"
+    if isinstance(max_length, tuple):
+        limit = (
+            f"source of more than {max_length[0]} tokens (max_source_length) "
+            f"or a target of more than {max_length[1]} (max_target_length)"
+        )
     raise ValueError(
         f"{name}: no sentence pair is left to work with. Of {num_read:,} pairs "
-        f"read, {num_empty:,} have an empty side and {num_too_long:,} a side "
-        f"of more than {max_length} tokens (max_length)."
+        f"read, {num_empty:,} have an empty side and {num_too_long:,} a "
+        f"{limit}."
     )
 
 
