@@ -181,3 +181,16 @@ def test_compiled_metrics_are_those_of_compile():
     model.compile("sgd", "mse", metrics=[metric])
     metrics, group = keras_internals.compiled_metrics(model)
     assert metrics == [metric] and group in model.metrics
+
+
+def test_weight_names_are_those_of_all_layers():
+    inner = keras.Sequential([dense("float32")], name="inner")
+    inner.build((None, 3))
+    (name,) = {layer.name for layer in inner.layers}
+    assert keras_internals.weight_names(inner).keys() == {
+        f"{name}/kernel",
+        f"{name}/bias",
+    }
+    # Each weight once, though its layer is there twice.
+    model = keras.Model(inner.inputs, inner.outputs)
+    assert len(keras_internals.weight_names(model)) == 2

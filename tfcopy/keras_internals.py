@@ -35,6 +35,33 @@ def trained_weights(layers):
     return list(found.values())
 
 
+def weight_names(model):
+    """The weights of a model by the names of all their layers, and their own.
+
+    The public `path` of a weight lacks the outer layers if the inner one was
+    built on its own, as it is when a model is made from its config.
+
+    Returns:
+        Dict from names to weights, each once.
+    """
+    wanted, names = {id(weight) for weight in model.weights}, {}
+
+    def walk(layers, prefix):
+        for layer in layers:
+            place = f"{prefix}{layer.name}/"
+            for weight in (
+                *layer._trainable_variables,
+                *layer._non_trainable_variables,
+            ):
+                if id(weight) in wanted:
+                    wanted.remove(id(weight))
+                    names[f"{place}{weight.name}"] = weight
+            walk(layer._layers, place)
+
+    walk(model.layers, "")
+    return names
+
+
 def values_in_scope(variables, values):
     """A scope in which variables have given values, of any dtype.
 

@@ -74,3 +74,31 @@ def test_a_linear_schedule_ends_at_zero(model, name):
         rates.append(float(np.array(optimizer.learning_rate)))
         optimizer.apply([keras.ops.convert_to_tensor(0.1)], [weight])
     np.testing.assert_allclose(rates, [0.15, 0.1125, 0.075, 0.0375, 0.0])
+
+
+@pytest.mark.parametrize("name", ["adam", "adagrad", "adadelta"])
+def test_weights_decay_but_not_biases(name):
+    """By Loshchilov and Hutter's rule: of rate times decay each update."""
+    layer = keras.layers.Dense(2, bias_initializer="ones")
+    layer.build((None, 3))
+    config = TrainingConfig(
+        optimizer=name,
+        learning_rate=0.5,
+        schedule="constant",
+        weight_decay=0.1,
+    )
+    optimizer = optimizer_choice.make_optimizer(config, layer)
+    optimizer.build(layer.trainable_variables)
+    before = layer.kernel.numpy()
+    zeros = [keras.ops.zeros(x.shape) for x in layer.trainable_variables]
+    optimizer.apply(zeros, layer.trainable_variables)
+    np.testing.assert_allclose(layer.kernel.numpy(), 0.95 * before, rtol=1e-6)
+    np.testing.assert_array_equal(layer.bias.numpy(), [1, 1])
+
+
+def test_a_plateau_begins_at_the_highest_rate():
+    config = TrainingConfig(learning_rate=0.1, schedule="plateau")
+    assert optimizer_choice.learning_rate(config) == 0.1
+    config = TrainingConfig(schedule="plateau", warmup=9)
+    with pytest.raises(ValueError, match="--warmup needs another --schedule"):
+        optimizer_choice.learning_rate(config)

@@ -90,10 +90,21 @@ def test_json_tells_what_was_copied(asked, folder):
         "score": pytest.approx(0, abs=1e-5),
         "tokens": ["北京", "😀"],
         "copied_from": [0, 1],
+        "aligned_to": [0, 1],
         "source_tokens": ["北京", "😀", "</s>"],
     }
     _, output, _ = asked(folder, "--json", "--version=2", "--n_best=3")
     assert len(json.loads(output[0])["n_best"]) == 3
+
+
+def test_alignments_are_those_of_pharaoh(asked, folder):
+    _, output, _ = asked(folder, "--alignments")
+    assert output[2] == "北京 😀 ||| 0-0 1-1"
+    _, output, _ = asked(folder, "--version=2", "--n_best=2", "--alignments")
+    number, text, score, pairs = output[0].split(" ||| ")
+    assert number == "0" and float(score) < 0
+    targets = [int(pair.split("-")[1]) for pair in pairs.split()]
+    assert targets == list(range(len(targets))) and targets
 
 
 def test_any_bytes_get_an_answer(asked, folder):

@@ -72,6 +72,24 @@ def test_training_stops_when_the_score_gets_no_better():
     assert (result.updates, result.best_update) == (8, 4)
 
 
+def test_a_plateau_halves_the_learning_rate(tmp_path):
+    """As often whether training was interrupted or not."""
+    values = [10.0, 20.0, 20.0, 15.0, 15.0, 99.0, 1.0, 1.0]
+    options = {"steps": 16, "plateau": 2}
+    trainer = make_trainer(values, **options)
+    first = float(np.array(trainer.optimizer.learning_rate))
+    trainer.fit()
+    # After the 4th score, two behind the best; and after the last.
+    rate = float(np.array(trainer.optimizer.learning_rate))
+    assert rate == pytest.approx(first / 4)
+    options["log_dir"] = tmp_path
+    make_trainer(values[:5], **options | {"steps": 10}).fit()
+    resumed = make_trainer(values[5:], **options)
+    resumed.fit()
+    rate = float(np.array(resumed.optimizer.learning_rate))
+    assert rate == pytest.approx(first / 4)
+
+
 def test_unknown_scores_raise():
     trainer = make_trainer([1.0], score="f1")
     message = r"\['accuracy', 'exact'\]. Received: score='f1'"

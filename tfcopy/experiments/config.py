@@ -11,6 +11,7 @@ import functools
 from typing import ClassVar, Literal
 
 from jsonargparse.typing import (
+    NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
@@ -25,7 +26,7 @@ Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
 POINTING_HEADS = ("pointer_softmax", "pointer_generator", "copynet")
 
 # Learning rates that do not depend on the number of updates to come.
-ENDLESS_SCHEDULES = ("constant", "inverse_sqrt")
+ENDLESS_SCHEDULES = ("constant", "inverse_sqrt", "plateau")
 
 # Headings of `--help`, in its order.
 TOPICS = ("data", "model", "training", "search", "results")
@@ -115,6 +116,12 @@ class RunConfig:
         fixed=False,
     )
     seed: Seed = training(0, "Random seed of weights, shuffling and noise.")
+    init_from: str | None = training(
+        None,
+        "Folder of an earlier run, or of one of its systems: training begins "
+        "with its best weights (fine-tuning). Words of other vocabularies are "
+        "matched by their spelling.",
+    )
     run: str | None = results(
         None, "Name of the run; the preset's name if not given."
     )
@@ -144,13 +151,24 @@ class TrainingConfig:
     learning_rate: PositiveFloat = training(
         2e-3, "Learning rate of the optimizer."
     )
-    schedule: Literal["constant", "linear", "cosine", "inverse_sqrt"] = (
-        training(
-            "linear",
-            "Learning rate schedule: constant; linear or cosine decay to zero "
-            "at the last update; or inverse_sqrt, decay with the inverse "
-            "square root of the number of updates, after --warmup.",
-        )
+    weight_decay: NonNegativeFloat = training(
+        0.0,
+        "What each update takes from the weights, besides, as a share of "
+        "them for a learning rate of 1; not from biases and normalisation.",
+    )
+    schedule: Literal[
+        "constant", "linear", "cosine", "inverse_sqrt", "plateau"
+    ] = training(
+        "linear",
+        "Learning rate schedule: constant; linear or cosine decay to zero at "
+        "the last update; inverse_sqrt, decay with the inverse square root of "
+        "the number of updates, after --warmup; or plateau, by half after "
+        "--plateau evaluations without improvement.",
+    )
+    plateau: PositiveInt = training(
+        1,
+        "Evaluations without improvement after which --schedule plateau "
+        "halves the learning rate.",
     )
     warmup: NonNegativeInt = training(
         0,
@@ -271,6 +289,7 @@ def trainer_options(config: TrainingConfig) -> dict:
         "eval_every": config.eval_every,
         "jit_compile": {"auto": None, "on": True, "off": False}[config.xla],
         "patience": config.patience,
+        "plateau": config.plateau if config.schedule == "plateau" else None,
         "seed": config.seed,
     }
 

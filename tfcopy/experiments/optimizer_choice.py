@@ -6,6 +6,9 @@ from keras.optimizers import schedules
 from tfcopy import training
 from tfcopy.experiments.config import TrainingConfig
 
+# Parts of the names of weights: biases, and scales of layer normalisation.
+_NOT_DECAYED = ["bias", "gamma", "beta", "scale"]
+
 
 def make_optimizer(config: TrainingConfig, model, steps=None):
     """The optimizer that the flags ask for, under the scope of a model.
@@ -16,18 +19,26 @@ def make_optimizer(config: TrainingConfig, model, steps=None):
         steps: Number of updates after which a learning rate that falls to
             zero is zero.
     """
-    ema = {}
+    options = {}
     if config.ema is not None:
-        ema = {"use_ema": True, "ema_momentum": config.ema}
+        options = {"use_ema": True, "ema_momentum": config.ema}
+    if config.weight_decay:
+        options["weight_decay"] = config.weight_decay
     with training.strategy_of(model).scope():
-        rate = learning_rate(config, steps)
-        if config.optimizer == "adam":
-            return training.Adam(rate, **ema)
-        if config.optimizer == "adagrad":
-            return keras.optimizers.Adagrad(
-                rate, initial_accumulator_value=0.1, **ema
-            )
-        return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6, **ema)
+        optimizer = _optimizer(config, learning_rate(config, steps), options)
+        if config.weight_decay:
+            optimizer.exclude_from_weight_decay(var_names=_NOT_DECAYED)
+        return optimizer
+
+
+def _optimizer(config, rate, options):
+    if config.optimizer == "adam":
+        return training.Adam(rate, **options)
+    if config.optimizer == "adagrad":
+        return keras.optimizers.Adagrad(
+            rate, initial_accumulator_value=0.1, **options
+        )
+    return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6, **options)
 
 
 def averaged(config: TrainingConfig, result) -> dict:
@@ -57,6 +68,8 @@ def learning_rate(config: TrainingConfig, steps=None):
         steps: As in `make_optimizer`.
     """
     peak, warmup = config.learning_rate, max(config.warmup, 1)
+    if config.schedule == "plateau" and warmup > 1:
+        raise ValueError("--warmup needs another --schedule than plateau.")
     rate = peak
     decay = steps and max(steps + 1 - warmup, 1)
     if config.schedule == "linear":

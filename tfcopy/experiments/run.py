@@ -19,7 +19,12 @@ from typing import Any
 
 from tfcopy import atomic_files, training
 from tfcopy.checked_files import write_json
-from tfcopy.experiments import earlier_run, flag_checks, run_events
+from tfcopy.experiments import (
+    earlier_run,
+    flag_checks,
+    initial_weights,
+    run_events,
+)
 from tfcopy.experiments.config import (
     RunConfig,
     changed,
@@ -215,6 +220,9 @@ class Run:
             model=trained,
             identity=own_identity,
         )
+        is_resumed = os.path.isdir(os.path.join(shared, "checkpoints"))
+        if config.init_from and (self.config.fresh or not is_resumed):
+            print(initial_weights.take(config.init_from, name, model, served))
         system = System(
             name=name,
             folder=shared,

@@ -61,8 +61,15 @@ def anneal(start, optimizer, factor=0.1, unit="updates"):
         code trains question answering this way.
     """
 
-    def begin():
-        rate = float(np.array(optimizer.learning_rate))
-        optimizer.learning_rate = rate * factor
+    return Phase(
+        start,
+        lambda: multiply_rate(optimizer, factor),
+        reset_optimizer=False,
+        unit=unit,
+    )
 
-    return Phase(start, begin, reset_optimizer=False, unit=unit)
+
+def multiply_rate(optimizer, factor):
+    """Multiplies the learning rate of an optimizer, which is a number."""
+    rate = float(np.array(optimizer.learning_rate))
+    optimizer.learning_rate = rate * factor

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from tfcopy.training.phases import multiply_rate
+
 
 class Schedule:
     """Determines what is due, and changes the objective when a phase begins.
@@ -105,6 +107,9 @@ class Schedule:
             state.bad_evaluations = 0
         else:
             state.bad_evaluations += 1
+            plateau = options.plateau
+            if plateau is not None and not state.bad_evaluations % plateau:
+                multiply_rate(self._optimizer, 0.5)
         state.stopped_early = (
             options.patience is not None
             and state.bad_evaluations >= options.patience

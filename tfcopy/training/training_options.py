@@ -27,6 +27,8 @@ class Options:
         lower_is_better: Whether a lower `score` is better.
         patience: Number of dev scores without improvement after which training
             ends; `None` for never.
+        plateau: Number of dev scores without improvement after which the
+            learning rate, which must be a number, is halved; `None` for never.
         average: What training ends with: the mean of the weights of the "last"
             or the "best" dev scores, `average_of` of them; `None` for the
             best weights. Of a run with phases only the last one's count.
@@ -55,6 +57,7 @@ class Options:
     score: str | None = None
     lower_is_better: bool = False
     patience: int | None = None
+    plateau: int | None = None
     average: str | None = None
     average_of: int = 5
     seed: int = 0
@@ -88,6 +91,7 @@ class Options:
             "save_every",
             "log_every",
             "eval_every",
+            "plateau",
             "average_of",
         ):
             value = getattr(self, name)

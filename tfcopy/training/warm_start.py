@@ -1,35 +1,69 @@
 """Starting from the weights of another model."""
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import keras
+import numpy as np
+
+from tfcopy.keras_internals import weight_names
 
 
-def warm_start(model, other):
-    """Copies the weights that two models share, matched by their paths.
+class Words(NamedTuple):
+    """Where the words of a weight stand in the weight of another model.
+
+    Attributes:
+        axis: The axis of the words.
+        places: For each word its place in the other weight, -1 if it has none.
+    """
+
+    axis: int
+    places: np.ndarray
+
+
+def warm_start(model, other, words: Mapping[str, Words] = {}):
+    """Copies the weights that two models share, matched by `weight_names`.
 
     Args:
         model: Keras model that gets the weights.
         other: Keras model that gives them.
+        words: By its name, how a weight with a place for each word of a
+            vocabulary is matched with that of another vocabulary; words that
+            have no place there keep their values.
 
     Returns:
-        The paths of the weights of `model` that `other` does not have; they
+        The names of the weights of `model` that `other` does not have; they
         keep their values.
 
     Raises:
         ValueError: If a weight has another shape there, or the models have
             none in common.
     """
-    known = {weight.path: weight for weight in other.weights}
-    fresh = [w.path for w in model.weights if w.path not in known]
-    if len(fresh) == len(model.weights):
+    own, known = weight_names(model), weight_names(other)
+    fresh = [name for name in own if name not in known]
+    if len(fresh) == len(own):
         raise ValueError("The two models have no weight in common.")
-    for weight in model.weights:
-        if weight.path in fresh:
+    for name, weight in own.items():
+        if name not in known:
             continue
-        value = known[weight.path]
+        value = keras.ops.convert_to_numpy(known[name])
+        if name in words:
+            value = _matched(weight, value, words[name])
         if value.shape != weight.shape:
             raise ValueError(
-                f"The shape of {weight.path} must be {tuple(weight.shape)}. "
+                f"The shape of {name} must be {tuple(weight.shape)}. "
                 f"Received: {tuple(value.shape)}."
             )
-        weight.assign(keras.ops.convert_to_numpy(value))
+        weight.assign(value)
     return fresh
+
+
+def _matched(weight, value, words):
+    """The value with the words in the order of the weight."""
+    own = np.moveaxis(keras.ops.convert_to_numpy(weight), words.axis, 0).copy()
+    theirs = np.moveaxis(value, words.axis, 0)
+    if own.shape[1:] != theirs.shape[1:] or len(own) != len(words.places):
+        return value  # of another shape, which is told
+    is_known = words.places >= 0
+    own[is_known] = theirs[words.places[is_known]]
+    return np.moveaxis(own, 0, words.axis)

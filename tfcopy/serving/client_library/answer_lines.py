@@ -25,12 +25,16 @@ stands in a text, as whole words and in the same case, the answer has the
 translation. They come before those of a glossary that was exported.
 
 --n_best K gives lines `number ||| text ||| score`, the best first; input lines
-are numbered from 0. --json gives one object per line:
+are numbered from 0. --alignments adds ` ||| 0-0 1-2`, pairs of the positions
+of a source word and of the word of the answer that was read from it (of highest
+attention), as Pharaoh writes them. --json gives one object per line:
   text, score    the best answer and its log-probability
   tokens         its words
   source_tokens  the words read (long texts are truncated); </s> is the end
   copied_from    each word's position in source_tokens, -1 if not copied
-  n_best         with --n_best: a list of {text, score, tokens, copied_from}
+  aligned_to     the position that each word was read from
+  n_best         with --n_best: a list of {text, score, tokens, copied_from,
+                 aligned_to}
 or, for models that do not translate, their whole answer, such as
   text, score, start, end     an answer, its log-probability and its position
   label, probabilities        of contradiction, neutral and entailment
@@ -53,6 +57,12 @@ def parser(program, description, epilog) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--json", action="store_true", help="write one JSON object per line"
+    )
+    parser.add_argument(
+        "--alignments",
+        action="store_true",
+        help="after each answer, the source word that each of its words was "
+        "read from (see below)",
     )
     parser.add_argument(
         "--dictionary",
@@ -138,13 +148,15 @@ def _translating(model, options):
     if options.dictionary is not None:
         raise AskError(f"{model.name}: the model reads no --dictionary.")
     name, form = "serving_default", _to_text
-    if options.json or options.n_best:
+    if options.json or options.n_best or options.alignments:
         name, form = "analyse", _to_json if options.json else _to_lines
     number = itertools.count()
     more = {}
     if options.glossary is not None:
         if name == "analyse":
-            raise AskError("--glossary gives text: not --json, nor --n_best.")
+            raise AskError(
+                "--glossary gives text: not --json, --n_best, nor --alignments."
+            )
         name = "with_glossary"
         terms = ask_texts.read_glossary(model, options.glossary)
         more = {"glossary": terms}
@@ -153,35 +165,41 @@ def _translating(model, options):
         rows = {key: [x] * len(lines) for key, x in more.items()}
         outputs = model.ask(name, {"text": lines, **rows})
         for row in hypotheses.rows(outputs, len(lines)):
-            yield form(row, next(number), options.n_best)
+            yield form(row, next(number), options)
 
     return answer
 
 
-def _to_text(row, number, n_best):
+def _to_text(row, number, options):
     return ask_texts.to_line(row["text"].decode(errors="replace"))
 
 
-def _to_lines(row, number, n_best):
-    return b"\n".join(
-        b"%d ||| %s ||| %.4f" % (number, ask_texts.to_line(x.text), x.score)
-        for x in hypotheses.translations_of(row, n_best)
-    )
+def _to_lines(row, number, options):
+    lines = []
+    for x in hypotheses.translations_of(row, options.n_best or 1):
+        parts = [ask_texts.to_line(x.text)]
+        if options.n_best:
+            parts = [b"%d" % number, *parts, b"%.4f" % x.score]
+        if options.alignments:
+            parts.append(x.pharaoh.encode())
+        lines.append(b" ||| ".join(parts))
+    return b"\n".join(lines)
 
 
-def _to_json(row, number, n_best):
-    found = hypotheses.translations_of(row, n_best or 1)
+def _to_json(row, number, options):
+    found = hypotheses.translations_of(row, options.n_best or 1)
     answers = [
         {
             "text": x.text,
             "score": round(x.score, 6),
             "tokens": x.tokens,
             "copied_from": x.copied_from,
+            "aligned_to": x.aligned_to,
         }
         for x in found
     ]
     answer = {**answers[0], "source_tokens": found[0].source_tokens}
-    if n_best:
+    if options.n_best:
         answer["n_best"] = answers
     return ask_texts.to_json(answer)
 

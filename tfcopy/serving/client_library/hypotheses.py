@@ -20,6 +20,7 @@ class Translation(NamedTuple):
         source_tokens: The words of the source, after the cut.
         generate_probs: For each word the probability that it would be
             generated rather than copied; in training for the end, too.
+        aligned_to: For each word the source position of highest attention.
     """
 
     text: str
@@ -28,6 +29,12 @@ class Translation(NamedTuple):
     copied_from: list[int] = []
     source_tokens: list[str] = []
     generate_probs: list[float] = []
+    aligned_to: list[int] = []
+
+    @property
+    def pharaoh(self) -> str:
+        """The alignment as `0-0 1-2`: source and target positions."""
+        return " ".join(f"{j}-{i}" for i, j in enumerate(self.aligned_to))
 
 
 def found(row: Mapping) -> list[int]:
@@ -58,7 +65,8 @@ def translations_of(
         row: The outputs of `analyse` for it: `texts` and `scores`, `(N,)`,
             `tokens`, `copied_from` and `generate_probability`, `(N, T)`, and
             `source_tokens`, `(S,)`. With `emission_probs`, `(N, T + 1)` and
-            -1 after the end, these are the probabilities.
+            -1 after the end, these are the probabilities; with `attention`,
+            `(N, T, S)`, words are aligned.
         count: The most of them; all if `None`.
     """
     source = decoded(row["source_tokens"])
@@ -69,6 +77,10 @@ def translations_of(
             generate = [p for p in row["emission_probs"][i].tolist() if p >= 0]
         else:
             generate = row["generate_probability"][i, : len(words)].tolist()
+        aligned = []
+        if "attention" in row and source:
+            weights = row["attention"][i, : len(words), : len(source)]
+            aligned = weights.argmax(-1).tolist()
         answers.append(
             Translation(
                 text=row["texts"][i].decode(errors="replace"),
@@ -77,6 +89,7 @@ def translations_of(
                 copied_from=row["copied_from"][i, : len(words)].tolist(),
                 source_tokens=source,
                 generate_probs=generate,
+                aligned_to=aligned,
             )
         )
     return answers
