@@ -3,6 +3,8 @@
 Not a benchmark itself: those that compare steps use it.
 """
 
+import contextlib
+import socket
 import time
 
 import numpy as np
@@ -143,3 +145,14 @@ def print_ratio(seconds, one, other, limit=None):
         f"{verdict}"
     )
     return median
+
+
+def free_ports(count):
+    """Numbers of ports of this machine that nothing listens on, all other."""
+    with contextlib.ExitStack() as stack:
+        return [
+            stack.enter_context(
+                socket.create_server(("localhost", 0))
+            ).getsockname()[1]
+            for _ in range(count)
+        ]

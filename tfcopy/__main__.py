@@ -17,6 +17,7 @@ _RECIPES = pathlib.Path(__file__).with_name("recipes")
 COMMANDS = {
     "recipe": ("", "train, compare and export the systems of a paper"),
     "recipes": ("", "list the recipes"),
+    "worker": ("tfcopy.worker", "run a recipe as one of several machines"),
     "export": ("tfcopy.serving.export", "export another system of a run"),
     "ask": ("tfcopy.serving.ask", "ask an exported model, line by line"),
     "evaluate": (
