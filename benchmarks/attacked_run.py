@@ -239,15 +239,13 @@ def _run(arguments, output, counter, event):
     from tfcopy.recipes import europarl_ps
     from tfcopy.training import trainer
 
-    # A checkpoint after each update, or there would be one in all.
-    trainer.Options = functools.partial(
-        trainer.Options, save_every=1, progress_seconds=0
-    )
+    trainer.Options = functools.partial(trainer.Options, progress_seconds=0)
     status = command_line.main(
         europarl_ps.Config,
         europarl_ps.PRESETS,
         europarl_ps.run,
         europarl_ps.__doc__,
-        arguments,
+        # A checkpoint after each update, or there would be one in all.
+        [*arguments, "--save_every", "1"],
     )
     sys.exit(status)

@@ -73,6 +73,7 @@ def command(index, ports, folder, options):
         "systems": "pointer_softmax",
         "updates": options.updates,
         "eval_every": options.eval_every,
+        "save_every": options.save_every,
         "log_dir": folder / "logs",
         "savedmodel_dir": folder / "saved",
         "run": "run",
@@ -139,7 +140,8 @@ def main():
     timing.add_numbers(
         parser,
         ("updates", 300, "updates of each run"),
-        ("eval_every", 100, "updates between dev scores and checkpoints"),
+        ("eval_every", 100, "updates between dev scores"),
+        ("save_every", 50, "updates between checkpoints"),
     )
     options = parser.parse_args()
     alone = options.workdir / "alone"

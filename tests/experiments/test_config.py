@@ -91,7 +91,8 @@ FILES = """prepared train validation test train_file validation_file test_file
     tfds data_dir download bin_dir data dictionary wordnet vectors vocabulary
     source_vocabulary target_vocabulary source_vectors target_vectors
     catalogs sentencepiece_model train_tags validation_tags test_tags"""
-HOW_LONG = """systems datasets tokenizations updates eval_every patience epochs
+HOW_LONG = """systems datasets tokenizations updates eval_every save_every
+    patience epochs
     coverage_updates anneal_epoch"""
 TESTS = "num_test test_pairs bleu_tokenize"
 SEARCH = """num_beams length_penalty search_candidates merge

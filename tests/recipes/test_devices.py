@@ -1,6 +1,5 @@
 """Recipes on two devices, and as two workers, end as on one device."""
 
-import functools
 import importlib
 import json
 import re
@@ -27,7 +26,6 @@ from tests.recipes import (
 )
 from tests.recipes.conftest import SAMPLES
 from tests.training.training_process import TrainingProcess
-from tfcopy import training
 from tfcopy.experiments import command_line
 
 # Masks and noise are drawn for each replica; Adam divides by gradients that are
@@ -82,15 +80,12 @@ def main(options):
     """Runs a recipe in a process of its own; exits with its status.
 
     Args:
-        options: Dict of `recipe`, `arguments`, updates to `save_every`, and
-            whether there are `pictures` of samples.
+        options: Dict of `recipe`, `arguments`, and whether there are
+            `pictures` of samples.
     """
     if not options["pictures"]:
         for kind in SAMPLES:
             kind.__call__ = lambda *_: None
-    training.Trainer = functools.partial(
-        training.Trainer, save_every=options["save_every"]
-    )
     recipe = importlib.import_module(f"tfcopy.recipes.{options['recipe']}")
     status = command_line.main(
         recipe.Config,
@@ -145,8 +140,7 @@ class Runs:
             environment,
             main=main,
             recipe=self._name,
-            arguments=[*self._flags, *folders, *more],
-            save_every=5,
+            arguments=[*self._flags, *folders, "--save_every=5", *more],
             pictures=pictures,
         )
 

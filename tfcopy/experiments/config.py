@@ -196,6 +196,11 @@ class TrainingConfig:
     eval_every: PositiveInt = training(
         250, "Updates between evaluations on the validation set.", fixed=False
     )
+    save_every: PositiveInt = training(
+        1_000,
+        "Updates between checkpoints; they are also written each 10 minutes.",
+        fixed=False,
+    )
     patience: PositiveInt | None = training(
         None,
         "Stop early after this many evaluations without improvement; "
@@ -290,6 +295,7 @@ def trainer_options(config: TrainingConfig) -> dict:
         "jit_compile": {"auto": None, "on": True, "off": False}[config.xla],
         "patience": config.patience,
         "plateau": config.plateau if config.schedule == "plateau" else None,
+        "save_every": config.save_every,
         "seed": config.seed,
     }
 
