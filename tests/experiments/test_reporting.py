@@ -69,6 +69,8 @@ def optional_figures():
     [("demo", None, True), ("demo", ["a", "b"], False), ("paper", ["a"], True)],
 )
 def test_the_paper_is_not_beside_data_of_ones_own(preset, train, is_shown):
-    config = types.SimpleNamespace(preset=preset, train=train, tfds=None)
+    config = types.SimpleNamespace(
+        preset=preset, train=train, prepared=None, tfds=None
+    )
     paper = {"nmt": {"bleu": 20.19}}
     assert reporting.beside(config, paper) == (paper if is_shown else {})

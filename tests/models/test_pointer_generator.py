@@ -69,7 +69,7 @@ def test_any_head_with_and_without_coverage(head, coverage):
     helpers.assert_close(total, np.ones((2, 4)), atol=1e-6)
     padding = BATCH["source_ids"] == PAD
     assert not copied.transpose(0, 2, 1)[padding].any()
-    loss = losses.OF_HEAD[head]
+    loss = losses.of_head(model.head)
     nll = helpers.to_numpy(loss(BATCH, model(INPUTS)))
     assert np.isfinite(nll[BATCH["target_ids"] != PAD]).all()
 

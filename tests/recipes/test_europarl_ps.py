@@ -219,7 +219,7 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ("--search_candidates 4", "--search_candidates must be above 4"),
         ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
         ("--savedmodel_dir /proc/x", "--savedmodel_dir: .* /proc/x"),
-        ("--tfds x", "Only one of --train, --catalogs, --tfds, --data_dir"),
+        ("--tfds x", "Only one of --train, --prepared, --catalogs, --tfds"),
     ],
 )
 def test_bad_flag(tmp_path, corpus, capsys, arguments, message):

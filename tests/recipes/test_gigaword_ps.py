@@ -320,7 +320,10 @@ def test_a_corpus_without_entities_is_refused(tmp_path, corpus, capsys):
     [
         ("--systems [nmt]", "--systems must be"),
         ("--systems []", "--systems must name some of nmt_lvt"),
-        ("--train [a.src, b] --tfds x", "Only one of --train and --tfds"),
+        (
+            "--train [a.src, b] --tfds x",
+            "Only one of --train, --prepared and --tfds",
+        ),
         ("--train [a.csv] --source_column 3", "A table needs --target_column"),
         ("--train [a,b,c]", "--train takes two files"),
         ("--test [a,b]", "--test needs --train"),

@@ -105,7 +105,10 @@ def test_what_is_exported_fills_catalogues(
         (["--pieces", "3"], "--pieces"),
         (["--catalogs", "{}"], "terms.tsv"),
         (["--catalogs", "nowhere"], "nowhere"),
-        (["--train", "[a.en, a.es]"], "Only one of --train, --catalogs"),
+        (
+            ["--train", "[a.en, a.es]"],
+            "Only one of --train, --prepared, --catalogs",
+        ),
         (["--data_dir", "x"], "--data_dir needs --tfds"),
         (["--target_language", "xx"], "xx"),
     ],

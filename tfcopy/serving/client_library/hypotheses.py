@@ -63,10 +63,10 @@ def translations_of(
 
     Args:
         row: The outputs of `analyse` for it: `texts` and `scores`, `(N,)`,
-            `tokens`, `copied_from` and `generate_probability`, `(N, T)`, and
-            `source_tokens`, `(S,)`. With `emission_probs`, `(N, T + 1)` and
-            -1 after the end, these are the probabilities; with `attention`,
-            `(N, T, S)`, words are aligned.
+            `tokens` and `copied_from`, `(N, T)`, and `source_tokens`, `(S,)`.
+            The probabilities to generate are those of `emission_probs`,
+            `(N, T + 1)` and -1 after the end, or of `generate_probability`,
+            `(N, T)`; with `attention`, `(N, T, S)`, words are aligned.
         count: The most of them; all if `None`.
     """
     source = decoded(row["source_tokens"])
@@ -75,8 +75,10 @@ def translations_of(
         words = decoded(row["tokens"][i])
         if "emission_probs" in row:
             generate = [p for p in row["emission_probs"][i].tolist() if p >= 0]
-        else:
+        elif "generate_probability" in row:
             generate = row["generate_probability"][i, : len(words)].tolist()
+        else:
+            generate = []
         aligned = []
         if "attention" in row and source:
             weights = row["attention"][i, : len(words), : len(source)]
