@@ -38,6 +38,7 @@ MODELS = {
         "output_units": 512,
         "dropout": 0.2,
         "learning_rate": 1e-3,
+        "schedule": "constant",
     },
     "transformer": {
         "encoder": "transformer",
@@ -50,7 +51,7 @@ MODELS = {
         "tied_embeddings": True,
         "dropout": 0.1,
         "label_smoothing": 0.1,
-        "learning_rate": 1e-3,
+        "learning_rate": 2e-3,
         "schedule": "inverse_sqrt",
         "warmup": 400,
     },

@@ -2,8 +2,8 @@
 
     python -m benchmarks.prepare_scale --pairs 1000000 2000000 5000000
     python -m benchmarks.prepare_scale --pairs 200000 --compare
-    python -m benchmarks.prepare_scale --pairs 1000000 -- \\
-        --direct_running_mode=multi_processing --direct_num_workers=2
+    python -m benchmarks.prepare_scale --pairs 50000 100000 200000 400000 \\
+        --processes 1 2 --picture docs/corpus_growth.png
 
 Pairs of 5 to 30 words are drawn by Zipf's law, with a name that hardly any
 other pair has in every fourth; then `tfcopy.data.prepare` runs on them in a
@@ -11,7 +11,8 @@ process of its own. The memory is that of the process and all its children at
 once, looked at five times a second: resident sets, of which pages that
 processes share count more than once. `--compare` encodes the same files on
 today's path in this process, and says whether vocabularies, ids and the first
-batches are the same.
+batches are the same. `--processes` are those of Beam's runner, each number in
+turn; `--picture` shows minutes and memory against both.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from benchmarks import timing
 from tfcopy.tolerant_output import tolerant_output
 
 _BLOCK = 10_000  # pairs
+_BEAM = ("--", "--direct_running_mode=multi_processing")
 
 
 def write_corpus(folder, num_pairs, seed=0):
@@ -124,11 +126,6 @@ def compare(paths, folder, sizes):
 
 
 def main():
-    arguments = sys.argv[1:]
-    beam_flags = []
-    if "--" in arguments:
-        place = arguments.index("--")
-        arguments, beam_flags = arguments[:place], arguments[place:]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -138,15 +135,18 @@ def main():
     parser.add_argument("--words", type=timing.positive, default=30_000)
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--remove_duplicates", default="false")
+    parser.add_argument(
+        "--processes", type=timing.positive, nargs="+", default=[1]
+    )
+    parser.add_argument("--picture", help="PNG file to write")
     parser.add_argument("--folder", help="where files are made and kept")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     folder = options.folder or tempfile.mkdtemp(prefix="prepare-scale-")
     os.makedirs(folder, exist_ok=True)
     rows, is_same = [], True
     for num_pairs in options.pairs:
         paths = write_corpus(folder, num_pairs)
         output = os.path.join(folder, f"prepared-{num_pairs}")
-        shutil.rmtree(output, ignore_errors=True)
         flags = {
             "--tokenization": "space",
             "--source_vocabulary_size": options.words,
@@ -157,7 +157,11 @@ def main():
         command = [sys.executable, "-m", "tfcopy.data.prepare", "--train"]
         command += paths
         command += [str(x) for pair in flags.items() for x in pair]
-        rows.append((num_pairs, *measured([*command, *beam_flags])))
+        for processes in options.processes:
+            shutil.rmtree(output, ignore_errors=True)
+            several = [*command, *_BEAM, f"--direct_num_workers={processes}"]
+            found = measured(several if processes > 1 else command)
+            rows.append((num_pairs, processes, *found))
         if options.compare:
             is_same &= compare(paths, output, options.words)
         if options.folder is None:
@@ -166,14 +170,59 @@ def main():
                 os.remove(path)
     if options.folder is None:
         shutil.rmtree(folder)
-    print("|   pairs | minutes | pairs/s | CPU seconds | peak GB |")
-    print("|--------:|--------:|--------:|------------:|--------:|")
-    for num_pairs, seconds, cpu, most in rows:
+    print("| pairs | processes | minutes | pairs/s | CPU seconds | peak GB |")
+    print("|--:|--:|--:|--:|--:|--:|")
+    for num_pairs, processes, seconds, cpu, most in rows:
         print(
-            f"| {num_pairs:,} | {seconds / 60:.1f} | "
+            f"| {num_pairs:,} | {processes} | {seconds / 60:.1f} | "
             f"{num_pairs / seconds:,.0f} | {cpu:,.0f} | {most:.2f} |"
         )
+    if options.picture:
+        draw(rows, options.picture)
     return 0 if is_same else 1
+
+
+def draw(rows, path):
+    """Minutes and memory against the size of the corpus, a line a number."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (times, memory) = pyplot.subplots(
+        1, 2, figsize=(9, 3.6), layout="constrained"
+    )
+    for processes in sorted({row[1] for row in rows}):
+        own = sorted(row for row in rows if row[1] == processes)
+        pairs, minutes, most = (
+            [row[0] for row in own],
+            [row[2] / 60 for row in own],
+            [row[4] for row in own],
+        )
+        label = f"{processes} process" + "es" * (processes > 1)
+        times.plot(pairs, minutes, "o-", label=label)
+        memory.plot(pairs, most, "o-", label=label)
+    first = min(rows)
+    times.plot(
+        pairs,
+        [first[2] / 60 * x / first[0] for x in pairs],
+        ":",
+        color="gray",
+        label="linear",
+    )
+    times.set(xscale="log", yscale="log", ylabel="minutes")
+    memory.set(xscale="log", ylabel="peak memory, GB", ylim=(0, None))
+    for axes in (times, memory):
+        axes.set_xlabel("pairs")
+        axes.set_xticks(pairs, [f"{x:,}" for x in pairs])
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+    ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]
+    times.set_yticks(ticks, [f"{x:g}" for x in ticks])
+    every = [row[2] / 60 for row in rows]
+    times.set_ylim(min(every) / 2, max(every) * 2)
+    times.legend()
+    figure.savefig(path, dpi=110)
 
 
 if __name__ == "__main__":

@@ -87,8 +87,8 @@ def command(index, ports, folder, options):
     return own + [str(x) for key in flags for x in (f"--{key}", flags[key])]
 
 
-def measure(folder, lost, options):
-    """A round in which one worker is killed; returns what is told."""
+def train_together(folder, options):
+    """Two workers that train a run."""
     env = {
         **os.environ,
         "CUDA_VISIBLE_DEVICES": "",
@@ -96,9 +96,12 @@ def measure(folder, lost, options):
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
     ports = timing.free_ports(2)
-    workers = [
-        Worker(command(i, ports, folder, options), env) for i in range(2)
-    ]
+    return [Worker(command(i, ports, folder, options), env) for i in range(2)]
+
+
+def measure(folder, lost, options):
+    """A round in which one worker is killed; returns what is told."""
+    workers = train_together(folder, options)
     checkpoints = folder / "logs" / "run" / "pointer_softmax" / "checkpoints"
     saved = 0
     while True:  # the first checkpoint, and some updates more
@@ -144,18 +147,14 @@ def main():
         ("save_every", 50, "updates between checkpoints"),
     )
     options = parser.parse_args()
-    alone = options.workdir / "alone"
-    subprocess.run(
-        command(0, (), alone, options),
-        check=True,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-    )
+    undisturbed = options.workdir / "undisturbed"
+    for worker in train_together(undisturbed, options):
+        worker.join()
     rounds = []
     for lost in (0, 1):
         folder = options.workdir / f"lost-{lost}"
         found = measure(folder, lost, options)
-        expected, ended = weights(alone), weights(folder)
+        expected, ended = weights(undisturbed), weights(folder)
         found["largest difference of a weight"] = max(
             float(np.abs(expected[name] - ended[name]).max())
             for name in expected

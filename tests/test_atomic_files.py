@@ -60,14 +60,14 @@ def test_a_published_folder_is_on_the_disk(tmp_path, monkeypatch):
     (new / "inside" / "x").write_text("x")
     folder.mkdir()
     monkeypatch.setattr(atomic_files.os, "fsync", fsync)
-    atomic_files.publish_folder(new, folder / "1")
+    atomic_files.publish_folder(new, folder / "1", "x")
     inside = new / "inside"
     assert sorted(calls[:-1]) == sorted(map(str, (new, inside, inside / "x")))
     assert calls[-1] == str(folder)
     assert (folder / "1" / "inside" / "x").read_text() == "x"
     inside.mkdir(parents=True)
     with pytest.raises(OSError):
-        atomic_files.publish_folder(new, folder / "1")
+        atomic_files.publish_folder(new, folder / "1", "x")
     assert inside.exists()
 
 

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import keras
 import keras_hub
 import numpy as np
@@ -287,3 +289,21 @@ def test_unknown_words_of_a_text_cost_as_others():
     actual = losses.next_word(batch, logits)
     assert actual.shape == (1, 3)
     helpers.assert_close(actual[:, :2], expected)
+
+
+def test_guided_alignment_equals_the_equation():
+    """`-w sum_j A_tj log a_tj`, and nothing without an alignment."""
+    rng = np.random.default_rng(0)
+    attention = rng.dirichlet(np.ones(5), (2, 3)).astype("float32")
+    distribution = SimpleNamespace(attention=np.log(attention))
+    links = rng.integers(0, 2, (2, 3, 5)).astype("float32")
+    links[0, 1] = 0
+    batch = {"target_ids": np.ones((2, 3), "int32"), "alignment": links}
+    penalty = losses.GuidedAlignment(0.3)
+    expected = -0.3 * (links * np.log(attention)).sum(-1)
+    found = helpers.to_numpy(penalty(batch, distribution))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert found[0, 1] == 0
+    del batch["alignment"]
+    found = helpers.to_numpy(penalty(batch, distribution))
+    assert found.shape == (2, 3) and not found.any()

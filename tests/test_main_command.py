@@ -47,6 +47,30 @@ def test_each_command_is_a_module():
     assert all(map(importlib.util.find_spec, modules))
 
 
+def test_help_of_every_command_needs_no_tensorflow():
+    program = """
+import contextlib, io, runpy, sys
+sys.modules["tensorflow"] = None  # whoever imports it fails
+for module in sys.argv[1:]:
+    sys.argv = [module, "--help"]
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        assert end.code in (None, 0), module
+    assert printed.getvalue().startswith("usage: "), module
+"""
+    modules = [module for module, _ in command.COMMANDS.values() if module]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *modules],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_command_is_run_with_its_arguments():
     for arguments, status, expected in (
         (["ask", "nowhere"], 2, "ask: nowhere: no such folder."),

@@ -40,6 +40,10 @@ COMMANDS = {
         "tfcopy.data.prepare",
         "prepare a corpus larger than memory, by Apache Beam",
     ),
+    "build_vocabulary": (
+        "tfcopy.data.build_vocabulary",
+        "count words and write the most frequent",
+    ),
     "train_sentencepiece": (
         "tfcopy.data.train_sentencepiece",
         "train a model that cuts words into pieces",

@@ -2,6 +2,9 @@
 
 A write that fails, because the disk is full or the process is killed, leaves
 the old file unchanged. What has its name outlives a power failure.
+
+Stores under URLs, such as `gs://`, cannot rename, but show a file only when all
+of it is there: what is written for them is a local file until it is copied.
 """
 
 import contextlib
@@ -12,14 +15,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 
-from tfcopy import file_locks
+from tfcopy import file_locks, filesystem
 
 _PREFIX = ".writing-"
 
 
 @contextlib.contextmanager
 def replacement(path) -> Iterator[str]:
-    """Yields the path of a new file that replaces `path` at the end.
+    """Yields the local path of a new file that replaces `path` at the end.
 
     Its name has the extension of `path`. Missing folders are made. If the body
     fails, the new file is removed.
@@ -28,6 +31,10 @@ def replacement(path) -> Iterator[str]:
         OSError: If the file cannot be written, naming `path`; its `errno` is
             that of the cause. What was at `path` before is still there.
     """
+    if filesystem.is_url(path):
+        with _upload(path) as new:
+            yield new
+        return
     folder, name = os.path.split(os.fspath(path))
     folder = folder or "."
     # Several processes may write the same file, each its own copy.
@@ -54,6 +61,19 @@ def replacement(path) -> Iterator[str]:
             os.close(lock)
 
 
+@contextlib.contextmanager
+def _upload(url):
+    """`replacement` for a store."""
+    with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
+        new = os.path.join(folder, os.path.basename(url))
+        try:
+            yield new
+            filesystem.makedirs(os.path.dirname(url))
+            filesystem.copy(new, url)
+        except OSError as error:
+            raise _named(error, url) from error
+
+
 def write_atomically(path, write: Callable) -> None:
     """Calls `write(file)` on a new binary file that then replaces `path`.
 
@@ -66,6 +86,9 @@ def write_atomically(path, write: Callable) -> None:
 
 def make_folder(path) -> None:
     """Makes a folder and those it is in, if they are not there."""
+    if filesystem.is_url(path):
+        filesystem.makedirs(path)
+        return
     path = os.path.abspath(path)
     if not os.path.isdir(path):
         parent = os.path.dirname(path)
@@ -77,17 +100,32 @@ def make_folder(path) -> None:
 
 def check_writable(folder) -> None:
     """Makes a folder; an OSError says why if nothing can be written there."""
-    os.makedirs(folder, exist_ok=True)
+    filesystem.makedirs(folder)
+    if filesystem.is_url(folder):
+        probe = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(4)}")
+        with filesystem.open(probe, "wb"):
+            pass
+        filesystem.remove(probe)
+        return
     with tempfile.TemporaryFile(dir=folder):
         pass
 
 
-def publish_folder(source, target) -> None:
-    """Renames a finished folder to a name that no folder with content has.
+def publish_folder(source, target, last) -> None:
+    """Gives a finished folder a name that no folder with content has.
+
+    Args:
+        source: The folder, on the disk of `target` if that is no URL.
+        target: The new path.
+        last: The file at the top of the folder that readers look for: where
+            the folder has to be copied, it is copied after all others.
 
     Raises:
         OSError: If there is one, or the folder cannot be written.
     """
+    if filesystem.is_url(target):
+        _upload_folder(source, target, last)
+        return
     for folder, _, names in os.walk(source):
         for name in names:
             _sync(os.path.join(folder, name))
@@ -96,8 +134,28 @@ def publish_folder(source, target) -> None:
     _sync(os.path.dirname(os.path.abspath(target)))
 
 
+def _upload_folder(source, target, last):
+    if filesystem.exists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+    files = [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(source)
+        for name in names
+    ]
+    marker = os.path.join(source, last)
+    for file in sorted(files, key=lambda x: (x == marker, x)):
+        copied = os.path.join(target, os.path.relpath(file, source))
+        filesystem.makedirs(os.path.dirname(copied))
+        filesystem.copy(file, copied)
+
+
 def remove_leftovers(folder) -> None:
-    """Removes files that killed writers have left in a folder."""
+    """Removes files that killed writers have left in a folder.
+
+    None are ever left under a URL.
+    """
+    if filesystem.is_url(folder):
+        return
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if name.startswith(_PREFIX) and file_locks.is_left_over(path):
@@ -109,12 +167,17 @@ def remove_leftovers(folder) -> None:
 def scratch_folder(directory, prefix) -> Iterator[str]:
     """Yields a new folder in a directory, which is removed at the end.
 
-    Those that killed processes have left there are removed first.
+    Those that killed processes have left there are removed first. For a
+    directory under a URL the folder is a local one.
 
     Args:
         directory: Path of the directory.
         prefix: How names of such folders start.
     """
+    if filesystem.is_url(directory):
+        with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
+            yield folder
+        return
     for name in os.listdir(directory):
         path = os.path.join(directory, name)
         if name.startswith(prefix) and file_locks.is_left_over(path):

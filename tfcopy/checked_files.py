@@ -12,6 +12,7 @@ import zipfile
 
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 
 CHECKSUM = "sha256"
@@ -51,7 +52,11 @@ def read_arrays(path, names=None) -> dict[str, np.ndarray]:
         FileNotFoundError: If there is no such file.
         DamagedFileError: If it is damaged, or cannot be read.
     """
-    with _damage_of(path), zipfile.ZipFile(path) as archive:
+    with (
+        _damage_of(path),
+        filesystem.open(path, "rb") as file,
+        zipfile.ZipFile(file) as archive,
+    ):
         there = dict.fromkeys(archive.namelist())
         # A name that was damaged may be that of another array.
         if archive.comment and int(archive.comment) != len(there):
@@ -82,7 +87,9 @@ def read_json(path) -> dict:
         DamagedFileError: If it is damaged, or cannot be read.
     """
     with _damage_of(path):
-        with open(path, encoding="utf-8", errors="surrogatepass") as file:
+        with filesystem.open(
+            path, encoding="utf-8", errors="surrogatepass"
+        ) as file:
             content = json.load(file)
         if not isinstance(content, dict):
             raise ValueError(f"it holds no object but {type(content).__name__}")

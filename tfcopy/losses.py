@@ -217,6 +217,32 @@ class LabelSmoothing:
         return self.rate * (uniform - self.loss(batch, distribution))
 
 
+class GuidedAlignment:
+    """Draws the attention to the words that a target word translates.
+
+    `-weight sum_j A_tj log a_tj` of each target word, where `a_t` is the
+    attention behind it and `A_t` the batch's `alignment`, `(B, T, S)`, in which
+    a word's links share 1. A word without links costs nothing, nor does a batch
+    without an `alignment`, such as those of a validation set.
+
+    Args:
+        weight: Its weight relative to the loss.
+
+    Reference:
+        [Chen et al., 2016](https://arxiv.org/abs/1607.01628), eq. 4 and 5.
+    """
+
+    def __init__(self, weight=0.1):
+        self.weight = weight
+
+    def __call__(self, batch, distribution):
+        if "alignment" not in batch:
+            return ops.zeros_like(batch["target_ids"], dtype="float32")
+        # Zeros of the alignment stand at padding, whose logs are very low.
+        costs = batch["alignment"] * -distribution.attention
+        return self.weight * ops.sum(costs, axis=-1)
+
+
 class CoveragePenalty:
     """`coverage` of a batch, as a penalty for `Trainer`.
 

@@ -7,7 +7,8 @@ import pytest
 
 from tfcopy.data import Dictionary, Vocabulary, build_dictionary
 from tfcopy.data.alignment.alignment_links import Links
-from tfcopy.data.build_dictionary import build, main
+from tfcopy.data.alignment.linked_senses import build
+from tfcopy.data.build_dictionary import main
 from tfcopy.data.text.tokenized_text import TokenizedText
 
 ENGLISH = ["the house", "the flower", "a flower", "", "The House !"]

@@ -90,7 +90,8 @@ def test_flags_of_a_recipe_have_a_topic_a_help_and_a_type(name):
 FILES = """prepared train validation test train_file validation_file test_file
     tfds data_dir download bin_dir data dictionary wordnet vectors vocabulary
     source_vocabulary target_vocabulary source_vectors target_vectors
-    catalogs sentencepiece_model train_tags validation_tags test_tags"""
+    catalogs sentencepiece_model train_tags validation_tags test_tags
+    guided_alignment"""
 HOW_LONG = """systems datasets tokenizations updates eval_every save_every
     patience epochs
     coverage_updates anneal_epoch"""

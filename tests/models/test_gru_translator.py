@@ -1,8 +1,10 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests import helpers
+from tfcopy import losses
 from tfcopy.layers import (
     PointerSoftmaxHead,
     SoftmaxHead,
@@ -147,3 +149,47 @@ def test_a_seed_repeats_the_dropout_and_the_noise():
 def test_names_are_checked(option):
     with pytest.raises(ValueError, match=f"`{option}` must be.*'other'"):
         gru_translator(8, 9, **{option: "other"}, **TINY)
+
+
+@pytest.mark.parametrize("decoder", ["gru", "transformer"])
+def test_guided_attention_goes_where_the_links_are(decoder):
+    """The words are random: nothing but the links can lead it there."""
+    rng = np.random.default_rng(0)
+    source = rng.integers(4, 12, (16, 5)).astype("int32")
+    links = np.zeros((16, 5, 5), "float32")
+    for target in range(5):
+        links[:, target, (target + 2) % 5] = 1
+    model = gru_translator(
+        12,
+        12,
+        head="pointer_softmax",
+        embedding_dim=16,
+        units=16,
+        encoder_units=8,
+        decoder=decoder,
+        seed=0,
+    )
+    batch = {
+        "source_ids": source,
+        "source_copy_ids": source,
+        "target_ids": rng.integers(4, 12, (16, 5)).astype("int32"),
+        "alignment": links,
+    }
+    penalty = losses.GuidedAlignment(1.0)
+    optimizer = keras.optimizers.Adam(0.02)
+
+    @tf.function
+    def update():
+        with tf.GradientTape() as tape:
+            distribution = model(batch)
+            cost = tf.reduce_mean(penalty(batch, distribution))
+        weights = model.trainable_variables
+        gradients = tape.gradient(cost, weights)
+        pairs = zip(gradients, weights, strict=True)
+        optimizer.apply_gradients([x for x in pairs if x[0] is not None])
+        return tf.reduce_sum(tf.exp(distribution.attention) * links, axis=-1)
+
+    optimizer.build(model.trainable_variables)
+    assert update().numpy().mean() < 0.4
+    shares = [update().numpy().mean() for _ in range(120)]
+    assert shares[-1] > 0.9, shares

@@ -1,5 +1,7 @@
 """Starting the whole command of a recipe, and reading what it left."""
 
+import os
+
 from tfcopy.checked_files import read_json
 from tfcopy.experiments import command_line, earlier_run
 
@@ -27,7 +29,7 @@ def start(recipe, settings, folder, *arguments):
 
 
 def results(folder):
-    return read_json(folder / "logs" / "demo" / "results.json")
+    return read_json(os.path.join(folder, "logs", "demo", "results.json"))
 
 
 def files(folder):

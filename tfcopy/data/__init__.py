@@ -7,7 +7,9 @@ and files of the package do without TensorFlow.
 import importlib
 
 _HOMES = {
-    "tfcopy.data.pairs.copy_ids": ("encode_pairs", "encode_source"),
+    "tfcopy.data.pairs.copy_ids": (
+        *("decode", "encode_pairs", "encode_source"),
+    ),
     "tfcopy.data.pairs.encoding": ("EncodedCorpus", "encode"),
     "tfcopy.data.pairs.pipeline": (
         *("batches", "evaluation_batches", "num_batches"),

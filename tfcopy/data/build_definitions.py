@@ -11,22 +11,17 @@ text files, plain or gzipped, have definitions.
 
 import argparse
 import collections
-import glob
 import os
 import sys
 from collections.abc import Iterable, Mapping
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.data.definitions import DefinitionLookup, wordnet
 from tfcopy.data.output_files import check_not_read
-from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.data.text.vocabulary import count_words
 from tfcopy.error_lines import one_line
 
 
-def coverage(
-    lookup: DefinitionLookup, counts: Mapping[str, int]
-) -> tuple[float, float]:
+def coverage(lookup, counts: Mapping[str, int]) -> tuple[float, float]:
     """The share of words that have an entry.
 
     Args:
@@ -56,8 +51,10 @@ def run(folder, path, texts: Iterable = ()) -> None:
     Raises:
         ValueError, OSError: naming the file.
     """
+    from tfcopy.data.definitions import DefinitionLookup, wordnet
+
     texts = list(texts)
-    database = glob.glob(os.path.join(glob.escape(folder), "*"))
+    database = filesystem.glob(os.path.join(filesystem.escape(folder), "*"))
     inputs = {"--words": texts, "--wordnet": database}
     check_not_read({"--output": path}, inputs)
     counts = {text: _count(text) for text in texts}  # to fail early
@@ -79,6 +76,9 @@ def run(folder, path, texts: Iterable = ()) -> None:
 
 
 def _count(path) -> collections.Counter:
+    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.data.text.vocabulary import count_words
+
     lines = ((line,) for line in read_lines(path))
     return count_words(lines, [Tokenizer()])[0]
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 
-from tfcopy import atomic_files
+from tfcopy import atomic_files, filesystem
 
 
 def check_not_read(
@@ -28,9 +28,9 @@ def check_not_read(
 
 
 def _is_same(path, other):
-    if os.path.exists(path) and os.path.exists(other):
-        return os.path.samefile(path, other)
-    return os.path.realpath(path) == os.path.realpath(other)
+    if filesystem.exists(path) and filesystem.exists(other):
+        return filesystem.samefile(path, other)
+    return filesystem.realpath(path) == filesystem.realpath(other)
 
 
 def check_writable(outputs: Mapping[str, str | None]) -> None:
@@ -44,7 +44,7 @@ def check_writable(outputs: Mapping[str, str | None]) -> None:
             continue
         folder = os.path.dirname(path) or "."
         try:
-            if os.path.isdir(path):
+            if filesystem.isdir(path):
                 raise OSError("it is a folder")
             atomic_files.check_writable(folder)
         except OSError as error:

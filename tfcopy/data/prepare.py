@@ -29,14 +29,6 @@ from jsonargparse.typing import PositiveFloat, PositiveInt
 from tfcopy.data import beam_runners
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.output_files import check_writable
-from tfcopy.data.preparation import corpus_preparation
-from tfcopy.data.preparation.preparation_settings import (
-    MANIFEST,
-    Settings,
-    read_manifest,
-)
-from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
-from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.error_lines import one_line
 from tfcopy.list_flags import as_lists
 
@@ -122,6 +114,12 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
         OSError, ValueError: If files cannot be read or written, or flags make
             no sense.
     """
+    from tfcopy.data.preparation import corpus_preparation
+    from tfcopy.data.preparation.preparation_settings import (
+        MANIFEST,
+        read_manifest,
+    )
+
     start = time.monotonic()
     check_writable({"--output": os.path.join(config.output, MANIFEST)})
     corpus = text_pairs.load(
@@ -177,6 +175,10 @@ def _summary(manifest, seconds):
 
 
 def _settings(config):
+    from tfcopy.data.preparation.preparation_settings import Settings
+    from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
+    from tfcopy.data.text.tokenization import Tokenizer
+
     models = config.sentencepiece_model or []
     kinds = [
         config.source_tokenization or config.tokenization,

@@ -19,9 +19,7 @@ from collections.abc import Iterable, Sequence
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read
-from tfcopy.data.text.protected_tokenizer import SPAN, cut_out
 from tfcopy.data.text.span_patterns import PATTERNS
-from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.error_lines import one_line
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
@@ -60,6 +58,8 @@ def train(
 
     failures = []  # of the lines, which SentencePiece would call its own
     if protect:
+        from tfcopy.data.text.protected_tokenizer import SPAN
+
         lines = _without_spans(lines, protect)
         options["user_defined_symbols"] = [SPAN]
 
@@ -103,6 +103,9 @@ def train(
 
 def _without_spans(lines, protect):
     """The lines with `SPAN` for each span."""
+    from tfcopy.data.text.protected_tokenizer import cut_out
+    from tfcopy.data.text.string_tensor import string_tensor
+
     while chunk := list(itertools.islice(lines := iter(lines), 10_000)):
         rest, _ = cut_out(string_tensor(chunk), protect)
         yield from (line.decode() for line in rest.numpy())

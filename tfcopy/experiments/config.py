@@ -125,7 +125,11 @@ class RunConfig:
     run: str | None = results(
         None, "Name of the run; the preset's name if not given."
     )
-    log_dir: str = results("", "Folder for logs, checkpoints and results.")
+    log_dir: str = results(
+        "",
+        "Folder for logs, checkpoints and results; like all paths it may be a "
+        "URL, such as gs://bucket/logs.",
+    )
     savedmodel_dir: str = results(
         "", "Folder for the SavedModel of the exported system."
     )

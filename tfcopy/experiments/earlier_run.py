@@ -10,7 +10,7 @@ import json
 import os
 import socket
 
-from tfcopy import atomic_files, file_locks
+from tfcopy import atomic_files, file_locks, filesystem
 from tfcopy.checked_files import write_json
 from tfcopy.experiments.config import RunConfig, identity, of_system
 from tfcopy.serving.run_folder import (
@@ -39,7 +39,9 @@ def lock(folder):
     Raises:
         RunError: If another process has it.
     """
-    path = os.path.join(os.path.realpath(folder), LOCK_NAME)
+    if filesystem.is_url(folder):
+        return  # A store without locks.
+    path = os.path.join(filesystem.realpath(folder), LOCK_NAME)
     unlock(folder)
     try:
         _locks[path] = file_locks.lock(path, make=True)
@@ -60,7 +62,7 @@ def lock(folder):
 
 def unlock(folder):
     """Gives back what `lock` took, if it did."""
-    path = os.path.join(os.path.realpath(folder), LOCK_NAME)
+    path = os.path.join(filesystem.realpath(folder), LOCK_NAME)
     if path in _locks:
         os.close(_locks.pop(path))
 
@@ -122,7 +124,7 @@ def begin(config: RunConfig, folder):
         config: The recipe's config.
         folder: The run's folder.
     """
-    for where in (config.log_dir, *(x for x, _, _ in os.walk(folder))):
+    for where in (config.log_dir, *(x for x, _, _ in filesystem.walk(folder))):
         atomic_files.remove_leftovers(where)
     values = json.loads(json.dumps(dataclasses.asdict(config)))
     if config.fresh and not _is_under_way(folder, values):
@@ -155,10 +157,10 @@ def _clear(folder):
 
     Without a config a command that was killed here does not go on.
     """
-    for where, folders, files in os.walk(folder):
+    for where, folders, files in filesystem.walk(folder):
         for name in sorted(files, key=lambda name: name != CONFIG_NAME):
             if name in _WRITTEN or name.startswith(_EVENTS):
-                os.remove(os.path.join(where, name))
+                filesystem.remove(os.path.join(where, name))
         _checkpoints(where).clear()
 
 

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from tfcopy import training
+from tfcopy import filesystem, training
 from tfcopy.keras_internals import weight_names
 from tfcopy.serving.run_folder import RunError, RunFolder
 from tfcopy.serving.servables import storage
@@ -42,7 +42,7 @@ def take(folder, name, model, served) -> str:
 
 def _system(folder, name):
     """The folder of the system whose weights are taken."""
-    if os.path.isfile(os.path.join(folder, storage.FILE_NAME)):
+    if filesystem.isfile(os.path.join(folder, storage.FILE_NAME)):
         return folder
     run = RunFolder(folder)
     try:

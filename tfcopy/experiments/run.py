@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import Any
 
-from tfcopy import atomic_files, training
+from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import write_json
 from tfcopy.experiments import (
     earlier_run,
@@ -220,7 +220,7 @@ class Run:
             model=trained,
             identity=own_identity,
         )
-        is_resumed = os.path.isdir(os.path.join(shared, "checkpoints"))
+        is_resumed = filesystem.isdir(os.path.join(shared, "checkpoints"))
         if config.init_from and (self.config.fresh or not is_resumed):
             print(initial_weights.take(config.init_from, name, model, served))
         system = System(
@@ -305,15 +305,19 @@ class Run:
 
     def _print_next_steps(self, system, path, seconds):
         recipe = self.config.recipe
-        served = os.path.dirname(os.path.abspath(path))
+        served = os.path.dirname(filesystem.abspath(path))
         shown_path = os.path.dirname(path)
         example = system.warmup_texts[0]
         if isinstance(example, dict) and len(example) == 1:
             (example,) = example.values()
         request = json.dumps({"instances": [example]}, ensure_ascii=False)
-        volume, request, folder, shown_path = map(
-            shlex.quote,
-            [f"{served}:/models/{recipe}", request, self.folder, shown_path],
+        flags = [f"-v {shlex.quote(f'{served}:/models/{recipe}')}"]
+        flags.append(f"-e MODEL_NAME={recipe} tensorflow/serving:2.19.1")
+        if filesystem.is_url(served):  # The server reads it itself.
+            flags = [flags[1], f"--model_base_path={shlex.quote(served)}"]
+        serve = " \\\n                   ".join(flags)
+        request, folder, shown_path = map(
+            shlex.quote, [request, self.folder, shown_path]
         )
         print(
             f"""
@@ -325,8 +329,7 @@ Ask it:          python -m tfcopy.serving.ask {shown_path}
 Demo page:       python -m tfcopy.serving.demo {shown_path}
 TensorBoard:     tensorboard --logdir {folder}
 Serve it:        docker run -p 127.0.0.1:8501:8501 \\
-                   -v {volume} \\
-                   -e MODEL_NAME={recipe} tensorflow/serving:2.19.1
+                   {serve}
                  curl -d {request} \\
                    localhost:8501/v1/models/{recipe}:predict"""
         )

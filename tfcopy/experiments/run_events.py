@@ -7,6 +7,7 @@ several systems has its own folder, `all_systems`.
 import math
 import os
 
+from tfcopy import filesystem
 from tfcopy.training.tensorboard import EventLog, log_table
 
 # Not the outcome of a test, but of training or of scoring the dev set.
@@ -38,7 +39,7 @@ def log_scores(folder, systems, of_dev):
         parts = {k: v for k, v in results.items() if isinstance(v, dict)}
         for part, scores in {"": results, **parts}.items():
             run = os.path.join(folder, part, system)
-            if not os.path.isdir(run):
+            if not filesystem.isdir(run):
                 continue
             scores = _scores(scores, of_dev)
             log = EventLog(run, fresh=True, name="test")

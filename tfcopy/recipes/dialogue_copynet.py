@@ -49,7 +49,9 @@ SHOWN = 4  # answers
     length_penalty=0.0,
     max_target_length=80,
 )
-class Config(model_flags.CopyNetConfig, corpus_flags.FilesConfig):
+class Config(
+    model_flags.CopyNetConfig, corpus_flags.FilesConfig, corpus_flags.CaseConfig
+):
     """Dialogues, model, training, search, and where the results go."""
 
     datasets: list[Literal["DS-I", "DS-II"]] = config.data(
@@ -208,7 +210,7 @@ def prepare(config, corpus, folder):
     return copynet_steps.prepare(
         config,
         corpus,
-        Tokenizer(mode=mode, language="en"),
+        Tokenizer(mode, "en", config.lowercase),
         folder,
         end_mark=config.end_mark,
         max_size=config.max_size,

@@ -22,7 +22,7 @@ from typing import Literal
 from jsonargparse.typing import PositiveInt
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.pairs import model_flags
+from tfcopy.experiments.pairs import corpus_flags, model_flags
 
 # On LCSTS itself.
 PAPER = {
@@ -49,7 +49,7 @@ LEAST_OOV_RATE = 10.0
     dropout=0.2,
     batch_size=64,
 )
-class Config(model_flags.CopyNetConfig):
+class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
     """News, model, training, search, and where the results go."""
 
     data_dir: str | None = config.data(
@@ -222,12 +222,12 @@ def show_warning(message, *_):
     print(f"Warning: {message}", file=sys.stderr)
 
 
-def make_tokenizer(tokenization, language):
+def make_tokenizer(tokenization, language, lowercase):
     """The tokenizer of both sides; Chinese comes cut into words already."""
     if tokenization == "characters":
-        return Tokenizer(mode="characters", language=language)
+        return Tokenizer("characters", language, lowercase)
     mode = "moses" if language == "en" else "space"
-    return Tokenizer(mode=mode, language=language)
+    return Tokenizer(mode, language, lowercase)
 
 
 def prepare(config, tokenization, folder):
@@ -244,7 +244,7 @@ def prepare(config, tokenization, folder):
         "characters": config.character_vocabulary_size,
         "words": config.word_vocabulary_size,
     }
-    tokenizer = make_tokenizer(tokenization, language)
+    tokenizer = make_tokenizer(tokenization, language, config.lowercase)
     data = copynet_steps.prepare(
         config,
         corpus,

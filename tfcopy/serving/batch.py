@@ -4,12 +4,11 @@ The command of `tfcopy.serving.batch_answers`; it needs the extra `beam`.
 """
 
 import functools
-import glob
 import os
 import sys
 import time
 
-from tfcopy import checked_files
+from tfcopy import checked_files, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.error_lines import one_line
 from tfcopy.serving.batch_answers import block_answers, record_files
@@ -74,7 +73,7 @@ def _answer(options, beam_flags):
     if options.n_best and not options.json:
         raise AskError("--n_best needs --json.")
     paths = _files(options.input)
-    os.makedirs(options.output, exist_ok=True)
+    filesystem.makedirs(options.output)
     if options.server is None:
         # All workers ask the same, whatever is exported meanwhile.
         options.model = find_version(options.model, options.version)
@@ -87,7 +86,7 @@ def _answer(options, beam_flags):
 
         work = answering_pipeline.Work(
             paths,
-            os.path.abspath(options.output),
+            filesystem.abspath(options.output),
             options.shard_size,
             functools.partial(block_answers.load, options),
         )
@@ -109,8 +108,8 @@ def _files(patterns):
     """The files that patterns name, whose answers have names of their own."""
     paths = []
     for pattern in patterns:
-        found = sorted(glob.glob(pattern, recursive=True))
-        paths += [os.path.abspath(x) for x in found if os.path.isfile(x)]
+        found = sorted(filesystem.glob(pattern))
+        paths += [filesystem.abspath(x) for x in found if filesystem.isfile(x)]
         if not found:
             raise AskError(f"--input: there is no {pattern}.")
     paths = list(dict.fromkeys(paths))
@@ -170,10 +169,9 @@ def _check_plan(options, paths):
 def _state(path):
     """What tells whether a file has changed: its size, and when it was."""
     try:
-        found = os.stat(path)
+        return [filesystem.size(path), filesystem.getmtime(path)]
     except OSError as error:
         raise AskError(f"{path}: {error.strerror}.") from error
-    return [found.st_size, found.st_mtime_ns]
 
 
 def _parse(arguments):

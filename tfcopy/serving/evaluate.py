@@ -5,6 +5,7 @@ import json
 import os
 import sys
 
+from tfcopy import filesystem
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 
@@ -125,7 +126,7 @@ def _evaluate(options):
 
 def _answers(path, sources, options):
     """The answers of a system, one for each source."""
-    if os.path.isdir(path):
+    if filesystem.isdir(path):
         # Late: answers in files need no TensorFlow.
         from tfcopy.serving.client_library import exported_model
 
@@ -171,11 +172,11 @@ def _vocabulary(options):
     from tfcopy.serving.client_library.version_folders import find_version
 
     path = options.vocabulary
-    for folder in filter(os.path.isdir, options.systems):
+    for folder in filter(filesystem.isdir, options.systems):
         path = path or os.path.join(
             find_version(folder), "assets", "target_vocabulary.txt"
         )
-    if path is None or not os.path.exists(path) and not options.vocabulary:
+    if path is None or not filesystem.exists(path) and not options.vocabulary:
         return None
     return Vocabulary.load(path)
 

@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 
+from tfcopy import filesystem
 from tfcopy.serving.client_library import commands
 
 _DESCRIPTION = """\
@@ -131,7 +132,7 @@ def _export(options):
         warmup_texts=stored[0].warmup_texts,
         details={
             "recipe": runs[0].recipe,
-            "run": os.path.basename(os.path.abspath(folders[0])),
+            "run": os.path.basename(filesystem.abspath(folders[0])),
             **details,
             "checkpoint": options.checkpoint,
         },
@@ -184,9 +185,9 @@ def _list_run(folder):
 def _cells(checkpoints):
     """A system's updates, its best score with its update, and the time."""
     paths = checkpoints.paths()
-    if os.path.exists(checkpoints.best_path):
+    if filesystem.exists(checkpoints.best_path):
         paths.append(checkpoints.best_path)
-    saved = time.localtime(max(map(os.path.getmtime, paths)))
+    saved = time.localtime(max(map(filesystem.getmtime, paths)))
     saved = time.strftime("%Y-%m-%d %H:%M", saved)
     info = checkpoints.newest_info()
     if info is None:

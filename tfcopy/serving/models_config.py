@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
@@ -109,7 +110,7 @@ def main(arguments=None):
 
 def _write(options):
     folder = options.folder
-    if not os.path.isdir(folder):
+    if not filesystem.isdir(folder):
         raise AskError(f"{folder}: no such folder.")
     models = find_models(folder)
     if not models:

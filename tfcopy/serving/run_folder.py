@@ -9,6 +9,7 @@
 
 import os
 
+from tfcopy import filesystem
 from tfcopy.checked_files import DamagedFileError, read_json
 from tfcopy.serving.servables.storage import FILE_NAME
 from tfcopy.training.checkpoints import Checkpoints, is_weights
@@ -45,7 +46,7 @@ class RunFolder:
 
     def __init__(self, folder):
         self.folder = os.fspath(folder)
-        if not os.path.isdir(self.folder):
+        if not filesystem.isdir(self.folder):
             raise RunError(f"{self.folder}: no such folder.")
         config = self._read(CONFIG_NAME)
         if config is None:
@@ -74,8 +75,8 @@ class RunFolder:
     def _no_run(self):
         inside = [
             os.path.join(self.folder, name)
-            for name in sorted(os.listdir(self.folder))
-            if os.path.isfile(os.path.join(self.folder, name, CONFIG_NAME))
+            for name in sorted(filesystem.listdir(self.folder))
+            if filesystem.isfile(os.path.join(self.folder, name, CONFIG_NAME))
         ]
         hint = "The recipe's command writes it at the start."
         if inside:
@@ -114,7 +115,7 @@ class RunFolder:
         return sorted(trained_systems(self.folder), key=place)
 
     def _is_stored(self, system):
-        return os.path.isfile(os.path.join(self.path(system), FILE_NAME))
+        return filesystem.isfile(os.path.join(self.path(system), FILE_NAME))
 
     def find(self, system) -> str:
         """The full name of a system, whose last part is enough if unique.
@@ -183,9 +184,9 @@ class RunFolder:
 def trained_systems(run_folder) -> list[str]:
     """Names of the systems of a run that have a checkpoint."""
     systems = []
-    for folder, folders, files in os.walk(run_folder):
+    for folder, folders, files in filesystem.walk(run_folder):
         folders.sort()
-        name = os.path.relpath(folder, run_folder)
+        name = filesystem.relpath(folder, run_folder)
         if name.count(os.sep) == 2:
             folders.clear()
         system, last = os.path.split(name)

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 import keras
 import tensorflow as tf
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.serving import model_card
 from tfcopy.serving.client_library.local_model import CONFIG_NAME
@@ -72,9 +73,9 @@ def export(
         ValueError: if the version exists already, or the graph has
             operations that TensorFlow Serving lacks.
     """
-    directory = os.path.abspath(os.fspath(directory))
+    directory = filesystem.abspath(os.fspath(directory))
     recipe = recipe or os.path.basename(directory)
-    if version is not None and os.path.isdir(directory):
+    if version is not None and filesystem.isdir(directory):
         there = numbered(directory).get(version)
         if there is not None:
             raise ValueError(
@@ -210,14 +211,18 @@ def _publish(target, directory, version):
     while True:
         number = version or max(numbered(directory), default=0) + 1
         try:
-            publish_folder(target, _path(directory, number))
+            publish_folder(
+                target, _path(directory, number), last="saved_model.pb"
+            )
             return _path(directory, number)
         except OSError:
-            if version or not os.path.exists(_path(directory, number)):
+            if version or not filesystem.exists(_path(directory, number)):
                 raise
 
 
 def shown(path) -> str:
     """A path as users would write it: relative, if below the current folder."""
+    if filesystem.is_url(path):
+        return path
     relative = os.path.relpath(path)
     return path if relative.startswith(os.pardir) else relative

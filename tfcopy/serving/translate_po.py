@@ -9,6 +9,7 @@ import os
 import re
 import sys
 
+from tfcopy import filesystem
 from tfcopy.data.text.span_patterns import PATTERNS
 from tfcopy.serving.catalogs.catalog_files import CatalogFile
 from tfcopy.serving.catalogs.catalog_filling import fill_all
@@ -160,10 +161,10 @@ def _outputs(paths, output):
     """Pairs of catalogues and the files to write, `None` in place."""
     if output is None:
         return [(path, None) for path in dict.fromkeys(paths)]
-    is_folder = output.endswith(os.sep) or os.path.isdir(output)
+    is_folder = output.endswith(os.sep) or filesystem.isdir(output)
     if len(paths) == 1 and not is_folder:
         return [(paths[0], output)]
-    if os.path.exists(output) and not os.path.isdir(output):
+    if filesystem.exists(output) and not filesystem.isdir(output):
         raise AskError(
             f"--output: {output} is a file. Expected a folder for "
             f"{len(paths)} catalogues."

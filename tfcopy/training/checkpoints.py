@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from tfcopy import atomic_files, checked_files
+from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.checked_files import DamagedFileError
 from tfcopy.training.checkpoint_arrays import (
     CheckpointError,
@@ -52,15 +52,15 @@ class Checkpoints:
     def best_path(self):
         """The path of the best weights."""
         path, old = self._path(_BEST_NAME), self._path(_OLD_BEST_NAME)
-        if os.path.exists(old) and not os.path.exists(path):
+        if filesystem.exists(old) and not filesystem.exists(path):
             return old
         return path
 
     def paths(self):
         """Returns the paths of the checkpoints, the newest first."""
-        if not os.path.isdir(self.folder):
+        if not filesystem.isdir(self.folder):
             return []
-        names = filter(_NAME.fullmatch, os.listdir(self.folder))
+        names = filter(_NAME.fullmatch, filesystem.listdir(self.folder))
         ordered = sorted(names, key=_update_of, reverse=True)
         return [os.path.join(self.folder, name) for name in ordered]
 
@@ -78,10 +78,10 @@ class Checkpoints:
         """
         path = self._path(f"checkpoint-{update:09d}.npz")
         self._write(path, info, arrays)
-        damaged = {path for path in self._damaged if os.path.exists(path)}
+        damaged = {path for path in self._damaged if filesystem.exists(path)}
         whole = [x for x in self.paths() if x not in damaged - {path}]
         for old in {*whole[self.keep :], *damaged} - {path}:
-            os.remove(old)
+            filesystem.remove(old)
         self._damaged = []
         return path
 
@@ -131,8 +131,8 @@ class Checkpoints:
             kept: `(phase, update)` of those that are kept.
         """
         kept = {_scored_name(phase, update) for phase, update in kept}
-        if os.path.isdir(self.folder):
-            for name in os.listdir(self.folder):
+        if filesystem.isdir(self.folder):
+            for name in filesystem.listdir(self.folder):
                 if _SCORED_NAME.fullmatch(name) and name not in kept:
                     self._remove(name)
 
@@ -164,7 +164,7 @@ class Checkpoints:
         """
         if not newest:
             load = self.load_best
-            if os.path.exists(self._path(_AVERAGE_NAME)):
+            if filesystem.exists(self._path(_AVERAGE_NAME)):
                 load = self.load_average
             model.set_weights(load(model)[1])
             return
@@ -249,7 +249,7 @@ class Checkpoints:
 
     def _remove(self, name):
         with contextlib.suppress(FileNotFoundError):
-            os.remove(self._path(name))
+            filesystem.remove(self._path(name))
 
     def _save_weights(self, name, weights, info):
         self._write(self._path(name), info, as_arrays(weights))

@@ -1,9 +1,10 @@
 """One line that shows the progress of training."""
 
 import math
-import shutil
 import sys
 import time
+
+import tqdm
 
 from tfcopy.tolerant_output import TolerantStream
 
@@ -27,7 +28,7 @@ class Progress:
         self._interval = 0.2 if self._live else interval
         self._enabled = enabled
         self._shown_at = -math.inf
-        self._drawn = False
+        self._bar = None
 
     def show(
         self,
@@ -68,15 +69,18 @@ class Progress:
         if not self._live:
             print(f"{count}  {text}", file=self._stream, flush=True)
             return
-        width = shutil.get_terminal_size().columns - 1
-        room = width - len(count) - len(text) - 6
-        if self.total and room >= 10:
-            room = min(room, 40)
-            done = min(round(room * update / self.total), room)
-            count = f"{count}  [{'=' * done}{' ' * (room - done)}]"
-        line = f"{count}  {text}"[:width]
-        print(f"\r{line}\033[K", end="", file=self._stream, flush=True)
-        self._drawn = True
+        # The rates are ours: tqdm's would count the time of dev scores, too.
+        line = f"{count}  {{bar}}  {text}"
+        if self._bar is None:
+            self._bar = tqdm.tqdm(
+                total=self.total,
+                initial=update,
+                file=self._stream,
+                dynamic_ncols=True,
+                bar_format=line,
+            )
+        self._bar.n, self._bar.bar_format = update, line
+        self._bar.refresh()
 
     def report(self, text):
         """Prints a separate line above the bar."""
@@ -86,9 +90,9 @@ class Progress:
 
     def close(self):
         """Leaves the bar as it stands and goes to the next line."""
-        if self._drawn:
-            print(file=self._stream, flush=True)
-        self._drawn = False
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
 
 
 def perplexity(nll):

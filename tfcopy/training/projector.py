@@ -5,6 +5,8 @@ import os
 import numpy as np
 import tensorflow as tf
 
+from tfcopy import filesystem
+
 
 def log_embeddings(folder, tables, max_words=10_000):
     """Writes embeddings, with their words, for TensorBoard's projector.
@@ -16,7 +18,7 @@ def log_embeddings(folder, tables, max_words=10_000):
             Words whose row is all zeros are left out: they have no neighbours.
         max_words: The most words to show; more make the page slow.
     """
-    os.makedirs(folder, exist_ok=True)
+    filesystem.makedirs(folder)
     arrays, config = {}, []
     for name, (matrix, words) in tables.items():
         words = list(words)[:max_words]
@@ -30,7 +32,9 @@ def log_embeddings(folder, tables, max_words=10_000):
         matrix, words = _with_vectors(np.asarray(matrix)[: len(words)], words)
         arrays[key] = matrix
         metadata = f"metadata_{key}.tsv"
-        with open(os.path.join(folder, metadata), "w", encoding="utf-8") as f:
+        with filesystem.open(
+            os.path.join(folder, metadata), "w", encoding="utf-8"
+        ) as f:
             f.writelines(f"{_one_field(word)}\n" for word in words)
         config.append(
             "embeddings {\n"
@@ -51,7 +55,9 @@ def log_embeddings(folder, tables, max_words=10_000):
         "projector_config.pbtxt": config,
     }
     for file, lines in files.items():
-        with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
+        with filesystem.open(
+            os.path.join(folder, file), "w", encoding="utf-8"
+        ) as f:
             f.writelines(lines)
 
 

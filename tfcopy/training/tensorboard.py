@@ -1,11 +1,11 @@
 """What TensorBoard shows of a run."""
 
 import contextlib
-import glob
 import os
 
 import tensorflow as tf
 
+from tfcopy import filesystem
 from tfcopy.keras_internals import resource_of
 from tfcopy.training.scalars import describe, layout_summary
 
@@ -43,9 +43,11 @@ class EventLog:
     def _open(self, folder, first_step, fresh):
         suffix = "" if self._name is None else f".{self._name}"
         if fresh:
-            pattern = f"events.out.tfevents.*{glob.escape(suffix)}"
-            for path in glob.glob(os.path.join(glob.escape(folder), pattern)):
-                os.remove(path)
+            pattern = f"events.out.tfevents.*{filesystem.escape(suffix)}"
+            for path in filesystem.glob(
+                os.path.join(filesystem.escape(folder), pattern)
+            ):
+                filesystem.remove(path)
         self.writer = tf.summary.create_file_writer(
             folder, filename_suffix=suffix or None
         )

@@ -71,6 +71,16 @@ def test_a_zip_archive_is_read_as_a_folder(tmp_path):
     assert list(again.test) == [f"2 {j}" for j in range(10)]
 
 
+def test_only_files_with_text_are_found(tmp_path):
+    (tmp_path / "a").write_text("one\n")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    assert sentences.find_files(tmp_path) == [str(tmp_path / "a")]
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
+        pass
+    with pytest.raises(CorpusError, match="No file among"):
+        sentences.find_files(tmp_path / "empty.zip")
+
+
 def test_sentences_are_held_out(tmp_path):
     path = write(tmp_path / "a", [f"s{i}" for i in range(100)])
     corpus = sentences.load(path, num_held_out=10)

@@ -3,7 +3,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.pairs.copy_ids import encode_pairs, encode_source
+from tfcopy.data.pairs.copy_ids import decode, encode_pairs, encode_source
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.tokenization import Tokenizer
@@ -148,6 +148,25 @@ def test_each_vocabulary_has_the_form_of_its_own_side():
     ids, copy_ids = encode_source(words, ENGLISH, FRENCH, fold_target=LOWER)
     assert ids.to_list() == [[UNK, UNK, UNK, UNK, EOS]]
     assert copy_ids.to_list() == [[size, 5, size + 2, size + 2, NO_COPY]]
+
+
+def test_ids_are_decoded_to_words():
+    ids = encode_pairs(
+        ragged(SOURCE, []), ragged(TARGET, ["la"]), ENGLISH, FRENCH
+    )["target_ids"]
+    words = "la commission a visité strasbourg et <unk> <unk>".split()
+    assert decode(ids, [SOURCE, []], FRENCH) == [words, ["la"]]
+    padded = ids.to_tensor()
+    assert decode(padded, ragged(SOURCE, []), FRENCH) == [words, ["la"]]
+    _, copy_ids = encode_source(ragged(SOURCE), ENGLISH, FRENCH)
+    assert decode(copy_ids.numpy(), [SOURCE], FRENCH) == [SOURCE]
+
+
+def test_ids_that_no_source_explains_are_refused():
+    with pytest.raises(ValueError, match=f"position {len(SOURCE)} of the"):
+        decode([[FRENCH.size + len(SOURCE)]], [SOURCE], FRENCH)
+    with pytest.raises(ValueError, match="as many rows. Received: 2 and 1"):
+        decode([[4], [4]], [SOURCE], FRENCH)
 
 
 # Section 9, check 10, of the same notes.
@@ -310,3 +329,11 @@ def test_equals_the_rules_word_by_word(
     for key, value in ids.items():
         assert value.dtype == tf.int32
         assert value.to_list() == [sentence[key] for sentence in expected]
+    if not capitals:
+        assert decode(ids["target_ids"], [s for s, _ in pairs], french) == [
+            [
+                word if word in french or word in source else "<unk>"
+                for word in target
+            ]
+            for source, target in pairs
+        ]

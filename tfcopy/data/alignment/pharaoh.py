@@ -11,35 +11,35 @@ import re
 import numpy as np
 
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.alignment.alignment_links import Links, Sentences
+from tfcopy.data.alignment.alignment_links import Links
 from tfcopy.data.corpora.text_lines import read_lines
 
 _LINK = re.compile(r"([0-9]+)-([0-9]+)")
 
 
-def read(path, source: Sentences, target: Sentences) -> Links:
+def read(path, lengths: np.ndarray) -> Links:
     """Reads the links of pairs, from a file that may be gzipped.
 
     Args:
         path: The file, with a line for each pair, which may be empty.
-        source: The source sentences.
-        target: The target sentences.
+        lengths: int array of shape `(P, 2)`, how many words source and target
+            of each pair have.
 
     Raises:
         ValueError: naming file and line of what is wrong.
     """
-    lengths = zip(source.lengths.tolist(), target.lengths.tolist())
+    sizes = iter(lengths.tolist())
     found, number = array.array("i"), 0
     for number, line in enumerate(read_lines(path), start=1):
-        size = next(lengths, None)
+        size = next(sizes, None)
         if size is None:
             continue  # to tell how many lines there are
         links = {_parse(path, number, link, size) for link in line.split()}
         for link in sorted(links):
             found.extend((number - 1, *link))
-    if number != len(source):
+    if number != len(lengths):
         raise ValueError(
-            f"{os.fspath(path)}: expected {len(source):,} lines, one for each "
+            f"{os.fspath(path)}: expected {len(lengths):,} lines, one for each "
             f"pair of sentences. Received: {number:,} lines."
         )
     return Links(*np.array(found).reshape(-1, 3).T)

@@ -8,7 +8,6 @@ Reference: Francis and Kucera, 1979, Brown Corpus Manual.
 
 import os
 import re
-from pathlib import Path
 
 from tfcopy.data.corpora import sentences
 from tfcopy.data.corpora.corpus import Corpus, CorpusError
@@ -36,7 +35,7 @@ def load(
     texts = [
         file
         for file in sentences.find_files(path)
-        if _TEXT.fullmatch(Path(str(file)).name)
+        if _TEXT.fullmatch(os.path.basename(str(file)))
     ]
     if not texts:
         raise CorpusError(

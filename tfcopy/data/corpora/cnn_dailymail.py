@@ -17,10 +17,10 @@ import os
 import re
 import struct
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import tensorflow as tf
 
+from tfcopy import filesystem
 from tfcopy.data.corpora import tfds_texts
 from tfcopy.data.corpora.corpus import (
     CorpusError,
@@ -83,10 +83,11 @@ def load_bin(folder: str | os.PathLike) -> TranslationCorpus:
     Args:
         folder: The folder, usually called `chunked` or `finished_files`.
     """
-    paths = {name: _paths(Path(folder), name) for name in _NAMES.values()}
+    folder = os.fspath(folder)
+    paths = {name: _paths(folder, name) for name in _NAMES.values()}
     checked = [
         CheckedPairs.check(
-            str(Path(folder) / f"{name}*.bin"),
+            os.path.join(folder, f"{name}*.bin"),
             functools.partial(_read_all, paths[name]),
             "Give the folder with the chunked .bin files.",
         )
@@ -109,7 +110,7 @@ def read_bin(path: str | os.PathLike) -> Iterator[tuple[str, str]]:
     abstract, marked as `<s> ... </s>`, come as lines.
     """
     try:
-        with open(path, "rb") as file:
+        with filesystem.open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             number = 0
             while file.tell() < size:
@@ -127,10 +128,12 @@ def _with_lines(read: Callable) -> Iterator[tuple[str, str]]:
         yield article, _lines(highlights.split("\n"))
 
 
-def _paths(folder: Path, name: str) -> list[Path]:
-    paths = sorted(folder.glob(f"{name}_*.bin"))
-    if not paths and (folder / f"{name}.bin").exists():
-        paths = [folder / f"{name}.bin"]
+def _paths(folder: str, name: str) -> list[str]:
+    pattern = os.path.join(filesystem.escape(folder), f"{name}_*.bin")
+    paths = sorted(filesystem.glob(pattern))
+    whole = os.path.join(folder, f"{name}.bin")
+    if not paths and filesystem.exists(whole):
+        paths = [whole]
     if not paths:
         raise CorpusError(
             f"{folder}: there is neither a file {name}_*.bin nor {name}.bin. "
@@ -139,7 +142,7 @@ def _paths(folder: Path, name: str) -> list[Path]:
     return paths
 
 
-def _read_all(paths: list[Path]) -> Iterator[tuple[str, str]]:
+def _read_all(paths: list[str]) -> Iterator[tuple[str, str]]:
     for path in paths:
         yield from read_bin(path)
 

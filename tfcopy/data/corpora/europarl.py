@@ -11,10 +11,11 @@ import shutil
 import tarfile
 import urllib.request
 import zlib
-from pathlib import Path
 
 import tqdm
 
+from tfcopy import filesystem
+from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 
@@ -65,7 +66,7 @@ def load(
     """
     languages = source_language, target_language
     other = _other_language(languages)
-    folder = Path(data_dir)
+    folder = os.fspath(data_dir)
     names = [f"europarl-v7.{other}-en.{language}" for language in languages]
     train = _find(folder, names) or _unpack(folder, names, other, download)
     return text_pairs.load(
@@ -91,23 +92,25 @@ def _other_language(languages: tuple[str, str]) -> str:
     return others[0]
 
 
-def _find(folder: Path, names: list[str]) -> tuple[Path, ...] | None:
+def _find(folder: str, names: list[str]) -> tuple[str, ...] | None:
     """The files with these names, each plain or gzipped, if all exist."""
     present_files = []
     for name in names:
-        choices = [folder / name, folder / f"{name}.gz"]
-        present_files += [path for path in choices if path.exists()][:1]
+        path = os.path.join(folder, name)
+        present_files += list(filter(filesystem.exists, (path, f"{path}.gz")))[
+            :1
+        ]
     return tuple(present_files) if len(present_files) == len(names) else None
 
 
-def _unpack(folder, names, other, download) -> tuple[Path, ...]:
-    archive = folder / f"{other}-en.tgz"
-    choices = [archive, folder / _WMT_ARCHIVE]
-    present = [path for path in choices if path.exists()]
+def _unpack(folder, names, other, download) -> tuple[str, ...]:
+    archive = os.path.join(folder, f"{other}-en.tgz")
+    choices = [archive, os.path.join(folder, _WMT_ARCHIVE)]
+    present = list(filter(filesystem.exists, choices))
     if not present and not download:
         raise CorpusError(
             f"No Europarl in {folder}: neither {' and '.join(names)} (plain or "
-            f".gz) nor {archive.name}. Fetch {URL.format(other=other)} and "
+            f".gz) nor {other}-en.tgz. Fetch {URL.format(other=other)} and "
             "give the folder that holds it with --data_dir."
         )
     if not present:
@@ -115,20 +118,26 @@ def _unpack(folder, names, other, download) -> tuple[Path, ...]:
         present = [archive]
     _verify(present[0])
     _extract(present[0], folder, names)
-    return tuple(folder / name for name in names)
+    return tuple(os.path.join(folder, name) for name in names)
 
 
-def _extract(archive: Path, folder: Path, names: list[str]):
+def _extract(archive: str, folder: str, names: list[str]):
     """Writes the members under these names, whole or not at all."""
     wanted = set(names)
     try:
-        with tarfile.open(archive, "r|gz") as tar:
+        with (
+            filesystem.open(archive, "rb") as file,
+            tarfile.open(fileobj=file, mode="r|gz") as tar,
+        ):
             for member in tar:
-                name = Path(member.name).name
+                name = os.path.basename(member.name)
                 if name not in wanted or not member.isfile():
                     continue
                 with tar.extractfile(member) as source:
-                    _write(source, folder / name)
+                    write_atomically(
+                        os.path.join(folder, name),
+                        lambda out: shutil.copyfileobj(source, out, _BLOCK),
+                    )
                 wanted.remove(name)
                 if not wanted:
                     return
@@ -149,25 +158,22 @@ def _extract(archive: Path, folder: Path, names: list[str]):
     )
 
 
-def _write(source, path: Path):
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with open(part, "wb") as out:
-            shutil.copyfileobj(source, out, _BLOCK)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 # === Downloading ===
 
 
-def _download(url: str, path: Path):
+def _download(url: str, path: str):
     """Fetches a file, continuing from what an earlier attempt has left."""
-    part = path.with_name(f"{path.name}.part")
+    folder, name = os.path.split(path)
+    if filesystem.is_url(path):
+        raise CorpusError(
+            f"No Europarl in {folder}, and an interrupted download could not "
+            f"go on there. Fetch {url} to it, or give a local folder with "
+            "--data_dir."
+        )
+    part = f"{path}.part"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        start = part.stat().st_size if part.exists() else 0
+        os.makedirs(folder, exist_ok=True)
+        start = os.path.getsize(part) if os.path.exists(part) else 0
         request = urllib.request.Request(url)
         if start:
             request.add_header("Range", f"bytes={start}-")
@@ -177,17 +183,17 @@ def _download(url: str, path: Path):
             length = response.headers.get("Content-Length")
             total = start + int(length) if length else None
             with open(part, "ab" if resumed else "wb") as out:
-                _copy(response, out, path.name, start, total)
-        if total is not None and part.stat().st_size != total:
-            raise OSError(f"{part.stat().st_size:,} of {total:,} bytes came")
-        part.replace(path)
+                _copy(response, out, name, start, total)
+        if total is not None and os.path.getsize(part) != total:
+            raise OSError(f"{os.path.getsize(part):,} of {total:,} bytes came")
+        os.replace(part, path)
     except OSError as error:  # also what urllib raises
         if getattr(error, "code", None) == 416:  # nothing is left to fetch
-            part.unlink()
+            os.remove(part)
             return _download(url, path)
         reason = getattr(error, "reason", None) or error
         raise CorpusError(
-            f"Could not download {url} to {path.parent} ({reason}). Repeat the "
+            f"Could not download {url} to {folder} ({reason}). Repeat the "
             "command to resume it; without a network, download that "
             "file, or its two text files, on another machine and give the "
             "folder that holds them with --data_dir."
@@ -204,20 +210,22 @@ def _copy(response, out, title, start, total):
             bar.update(len(block))
 
 
-def _verify(archive: Path):
+def _verify(archive: str):
     """Compares the checksum with the known one, or records it."""
-    with open(archive, "rb") as file:
+    with filesystem.open(archive, "rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
-    record = archive.with_name(f"{archive.name}.sha256")
-    expected = _CHECKSUMS.get(archive.name)
-    if expected is None and record.exists():
-        expected = record.read_text().split()[0]
+    name, record = os.path.basename(archive), f"{archive}.sha256"
+    expected = _CHECKSUMS.get(name)
+    if expected is None and filesystem.exists(record):
+        with filesystem.open(record) as file:
+            expected = file.read().split()[0]
     if expected is None:
+        text = f"{checksum}  {name}\n".encode()
         with contextlib.suppress(OSError):  # a folder that is read only
-            record.write_text(f"{checksum}  {archive.name}\n")
+            write_atomically(record, lambda file: file.write(text))
     elif checksum != expected:
         raise CorpusError(
             f"{archive}: its SHA-256 is {checksum}, expected {expected}. It is "
-            f"damaged or was changed: delete it and {record.name}, and fetch "
+            f"damaged or was changed: delete it and {name}.sha256, and fetch "
             "it again."
         )

@@ -9,6 +9,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
 
@@ -104,7 +105,7 @@ def open_catalog(path):
     polib = import_polib()
     path = os.fspath(path)
     try:
-        with open(path, "rb") as file:
+        with filesystem.open(path, "rb") as file:
             content = file.read()
     except OSError as error:
         reason = error.strerror or error
@@ -157,12 +158,12 @@ def _check_strings(path, text):
 
 
 def _catalogs_below(folder) -> Iterator[str]:
-    for place, _, names in os.walk(folder):
+    for place, _, names in filesystem.walk(folder):
         for name in names:
             if name.endswith((".po", ".mo")) and not name.startswith("."):
                 # A compiled one beside its source says nothing new.
                 stem = os.path.join(place, name[:-3])
-                if name.endswith(".po") or not os.path.exists(f"{stem}.po"):
+                if name.endswith(".po") or not filesystem.exists(f"{stem}.po"):
                     yield os.path.join(place, name)
 
 

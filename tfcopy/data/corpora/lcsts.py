@@ -14,8 +14,8 @@ import functools
 import os
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.corpus import (
     CorpusError,
     Split,
@@ -74,9 +74,9 @@ def load(
     jieba = _import_jieba() if words else None
     checked = {}
     for name in _PARTS:
-        path = _find(Path(data_dir), name)
+        path = _find(os.fspath(data_dir), name)
         checked[name] = CheckedPairs.check(
-            str(path),
+            path,
             functools.partial(_pairs, path, name, min_score, encoding_of(path)),
             "Give a file with the <doc> records of LCSTS.",
         )
@@ -95,13 +95,13 @@ def load(
     )
 
 
-def _find(folder: Path, name: str) -> Path:
+def _find(folder: str, name: str) -> str:
     part = _PARTS[name]
     files = [f"{part}.txt"] + ["PART_full.txt"] * (name == "train")
     places = ("", "DATA", part, f"DATA/{part}", f"{part}/DATA")
     for place in places:
         for file in files:
-            if (path := folder / place / file).exists():
+            if filesystem.exists(path := os.path.join(folder, place, file)):
                 return path
     raise CorpusError(
         f"{folder}: there is no {' or '.join(files)}, neither there nor in "

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.corpus import CorpusError
 
 _SECTIONS = {"<summary>": "</summary>", "<short_text>": "</short_text>"}
@@ -140,7 +141,7 @@ def _encoding_error(path, number, encoding):
 
 def _open(path):
     try:
-        return open(path, "rb")
+        return filesystem.open(path, "rb")
     except OSError as error:
         raise CorpusError(
             f"{path}: cannot be read ({error.strerror or error}). "

@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from tfcopy.data.corpora import tfds_builders
@@ -107,7 +106,7 @@ def load(
     ]
     parts = splits(*checked, num_held_out=num_held_out, seed=seed)
     return Corpus(
-        name=name or Path(train).name,
+        name=name or os.path.basename(train),
         splits={
             split: dataclasses.replace(
                 pairs, read=functools.partial(_examples, pairs.read)

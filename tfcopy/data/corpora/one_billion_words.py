@@ -4,8 +4,8 @@ Reference: [Chelba et al., 2014](https://arxiv.org/abs/1312.3005).
 """
 
 import os
-from pathlib import Path
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.corpus import Corpus, CorpusError
 from tfcopy.data.corpora.sentences import as_sentences, check_files
 
@@ -45,7 +45,7 @@ def load(
         raise ValueError(
             f"`num_shards` must be 1 to {_NUM_SHARDS}. Received: {num_shards}."
         )
-    folder = Path(data_dir)
+    folder = os.fspath(data_dir)
     train = check_files(
         [_find(folder, _TRAIN.format(i)) for i in range(1, num_shards + 1)]
     )
@@ -69,11 +69,12 @@ def load(
     )
 
 
-def _find(folder: Path, name: str) -> Path:
-    for path in (folder / name, folder / f"{name}.gz"):
-        if path.exists():
+def _find(folder: str, name: str) -> str:
+    plain = os.path.join(folder, name)
+    for path in (plain, f"{plain}.gz"):
+        if filesystem.exists(path):
             return path
     raise CorpusError(
-        f"{folder / name}: no such file, nor is it there with .gz. Give the "
+        f"{plain}: no such file, nor is it there with .gz. Give the "
         "folder 1-billion-word-language-modeling-benchmark-r13output."
     )

@@ -2,13 +2,12 @@
 
 import dataclasses
 import functools
-import glob
 import itertools
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 
+from tfcopy import filesystem
 from tfcopy.data.corpora import held_out, tfds_builders
 from tfcopy.data.corpora.corpus import Corpus, CorpusError, Split
 from tfcopy.data.corpora.held_out import CheckedPairs
@@ -80,7 +79,7 @@ def load(
         seed=seed,
     )
     return Corpus(
-        name=name or Path(str(_listed(train)[0])).name,
+        name=name or os.path.basename(os.path.normpath(str(_listed(train)[0]))),
         splits={split: as_sentences(part) for split, part in pairs.items()},
         tokenized=tokenized or tagged,
     )
@@ -163,20 +162,34 @@ def _listed(paths):
 def _files(path: PathLike) -> list[PathLike]:
     if isinstance(path, zipfile.Path):
         return [path]
-    place = Path(path)
-    if place.is_dir():
+    path = os.fspath(path)
+    if filesystem.isdir(path):
+        found = [
+            os.path.join(folder, name)
+            for folder, _, names in filesystem.walk(path)
+            for name in names
+        ]
         return sorted(
-            file
-            for file in place.rglob("*")
-            if file.is_file() and _is_visible(file.relative_to(place).parts)
+            (
+                file
+                for file in found
+                if _is_visible(filesystem.relpath(file, path).split(os.sep))
+                and filesystem.isfile(file)
+            ),
+            key=lambda file: file.split(os.sep),
         )
-    if place.exists():
-        return _members(place) if zipfile.is_zipfile(place) else [place]
-    return sorted(map(Path, glob.glob(str(path)))) or [place]
+    if filesystem.exists(path):
+        return _members(path) if _is_archive(path) else [path]
+    return sorted(filesystem.glob(path)) or [path]
 
 
-def _members(path: Path) -> list[zipfile.Path]:
-    archive = zipfile.ZipFile(path)
+def _is_archive(path: str) -> bool:
+    with filesystem.open(path, "rb") as file:
+        return zipfile.is_zipfile(file)
+
+
+def _members(path: str) -> list[zipfile.Path]:
+    archive = zipfile.ZipFile(filesystem.open(path, "rb"))
     return [
         zipfile.Path(archive, name)
         for name in sorted(archive.namelist())

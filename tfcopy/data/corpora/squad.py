@@ -10,7 +10,6 @@ import hashlib
 import os
 import random
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from tfcopy.data.corpora import tfds_builders
@@ -84,7 +83,7 @@ def load(
     """
     question_sets = [path and _read(path) for path in (train, validation, test)]
     splits = _splits(*question_sets, num_held_out, seed)
-    return Corpus(name=name or Path(train).name, splits=splits)
+    return Corpus(name=name or os.path.basename(train), splits=splits)
 
 
 def load_tfds(

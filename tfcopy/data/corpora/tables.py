@@ -5,7 +5,6 @@ import dataclasses
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
@@ -80,7 +79,7 @@ def load(
         for path in (train, validation, test)
     ]
     return TranslationCorpus(
-        name=name or Path(train).name,
+        name=name or os.path.basename(train),
         source_language=source_language,
         target_language=target_language,
         splits=splits(*checked, num_held_out=num_held_out, seed=seed),
@@ -296,7 +295,9 @@ def _is_blank(row):
 
 def _format(path, format):
     if format is None:
-        format = _SUFFIXES.get(Path(str(path).removesuffix(".gz")).suffix)
+        format = _SUFFIXES.get(
+            os.path.splitext(str(path).removesuffix(".gz"))[1]
+        )
     if format not in FORMATS:
         raise CorpusError(
             f"{path}: cannot tell its format from its name. Give `format`: "

@@ -15,7 +15,6 @@ import itertools
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
@@ -78,7 +77,7 @@ def load(
         )
     ]
     return TranslationCorpus(
-        name=name or Path(train[0]).name,
+        name=name or os.path.basename(train[0]),
         source_language=source_language,
         target_language=target_language,
         splits=splits(*checked, num_held_out=num_held_out, seed=seed),

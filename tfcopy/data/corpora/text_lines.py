@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.corpus import CorpusError
 
 
@@ -70,10 +71,12 @@ def read_lines(
 def _open(path):
     if isinstance(path, zipfile.Path):
         return path.open("rb")
-    file = open(path, "rb")
-    if file.peek(2)[:2] == b"\x1f\x8b":
-        return _GzipFile(file)
-    return file
+    return decompressed(filesystem.open(path, "rb"))
+
+
+def decompressed(file):
+    """What a buffered file holds, whether it is gzipped or not."""
+    return _GzipFile(file) if file.peek(2)[:2] == b"\x1f\x8b" else file
 
 
 class _GzipFile(gzip.GzipFile):
@@ -90,7 +93,7 @@ class _GzipFile(gzip.GzipFile):
 
 def _check_repeatable(path):
     """Refuses what would be empty, or another, or endless, the next time."""
-    if isinstance(path, zipfile.Path):
+    if isinstance(path, zipfile.Path) or filesystem.is_url(path):
         return
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

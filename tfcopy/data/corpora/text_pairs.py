@@ -4,7 +4,8 @@ import functools
 import itertools
 import os
 from collections.abc import Iterator
-from pathlib import Path
+
+import numpy as np
 
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
@@ -47,12 +48,42 @@ def load(
     """
     checked = [_check(paths) for paths in (train, validation, test)]
     return TranslationCorpus(
-        name=name or Path(train[0]).name,
+        name=name or os.path.basename(train[0]),
         source_language=source_language,
         target_language=target_language,
         splits=splits(*checked, num_held_out=num_held_out, seed=seed),
         tokenized=tokenized,
     )
+
+
+def train_lines(
+    train: FilePair,
+    validation: FilePair | None = None,
+    test: FilePair | None = None,
+    *,
+    num_held_out: int | None = None,
+    seed: int = 0,
+) -> tuple[np.ndarray, int]:
+    """The lines that the training pairs of `load` are read from.
+
+    Args:
+        train, validation, test, num_held_out, seed: As in `load`.
+
+    Returns:
+        The numbers of the lines, from 0 on, and how many lines there are.
+    """
+    num_lines = 0
+
+    def read_numbered():
+        nonlocal num_lines
+        for num_lines, pair in enumerate(_read_aligned(tuple(train)), 1):
+            yield (*pair, str(num_lines - 1))
+
+    numbered = CheckedPairs.check(str(train[0]), read_numbered, "")
+    others = (numbered if paths else None for paths in (validation, test))
+    options = {"num_held_out": num_held_out, "seed": seed}
+    split = splits(numbered, *others, **options)["train"]
+    return np.array([int(number) for *_, number in split]), num_lines
 
 
 def _check(paths: FilePair | None) -> CheckedPairs | None:

@@ -16,7 +16,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy import tokens as special
+from tfcopy.data.corpora.text_lines import decompressed
 from tfcopy.data.text.vocabulary import Vocabulary
 
 _BLOCK = 1 << 20  # bytes
@@ -123,9 +125,7 @@ def _read(path, dim, wanted) -> Iterator[tuple[bytes, np.ndarray]]:
 
 
 def _open(path):
-    with open(path, "rb") as file:
-        is_gzip = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if is_gzip else open(path, "rb")
+    return decompressed(filesystem.open(path, "rb"))
 
 
 def _header(line) -> tuple[int, int] | None:

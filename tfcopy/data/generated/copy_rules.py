@@ -6,12 +6,13 @@ the rules by heart, and to copy what stands for a variable.
 """
 
 import collections
+import contextlib
 import dataclasses
 import json
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import (
     CorpusError,
@@ -127,7 +128,9 @@ def load(
         "seed": seed,
     }
     settings = {"instances": instances, **of_rules, **of_pairs}
-    paths = {split: Path(folder, name) for split, name in _FILES.items()}
+    paths = {
+        split: os.path.join(folder, name) for split, name in _FILES.items()
+    }
     _write(paths["rules"], _description(settings, rules))
     rows = {}
     for split in _SPLITS:
@@ -183,7 +186,7 @@ def _lines(rules, rows) -> bytes:
     ).encode()
 
 
-def _read(path: Path, rules: Sequence[Rule]) -> Iterator[tuple[str, str, int]]:
+def _read(path: str, rules: Sequence[Rule]) -> Iterator[tuple[str, str, int]]:
     for number, line in enumerate(read_lines(path), start=1):
         match line.split("\t"):
             case [source, target, index, kind] if (
@@ -203,13 +206,11 @@ def _read(path: Path, rules: Sequence[Rule]) -> Iterator[tuple[str, str, int]]:
                 )
 
 
-def _write(path: Path, text: bytes) -> None:
+def _write(path: str, text: bytes) -> None:
     """Writes a file, unless it already holds this text."""
-    try:
-        if path.read_bytes() == text:
+    with contextlib.suppress(OSError), filesystem.open(path, "rb") as file:
+        if file.read() == text:
             return
-    except OSError:
-        pass
     write_atomically(path, lambda file: file.write(text))
 
 

@@ -10,6 +10,7 @@ forms.
 import os
 import random
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.gettext_catalogs import import_polib
 from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.generated.demo_catalogs_grammar import Grammar
@@ -59,7 +60,7 @@ def write_catalogs(
     paths = []
     for i in range(num_files):
         place = os.path.join(folder, _FOLDERS[i % len(_FOLDERS)])
-        os.makedirs(place, exist_ok=True)
+        filesystem.makedirs(place)
         paths.append(os.path.join(place, f"part{i + 1}.po"))
         share = count // num_files + (i < count % num_files)
         writer.catalog(share).save(paths[-1])

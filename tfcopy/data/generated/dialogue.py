@@ -9,14 +9,15 @@ sentence, so that only a model that copies can respond.
 """
 
 import collections
+import contextlib
 import dataclasses
 import functools
 import itertools
 import os
 import random
 from collections.abc import Iterable
-from pathlib import Path
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora import tables
 from tfcopy.data.corpora.corpus import (
@@ -103,7 +104,9 @@ def load(
             + ", ".join(f"num_{name}={size}" for name, size in sizes.items())
             + "."
         )
-    paths = {name: Path(folder, dataset, f"{name}.tsv") for name in SPLITS}
+    paths = {
+        name: os.path.join(folder, dataset, f"{name}.tsv") for name in SPLITS
+    }
     _write_once(paths, dataset, sizes, seed)
     rows = {name: _read(paths[name], sizes[name]) for name in SPLITS}
     test_patterns = tuple(number - 1 for *_, number in rows["test"])
@@ -203,15 +206,17 @@ def _check_unseen(rows):
 def _write_once(paths, dataset, sizes, seed):
     """Writes the files, unless they exist for the same arguments."""
     key = fingerprint(dataset, sizes, seed, _tables_fingerprint())
-    key_path = paths["train"].with_name("corpus.key")
+    key_path = os.path.join(os.path.dirname(paths["train"]), "corpus.key")
     try:
-        is_there = key_path.read_text() == key
+        with filesystem.open(key_path) as file:
+            is_there = file.read() == key
     except (OSError, ValueError):
         is_there = False
-    if is_there and all(path.exists() for path in paths.values()):
+    if is_there and all(map(filesystem.exists, paths.values())):
         return
     rows = generate(dataset, sizes, seed)
-    key_path.unlink(missing_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        filesystem.remove(key_path)
     for name, path in paths.items():
         lines = ["\t".join(map(str, row)) for row in rows[name]]
         text = "\n".join([*lines, ""]).encode()

@@ -12,10 +12,10 @@ import itertools
 import os
 import random
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import tqdm
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.corpus import CorpusError, fingerprint
@@ -83,8 +83,8 @@ def write(
         )
     key = fingerprint(sizes, script, seed, _grammar_fingerprint())
     try:
-        if not _is_there(Path(folder), key):
-            _write_all(Path(folder), sizes, script, seed, key)
+        if not _is_there(os.fspath(folder), key):
+            _write_all(os.fspath(folder), sizes, script, seed, key)
     except OSError as error:
         raise CorpusError(
             f"Cannot write the generated news to {folder} "
@@ -143,21 +143,27 @@ def _scores(counts, number) -> list[int]:
     return [i for i, share in enumerate(shares, 1) for _ in range(share)]
 
 
-def _is_there(folder: Path, key: str) -> bool:
-    present = [name for name in _FILES.values() if (folder / name).exists()]
-    record = folder / _RECORD_OF
-    if present and not record.exists():
+def _is_there(folder: str, key: str) -> bool:
+    files = [os.path.join(folder, name) for name in _FILES.values()]
+    present = list(filter(filesystem.exists, files))
+    record = os.path.join(folder, _RECORD_OF)
+    if present and not filesystem.exists(record):
         raise CorpusError(
-            f"{folder / present[0]} is there, but no {_RECORD_OF}: it is not "
+            f"{present[0]} is there, but no {_RECORD_OF}: it is not "
             "of the generated news, which would replace it. Choose another "
             "folder with --data_dir."
         )
-    return len(present) == len(_FILES) and record.read_text() == key
+    if len(present) < len(_FILES):
+        return False
+    with filesystem.open(record) as file:
+        return file.read() == key
 
 
 def _write_all(folder, sizes, script, seed, key):
     def save(name, text):
-        write_atomically(folder / name, lambda f: f.writelines(text))
+        write_atomically(
+            os.path.join(folder, name), lambda f: f.writelines(text)
+        )
 
     save(_RECORD_OF, [])  # until all parts are there
     for (split, name), number in zip(_FILES.items(), sizes):

@@ -15,11 +15,15 @@ vocabulary. `tfcopy.tokens` names the special values.
 Reference: Gulcehre et al., 2016, section 4; Gu et al., 2016, section 3.3.
 """
 
+import itertools
+from collections.abc import Iterable, Sequence
+
 import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.ragged_rows import append, rows_of
 from tfcopy.data.text.entities import numbers_of
+from tfcopy.data.text.vocabulary import Vocabulary
 
 UNMATCHED_POLICIES = ("attention_argmax", "unk")
 
@@ -171,6 +175,60 @@ def encode_pairs(
         "target_ids": _append(target_words, target_ids, special.EOS),
         "pointers": _append(target_words, pointers, special.GENERATE),
     }
+
+
+def decode(
+    ids: Iterable[Iterable[int]],
+    source_words: Iterable[Sequence[str]] | tf.RaggedTensor,
+    target_vocabulary: Vocabulary,
+) -> list[list[str]]:
+    """Extended ids to words, the inverse of `encode_pairs` and `encode_source`.
+
+    Args:
+        ids: B rows of ids of the decoder, such as `target_ids` `(B, T)` or the
+            best hypotheses of a search, `result.ids[:, 0]`. A row ends before
+            its first `EOS`; `PAD` and negative ids, such as `NO_COPY`, are
+            left out.
+        source_words: The words of the B sources, which words outside of the
+            vocabulary were copied from.
+        target_vocabulary: `Vocabulary` of the decoder, of size V.
+
+    Returns:
+        B lists of words: the vocabulary's for ids below V, and the source's
+        word at position `id - V` for others.
+
+    Raises:
+        ValueError: if rows and sources differ in number, or an id lies beyond
+            the end of its source.
+    """
+    if isinstance(source_words, tf.RaggedTensor):
+        source_words = source_words.to_list()
+    ids, sources = list(ids), list(source_words)
+    if len(ids) != len(sources):
+        raise ValueError(
+            "`ids` and `source_words` must have as many rows. "
+            f"Received: {len(ids)} and {len(sources)}."
+        )
+    return [
+        [
+            _word(int(i), source, target_vocabulary)
+            for i in itertools.takewhile(lambda i: i != special.EOS, row)
+            if i > special.PAD
+        ]
+        for row, source in zip(ids, sources)
+    ]
+
+
+def _word(i, source, vocabulary):
+    """The word of an extended id; as text, also of a tensor of bytes."""
+    position = i - vocabulary.size
+    if position >= len(source):
+        raise ValueError(
+            f"The id {i} stands for the word at position {position} of the "
+            f"source, which has {len(source)} words."
+        )
+    word = vocabulary.words[i] if position < 0 else source[position]
+    return tf.compat.as_text(word)
 
 
 def _flat(words):

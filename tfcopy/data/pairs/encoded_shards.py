@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import tqdm
 
-from tfcopy import atomic_files, checked_files
+from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data.pairs.encoding import EncodedCorpus
 
 _COUNTS = ("num_read", "num_empty", "num_too_long")
@@ -218,13 +218,15 @@ def corpus_checksum(folder, shards: Sequence[Shard]) -> str:
 
 def checksum_of(path) -> str:
     """The SHA-256 of a file."""
-    with open(path, "rb") as file:
+    with filesystem.open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _parts(folder, shard):
     """The seven parts of a shard, mapped into memory."""
-    path = os.path.join(folder, shard.file)
+    path = filesystem.local_cache(
+        os.path.join(folder, shard.file), shard.checksum
+    )
     # There is no map of no bytes.
     mode = "r" if any(shard.sizes) else None
     values = np.load(path, mmap_mode=mode)

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfcopy import checked_files
 from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.pairs import copy_ids
+from tfcopy.data.pairs.guided_alignment import GuidedAlignment
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.string_tensor import string_tensor
@@ -60,6 +61,7 @@ class EncodedCorpus:
         num_empty: Pairs left out because a side has no tokens.
         num_too_long: Pairs left out because a side has too many.
         texts: The pairs as they were read, if requested, otherwise `None`.
+        alignment: Links of the pairs that guide the attention, or `None`.
     """
 
     source_ids: np.ndarray
@@ -73,6 +75,7 @@ class EncodedCorpus:
     num_empty: int = 0
     num_too_long: int = 0
     texts: list[tuple[str, str]] | None = None
+    alignment: GuidedAlignment | None = None
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -93,6 +96,8 @@ class EncodedCorpus:
         digest = hashlib.sha256()
         for name in _ARRAYS[:-2]:
             digest.update(np.ascontiguousarray(getattr(self, name)).data)
+        if self.alignment is not None:
+            digest.update(self.alignment.checksum.encode())
         return digest.hexdigest()[:16]
 
     @property

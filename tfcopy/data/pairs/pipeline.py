@@ -78,7 +78,9 @@ def batches(
     Returns:
         `tf.data.Dataset` of dicts of int32 tensors: `source_ids` and
         `source_copy_ids` of shape `(B, S)`, `target_ids` and `pointers` of
-        shape `(B, T)`, where B is `batch_size / num_replicas`.
+        shape `(B, T)`, where B is `batch_size / num_replicas`. If the corpus
+        has an alignment, also `alignment`, float32 of shape `(B, T, S)`: see
+        `GuidedAlignment.weights`.
     """
     replicas = list(replicas)
     _check(pad_multiple, replicas, num_replicas)
@@ -107,12 +109,15 @@ def batches(
             own = batch_size.shapes_with(len(rows))
         lengths = _padded_lengths(encoded, rows, pad_multiple, own)
         of_replica = np.array_split(rows, num_replicas)[replica]
-        return _pad_rows(encoded, of_replica, lengths)
+        arrays = _pad_rows(encoded, of_replica, lengths)
+        if encoded.alignment is not None:
+            arrays += (encoded.alignment.weights(of_replica, lengths),)
+        return arrays
 
     is_static = drop_remainder and not by_tokens
-    return _dataset(
-        slices, read, batch_size // num_replicas if is_static else None
-    )
+    size = batch_size // num_replicas if is_static else None
+    names = [*PADDING, *(["alignment"] * (encoded.alignment is not None))]
+    return _dataset(slices, read, size, names)
 
 
 def evaluation_batches(
@@ -141,10 +146,11 @@ def evaluation_batches(
 
     def read(rows):
         lengths = _padded_lengths(encoded, rows, pad_multiple, shapes)
-        return _pad_rows(encoded, rows, lengths)
+        arrays = _pad_rows(encoded, rows, lengths)
+        return (*arrays, rows.astype(np.int32))
 
     slices = [(rows,) for rows in evaluation_rows(encoded, batch_size)]
-    return _dataset(slices, read, None, with_indices=True)
+    return _dataset(slices, read, None, [*PADDING, "indices"])
 
 
 def evaluation_rows(
@@ -215,7 +221,7 @@ def _padded_lengths(encoded, rows, pad_multiple, shapes):
 
 
 def _pad_rows(encoded, rows, lengths):
-    """Arrays `(B, S)`, `(B, S)`, `(B, T)`, `(B, T)` and `rows` `(B,)`."""
+    """Arrays `(B, S)`, `(B, S)`, `(B, T)` and `(B, T)`."""
     arrays = []
     for side, length in zip(_SIDES, lengths):
         splits = getattr(encoded, f"{side}_splits")
@@ -227,25 +233,28 @@ def _pad_rows(encoded, rows, lengths):
             padded = np.full(places.shape, PADDING[name], np.int32)
             padded[is_token] = getattr(encoded, name)[places[is_token]]
             arrays.append(padded)
-    return (*arrays, rows.astype(np.int32))
+    return tuple(arrays)
 
 
-def _dataset(slices, read, static_size, with_indices=False):
-    """Dataset of `read(*slice)` for each slice."""
-    names = (*PADDING, "indices")
+_RANKS = {"indices": 1, "alignment": 3}  # others have 2
+
+
+def _dataset(slices, read, static_size, names):
+    """Dataset of `read(*slice)` for each slice: dicts of these names."""
+    types = [tf.float32 if x == "alignment" else tf.int32 for x in names]
+    shapes = [
+        [static_size, None, None][: _RANKS.get(name, 2)] for name in names
+    ]
 
     def read_slice(position):
         # NumPy reads the arrays in place: tensors would copy them, half a
         # kilobyte per pair.
         arrays = tf.numpy_function(
-            lambda i: read(*slices[i]), [position], [tf.int32] * len(names)
+            lambda i: read(*slices[i]), [position], types
         )
-        for array, rank in zip(arrays, (2, 2, 2, 2, 1)):
-            array.set_shape([static_size, None][:rank])
-        batch = dict(zip(names, arrays))
-        if not with_indices:
-            del batch["indices"]
-        return batch
+        for array, shape in zip(arrays, shapes):
+            array.set_shape(shape)
+        return dict(zip(names, arrays))
 
     dataset = tf.data.Dataset.range(len(slices)).map(read_slice)
     return dataset.prefetch(tf.data.AUTOTUNE)

@@ -2,13 +2,12 @@
 
 import contextlib
 import os
-import shutil
 import threading
 from collections.abc import Iterable, Iterator
 
 import tqdm
 
-from tfcopy import checked_files
+from tfcopy import checked_files, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.data.corpora.corpus import TranslationCorpus, fingerprint
 from tfcopy.data.pairs import encoded_shards
@@ -44,7 +43,7 @@ def prepare(
         ValueError: If the folder holds another corpus or other settings.
     """
     key = fingerprint(corpus.fingerprint, settings.identity(), pairs_per_shard)
-    if os.path.exists(os.path.join(folder, MANIFEST)):
+    if filesystem.exists(os.path.join(folder, MANIFEST)):
         if read_manifest(folder)["key"] != key:
             raise ValueError(
                 f"--output: {folder} holds another corpus, or one prepared "
@@ -52,12 +51,12 @@ def prepare(
             )
         return
     work = os.path.join(folder, f"preparing-{key}")
-    os.makedirs(work, exist_ok=True)
+    filesystem.makedirs(work)
     texts = _write_texts(corpus, settings, folder, work, pairs_per_shard)
     splits = ("train", "validation")
     preparation = Preparation(
-        os.path.abspath(folder),
-        os.path.abspath(work),
+        filesystem.abspath(folder),
+        filesystem.abspath(work),
         settings,
         {split: texts["sizes"][split] for split in splits},
         {"key": key, "corpus": _about(corpus, settings), "texts": texts},
@@ -67,7 +66,7 @@ def prepare(
         from tfcopy.data.preparation import beam_pipeline
 
         beam_pipeline.run(preparation, runner, list(beam_flags))
-    shutil.rmtree(work)
+    filesystem.rmtree(work)
 
 
 def _write_texts(corpus, settings, folder, work, size):
@@ -159,7 +158,7 @@ def _progress(preparation: Preparation) -> Iterator[None]:
 
     def watch():
         while not is_over.wait(1.0):
-            bar.n = min(total, len(os.listdir(preparation.work)))
+            bar.n = min(total, len(filesystem.listdir(preparation.work)))
             bar.refresh()
 
     thread = threading.Thread(target=watch, daemon=True)

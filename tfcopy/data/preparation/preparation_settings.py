@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import os
 
-from tfcopy import checked_files
+from tfcopy import checked_files, filesystem
 from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.text.dictionary import Dictionary
 
@@ -138,5 +138,5 @@ def _tokenizers(tokenizers):
 
 def _content_key(path) -> str:
     """What the content of a small file is told by."""
-    with open(path, "rb") as file:
+    with filesystem.open(path, "rb") as file:
         return fingerprint(file.read())

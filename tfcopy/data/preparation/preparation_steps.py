@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import os
 
-from tfcopy import checked_files
+from tfcopy import checked_files, filesystem
 from tfcopy.data.pairs import encoded_shards, encoding
 from tfcopy.data.preparation import duplicate_pairs, text_shards, word_counts
 from tfcopy.data.preparation.preparation_settings import (
@@ -70,7 +70,7 @@ class Preparation:
     def hash_pairs(self, number: int) -> None:
         """Hashes the pairs of a training shard."""
         path = self._work("hashes", number, "npy")
-        if not os.path.exists(path):
+        if not filesystem.exists(path):
             pairs = text_shards.read(self._texts("train", number))
             start = self._start(number)
             duplicate_pairs.write_hashes(path, pairs, start)
@@ -78,7 +78,7 @@ class Preparation:
     def find_duplicates(self, part: int) -> None:
         """Finds the pairs to leave out in a range of hashes."""
         path = self._work("duplicates", part, "npy")
-        if not os.path.exists(path):
+        if not filesystem.exists(path):
             hashes = self._all_work("hashes", "npy")
             found = duplicate_pairs.find(hashes, part, self.num_train)
             duplicate_pairs.write_array(path, found)
@@ -89,7 +89,7 @@ class Preparation:
             side: self._work(f"{side}-counts", number, "txt")
             for side in self._counted
         }
-        if all(map(os.path.exists, paths.values())):
+        if all(map(filesystem.exists, paths.values())):
             return
         counts = vocabulary.count_words(
             self._pairs("train", number),
@@ -108,7 +108,7 @@ class Preparation:
         for side in self._counted:
             size = settings.sizes[side]
             path = self._work(f"{side}-frequent", section, "txt")
-            if os.path.exists(path):
+            if filesystem.exists(path):
                 continue
             files = self._all_work(f"{side}-counts", "txt")
             found = word_counts.most_frequent(
@@ -122,7 +122,7 @@ class Preparation:
         for side, size in settings.sizes.items():
             path = self._vocabulary(side)
             given = settings.vocabulary_files.get(side)
-            if os.path.exists(path):
+            if filesystem.exists(path):
                 continue
             if given is not None:
                 made = vocabulary.Vocabulary.load(given)
@@ -139,7 +139,7 @@ class Preparation:
     def encode(self, split: str, number: int) -> None:
         """Turns a shard into ids."""
         record = self._work(split, number, "json")
-        if os.path.exists(record):
+        if filesystem.exists(record):
             return
         arrays = encoding.encode_arrays(
             self._pairs(split, number),

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 
-from tfcopy import atomic_files
+from tfcopy import atomic_files, filesystem
 
 
 def write(pairs: Iterable[tuple], folder, name: str, size: int) -> list[int]:
@@ -41,6 +41,6 @@ def path_of(folder, name: str, number: int) -> str:
 
 def read(path) -> Iterator[tuple[str, str]]:
     """The pairs of a file, in order."""
-    with open(path, "rb") as file:
+    with filesystem.open(path, "rb") as file:
         for line in file:
             yield tuple(json.loads(line.decode("utf-8", "surrogatepass")))

@@ -12,7 +12,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 
-from tfcopy import atomic_files
+from tfcopy import atomic_files, filesystem
 
 
 def write(path, counts: Mapping[str, int], num_sections: int) -> None:
@@ -35,7 +35,7 @@ def write(path, counts: Mapping[str, int], num_sections: int) -> None:
 
 def read(path, section: int) -> dict[str, int]:
     """The counts of one section."""
-    with open(path, "rb") as file:
+    with filesystem.open(path, "rb") as file:
         head = file.readline()
         starts = [0, *itertools.accumulate(json.loads(head))]
         file.seek(len(head) + starts[section])

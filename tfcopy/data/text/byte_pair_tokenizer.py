@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import tensorflow as tf
 
+from tfcopy import filesystem
 from tfcopy.data.text.byte_pairs import BLANK, BYTE, START, BytePairs
 from tfcopy.data.text.tokenization import normalize_blanks
 
@@ -136,7 +137,7 @@ class BytePairTokenizer:
 
     @functools.cached_property
     def _content(self):
-        with open(self.model_file, "rb") as file:
+        with filesystem.open(self.model_file, "rb") as file:
             return json.load(file)
 
     @functools.cached_property

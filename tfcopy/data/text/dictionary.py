@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 import tensorflow as tf
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 
 
@@ -131,7 +132,7 @@ def _table(items, default_value):
 
 
 def _read(path) -> Iterator[tuple[str, str, float]]:
-    with open(path, "rb") as file:
+    with filesystem.open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")  # byte order mark

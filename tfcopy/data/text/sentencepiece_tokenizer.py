@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import tensorflow as tf
 
+from tfcopy import filesystem
 from tfcopy.data.text.tokenization import normalize_blanks
 
 _STRINGS = tf.TensorSpec([None], tf.string)
@@ -60,7 +61,7 @@ class SentencepieceTokenizer:
 
     @functools.cached_property
     def _model(self):
-        with open(self.model_file, "rb") as file:
+        with filesystem.open(self.model_file, "rb") as file:
             return file.read()
 
     @functools.cached_property

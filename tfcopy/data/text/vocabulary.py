@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
+from tfcopy import filesystem
 from tfcopy import tokens as special
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.chunked_map import map_chunks
@@ -70,7 +71,7 @@ class Vocabulary:
     @classmethod
     def load(cls, path) -> "Vocabulary":
         """Reads a file that `save` wrote, or any of the same form."""
-        with open(path, "rb") as file:
+        with filesystem.open(path, "rb") as file:
             content = file.read().removeprefix(b"\xef\xbb\xbf")
         lines = content.split(b"\n")
         if lines[-1] == b"":
@@ -96,7 +97,7 @@ class Vocabulary:
         if self.path is None or os.path.basename(self.path) != name:
             return False
         try:
-            with open(self.path, "rb") as file:
+            with filesystem.open(self.path, "rb") as file:
                 return file.read() == self.to_bytes()
         except OSError:
             return False

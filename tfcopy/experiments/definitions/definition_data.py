@@ -5,6 +5,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.corpus import Corpus
 from tfcopy.data.definitions import (
     DefinitionLookup,
@@ -207,7 +208,7 @@ def find_vectors(config: DefinitionsConfig) -> str:
         OSError, ValueError: naming the flag, if there is none.
     """
     if config.vectors is not None:
-        if not os.path.exists(config.vectors):
+        if not filesystem.exists(config.vectors):
             raise OSError(f"--vectors: cannot read {config.vectors}.")
         return config.vectors
     if config.corpus == "demo":

@@ -98,7 +98,17 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
 
 
 @group
-class SummariesConfig(CorpusConfig):
+class CaseConfig:
+    """Words with or without regard to case."""
+
+    lowercase: bool = data(
+        False,
+        "Lowercase the vocabulary; copied words keep their case.",
+    )
+
+
+@group
+class SummariesConfig(CorpusConfig, CaseConfig):
     """Long texts and their summaries, from files, tables or TFDS."""
 
     train: list[str] | None = data(
@@ -117,10 +127,6 @@ class SummariesConfig(CorpusConfig):
     )
     tokenization: Literal["moses", "space"] = data(
         "moses", "moses, or space for text that is already tokenised."
-    )
-    lowercase: bool = data(
-        False,
-        "Lowercase the vocabulary; copied words keep their case.",
     )
     max_source_length: PositiveInt = data(
         100, "Sources are truncated to this many words."

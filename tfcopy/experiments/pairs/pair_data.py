@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tfcopy import atomic_files
+from tfcopy import atomic_files, filesystem
 from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.corpora.prepared_corpus import PreparedCorpus, PreparedSplit
 from tfcopy.data.definitions import word_vectors
@@ -272,7 +272,7 @@ def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
     paths = [os.path.join(folder, name) for name in names]
     record = f"{os.path.splitext(paths[0])[0]}.sha256"
     with contextlib.suppress(OSError, ValueError):
-        with open(record, encoding="utf-8") as file:
+        with filesystem.open(record, encoding="utf-8") as file:
             if file.read() == _checksums(paths):
                 return tuple(map(load, paths))
     made = tuple(words.save(path) for words, path in zip(make(), paths))
@@ -284,7 +284,7 @@ def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
 def _checksums(paths):
     lines = []
     for path in paths:
-        with open(path, "rb") as file:
+        with filesystem.open(path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         lines.append(f"{digest}  {os.path.basename(path)}\n")
     return "".join(lines)

@@ -39,7 +39,10 @@ def train(system: System, data, loss, **options):
     """
     config: PairsConfig = system.config
     change = options.pop("change", {})
-    penalty = penalty_beside(config, loss, options.pop("penalty", None))
+    penalties = [options.pop("penalty", None)]
+    if data.train.alignment is not None:
+        penalties.append(losses.GuidedAlignment(config.guided_alignment_weight))
+    penalty = penalty_beside(config, loss, *penalties)
     shapes, compiled = None, is_compiled(config, system.trained)
     if compiled:
         shapes = compiled_shapes(config, data)
@@ -77,15 +80,15 @@ def train(system: System, data, loss, **options):
     )
 
 
-def penalty_beside(config: PairsConfig, loss, own=None):
+def penalty_beside(config: PairsConfig, loss, *own):
     """What the objective adds to a loss, or `None`.
 
     Args:
         config: The flags, of which --label_smoothing is read.
         loss: The loss.
-        own: What the system adds to it anyway, or `None`.
+        own: What the system adds to it anyway, each a penalty or `None`.
     """
-    penalties = [] if own is None else [own]
+    penalties = [penalty for penalty in own if penalty is not None]
     if config.label_smoothing:
         penalties.append(losses.LabelSmoothing(loss, config.label_smoothing))
     return losses.total(penalties)

@@ -1,5 +1,7 @@
 """Corpora and tokenizers of recipes that translate."""
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
@@ -13,6 +15,8 @@ from tfcopy.data.corpora import (
     tfds_translation,
 )
 from tfcopy.data.generated import demo_parliament
+from tfcopy.data.pairs.encoding import EncodedCorpus
+from tfcopy.data.pairs.guided_alignment import GuidedAlignment
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
@@ -97,6 +101,26 @@ def load_corpus(
     return demo.load(source_language=config.source_language)
 
 
+def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
+    """The training pairs, with the links of `--guided_alignment` if given."""
+    path = config.guided_alignment
+    if path is None:
+        return encoded
+    if config.train is None:
+        raise ValueError(
+            "--guided_alignment needs --train, whose lines it has links of."
+        )
+    lines = text_pairs.train_lines(
+        *flag_checks.file_pairs(config), seed=config.seed
+    )
+    return dataclasses.replace(
+        encoded,
+        alignment=flag_checks.load_file(
+            GuidedAlignment, path, "--guided_alignment", encoded, *lines
+        ),
+    )
+
+
 def check_protection(config: TranslatorConfig):
     """Raises an error that names a flag which needs or misuses `--protect`."""
     if config.protect:
@@ -143,8 +167,13 @@ def _unprotected_tokenizers(config, corpus, folder):
                 )
         mode = "space" if corpus.tokenized else mode
         return tuple(
-            Tokenizer(mode=mode, language=language)
+            Tokenizer(mode, language, config.lowercase)
             for language in (corpus.source_language, corpus.target_language)
+        )
+    if config.lowercase:
+        raise ValueError(
+            "--lowercase is for words: pieces are spelt as the text is. Give "
+            "--tokenization moses or space, or a lower-cased corpus."
         )
     if not files and config.pieces:
         pieces = learned_pieces.Pieces(

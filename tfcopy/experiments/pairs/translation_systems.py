@@ -32,7 +32,7 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
         folder: Where vocabularies and ids are kept.
     """
     tokenizers = translation_data.make_tokenizers(config, corpus, folder)
-    return pair_data.prepare(
+    data = pair_data.prepare(
         config,
         corpus,
         tokenizers,
@@ -44,6 +44,8 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
             config.dictionary, "--dictionary"
         ),
     )
+    train = translation_data.with_alignment(config, data.train)
+    return dataclasses.replace(data, train=train)
 
 
 def train_and_answer(run, data) -> dict:

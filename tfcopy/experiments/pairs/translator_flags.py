@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from jsonargparse.typing import PositiveInt
+from jsonargparse.typing import NonNegativeFloat, PositiveInt
 
 from tfcopy.experiments.config import (
     POINTING_HEADS,
@@ -12,14 +12,17 @@ from tfcopy.experiments.config import (
     search,
     training,
 )
-from tfcopy.experiments.pairs.corpus_flags import TranslationConfig
+from tfcopy.experiments.pairs.corpus_flags import (
+    CaseConfig,
+    TranslationConfig,
+)
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
 SYSTEMS = ("nmt", "pointer_softmax")
 
 
 @group
-class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig):
+class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     """Words or pieces, the baseline (nmt) and a model that points."""
 
     tokenization: Literal["moses", "space", "sentencepiece"] = data(
@@ -50,6 +53,17 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig):
         "TSV file of target words and their source translations, for pointer "
         "labels.",
         fixed=False,
+    )
+    guided_alignment: str | None = data(
+        None,
+        "File with a line 0-0 1-2 ... (Pharaoh's format) for each line of "
+        "--train: which source and target words are linked. Training draws the "
+        "attention to them; tfcopy.data.build_dictionary --write_alignment "
+        "writes one.",
+        fixed=False,
+    )
+    guided_alignment_weight: NonNegativeFloat = training(
+        0.1, "Weight of --guided_alignment's cost relative to the loss."
     )
     output_dictionary: str | None = search(
         None,

@@ -16,7 +16,7 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 
-from tfcopy import atomic_files
+from tfcopy import atomic_files, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.block_answers import Answerer
@@ -86,7 +86,7 @@ class _Read(beam.DoFn):
     def process(self, part):
         for block in record_files.read(part, self._size):
             name = record_files.output_name(block.path, block.number)
-            if os.path.exists(os.path.join(self._output, name)):
+            if filesystem.exists(os.path.join(self._output, name)):
                 self._skipped.inc()
             else:
                 yield [block]
@@ -133,7 +133,7 @@ class _Write(beam.DoFn):
             _write_dead_letters(letters, block, failures)
         else:  # those of a run that was killed
             with contextlib.suppress(FileNotFoundError):
-                os.remove(letters)
+                filesystem.remove(letters)
         record_files.write(path, block, found)
         self._counters["texts"].inc(len(found) - len(failures))
         self._counters["dead_letters"].inc(len(failures))

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tfcopy import atomic_files
+from tfcopy import atomic_files, filesystem
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.signatures import AskError
 
@@ -91,7 +91,7 @@ def parts(path, size: int) -> list[Part]:
     if is_gzip or kind not in ("text", "jsonl"):
         return [Part(path)]
     found, offset = [], 0
-    with open(path, "rb") as file:
+    with filesystem.open(path, "rb") as file:
         while lines := list(itertools.islice(file, size)):
             found.append(Part(path, len(found), offset, 1))
             offset += sum(map(len, lines))
@@ -154,7 +154,7 @@ def write(path, block: Block, answers: Sequence) -> None:
 
 
 def _read_lines(part, size, is_gzip):
-    with open(part.path, "rb") as raw:
+    with filesystem.open(part.path, "rb") as raw:
         raw.seek(part.offset)
         file = gzip.GzipFile(fileobj=raw, mode="rb") if is_gzip else raw
         while lines := list(itertools.islice(file, size)):
@@ -191,7 +191,10 @@ def _as_text(answer):
 def _read_parquet(part, size, is_gzip):
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetFile(part.path) as file:
+    with (
+        filesystem.open(part.path, "rb") as raw,
+        pyarrow.parquet.ParquetFile(raw) as file,
+    ):
         rows = (
             row
             for batch in file.iter_batches(batch_size=size)

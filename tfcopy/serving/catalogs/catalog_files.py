@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import replacement
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.gettext_catalogs import open_catalog
@@ -31,10 +32,10 @@ class CatalogFile:
         self.path = os.fspath(path)
         self.name = os.fspath(output or path)
         # A link stays a link.
-        self._target = os.path.realpath(self.name)
+        self._target = filesystem.realpath(self.name)
         self._text, entries = _checked(self.path)
         self.header = read_header(self.path, entries)
-        if self._is_there and not os.path.samefile(path, self._target):
+        if self._is_there and not filesystem.samefile(path, self._target):
             _, others = _checked(self.name)
             if not _is_continued(entries, others):
                 raise AskError(
@@ -46,7 +47,7 @@ class CatalogFile:
 
     @property
     def _is_there(self):
-        return os.path.exists(self._target)
+        return filesystem.exists(self._target)
 
     def write(self, outcomes: Mapping) -> bool:
         """Fills what waits for a translation; returns whether that changed it.
@@ -66,13 +67,14 @@ class CatalogFile:
         with replacement(self._target) as new:
             with open(new, "wb") as file:
                 file.write(text.encode())
-            os.chmod(new, os.stat(source).st_mode & 0o7777)
+            if not filesystem.is_url(source):
+                os.chmod(new, os.stat(source).st_mode & 0o7777)
         return True
 
 
 def _read(path) -> str:
     try:
-        with open(path, "rb") as file:
+        with filesystem.open(path, "rb") as file:
             return file.read().decode()
     except OSError as error:
         reason = error.strerror or error

@@ -30,7 +30,8 @@ class Entry:
         comments: The lines of the comments right before it.
         start: Its first line that is no comment.
         flags: Such as "fuzzy", wherever before it they stand.
-        flags_line: The first line of its flags, or `None`.
+        flags_line: The last line of its flags, or `None`: of several, gettext
+            heeds that one.
     """
 
     start: int
@@ -113,8 +114,7 @@ class _Reader:
         self.comments = range(begin, number + 1)
         if line.startswith("#,"):
             self.flags |= {x.strip() for x in line[2:].split(",")}
-            if self.flags_line is None:
-                self.flags_line = number
+            self.flags_line = number
 
     def begin_string(self, number, keyword, form):
         entry = self.entry

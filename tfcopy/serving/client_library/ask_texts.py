@@ -3,6 +3,7 @@
 import itertools
 import json
 
+from tfcopy import filesystem
 from tfcopy.error_lines import printable
 from tfcopy.serving.client_library.signatures import AskError
 
@@ -74,7 +75,7 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
         List of `bytes`.
     """
     try:
-        with open(path, "rb") as file:
+        with filesystem.open(path, "rb") as file:
             lines = file.read().removeprefix(b"\xef\xbb\xbf").splitlines()
     except OSError as error:
         raise AskError(

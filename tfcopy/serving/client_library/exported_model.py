@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy.serving.client_library import ask_texts, hypotheses
 from tfcopy.serving.client_library.answer_batches import in_batches
 from tfcopy.serving.client_library.answer_lines import expecting_answers
@@ -14,6 +15,7 @@ from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError
 
+_SERVERS = ("grpc", "http", "https")
 _HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
 
 
@@ -34,8 +36,9 @@ def load(
     ```
 
     Args:
-        where: A folder, of numbered versions or of one version; or the address
-            of TensorFlow Serving: `host:port` or `grpc://host:port` for gRPC
+        where: A folder, of numbered versions or of one version, which may be a
+            URL such as `gs://bucket/model`; or the address of TensorFlow
+            Serving: `host:port` or `grpc://host:port` for gRPC
             (the extra `client`), `http://host:port` or `https://host:port` for
             REST.
         model: Name of the model on the server, or in a folder of several.
@@ -66,9 +69,11 @@ def load(
 
 
 def _is_server(where):
-    if "://" in where:
-        return True
-    return bool(_HOST_AND_PORT.fullmatch(where)) and not os.path.exists(where)
+    if filesystem.is_url(where):
+        return where.split("://")[0].lower() in _SERVERS
+    return bool(_HOST_AND_PORT.fullmatch(where)) and not filesystem.exists(
+        where
+    )
 
 
 class ExportedModel:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy.error_lines import one_line
 from tfcopy.quiet import quiet
 from tfcopy.serving.client_library.signatures import (
@@ -106,7 +107,7 @@ def _signature(function):
 
 def has_pieces(folder) -> bool:
     """Whether a version needs TensorFlow Text's operations for pieces."""
-    with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
+    with filesystem.open(os.path.join(folder, "saved_model.pb"), "rb") as file:
         return b"SentencepieceOp" in file.read()
 
 
@@ -114,7 +115,7 @@ def read_config(folder) -> dict:
     """What the export remembered; empty if it is not there."""
     try:
         path = os.path.join(folder, "assets.extra", CONFIG_NAME)
-        with open(path, encoding="utf-8") as file:
+        with filesystem.open(path, encoding="utf-8") as file:
             return json.load(file)
     except (OSError, ValueError):
         return {}

@@ -5,6 +5,7 @@ As TensorFlow Serving does, `001` is taken for version 1.
 
 import os
 
+from tfcopy import filesystem
 from tfcopy.serving.client_library.signatures import AskError
 
 
@@ -18,9 +19,9 @@ def numbered(folder) -> dict[int, str]:
         AskError: If two have the same number.
     """
     paths = {}
-    for name in os.listdir(folder):
+    for name in filesystem.listdir(folder):
         path = os.path.join(folder, name)
-        if not (name.isascii() and name.isdecimal() and os.path.isdir(path)):
+        if not (name.isascii() and name.isdecimal() and filesystem.isdir(path)):
             continue
         other = paths.setdefault(int(name), path)
         if other != path:
@@ -51,7 +52,11 @@ def find_version(folder, version: int | None = None) -> str:
         AskError: If there is no such model.
     """
     folder = os.fspath(folder)
-    if not os.path.isdir(folder):
+    try:
+        is_folder = filesystem.isdir(folder)
+    except OSError as error:
+        raise AskError(f"{folder}: {error.strerror}.") from error
+    if not is_folder:
         raise AskError(f"{folder}: no such folder.")
     if _is_saved_model(folder):
         if version is not None:
@@ -85,11 +90,11 @@ def find_models(folder) -> dict[str, dict[int, str]]:
     """The models below a folder: their names, and their versions."""
     models = {
         name: find_versions(os.path.join(folder, name))
-        for name in sorted(os.listdir(folder))
-        if os.path.isdir(os.path.join(folder, name))
+        for name in sorted(filesystem.listdir(folder))
+        if filesystem.isdir(os.path.join(folder, name))
     }
     return {name: versions for name, versions in models.items() if versions}
 
 
 def _is_saved_model(folder):
-    return os.path.isfile(os.path.join(folder, "saved_model.pb"))
+    return filesystem.isfile(os.path.join(folder, "saved_model.pb"))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy.error_lines import one_line
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.signatures import AskError
@@ -37,7 +38,7 @@ class Models:
         self._kept = kept
         self._loaded = collections.OrderedDict()
         self._lock = threading.Lock()
-        if not os.path.isdir(self.folder):
+        if not filesystem.isdir(self.folder):
             raise AskError(f"{self.folder}: no such folder.")
         if not self.choices():
             raise AskError(
@@ -52,10 +53,10 @@ class Models:
         The highest version of a model comes first.
         """
         choices = {}
-        own_name = os.path.basename(os.path.abspath(self.folder))
-        if os.path.isfile(os.path.join(self.folder, "saved_model.pb")):
+        own_name = os.path.basename(filesystem.abspath(self.folder))
+        if filesystem.isfile(os.path.join(self.folder, "saved_model.pb")):
             return {own_name: self.folder}
-        if not os.path.isdir(self.folder):
+        if not filesystem.isdir(self.folder):
             return {}
         models = {own_name: find_versions(self.folder)}
         for name, versions in (models | find_models(self.folder)).items():

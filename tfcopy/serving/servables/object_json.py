@@ -12,6 +12,7 @@ import os
 import keras
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy.data.definitions import (
     DefinitionFeatures,
     DefinitionLookup,
@@ -97,7 +98,7 @@ class Encoder:
     def _write_pieces(self, tokenizer):
         path = tokenizer.model_file
         _, suffix = os.path.splitext(path)
-        with open(path, "rb") as file:
+        with filesystem.open(path, "rb") as file:
             return self._files.write(file.read(), "tokenizer.{}" + suffix, path)
 
 
@@ -153,7 +154,7 @@ class Decoder:
 
 
 def _read_definitions(path):
-    with open(path, "rb") as file:
+    with filesystem.open(path, "rb") as file:
         return definition_file.from_bytes(file.read())
 
 

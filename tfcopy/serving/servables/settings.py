@@ -2,11 +2,11 @@
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from tfcopy import filesystem
 from tfcopy.data.definitions import Definitions, wordnet
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import placeholder_ids
@@ -232,7 +232,7 @@ def _glossary(name, path):
 
 
 def _definitions(name, path):
-    read = wordnet.read if os.path.isdir(path) else Definitions.load
+    read = wordnet.read if filesystem.isdir(path) else Definitions.load
     return _loaded(read, name, path)
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 
+from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 
 
@@ -22,7 +23,7 @@ class StoredFiles:
     """
 
     def __init__(self, folder):
-        self.folder = os.path.abspath(os.fspath(folder))
+        self.folder = filesystem.abspath(os.fspath(folder))
         self.shared = os.path.join(os.path.dirname(self.folder), "data")
 
     def write(self, data: bytes, name: str, existing=None) -> dict:
@@ -43,14 +44,14 @@ class StoredFiles:
         checksum = _checksum(data)
         path = os.path.join(self.shared, name.format(checksum))
         if existing is not None:
-            existing = os.path.abspath(os.fspath(existing))
+            existing = filesystem.abspath(os.fspath(existing))
             if os.path.dirname(existing) == self.shared:
                 if _read(existing) == data:
                     path = existing
         if _read(path) != data:
             write_atomically(path, lambda file: file.write(data))
         # References work on any system.
-        relative = os.path.relpath(path, self.folder).replace(os.sep, "/")
+        relative = filesystem.relpath(path, self.folder).replace(os.sep, "/")
         return {"file": relative, "sha256": checksum}
 
     def path(self, reference: dict) -> str:
@@ -59,7 +60,7 @@ class StoredFiles:
         Raises:
             StoredFileError: If it is missing, or its content has changed.
         """
-        path = os.path.normpath(os.path.join(self.folder, reference["file"]))
+        path = filesystem.abspath(os.path.join(self.folder, reference["file"]))
         data = _read(path)
         if data is None:
             raise StoredFileError(f"{path}: no such file, or not readable.")
@@ -76,7 +77,7 @@ def _checksum(data):
 
 def _read(path):
     try:
-        with open(path, "rb") as file:
+        with filesystem.open(path, "rb") as file:
             return file.read()
     except OSError:
         return None

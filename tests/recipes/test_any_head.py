@@ -1,0 +1,26 @@
+"""Any head in any recipe of pairs, the rest of the command unchanged."""
+
+import importlib
+
+import pytest
+
+from tests.recipes import starting
+
+CASES = {
+    "gigaword_ps": ("copynet", "pointer_generator"),
+    "copy_rules_copynet": ("pointer_softmax", "pointer_generator"),
+    "dialogue_copynet": ("pointer_softmax", "pointer_generator"),
+    "lcsts_copynet": ("pointer_softmax", "pointer_generator"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* pairs for")  # few news of lcsts_copynet
+@pytest.mark.parametrize(
+    "recipe, head", [(x, head) for x in CASES for head in CASES[x]]
+)
+def test_another_head(recipe, head, tmp_path):
+    module = importlib.import_module(f"tfcopy.recipes.{recipe}")
+    tiny = importlib.import_module(f"tests.recipes.test_{recipe}").TINY
+    status = starting.start(module, tiny, tmp_path, "--head", head)
+    assert status == 0

@@ -1,0 +1,149 @@
+"""Counts the words of text files and writes the most frequent as a vocabulary.
+
+    python -m tfcopy.data.build_vocabulary \\
+        --input europarl-v7.fr-en.en --size 30000 --output vocabulary.en
+
+Several files, plain or gzipped, one text a line, are counted together. The
+words are those of the recipe that is given the same --tokenization, --language
+and --lowercase, and reads the file by --source_vocabulary or
+--target_vocabulary: one word a line, the four special ones first.
+"""
+
+import argparse
+import sys
+
+from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.output_files import check_not_read, check_writable
+from tfcopy.data.text.span_patterns import PATTERNS
+from tfcopy.error_lines import one_line
+
+
+def run(options) -> str:
+    """Counts and writes; returns a line that says what came of it.
+
+    Raises:
+        OSError, ValueError: naming the file or the flag.
+    """
+    # Late: they import TensorFlow, for which --help need not wait.
+    from tfcopy.data.text.vocabulary import Vocabulary, count_words
+
+    check_not_read({"--output": options.output}, {"--input": options.input})
+    check_writable({"--output": options.output})
+    lines = ((x,) for path in options.input for x in read_lines(path))
+    (counts,) = count_words(lines, [_tokenizer(options)])
+    if not counts:
+        raise ValueError(f"--input: no word in {', '.join(options.input)}.")
+    vocabulary = Vocabulary.build(counts, options.size, options.min_count)
+    vocabulary.save(options.output)
+    covered = sum(counts[word] for word in vocabulary.words)
+    return (
+        f"{options.output}: {vocabulary.size:,} words, four of them special, "
+        f"of {len(counts):,} different ones; they make "
+        f"{covered / counts.total():.2%} of the text"
+    )
+
+
+def _tokenizer(options):
+    from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+    from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
+    from tfcopy.data.text.tokenization import Tokenizer
+
+    is_pieces = options.tokenization == "sentencepiece"
+    if is_pieces != (options.sentencepiece_model is not None):
+        raise ValueError(
+            "--sentencepiece_model and --tokenization sentencepiece need each "
+            "other."
+        )
+    if is_pieces:
+        tokenizer = SentencepieceTokenizer(options.sentencepiece_model)
+    else:
+        tokenizer = Tokenizer(
+            options.tokenization, options.language, options.lowercase
+        )
+    if options.protect:
+        tokenizer = ProtectedTokenizer(tokenizer, tuple(options.protect))
+    return tokenizer
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        print(run(options))
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    except (OSError, ValueError) as error:
+        print(f"Error: {one_line(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.data.build_vocabulary",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--input",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="text files to count",
+    )
+    parser.add_argument(
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="vocabulary file to write",
+    )
+    parser.add_argument(
+        "--size",
+        type=int,
+        default=30_000,
+        metavar="N",
+        help="most words, the four special ones included (default: "
+        "%(default)s)",
+    )
+    parser.add_argument(
+        "--min_count",
+        type=int,
+        default=1,
+        metavar="N",
+        help="rarer words are left out (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tokenization",
+        choices=("moses", "space", "characters", "sentencepiece"),
+        default="moses",
+        help="how text is cut into words; space if it already is (default: "
+        "%(default)s)",
+    )
+    parser.add_argument(
+        "--language",
+        default="en",
+        metavar="CODE",
+        help="language of the text, for moses (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--lowercase", action="store_true", help="count lower-cased words"
+    )
+    parser.add_argument(
+        "--sentencepiece_model",
+        metavar="FILE",
+        help="model whose pieces are counted",
+    )
+    parser.add_argument(
+        "--protect",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="spans that are one word each: "
+        f"{', '.join(PATTERNS)}, or regular expressions of RE2",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
