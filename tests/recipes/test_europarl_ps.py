@@ -211,6 +211,10 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ("--train [a.en]", r"--train takes two files.* \['a.en'\]"),
         ("--source_vocabulary /no/v", "--source_vocabulary: .* /no/v"),
         ("--dictionary /no/d", "--dictionary: cannot read /no/d"),
+        (
+            "--guided_alignment /no/a",
+            "--guided_alignment: /no/a: cannot be read",
+        ),
         ("--output_dictionary /no/d", "--output_dictionary: cannot read /no/d"),
         ("--systems []", "--systems must name some of nmt, pointer_softmax"),
         ("--switch_activation foo", "--switch_activation must be .* foo"),
@@ -232,6 +236,7 @@ def test_bad_flag(tmp_path, corpus, capsys, arguments, message):
     [
         ("--validation [a,b]", "--validation needs --train"),
         ("--target_language de", "--target_language de"),
+        ("--guided_alignment links", "--guided_alignment needs --train"),
         ("--tfds no_such/x", "TFDS has no dataset 'no_such/x'"),
         ("--preset paper --data_dir /no", "No Europarl in /no: .*--data_dir"),
     ],
@@ -348,7 +353,8 @@ NAMES = re.compile(r"[^\s,.]*[^\x00-\x7f][^\s,.]*")
 
 
 @pytest.mark.slow
-def test_demo_copies_names_never_seen(tmp_path):
+def test_demo_translates_what_it_has_never_seen(tmp_path):
+    """Its names, 40 fixed sentences, and better than UNK replacement."""
     arguments = ["--log_dir", str(tmp_path), "--savedmodel_dir"]
     status = command_line.main(
         europarl_ps.Config,
@@ -362,6 +368,8 @@ def test_demo_copies_names_never_seen(tmp_path):
         found = json.load(file)
     systems = found["systems"]
     assert systems["pointer_softmax"]["bleu"] > systems["nmt"]["bleu"] + 10
+    replaced = systems["nmt"]["unk_replaced"]["bleu"]
+    assert systems["pointer_softmax"]["bleu"] > replaced + 2
     served = tf.saved_model.load(found["savedmodel"])
     ask = served.signatures["serving_default"]
     sources = [source for source, _ in demo_parliament.examples()]
@@ -369,6 +377,26 @@ def test_demo_copies_names_never_seen(tmp_path):
     for source, answer in zip(sources, answers):
         names = NAMES.findall(source)
         assert names and all(name in answer.decode() for name in names), answer
+    pairs = held_out_sentences()
+    answers = ask(text=tf.constant([source for source, _ in pairs]))["text"]
+    expected = [target for _, target in pairs]
+    assert [x.decode() for x in answers.numpy()] == expected
+
+
+def held_out_sentences():
+    """40 pairs that the demo's grammar has drawn once and for all."""
+    path = os.path.join(os.path.dirname(__file__), "parliament_sentences.txt")
+    with open(path, encoding="utf-8") as file:
+        blocks = file.read().strip().split("\n\n")
+    return [tuple(block.split("\n")) for block in blocks]
+
+
+def test_the_held_out_sentences_are_in_no_training_corpus():
+    pairs = held_out_sentences()
+    assert len(set(pairs)) == 40
+    assert all(len(pair) == 2 for pair in pairs)
+    sources = {source for source, _ in demo_parliament.generate("train", 10**5)}
+    assert not sources & {source for source, _ in pairs}
 
 
 def test_search_is_as_the_flags_say(tmp_path):
@@ -391,6 +419,20 @@ def test_search_is_as_the_flags_say(tmp_path):
 
 
 @pytest.mark.slow
+def test_training_with_links_is_another_training(tmp_path, corpus, capsys):
+    links = ["0-0 1-1 1-2"] * NUM_PAIRS
+    path = write(tmp_path / "links", "\n".join([*links, "", ""]) + "\n")
+    arguments = ["--train", corpus, "--tokenization", "space"]
+    assert start(tmp_path, *arguments, "--guided_alignment", path) == 0
+    before = figures(tmp_path)
+    assert_error(capsys, tmp_path, arguments, ".*training data")
+    assert figures(tmp_path) == before
+    write(tmp_path / "links", "9-0\n" * (NUM_PAIRS + 2))
+    arguments += ["--guided_alignment", path, "--run", "other"]
+    message = "--guided_alignment: .*links, line . *: expected links"
+    assert_error(capsys, tmp_path, arguments, message)
+
+
 def test_another_head_and_the_large_vocabulary_trick(
     tmp_path, corpus, monkeypatch
 ):

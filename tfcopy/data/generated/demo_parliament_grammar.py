@@ -37,6 +37,9 @@ _PHRASES = {
     "manner": "manners",
     "soon": "future times",
 }
+# How many of a hundred sentences are so. Names of "reversed" ones stand in
+# another order in the translation, and little else tells which is which.
+_SECTIONS = {"statements": 62, "reversed": 18, "questions": 10, "headings": 10}
 _MAX_TOKENS = 29  # on either side, counting every punctuation mark as a token
 
 
@@ -81,11 +84,12 @@ class Grammar:
 
     def _pair(self) -> tuple[str, str]:
         rng = self.rng
-        sections = ("statements", "questions", "headings")
-        (section,) = rng.choices(sections, weights=(80, 10, 10))
+        (section,) = rng.choices(
+            list(_SECTIONS), weights=list(_SECTIONS.values())
+        )
         en, fr = self._expand(section)
         opening = rng.random()
-        if opening < 0.15 and section == "statements":
+        if opening < 0.15 and section in ("statements", "reversed"):
             en, fr = self._prepend("openings", en, fr)
         elif opening < 0.25 and section != "headings":
             en, fr = self._prepend("addresses", en, fr)
