@@ -12,9 +12,9 @@ files and on the shards, with the model of its demo:
   checkpoint is there and some updates after it, and started again, ten times;
   its best weights beside those of an undisturbed run on the files;
 - workers: two workers on shards beside two, and one process, on the files, for
-  20 updates: later on, what is rounded otherwise has grown. Dropout is off,
-  since each worker draws its own masks; Adadelta does not, as Adam does, make
-  steps of the same size where gradients are nothing but rounding.
+  20 updates. Dropout and the switch's noise are off, since each worker draws
+  its own; Adagrad does not, as Adam does, make steps of the same size where
+  gradients are nothing but rounding.
 """
 
 import argparse
@@ -173,7 +173,8 @@ def workers(options, corpora):
     """Prints how the weights of two workers on shards differ from others."""
     few = {"updates": 20, "eval_every": 20, "save_every": 20}
     options = argparse.Namespace(**{**vars(options), **few})
-    flags = ["--optimizer", "adadelta", "--learning_rate", "1"]
+    flags = ["--optimizer", "adagrad", "--learning_rate", "0.1"]
+    flags += ["--switch_activation", "tanh"]
     alone = options.workdir / "one"
     one = worker_loss.command(0, (), alone, options)
     run([*one, *flags, *corpora["files"]])

@@ -41,7 +41,9 @@ def outputs_and_gradients(name, weights):
         layer(**helpers.arguments(symbolic))
     if weights is None:
         rng = np.random.default_rng(0)
-        weights = [rng.normal(size=w.shape).astype("f") for w in layer.weights]
+        # Larger ones amplify rounding: gradients of up to 1e8.
+        draws = [rng.normal(scale=0.5, size=w.shape) for w in layer.weights]
+        weights = [x.astype("f") for x in draws]
     layer.set_weights(weights)
     floats = {
         k: x
