@@ -36,6 +36,7 @@ def finished(tmp_path_factory, catalogs):
     glossary = folder / "terms.tsv"
     glossary.write_text("file\tfichero\n")
     arguments = ["--catalogs", catalogs, "--glossary", str(glossary)]
+    arguments += ["--sample_pieces", "0.2"]
     with (
         open(folder / "printed", "w") as printed,
         contextlib.redirect_stdout(printed),
@@ -103,6 +104,12 @@ def test_what_is_exported_fills_catalogues(
         (["--glossary", "{}"], "line 1: expected phrase<TAB>translation"),
         (["--glossary", "nothing.tsv"], "--glossary: .*nothing.tsv"),
         (["--pieces", "3"], "--pieces"),
+        (
+            ["--tokenization", "space", "--pieces", "null"]
+            + ["--sample_pieces", "0.2"],
+            "--sample_pieces needs --tokenization sentencepiece; it is space",
+        ),
+        (["--sample_pieces", "0"], "--sample_pieces"),
         (["--catalogs", "{}"], "terms.tsv"),
         (["--catalogs", "nowhere"], "nowhere"),
         (

@@ -83,7 +83,7 @@ def test_a_new_seed_harms_no_graph(model_file):
 def test_the_fingerprint_is_of_the_model(model_file, tmp_path):
     first = SentencepieceTokenizer(model_file)
     copy = tmp_path / "copy.model"
-    copy.write_bytes(first._model)
+    copy.write_bytes(first.model)
     assert SentencepieceTokenizer(str(copy)).fingerprint == first.fingerprint
     train_sentencepiece.train(SENTENCES, 40, copy, model_type="bpe")
     assert SentencepieceTokenizer(str(copy)).fingerprint != first.fingerprint

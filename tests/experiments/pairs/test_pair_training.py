@@ -152,6 +152,16 @@ def test_training_on_tokens_resumes_at_any_batch(tmp_path):
     )
 
 
+def test_batches_are_of_their_epoch():
+    """Of pairs that are encoded anew for each."""
+    first, second = corpus(40), corpus(24)
+    encoded = dataclasses.replace(first, sampled=[first, second].__getitem__)
+    read = pair_training.train_batches(Config(batch_size=8), encoded)
+    context = types.SimpleNamespace(num_replicas_in_sync=1)
+    sizes = [len(list(read(epoch, 0, context))) for epoch in range(2)]
+    assert sizes == [5, 3]
+
+
 def test_devices_that_a_batch_is_too_small_for_name_the_flag():
     config = Config(batch_tokens=20)
     read = pair_training.train_batches(config, corpus(60))

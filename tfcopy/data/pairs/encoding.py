@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -62,6 +63,8 @@ class EncodedCorpus:
         num_too_long: Pairs left out because a side has too many.
         texts: The pairs as they were read, if requested, otherwise `None`.
         alignment: Links of the pairs that guide the attention, or `None`.
+        sampled: `SampledCuttings` that encode the pairs anew for each epoch, or
+            `None`.
     """
 
     source_ids: np.ndarray
@@ -76,9 +79,21 @@ class EncodedCorpus:
     num_too_long: int = 0
     texts: list[tuple[str, str]] | None = None
     alignment: GuidedAlignment | None = None
+    sampled: Any = None
 
     def __len__(self) -> int:
         return len(self.indices)
+
+    def of_epoch(self, epoch: int) -> "EncodedCorpus":
+        """The pairs as an epoch has them: these, unless they are `sampled`."""
+        return self if self.sampled is None else self.sampled(epoch)
+
+    @property
+    def longest(self) -> tuple[int, int]:
+        """The most tokens that a source and a target of any epoch have."""
+        if self.sampled is not None:
+            return self.sampled.longest
+        return int(self.source_lengths.max()), int(self.target_lengths.max())
 
     @property
     def source_lengths(self) -> np.ndarray:

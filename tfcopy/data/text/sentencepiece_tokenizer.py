@@ -56,11 +56,12 @@ class SentencepieceTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        digest = hashlib.sha256(self._model).hexdigest()[:16]
+        digest = hashlib.sha256(self.model).hexdigest()[:16]
         return f"sentencepiece-{digest}"
 
     @functools.cached_property
-    def _model(self):
+    def model(self) -> bytes:
+        """What is in the file."""
         with filesystem.open(self.model_file, "rb") as file:
             return file.read()
 
@@ -75,7 +76,7 @@ class SentencepieceTokenizer:
 
         def processor():
             return tensorflow_text.SentencepieceTokenizer(
-                self._model, out_type=tf.string
+                self.model, out_type=tf.string
             )
 
         @tf.function(input_signature=[_STRINGS], autograph=False)

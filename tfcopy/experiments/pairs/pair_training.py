@@ -106,7 +106,7 @@ def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
         lengths = list(zip(train.source_lengths, train.target_lengths))
     shapes = batch_shapes.choose_shapes(
         # Another epoch may hold what this one has left out.
-        [*lengths, (train.source_lengths.max(), train.target_lengths.max())],
+        [*lengths, train.longest],
         MAX_SHAPES,
     )
     words, cells = 0, 0
@@ -142,9 +142,7 @@ def dev_batches(config: PairsConfig, data, shapes=None) -> tf.data.Dataset:
     """The validation set, in batches that a loss can take."""
     if shapes is not None and config.batch_tokens is not None:
         # It may hold longer pairs than the shapes that tokens are limited by.
-        dev = data.validation
-        longest = dev.source_lengths.max(), dev.target_lengths.max()
-        shapes = [*shapes, tuple(map(int, longest))]
+        shapes = [*shapes, data.validation.longest]
     dev = pipeline.evaluation_batches(
         data.validation,
         config.batch_size,
@@ -169,7 +167,7 @@ def train_batches(config: PairsConfig, encoded, change=None, shapes=None):
         replicas = context.num_replicas_in_sync
         with flag_checks.naming_batch_tokens():
             dataset = pipeline.batches(
-                encoded,
+                encoded.of_epoch(epoch),
                 limit,
                 shuffle_seed=config.seed,
                 epoch=epoch,

@@ -20,6 +20,7 @@ from tfcopy.data.pairs.guided_alignment import GuidedAlignment
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
+from tfcopy.data.text.sampled_pieces import BothCuttings, sampled
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.span_patterns import pattern_of
 from tfcopy.data.text.tokenization import Tokenizer
@@ -119,6 +120,49 @@ def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
             GuidedAlignment, path, "--guided_alignment", encoded, *lines
         ),
     )
+
+
+def check_sampling(config: TranslatorConfig):
+    """Raises an error that names a flag that `--sample_pieces` excludes."""
+    if config.sample_pieces is None:
+        return
+    if config.tokenization != "sentencepiece":
+        raise ValueError(
+            "--sample_pieces needs --tokenization sentencepiece; it is "
+            f"{config.tokenization}."
+        )
+    for name in ("prepared", "guided_alignment"):
+        if getattr(config, name) is not None:
+            raise ValueError(
+                f"--sample_pieces cuts texts anew in each epoch; --{name} is "
+                "about texts that were cut once. Leave one of them out."
+            )
+
+
+def counted_cuttings(config: TranslatorConfig, corpus, tokenizers) -> dict:
+    """What else vocabularies are counted from with `--sample_pieces`.
+
+    Args:
+        config: The flags.
+        corpus: `TranslationCorpus`.
+        tokenizers: The tokenizers of source and target.
+
+    Returns:
+        Arguments of `pair_data.count_vocabularies`.
+    """
+    alpha = config.sample_pieces
+    if alpha is None:
+        return {}
+    try:
+        cut = [BothCuttings(x, sampled(x, alpha)) for x in tokenizers]
+    except ImportError as error:
+        raise ValueError(
+            "--sample_pieces needs SentencePiece: pip install "
+            "'tfcopy[subwords]'."
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"--sample_pieces: {error}") from error
+    return {"texts": lambda: (corpus.train, cut), "texts_key": alpha}
 
 
 def check_protection(config: TranslatorConfig):

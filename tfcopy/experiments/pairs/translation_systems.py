@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from tfcopy.data.pairs.sampled_cuttings import SampledCuttings
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs import (
     pair_data,
@@ -21,6 +22,7 @@ def check(config: TranslatorConfig):
         config.output_dictionary, "--output_dictionary"
     )
     translation_data.check_protection(config)
+    translation_data.check_sampling(config)
 
 
 def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
@@ -32,19 +34,34 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
         folder: Where vocabularies and ids are kept.
     """
     tokenizers = translation_data.make_tokenizers(config, corpus, folder)
+    options = {
+        "max_length": config.max_length,
+        "unmatched": config.unmatched,
+        "dictionary": translation_data.load_dictionary(
+            config.dictionary, "--dictionary"
+        ),
+    }
+    counted = translation_data.counted_cuttings(config, corpus, tokenizers)
     data = pair_data.prepare(
         config,
         corpus,
         tokenizers,
-        pair_data.count_both_vocabularies(config, corpus, tokenizers, folder),
-        folder,
-        max_length=config.max_length,
-        unmatched=config.unmatched,
-        dictionary=translation_data.load_dictionary(
-            config.dictionary, "--dictionary"
+        pair_data.count_both_vocabularies(
+            config, corpus, tokenizers, folder, **counted
         ),
+        folder,
+        **options,
     )
     train = translation_data.with_alignment(config, data.train)
+    if config.sample_pieces is not None:
+        cuttings = SampledCuttings(
+            corpus.train,
+            data.vocabularies,
+            tokenizers,
+            config.sample_pieces,
+            **options,
+        )
+        train = dataclasses.replace(train, sampled=cuttings)
     return dataclasses.replace(data, train=train)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from jsonargparse.typing import NonNegativeFloat, PositiveInt
+from jsonargparse.typing import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from tfcopy.experiments.config import (
     POINTING_HEADS,
@@ -41,6 +41,12 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         None,
         "Learn a model of this many pieces, one for both languages, where "
         "--tokenization sentencepiece has no --sentencepiece_model.",
+    )
+    sample_pieces: PositiveFloat | None = data(
+        None,
+        "Cut training texts anew in each epoch, into pieces that are drawn: "
+        "each of the 64 most probable ways to cut a text by its probability "
+        "to this power (0.1 to 0.5; Kudo, 2018). Needs a unigram model.",
     )
     protect: list[str] | None = data(
         None,
