@@ -38,8 +38,25 @@ _PHRASES = {
     "soon": "future times",
 }
 # How many of a hundred sentences are so. Names of "reversed" ones stand in
-# another order in the translation, and little else tells which is which.
-_SECTIONS = {"statements": 62, "reversed": 18, "questions": 10, "headings": 10}
+# another order in the translation, and little else tells which is which. In
+# "agreeing" ones a participle or an adjective has to agree with a noun, whose
+# gender a plural article does not show.
+_SECTIONS = {
+    "statements": 45,
+    "agreeing": 17,
+    "reversed": 18,
+    "questions": 10,
+    "headings": 10,
+}
+# The share of each that begins as "unfortunately, ..." does; of the "agreeing"
+# ones more, nearly all of which would begin with an article.
+_OPENINGS = {
+    "statements": 0.15,
+    "agreeing": 0.5,
+    "reversed": 0.15,
+    "questions": 0.0,
+    "headings": 0.0,
+}
 _MAX_TOKENS = 29  # on either side, counting every punctuation mark as a token
 
 
@@ -89,7 +106,7 @@ class Grammar:
         )
         en, fr = self._expand(section)
         opening = rng.random()
-        if opening < 0.15 and section in ("statements", "reversed"):
+        if opening < _OPENINGS[section]:
             en, fr = self._prepend("openings", en, fr)
         elif opening < 0.25 and section != "headings":
             en, fr = self._prepend("addresses", en, fr)
@@ -250,7 +267,7 @@ class Grammar:
 
     def _doc(self) -> Phrase:
         """A document with its article: "the annual report on fisheries"."""
-        plural = self.rng.random() < 0.25
+        plural = self.rng.random() < 0.4
         articles = ("the", "les") if plural else ("the", "le")
         (kind,) = self.rng.choices(
             ("the", "this", "rank"), weights=(70, 15, 15)
@@ -264,10 +281,10 @@ class Grammar:
     def _new_doc(self) -> Phrase:
         """A document with an indefinite article: "a new directive"."""
         adjectives = "document adjectives"
-        if self.rng.random() < 0.8:
+        if self.rng.random() < 0.65:
             return self._noun_phrase(("a", "un"), False, adjectives, 0.5)
         articles = self.rng.choice((("several", "plusieurs"), ("two", "deux")))
-        return self._noun_phrase(articles, True, adjectives, 0.3)
+        return self._noun_phrase(articles, True, adjectives, 0.5)
 
     def _noun_phrase(
         self, articles, plural, adjectives, adjective_share
