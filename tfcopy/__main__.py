@@ -61,7 +61,7 @@ _EXAMPLES = """\
 examples:
   tfcopy recipe europarl_ps --help
   tfcopy recipe europarl_ps --train my.en my.fr
-  echo "Mr. Łukasz has the floor." | tfcopy ask savedmodels/europarl_ps
+  echo "Mr Łukasz has the floor." | tfcopy ask savedmodels/europarl_ps
   tfcopy demo savedmodels"""
 
 

@@ -29,7 +29,7 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
     schedule="linear",
     batch_size=64,
     clip_norm=1.0,
-    updates=4_500,
+    updates=5_000,
     patience=5,
     num_beams=5,
 )

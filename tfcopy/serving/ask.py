@@ -21,7 +21,7 @@ which is asked, or the folder of one version."""
 
 _EXAMPLES = """\
 examples:
-  echo "Mr. Łukasz has the floor." | %(prog)s savedmodels/europarl_ps
+  echo "Mr Łukasz has the floor." | %(prog)s savedmodels/europarl_ps
   %(prog)s savedmodels/europarl_ps < input.en > output.fr
   %(prog)s savedmodels/europarl_ps --n_best 3 < input.en
   %(prog)s savedmodels/europarl_ps --json < input.en | head -1

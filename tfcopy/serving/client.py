@@ -25,7 +25,7 @@ gRPC needs `pip install 'tfcopy[client]'`; REST needs nothing else."""
 
 _EXAMPLES = """\
 examples:
-  echo "Mr. Łukasz has the floor." | %(prog)s localhost:8500 europarl_ps
+  echo "Mr Łukasz has the floor." | %(prog)s localhost:8500 europarl_ps
   %(prog)s http://localhost:8501 europarl_ps --n_best 3 < input.en
   %(prog)s localhost:8500 europarl_ps --json --version 2 < input.en | head -1
   %(prog)s host:443 europarl_ps --tls --root_certificate ca.pem < input.en

@@ -20,7 +20,7 @@ LANGUAGES = ("en", "fr")
 def load(
     data_dir: str | os.PathLike | None = None,
     *,
-    num_train: int = 100_000,
+    num_train: int = 200_000,
     num_validation: int = 500,
     num_test: int = 500,
     seed: int = 0,

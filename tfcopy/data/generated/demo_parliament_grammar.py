@@ -28,6 +28,7 @@ _PATTERNS = text_tables.read("demo_parliament_patterns")
 # Slots whose phrases are written in full, and their sections.
 _PHRASES = {
     "committee": "committees",
+    "event": "events",
     "topic": "topics",
     "month": "months",
     "weekday": "weekdays",
@@ -42,9 +43,9 @@ _PHRASES = {
 # "agreeing" ones a participle or an adjective has to agree with a noun, whose
 # gender a plural article does not show.
 _SECTIONS = {
-    "statements": 45,
-    "agreeing": 17,
-    "reversed": 18,
+    "statements": 36,
+    "agreeing": 22,
+    "reversed": 22,
     "questions": 10,
     "headings": 10,
 }
@@ -223,8 +224,12 @@ class Grammar:
     def _body(self) -> Phrase:
         if self.rng.random() < 0.12:
             en, fr, _ = self._adjective("nationalities")
+            if self.rng.random() < 0.5:
+                return Phrase.plain(
+                    f"the {en} government", f"le gouvernement {fr[0]}"
+                )
             return Phrase.plain(
-                f"the {en} government", f"le gouvernement {fr[0]}"
+                f"the {en} delegation", f"la délégation {fr[1]}", feminine=True
             )
         return self._definite("bodies")
 
@@ -267,7 +272,7 @@ class Grammar:
 
     def _doc(self) -> Phrase:
         """A document with its article: "the annual report on fisheries"."""
-        plural = self.rng.random() < 0.4
+        plural = self.rng.random() < 0.5
         articles = ("the", "les") if plural else ("the", "le")
         (kind,) = self.rng.choices(
             ("the", "this", "rank"), weights=(70, 15, 15)
@@ -281,7 +286,7 @@ class Grammar:
     def _new_doc(self) -> Phrase:
         """A document with an indefinite article: "a new directive"."""
         adjectives = "document adjectives"
-        if self.rng.random() < 0.65:
+        if self.rng.random() < 0.5:
             return self._noun_phrase(("a", "un"), False, adjectives, 0.5)
         articles = self.rng.choice((("several", "plusieurs"), ("two", "deux")))
         return self._noun_phrase(articles, True, adjectives, 0.5)
@@ -299,7 +304,7 @@ class Grammar:
             form = forms[2 * plural + feminine]
             en = f"{adjective} {en}"
             fr = f"{form} {fr}" if before else f"{fr} {form}"
-        if self.rng.random() < 0.12:
+        if self.rng.random() < 0.2:
             topic = self._definite("topics")
             en, fr = f"{en} on {topic.en['']}", f"{fr} sur {topic.fr['']}"
         return Phrase.plain(
@@ -313,8 +318,14 @@ class Grammar:
         return en, adjective_forms(fr.lstrip("<")), before
 
     def _judgement(self) -> Phrase:
+        return self._predicate("judgements")
+
+    def _state(self) -> Phrase:
+        return self._predicate("states")
+
+    def _predicate(self, section: str) -> Phrase:
         """An adjective after "to be": `[{judgement}:doc]`."""
-        en, forms, _ = self._adjective("judgements")
+        en, forms, _ = self._adjective(section)
         return Phrase({"": en}, {"": "|".join(forms), "m": forms[0]})
 
     def _v(self) -> Phrase:

@@ -31,7 +31,7 @@ def load(
 
     ```python
     with tfcopy.load("savedmodels/europarl_ps") as model:
-        for answer in model.translate(["Mr. Łukasz has the floor."]):
+        for answer in model.translate(["Mr Łukasz has the floor."]):
             print(answer.text)
     ```
 
