@@ -36,10 +36,13 @@ class Worker:
     Args:
         command: Its command.
         env: Its environment variables.
+        core: The core that it is bound to; any if `None`.
     """
 
-    def __init__(self, command, env):
+    def __init__(self, command, env, core=None):
         self._command, self._env = command, env
+        if core is not None:
+            self._command = ["taskset", "--cpu-list", str(core), *command]
         self.updates = []  # (moment, update) of each line that tells one
         self.ends = []  # (moment, status)
         self.process = None
@@ -67,7 +70,7 @@ class Worker:
         self._thread.join()
 
 
-def command(index, ports, folder, options):
+def command(index, ports, folder, options, **more):
     hosts = [f"localhost:{port}" for port in ports]
     flags = {
         "systems": "pointer_softmax",
@@ -79,24 +82,38 @@ def command(index, ports, folder, options):
         "run": "run",
         "seed": 0,
         "dropout": 0.0,
+        **more,
     }
-    own = [sys.executable, "-m", "tfcopy.worker"] if ports else []
-    own += ["--hosts", *hosts, "--index", str(index), "europarl_ps"]
-    if not ports:
-        own = [sys.executable, "-m", "tfcopy.recipes.europarl_ps"]
+    own = [sys.executable, "-m", "tfcopy.worker", "--hosts", *hosts]
+    own += ["--index", str(index), "europarl_ps"]
     return own + [str(x) for key in flags for x in (f"--{key}", flags[key])]
 
 
-def train_together(folder, options):
-    """Two workers that train a run."""
+def train_together(folder, options, number=2, cores=None, **flags):
+    """Workers that train a run.
+
+    Args:
+        folder: Where the run and its export go.
+        options: Flags of this command.
+        number: How many there are.
+        cores: What they are bound to in turn, one core each; none if `None`.
+        flags: More flags of the recipe.
+    """
     env = {
         **os.environ,
         "CUDA_VISIBLE_DEVICES": "",
         "PYTHONUNBUFFERED": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
-    ports = timing.free_ports(2)
-    return [Worker(command(i, ports, folder, options), env) for i in range(2)]
+    ports = timing.free_ports(number)
+    return [
+        Worker(
+            command(i, ports, folder, options, **flags),
+            env,
+            cores and cores[i % len(cores)],
+        )
+        for i in range(number)
+    ]
 
 
 def measure(folder, lost, options):
