@@ -8,9 +8,10 @@ starts it, on 1, 2 and 4 processes of this machine; with each number --rounds
 times, in turn. Each process is bound to one core, and what all of them read at
 an update is --pairs_per_worker times their number, so that each has as much to
 compute, however many there are. Told is the median rate of pairs after the
-first third of the updates, and that over the rate of one worker times the
-number of cores in use. What is missing from 1 there is what the workers wait
-for each other and for their gradients, which go through the loopback.
+first third of the updates, and that over the rate of the fewest workers,
+times the number of cores in use for each core that those use. What is missing
+from 1 there is what the workers wait for each other and for their gradients,
+which go through the loopback.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import json
 import os
 import pathlib
 import statistics
+import sys
 
 from benchmarks import timing, worker_loss
 from tfcopy.data.generated import demo_parliament
@@ -44,10 +46,18 @@ def rate(folder, workers, corpus, options):
     )
     for worker in started:
         worker.join()
-    updates = started[0].updates
-    (start, first) = next(x for x in updates if x[1] > options.updates / 3)
-    (end, last) = updates[-1]
+    told = [x for x in started[0].updates if x[1] > options.updates / 3]
+    if len(told) < 2:
+        sys.exit("The runs are too short to be timed: more --updates.")
+    (start, first), *_, (end, last) = told
     return (last - first) * pairs / (end - start)
+
+
+def linear(found, workers):
+    """Pairs a second, if the fewest workers' rate grew with the cores."""
+    fewest = min(found)
+    cores = len(_CORES)
+    return found[fewest] * min(workers, cores) / min(fewest, cores)
 
 
 def draw(found, path):
@@ -61,7 +71,7 @@ def draw(found, path):
     axes.plot(workers, [found[x] for x in workers], "o-", label="measured")
     axes.plot(
         workers,
-        [found[1] * min(x, len(_CORES)) for x in workers],
+        [linear(found, x) for x in workers],
         ":",
         color="grey",
         label=f"linear, up to {len(_CORES)} cores",
@@ -108,9 +118,7 @@ def main():
             {
                 workers: {
                     "pairs/s": round(each),
-                    "of linear": round(
-                        each / (found[1] * min(workers, len(_CORES))), 3
-                    ),
+                    "of linear": round(each / linear(found, workers), 3),
                     "rounds": [round(x) for x in rates[workers]],
                 }
                 for workers, each in found.items()
