@@ -358,6 +358,9 @@ def main():
     options = parser.parse_args()
     jobs = {"train": train_job, "translate": translate_job}
     if options.job:
+        if options.job == "translate":
+            # As `tfcopy.serving.ask` does, which answers batches at once, too.
+            os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
         result = jobs[options.job](options)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(json.dumps({**result, "peak_memory_mib": peak / 1024}))

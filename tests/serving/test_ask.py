@@ -1,3 +1,4 @@
+import copy
 import errno
 import functools
 import io
@@ -39,11 +40,16 @@ def load(folder, copier_model):
     """Loading takes seconds: each model is loaded once."""
 
     @functools.cache
-    def load(path, version=None):
+    def load(path, version):
         is_copier = find_version(path, version) == f"{folder}/10"
         return copier_model if is_copier else LocalModel(path, version)
 
-    return load
+    def with_batches(path, version=None, *, batch_size=32):
+        model = copy.copy(load(path, version))
+        model.batch_size = batch_size
+        return model
+
+    return with_batches
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from tfcopy.serving import batch
 from tfcopy.serving.batch_answers import block_answers, record_files
 from tfcopy.serving.batch_answers.block_answers import Answerer
 from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.signatures import AskError, Signature
 
 pytest.importorskip("apache_beam")
@@ -18,7 +19,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 OUTPUTS = ("text", "copied_from")
 
 
-class Upper:
+class Upper(BatchedModel):
     """Answers with capital letters, but no batch that holds "bad".
 
     It keeps what it was asked, so that a test sees what is asked twice.
@@ -68,7 +69,12 @@ class Pairs(Upper):
 def model(monkeypatch):
     """The model that the command finds in any folder."""
     model = Upper()
-    monkeypatch.setattr(block_answers, "LocalModel", lambda *_: model)
+
+    def load(folder, version, *, batch_size):
+        model.batch_size = batch_size
+        return model
+
+    monkeypatch.setattr(block_answers, "LocalModel", load)
     monkeypatch.setattr(batch, "find_version", lambda folder, version: folder)
     return model
 
@@ -116,7 +122,7 @@ def test_each_text_is_answered_once_in_its_place(model, tmp_path, capsys):
     ]
     assert dead == [4, 5, 20]
     # A batch holds texts of like length.
-    assert all(x == sorted(x, key=len) for x in model.batches)
+    assert all(x == sorted(x, key=len, reverse=True) for x in model.batches)
     assert sum(len(x) == 4 for x in model.batches) > 20
     assert "96 texts answered" in capsys.readouterr().out
 
@@ -186,7 +192,7 @@ def options(*flags):
 
 
 def test_a_model_of_several_texts():
-    answerer = Answerer(Pairs(), options("--json"), 2)
+    answerer = Answerer(Pairs(), options("--json"))
     records = [{"premise": "é", "hypothesis": "b"}, {"premise": "a"}]
     block = record_files.Block("a.jsonl", 0, 0, records)
     found = answerer.answer(block)

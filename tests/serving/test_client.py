@@ -14,6 +14,7 @@ from tests.serving.client_library.serving_server import ServingServer
 from tests.serving.servables.text_models import OTHERS, TEXTS, make
 from tests.serving.servables.translators import random_translator, sentences
 from tfcopy.serving import ask, client
+from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import Signature
@@ -173,7 +174,7 @@ def alike(told, server, models, monkeypatch):
     def alike(protocol, name, flags, text):
         address = address_of(server, protocol)
         found = told(client.main, [address, name, *flags], text)
-        monkeypatch.setattr(ask, "LocalModel", lambda *_: models[name])
+        monkeypatch.setattr(ask, "LocalModel", lambda *_, **__: models[name])
         flags = [x for x in flags if not x.startswith("--at_once")]
         expected = told(ask.main, ["folder", *flags], text)
         assert found[0] == expected[0] == 0 and found[2] == ""
@@ -315,7 +316,7 @@ def test_a_process_says_once_that_the_server_has_gone(models, protocol):
         assert line.startswith(f"client: {address}: no server answers (")
 
 
-class _Hostile:
+class _Hostile(BatchedModel):
     """A model that answers what it likes."""
 
     name = "m"

@@ -4,8 +4,6 @@ It needs only TensorFlow, not the code that trained the model, and TensorFlow
 Text if the model cuts words into pieces.
 """
 
-import sys
-
 from tfcopy.serving.client_library import answer_lines, commands
 from tfcopy.serving.client_library.local_model import LocalModel
 
@@ -39,7 +37,10 @@ def main(arguments=None):
     options = _parse(arguments)
 
     def work():
-        answer_lines.answer(LocalModel(options.model, options.version), options)
+        model = LocalModel(
+            options.model, options.version, batch_size=options.batch_size
+        )
+        answer_lines.answer(model, options)
 
     return commands.run("ask", work)
 
@@ -61,4 +62,4 @@ def _parse(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    commands.start(main)

@@ -220,4 +220,4 @@ def _parse(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    commands.start(main)

@@ -84,9 +84,7 @@ def _answer(options):
         **server_flags.connection_options(options),
     )
     try:
-        answer_lines.answer(
-            model, options, options.batch_size * options.at_once
-        )
+        answer_lines.answer(model, options)
     finally:
         model.close()
 

@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import sys
 
 from tfcopy import filesystem
 from tfcopy.serving.client_library import commands
@@ -253,4 +252,4 @@ def _number(value):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    commands.start(main)

@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import os
 import re
-import sys
 
 from tfcopy import filesystem
 from tfcopy.data.text.span_patterns import PATTERNS
@@ -105,7 +104,7 @@ def _parse(arguments):
         type=commands.positive,
         default=32,
         metavar="B",
-        help="texts translated at once (default: %(default)s)",
+        help="texts of a batch (default: %(default)s)",
     )
     parser.add_argument(
         "--server",
@@ -139,10 +138,8 @@ def _translate(options):
         fill_all(files, None, _report)
         return
     with _opened(options) as model:
-        at_once = 1 if options.server is None else options.at_once
         asked = CatalogModel(
             model,
-            batch_size=options.batch_size * at_once,
             max_words=options.max_words,
             protect=options.protect,
             glossary=options.glossary,
@@ -183,7 +180,9 @@ def _opened(options):
     """Context of the options' model, an export or one on a server."""
     if options.server is None:
         return contextlib.nullcontext(
-            LocalModel(options.model, options.version)
+            LocalModel(
+                options.model, options.version, batch_size=options.batch_size
+            )
         )
     return RemoteModel(
         options.server,
@@ -199,4 +198,4 @@ def _report(done):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    commands.start(main)

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.signatures import Signature
 
 HEADER = """# Translators.
@@ -90,7 +91,7 @@ msgstr ":mod:`atexit` 3.8"
 HAS_MSGFMT = shutil.which("msgfmt") is not None
 
 
-class ShoutingModel:
+class ShoutingModel(BatchedModel):
     """Answers with capital letters and leaves spans of markup as they are.
 
     It loses those of a text with "forget", and reads 20 words.

@@ -8,7 +8,12 @@ from tfcopy.serving import translate_po
 def model(monkeypatch):
     """What the command asks, instead of an export."""
     model = ShoutingModel()
-    monkeypatch.setattr(translate_po, "LocalModel", lambda *_: model)
+
+    def load(folder, version, *, batch_size):
+        model.batch_size = batch_size
+        return model
+
+    monkeypatch.setattr(translate_po, "LocalModel", load)
     return model
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import tfcopy
 from tests.serving.servables.echo_model import serve
+from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.exported_model import ExportedModel, load
 from tfcopy.serving.client_library.signatures import AskError, Signature
 
@@ -118,7 +119,7 @@ def test_a_wrong_place_is_told(tmp_path):
         load("ftp://nowhere:1", "x")
 
 
-class Labeller:
+class Labeller(BatchedModel):
     """Reads a premise and a hypothesis; knows definitions."""
 
     name = "labeller"

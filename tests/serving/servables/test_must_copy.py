@@ -166,7 +166,7 @@ def test_the_commands_send_a_glossary(tmp_path, monkeypatch, capfdbinary):
     folder = str(tmp_path / "served")
     saved_model.export(copier(glossary=GLOSSARY, **TOKENIZERS), folder)
     model = LocalModel(folder)
-    monkeypatch.setattr(ask, "LocalModel", lambda *_: model)
+    monkeypatch.setattr(ask, "LocalModel", lambda *_, **__: model)
 
     def asked(*arguments):
         stdin = io.TextIOWrapper(

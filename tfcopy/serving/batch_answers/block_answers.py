@@ -8,6 +8,7 @@ from tfcopy.error_lines import one_line
 from tfcopy.serving.batch_answers.record_files import Block, kind_of
 from tfcopy.serving.client_library import answer_lines, server_flags
 from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.parallel_batches import in_parallel
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError
 
@@ -33,7 +34,6 @@ class Answerer:
         model: A `LocalModel` or a `RemoteModel`.
         options: Those of `answer_lines.parser`, of which `json`, `dictionary`
             and `glossary` count.
-        size: The most records that the model is asked at once.
         field: The field of records that holds the text, for models that read
             one; by default the model's name of it.
 
@@ -41,11 +41,10 @@ class Answerer:
         AskError: If the model lacks what the options ask for.
     """
 
-    def __init__(self, model, options, size: int, field: str | None = None):
+    def __init__(self, model, options, field: str | None = None):
         self._model = model
         self._ask = answer_lines.answering(model, options)
         self._is_json = options.json
-        self._size = size
         self._field = field
         self._texts = sorted(
             model.signatures["serving_default"].inputs.keys() - {"dictionary"}
@@ -65,10 +64,15 @@ class Answerer:
             except AskError as error:
                 failures.append((i, one_line(error)))
         answers = [None] * len(block.records)
-        order = sorted(lines, key=lambda i: len(lines[i]))
-        for start in range(0, len(order), self._size):
-            some = order[start : start + self._size]
-            for i, answer, why in self._answered(some, lines):
+        order = sorted(lines, key=lambda i: len(lines[i]), reverse=True)
+        size = self._model.batch_size
+        batches = [order[i : i + size] for i in range(0, len(order), size)]
+
+        def answered(numbers):
+            return list(self._answered(numbers, lines))
+
+        for _, found in in_parallel(answered, batches, self._model.at_once):
+            for i, answer, why in found:
                 answers[i] = answer
                 if why is not None:
                     failures.append((i, why))
@@ -139,16 +143,16 @@ def load(options) -> Answerer:
     Raises:
         AskError: If it cannot be asked.
     """
-    size = options.batch_size
     if options.server is None:
-        model = LocalModel(options.model, options.version)
+        model = LocalModel(
+            options.model, options.version, batch_size=options.batch_size
+        )
     else:
         model = RemoteModel(
             options.server,
             options.model,
-            batch_size=size,
+            batch_size=options.batch_size,
             at_once=options.at_once,
             **server_flags.connection_options(options),
         )
-        size *= options.at_once
-    return Answerer(model, options, size, options.field)
+    return Answerer(model, options, options.field)

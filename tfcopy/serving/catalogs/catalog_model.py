@@ -22,7 +22,6 @@ class CatalogModel:
 
     Args:
         model: A `LocalModel` or a `RemoteModel`.
-        batch_size: Positive integer, the texts that are asked at once.
         max_words: The words, or pieces, of a text that the model reads, its
             end not counted; by default what the export tells, or 200.
         protect: What spans are, as in `lost_spans`; by default what the
@@ -38,7 +37,6 @@ class CatalogModel:
         self,
         model,
         *,
-        batch_size: int = 32,
         max_words: int | None = None,
         protect: Sequence[str] | None = None,
         glossary=None,
@@ -48,7 +46,6 @@ class CatalogModel:
             raise AskError(f"{model.name}: not a model that translates texts.")
         config = model.config
         tokenizer = config.get("source_tokenizer", {})
-        self.batch_size = batch_size
         self.max_words = max_words or config.get(
             "max_source_length", _MAX_WORDS
         )
@@ -69,8 +66,8 @@ class CatalogModel:
             questions: Texts, each once.
 
         Yields:
-            Dicts from the texts of a batch to their answers, `None` for a
-            text of which the model has read only the beginning.
+            Dicts from some of the texts to their answers, `None` for a text
+            of which the model has read only the beginning.
         """
         ordered = sorted(questions, key=lambda x: (_size(x), x))
         # What may be too long is asked how it was read.
@@ -79,8 +76,9 @@ class CatalogModel:
             (ordered[:num_short], False),
             (ordered[num_short:], True),
         ):
-            for start in range(0, len(texts), self.batch_size):
-                batch = texts[start : start + self.batch_size]
+            size = self._model.chunk_size
+            for start in range(0, len(texts), size):
+                batch = texts[start : start + size]
                 with expecting_answers(self._model):
                     answers = self._answers(batch, may_be_cut)
                 yield dict(zip(batch, answers, strict=True))

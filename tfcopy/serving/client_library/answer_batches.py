@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import tqdm
 
+from tfcopy.serving.client_library.parallel_batches import in_parallel
+
 
 def count_words(text) -> tuple[int, int]:
     """How long a text is: blanks estimate its words well, at no cost."""
@@ -15,6 +17,7 @@ def in_batches(
     texts: list,
     batch_size: int,
     progress: bool = True,
+    at_once: int = 1,
     words: Callable = count_words,
 ) -> list:
     """Answers texts, those of similar length together.
@@ -24,6 +27,7 @@ def in_batches(
         texts: Strings, UTF-8 bytes, or whatever `words` takes.
         batch_size: Most texts of a batch.
         progress: Whether to show a bar (on a terminal only).
+        at_once: Positive integer, how many batches are answered at a time.
         words: Function of a text to its length, by which texts are sorted.
 
     Returns:
@@ -32,14 +36,20 @@ def in_batches(
     order = sorted(
         range(len(texts)), key=lambda i: words(texts[i]), reverse=True
     )
+    batches = [
+        order[start : start + batch_size]
+        for start in range(0, len(order), batch_size)
+    ]
+
+    def answer(rows):
+        return list(function([texts[row] for row in rows]))
+
     answers = [None] * len(texts)
     with progress_bar(len(texts), progress) as bar:
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            found = function([texts[row] for row in rows])
-            for row, answer in zip(rows, found):
-                answers[row] = answer
-            bar.update(len(rows))
+        for number, found in in_parallel(answer, batches, at_once):
+            for row, x in zip(batches[number], found):
+                answers[row] = x
+            bar.update(len(found))
     return answers
 
 

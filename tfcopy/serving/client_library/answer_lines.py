@@ -79,26 +79,24 @@ def parser(program, description, epilog) -> argparse.ArgumentParser:
         type=positive,
         default=32,
         metavar="B",
-        help="lines answered at once (default: %(default)s)",
+        help="lines of a batch (default: %(default)s)",
     )
     return parser
 
 
-def answer(model, options, size=None):
+def answer(model, options):
     """Answers the lines of standard input, in order.
 
     Args:
         model: A `LocalModel` or a `RemoteModel`.
         options: The command's options.
-        size: The most lines that the model is asked at once; `batch_size` of
-            the options if not given.
 
     Raises:
         AskError: If the model lacks what the options ask for, or a line has
             another form.
     """
     answer_all = answering(model, options)
-    for lines in _batches(_stdin(), size or options.batch_size):
+    for lines in _batches(_stdin(), model.chunk_size):
         with expecting_answers(model):
             answers = list(answer_all(lines))
         write(b"".join(answer + b"\n" for answer in answers))

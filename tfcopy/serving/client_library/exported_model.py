@@ -43,7 +43,7 @@ def load(
             REST.
         model: Name of the model on the server, or in a folder of several.
         version: Which version; the highest if not given.
-        batch_size: Positive integer, the most texts that are asked at once.
+        batch_size: Positive integer, the most texts of a batch.
         **options: Of a server, as in `RemoteModel`: `label`, `at_once`,
             `deadline`, `retries`, `tls`, `root_certificate`.
 
@@ -59,13 +59,14 @@ def load(
                 "options of a server."
             )
         folder = where if model is None else os.path.join(where, model)
-        return ExportedModel(LocalModel(folder, version), batch_size)
+        return ExportedModel(LocalModel(folder, version, batch_size=batch_size))
     if model is None:
         raise AskError(f"{where}: which model of the server? Give its name.")
-    remote = RemoteModel(
-        where, model, version=version, batch_size=batch_size, **options
+    return ExportedModel(
+        RemoteModel(
+            where, model, version=version, batch_size=batch_size, **options
+        )
     )
-    return ExportedModel(remote, batch_size * remote.at_once)
 
 
 def _is_server(where):
@@ -85,10 +86,9 @@ class ExportedModel:
 
     Args:
         model: A `LocalModel` or a `RemoteModel`.
-        batch_size: The most texts that it is asked at once.
     """
 
-    def __init__(self, model, batch_size: int = 32):
+    def __init__(self, model):
         analysed = model.signatures.get("analyse")
         self.name = model.name
         # Names of the texts that it reads.
@@ -102,7 +102,6 @@ class ExportedModel:
             )
         self.translates = "copied_from" in analysed.outputs
         self._model = model
-        self._batch_size = batch_size
 
     def translate(
         self, texts: Iterable[str], glossary: Sequence[str] = ()
@@ -230,7 +229,13 @@ class ExportedModel:
         def words(example):
             return sum(len(text.split()) for text in example.values())
 
-        return in_batches(ask, examples, self._batch_size, words=words)
+        return in_batches(
+            ask,
+            examples,
+            self._model.batch_size,
+            at_once=self._model.at_once,
+            words=words,
+        )
 
     def _examples(self, texts):
         """Dicts from the names of texts to texts."""

@@ -80,7 +80,7 @@ def translations_of(
         else:
             generate = []
         aligned = []
-        if "attention" in row and source:
+        if "attention" in row and source and words:
             weights = row["attention"][i, : len(words), : len(source)]
             aligned = weights.argmax(-1).tolist()
         answers.append(

@@ -3,40 +3,47 @@
 import json
 import logging
 import os
-from collections.abc import Mapping
-
-import numpy as np
 
 from tfcopy import filesystem
 from tfcopy.error_lines import one_line
 from tfcopy.quiet import quiet
-from tfcopy.serving.client_library.signatures import (
-    AskError,
-    Signature,
-    text_arrays,
-)
+from tfcopy.serving.client_library.batched_model import BatchedModel
+from tfcopy.serving.client_library.parallel_batches import num_at_once
+from tfcopy.serving.client_library.signatures import AskError, Signature
 from tfcopy.serving.client_library.version_folders import find_version
 
 # In the folder `assets.extra` of a version.
 CONFIG_NAME = "tfcopy.json"
 
 
-class LocalModel:
+class LocalModel(BatchedModel):
     """A SavedModel, loaded and ready to answer.
 
     Args:
         folder: The folder of one version, or of numbered versions.
         version: Which of them; the highest if not given.
+        batch_size: Positive integer, the most examples of a batch.
+        at_once: Positive integer, the most batches at a time; `num_at_once()`
+            if not given.
 
     Raises:
         AskError: If there is no such model, or it cannot be loaded.
     """
 
-    def __init__(self, folder, version: int | None = None):
+    def __init__(
+        self,
+        folder,
+        version: int | None = None,
+        *,
+        batch_size: int = 32,
+        at_once: int | None = None,
+    ):
         self.name = find_version(folder, version)
+        self.batch_size = batch_size
         self.config = read_config(self.name)
         try:
             with quiet():
+                self.at_once = at_once or num_at_once()
                 self._model = _load(self.name)
                 self.signatures = {
                     name: _signature(function)
@@ -48,24 +55,9 @@ class LocalModel:
                 f"{self.name}: cannot be loaded ({one_line(error)})."
             ) from None
 
-    def ask(self, signature: str, inputs: Mapping) -> dict[str, np.ndarray]:
-        """What a signature answers.
-
-        Args:
-            signature: Its name.
-            inputs: Dict of its inputs: lists of texts, `bytes` or `str`, or
-                of rows of as many texts each.
-
-        Returns:
-            Dict of arrays; texts are `bytes`.
-
-        Raises:
-            AskError: If the model has no such signature or other inputs, or
-                fails.
-        """
+    def _ask_batch(self, signature, arrays):
         import tensorflow as tf
 
-        arrays = text_arrays(self, signature, inputs)
         try:
             tensors = {
                 name: tf.constant(x.tolist(), tf.string, x.shape)

@@ -25,6 +25,7 @@ from tfcopy.decoding.beams import EMPTY
 from tfcopy.serving.client_library import hypotheses
 from tfcopy.serving.client_library.answer_batches import in_batches
 from tfcopy.serving.client_library.hypotheses import Translation
+from tfcopy.serving.client_library.parallel_batches import num_at_once
 from tfcopy.serving.servables.constant_weights import ConstantWeights
 from tfcopy.serving.servables.hypothesis_writing import HypothesisWriter
 from tfcopy.serving.servables.requested_terms import (
@@ -360,7 +361,7 @@ class Translator:
 
         Args:
             texts: Strings, or UTF-8 bytes.
-            batch_size: Texts translated at once.
+            batch_size: Texts of a batch; cores take a batch each.
             progress: Whether to show a bar (on a terminal only).
 
         Returns:
@@ -373,7 +374,9 @@ class Translator:
             for row in hypotheses.rows(outputs, len(batch)):
                 yield hypotheses.translations_of(row, 1)[0]
 
-        return in_batches(translate, list(texts), batch_size, progress)
+        return in_batches(
+            translate, list(texts), batch_size, progress, num_at_once()
+        )
 
     def n_best_all(
         self,
@@ -385,7 +388,7 @@ class Translator:
 
         Args:
             texts: Strings, or UTF-8 bytes.
-            batch_size: Texts translated at once.
+            batch_size: Texts of a batch; cores take a batch each.
             progress: Whether to show a bar (on a terminal only).
 
         Returns:
@@ -400,7 +403,9 @@ class Translator:
                 # Two hypotheses may be one text.
                 yield list(dict.fromkeys(t.decode() for t in row[found]))
 
-        return in_batches(translate, list(texts), batch_size, progress)
+        return in_batches(
+            translate, list(texts), batch_size, progress, num_at_once()
+        )
 
     def search(
         self, source_ids, source_copy_ids, options=None, source_inputs=None

@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.serving.servables.echo_model import address_of, inputs_of
+from tfcopy.serving.client_library.batched_model import joined
 from tfcopy.serving.client_library.connection import Connection, RequestError
-from tfcopy.serving.client_library.remote_model import RemoteModel, joined
+from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError
 
 TEXTS = ["a bb ccc", "", "x", "北京 Łukasz 😀", b"\xff\xfe \xc3", "\0 \x01"]
