@@ -54,6 +54,7 @@ MODELS = {
         "learning_rate": 2e-3,
         "schedule": "inverse_sqrt",
         "warmup": 400,
+        "pool_batches": 256,  # as many as the peer sorts
     },
 }
 

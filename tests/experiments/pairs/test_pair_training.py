@@ -162,6 +162,19 @@ def test_batches_are_of_their_epoch():
     assert sizes == [5, 3]
 
 
+def test_larger_pools_pad_less():
+    context = types.SimpleNamespace(num_replicas_in_sync=1)
+    cells = []
+    for pool_batches in (1, 3, 60):
+        config = Config(batch_size=8, pool_batches=pool_batches)
+        batches = list(
+            pair_training.train_batches(config, corpus(480))(0, 0, context)
+        )
+        cells.append(sum(batch["target_ids"].numpy().size for batch in batches))
+        assert len(batches) == 60
+    assert cells == sorted(cells, reverse=True) and cells[0] > 1.2 * cells[2]
+
+
 def test_devices_that_a_batch_is_too_small_for_name_the_flag():
     config = Config(batch_tokens=20)
     read = pair_training.train_batches(config, corpus(60))

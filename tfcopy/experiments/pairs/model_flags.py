@@ -31,6 +31,11 @@ class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
     pad_multiple: PositiveInt = training(
         1, "Sequence lengths are padded to a multiple of this."
     )
+    pool_batches: PositiveInt = training(
+        20,
+        "Batches whose pairs, drawn at random, are sorted by length together; "
+        "more of them pad less and mix less, 1 sorts nothing.",
+    )
     label_smoothing: Share = training(
         0.0,
         "Share of the loss that is the mean cost of all words of the "

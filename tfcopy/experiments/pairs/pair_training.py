@@ -135,7 +135,9 @@ def _limit(config, shapes=None):
 def _training_rows(config, encoded, shapes=None):
     """The pairs of each batch of the first epoch."""
     limit = _limit(config, shapes)
-    return pipeline.training_rows(encoded, limit, seed=config.seed)
+    return pipeline.training_rows(
+        encoded, limit, seed=config.seed, pool_batches=config.pool_batches
+    )
 
 
 def dev_batches(config: PairsConfig, data, shapes=None) -> tf.data.Dataset:
@@ -172,6 +174,7 @@ def train_batches(config: PairsConfig, encoded, change=None, shapes=None):
                 shuffle_seed=config.seed,
                 epoch=epoch,
                 start_batch=start_batch // replicas,
+                pool_batches=config.pool_batches,
                 pad_multiple=config.pad_multiple,
                 shapes=shapes,
                 replicas=range(replicas),
