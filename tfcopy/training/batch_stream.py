@@ -49,7 +49,7 @@ def stream_batches(
     index = start_batch
     while num_epochs is None or epoch < num_epochs:
         dataset = train_data(epoch, index, context)
-        batches = iter(dataset.prefetch(tf.data.AUTOTUNE))
+        batches = iter(read_ahead(dataset))
         batch = next(batches, None)
         if batch is None and index == 0:
             raise ValueError(
@@ -61,6 +61,18 @@ def stream_batches(
             yield Item(epoch, index, batch, following is None)
             batch, index = following, index + 1
         epoch, index = epoch + 1, 0
+
+
+def read_ahead(dataset):
+    """The dataset, whose next batches are read while one is computed with.
+
+    It is not tuned by tf.data: on one core the thread that tunes misses that it
+    is to end, and whoever drops an iterator, as after each epoch, waits until
+    it wakes, for up to ten seconds.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return dataset.prefetch(2).with_options(options)
 
 
 def groups_of(items, size):

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.training.batch_stream import groups_of
+from tfcopy.training.batch_stream import groups_of, read_ahead
 from tfcopy.training.training_results import Evaluation
 
 
@@ -47,8 +47,7 @@ class Scorer:
         dataset = data() if callable(data) else data
         step = self._step_for(dataset.element_spec)
         totals = None
-        batches = dataset.prefetch(tf.data.AUTOTUNE)
-        for group in groups_of(batches, self._replicas.count):
+        for group in groups_of(read_ahead(dataset), self._replicas.count):
             if cancelled():
                 return None
             more = step.score(group)
@@ -70,7 +69,7 @@ class Scorer:
         """
         dataset = data() if callable(data) else data
         step = self._step_for(dataset.element_spec)
-        for batch in dataset.prefetch(tf.data.AUTOTUNE):
+        for batch in read_ahead(dataset):
             yield batch, step.predict(batch)
 
     def dev_scores(self, cancelled=lambda: False):
