@@ -107,10 +107,6 @@ def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
     path = config.guided_alignment
     if path is None:
         return encoded
-    if config.train is None:
-        raise ValueError(
-            "--guided_alignment needs --train, whose lines it has links of."
-        )
     lines = text_pairs.train_lines(
         *flag_checks.file_pairs(config), seed=config.seed
     )
@@ -122,8 +118,12 @@ def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
     )
 
 
-def check_sampling(config: TranslatorConfig):
-    """Raises an error that names a flag that `--sample_pieces` excludes."""
+def check(config: TranslatorConfig):
+    """Raises an error that names a flag of the corpus that lacks another."""
+    if config.guided_alignment is not None and config.train is None:
+        raise ValueError(
+            "--guided_alignment needs --train, whose lines it has links of."
+        )
     if config.sample_pieces is None:
         return
     if config.tokenization != "sentencepiece":

@@ -22,7 +22,7 @@ def check(config: TranslatorConfig):
         config.output_dictionary, "--output_dictionary"
     )
     translation_data.check_protection(config)
-    translation_data.check_sampling(config)
+    translation_data.check(config)
 
 
 def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
