@@ -397,7 +397,7 @@ SHOWN = re.compile(
 
 
 def test_shown_sentences_are_among_those_that_the_demo_has_to_know():
-    """The slow test below asks a trained model for all of them."""
+    """The slow test above asks a trained model for all of them."""
     root = pathlib.Path(__file__).parents[2]
     shown = set()
     for name in ("README.md", "docs/**/*.md", "tfcopy/**/*.py", "serving/*"):

@@ -8,7 +8,7 @@ from tfcopy.error_lines import one_line
 from tfcopy.serving.batch_answers.record_files import Block, kind_of
 from tfcopy.serving.client_library import answer_lines, server_flags
 from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.parallel_batches import in_parallel
+from tfcopy.serving.client_library.parallel_batches import in_batches_by_length
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError
 
@@ -64,14 +64,17 @@ class Answerer:
             except AskError as error:
                 failures.append((i, one_line(error)))
         answers = [None] * len(block.records)
-        order = sorted(lines, key=lambda i: len(lines[i]), reverse=True)
-        size = self._model.batch_size
-        batches = [order[i : i + size] for i in range(0, len(order), size)]
+        numbers = list(lines)
 
-        def answered(numbers):
-            return list(self._answered(numbers, lines))
+        def answered(rows):
+            return list(self._answered([numbers[row] for row in rows], lines))
 
-        for _, found in in_parallel(answered, batches, self._model.at_once):
+        for _, found in in_batches_by_length(
+            answered,
+            list(map(len, lines.values())),
+            self._model.batch_size,
+            self._model.at_once,
+        ):
             for i, answer, why in found:
                 answers[i] = answer
                 if why is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import tqdm
 
-from tfcopy.serving.client_library.parallel_batches import in_parallel
+from tfcopy.serving.client_library.parallel_batches import in_batches_by_length
 
 
 def count_words(text) -> tuple[int, int]:
@@ -33,21 +33,16 @@ def in_batches(
     Returns:
         The answers, in the order of the texts.
     """
-    order = sorted(
-        range(len(texts)), key=lambda i: words(texts[i]), reverse=True
-    )
-    batches = [
-        order[start : start + batch_size]
-        for start in range(0, len(order), batch_size)
-    ]
 
     def answer(rows):
         return list(function([texts[row] for row in rows]))
 
     answers = [None] * len(texts)
     with progress_bar(len(texts), progress) as bar:
-        for number, found in in_parallel(answer, batches, at_once):
-            for row, x in zip(batches[number], found):
+        for rows, found in in_batches_by_length(
+            answer, list(map(words, texts)), batch_size, at_once
+        ):
+            for row, x in zip(rows, found):
                 answers[row] = x
             bar.update(len(found))
     return answers

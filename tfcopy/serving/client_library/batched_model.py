@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tfcopy.serving.client_library import transport
-from tfcopy.serving.client_library.parallel_batches import in_parallel
+from tfcopy.serving.client_library.parallel_batches import in_batches_by_length
 from tfcopy.serving.client_library.signatures import AskError, text_arrays
 
 # Batches for each of those at once, so that none waits long for another.
@@ -55,19 +55,17 @@ class BatchedModel:
         size = len(next(iter(arrays.values())))
         if size <= self.batch_size:
             return self._ask_batch(signature, arrays)
-        order = _by_length(arrays)
-        batches = [
-            {name: x[rows] for name, x in arrays.items()}
-            for rows in np.array_split(order, -(-size // self.batch_size))
-        ]
-        answers = [None] * len(batches)
-        for number, answer in in_parallel(
-            lambda batch: self._ask_batch(signature, batch),
-            batches,
-            self.at_once,
-        ):
-            answers[number] = answer
-        places = np.argsort(order)
+
+        def ask(rows):
+            batch = {name: x[rows] for name, x in arrays.items()}
+            return self._ask_batch(signature, batch)
+
+        rows, answers = zip(
+            *in_batches_by_length(
+                ask, _lengths(arrays), self.batch_size, self.at_once
+            )
+        )
+        places = np.argsort(np.concatenate(rows))
         return {
             name: joined([x[name] for x in answers])[places]
             for name in answers[0]
@@ -78,13 +76,12 @@ class BatchedModel:
         raise NotImplementedError
 
 
-def _by_length(arrays):
-    """The examples' numbers, from the longest to the shortest."""
-    lengths = [
-        sum(len(text) for x in rows for text in np.ravel(x))
-        for rows in zip(*arrays.values())
+def _lengths(arrays):
+    """The number of bytes of each example."""
+    return [
+        sum(len(text) for x in row for text in np.ravel(x))
+        for row in zip(*arrays.values())
     ]
-    return np.argsort(lengths, kind="stable")[::-1]
 
 
 def joined(arrays) -> np.ndarray:

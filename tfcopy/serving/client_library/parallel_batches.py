@@ -1,4 +1,4 @@
-"""Batches that are answered at once, in threads.
+"""Batches of examples of similar length, answered at once, in threads.
 
 A batch of a search is many small operations, of which several threads make
 little: two batches on one core each take less time than one after the other on
@@ -12,6 +12,8 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 # Each batch takes its memory.
 _MOST_AT_ONCE = 16
@@ -34,10 +36,30 @@ def num_at_once() -> int:
     return min(cores, _MOST_AT_ONCE)
 
 
+def in_batches_by_length(
+    function: Callable, lengths: Sequence, batch_size: int, at_once: int
+) -> Iterator[tuple[np.ndarray, Any]]:
+    """Yields `(rows, function(rows))` for batches of examples of like length.
+
+    They come as they are done, those of the longest examples first; none has
+    two examples more than another. An error ends it.
+
+    Args:
+        function: Function of the numbers of some examples, an array.
+        lengths: The length of each example, whatever can be compared.
+        batch_size: Positive integer, the most examples of a batch.
+        at_once: Positive integer, how many batches at a time.
+    """
+    size = len(lengths)
+    order = sorted(range(size), key=lengths.__getitem__, reverse=True)
+    batches = np.array_split(order, -(-size // batch_size)) if size else []
+    return in_parallel(function, batches, at_once)
+
+
 def in_parallel(
     function: Callable, items: Sequence, at_once: int
-) -> Iterator[tuple[int, Any]]:
-    """Yields `(number, function(item))` as they are done; an error ends it.
+) -> Iterator[tuple[Any, Any]]:
+    """Yields `(item, function(item))` as they are done; an error ends it.
 
     Args:
         function: Function of an item.
@@ -45,29 +67,29 @@ def in_parallel(
         at_once: Positive integer, how many threads call it.
     """
     if min(at_once, len(items)) < 2:
-        for number, item in enumerate(items):
-            yield number, function(item)
+        for item in items:
+            yield item, function(item)
         return
-    tasks = collections.deque(enumerate(items))
+    tasks = collections.deque(items)
     results = queue.SimpleQueue()
 
     def work():
         with contextlib.suppress(IndexError):
             while True:
-                number, item = tasks.popleft()
+                item = tasks.popleft()
                 try:
-                    results.put((number, function(item), None))
+                    results.put((item, function(item), None))
                 except Exception as error:
-                    results.put((number, None, error))
+                    results.put((item, None, error))
 
     # Nobody waits for a daemon: an interrupt ends the program at once.
     for _ in range(min(at_once, len(items))):
         threading.Thread(target=work, daemon=True).start()
     try:
         for _ in items:
-            number, result, error = results.get()
+            item, result, error = results.get()
             if error is not None:
                 raise error
-            yield number, result
+            yield item, result
     finally:
         tasks.clear()

@@ -1,8 +1,7 @@
 """What a model's functions take, whoever asks them: texts, as arrays.
 
-What the commands of `tfcopy.serving` ask is a model of three attributes: its
-`name`, for messages; its `signatures`, a dict of `Signature`; and `ask`. In
-`local_model` it is a folder, in `remote_model` a server.
+What the commands of `tfcopy.serving` ask is a `BatchedModel`: a folder in
+`local_model`, a server in `remote_model`.
 """
 
 from collections.abc import Mapping, Set
