@@ -57,12 +57,30 @@ def test_marginal_adds_up_all_ways():
 
 
 @pytest.mark.parametrize("name", ["generated", "observed", "marginal"])
-def test_label_smoothing_mixes_in_the_cost_of_all_words(name):
+def test_label_smoothing_mixes_in_the_cost_of_all_that_can_be_said(name):
     loss = getattr(losses, name)
     cost = helpers.to_numpy(loss(BATCH, distribution()))
     penalty = losses.LabelSmoothing(loss, 0.1)(BATCH, distribution())
+    words = 0.6 * SHORTLIST[EOS:] + [0.0, 0.0, 0.4 * 0.3]
     helpers.assert_close(
-        cost + penalty, 0.9 * cost - 0.1 * np.log(0.6 * SHORTLIST).mean()
+        cost + penalty, 0.9 * cost - 0.1 * np.log(words).mean()
+    )
+
+
+@pytest.mark.parametrize("copied", [0.0, 0.3, 0.9])
+def test_label_smoothing_is_the_same_however_a_word_is_said(copied):
+    # The word of id 5 has 0.6 in all, some of it at two of its positions.
+    generated = [0.05, 0.03, 0.02, 0.2, 0.1, 0.6 * (1 - copied)]
+    generated = np.array([[generated]])
+    location = np.array([[[0.6 * copied * 0.25, 0, 0.6 * copied * 0.75]]])
+    batch = {
+        "source_copy_ids": np.array([[5, 7, 5]], "int32"),
+        "target_ids": np.array([[5]], "int32"),
+    }
+    penalty = losses.LabelSmoothing(losses.marginal, 0.1)
+    helpers.assert_close(
+        penalty(batch, helpers.distribution_of(generated, location)),
+        [[0.1 * (np.log(0.6) - np.log([0.2, 0.1, 0.6]).mean())]],
     )
 
 
@@ -224,11 +242,15 @@ class TestCoverage:
         helpers.assert_close(penalty({}, split), [[0.0, 1.0, 1.0]])
 
 
-@pytest.mark.parametrize("name", ["generated", "observed", "marginal"])
+@pytest.mark.parametrize(
+    "name", ["generated", "observed", "marginal", "smoothing"]
+)
 def test_restricted_to_the_candidates(name):
     # The vocabulary has ten words; 9 and the special ones are candidates, 7
     # can only be copied now, 8 not even that.
-    loss = getattr(losses, name)
+    loss = losses.LabelSmoothing(losses.marginal, 0.1)
+    if name != "smoothing":
+        loss = getattr(losses, name)
     sources = np.array([[9, 7, 12, 7, -1]], "int32")
     batch = {
         "source_copy_ids": sources,

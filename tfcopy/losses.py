@@ -194,11 +194,11 @@ class CommitmentPenalty:
 class LabelSmoothing:
     """What label smoothing adds to a loss, as a penalty for `Trainer`.
 
-    With the rate `e` the objective is
-    `(1 - e) loss - e / V sum_v log(p(generate) p(v | generate))`, which keeps
-    a head from being certain of any word, or of copying: the sum is over the
-    words of the vocabulary, which the head can generate, of which a copied one
-    is only surer. A restricted vocabulary has the words of its batch.
+    With the rate `e` the objective is `(1 - e) loss - e / W sum_w log p(w)`,
+    which keeps a head from being certain of any word. The sum is over the W
+    words that can be said: the vocabulary, or the words of a batch with
+    `candidate_ids`, without PAD, UNK and BOS. `p(w)` adds up all ways to say a
+    word, so that copying a word costs no more than generating it.
 
     Args:
         loss: The loss that is smoothed, one of this module's.
@@ -213,7 +213,9 @@ class LabelSmoothing:
         self.rate = rate
 
     def __call__(self, batch, distribution):
-        uniform = -copying.mean_generate_log_probs(distribution)
+        uniform = -copying.mean_log_probs(
+            distribution, batch["source_copy_ids"]
+        )
         return self.rate * (uniform - self.loss(batch, distribution))
 
 

@@ -106,10 +106,38 @@ def generate_log_probs(distribution, ids):
     return log_probs + distribution.log_generate
 
 
-def mean_generate_log_probs(distribution):
-    """The mean of `log p(generate v)` over the vocabulary, `(B, T)`."""
-    words = mean_log_softmax(distribution.generate_logits)
-    return words + distribution.log_generate
+def mean_log_probs(distribution, source_copy_ids):
+    """The mean of `log p(word)` over what can be said, `(B, T)`.
+
+    That is the vocabulary without PAD, UNK and BOS. A word that the source
+    holds may be copied as well as generated.
+
+    Args:
+        distribution: A `CopyDistribution`.
+        source_copy_ids: `(B, S)`.
+    """
+    size = distribution.vocabulary_size
+    same, first = same_words(source_copy_ids)
+    known = ops.logical_and(first, source_copy_ids < size)
+    never = ops.convert_to_tensor([tokens.PAD, tokens.UNK, tokens.BOS])
+    known = ops.logical_and(known, source_copy_ids > tokens.BOS)
+    ids = ops.where(known, source_copy_ids, tokens.PAD)
+    ids = ops.concatenate([ops.zeros_like(ids[:, :1]) + never, ids], axis=1)
+    # (B, T, 3 + S)
+    steps = ops.zeros_like(distribution.log_generate, dtype="int32")
+    ids = ops.expand_dims(steps, 2) + ops.expand_dims(ids, 1)
+    mean, some = mean_log_softmax(distribution.generate_logits, ids)
+    never, generated = some[..., :3], some[..., 3:]
+    generated = generated + ops.expand_dims(distribution.log_generate, -1)
+    # (B, T, S) x (B, S, S): each word's mass, at its first position.
+    copied = ops.matmul(ops.exp(distribution.copy_log_probs), same)
+    copied = ops.log(ops.maximum(copied, 1e-38))
+    gained = ops.where(
+        ops.expand_dims(known, 1), log_add(generated, copied) - generated, 0.0
+    )
+    size = ops.cast(size, "float32")
+    total = mean * size - ops.sum(never, -1) + ops.sum(gained, -1)
+    return total / (size - 3) + distribution.log_generate
 
 
 def gather_last(x, indices):
@@ -132,6 +160,25 @@ def gather_last(x, indices):
     return ops.reshape(
         function(ops.reshape(x, (-1, x.shape[-1] or ops.shape(x)[-1]))), shape
     )
+
+
+def same_words(source_copy_ids):
+    """Which positions of the source hold the same word, and which is first.
+
+    A position that must not be copied is the same as none.
+
+    Args:
+        source_copy_ids: `(B, S)`.
+
+    Returns:
+        `(same, first)`: `(B, S, S)`, 1.0 or 0.0, and boolean `(B, S)`.
+    """
+    valid = source_copy_ids >= 0
+    same = matches(source_copy_ids, source_copy_ids)
+    same = ops.cast(ops.logical_and(same, ops.expand_dims(valid, 1)), "float32")
+    positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
+    first = ops.cast(ops.argmax(same, axis=-1), "int32") == positions
+    return same, ops.logical_and(first, valid)
 
 
 def matches(ids, source_copy_ids):

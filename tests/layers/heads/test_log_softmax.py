@@ -45,18 +45,29 @@ def test_value_and_gradient(scale):
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])
-def test_the_mean_over_all_words_and_its_gradient(scale):
+def test_the_mean_over_all_words_and_some_of_them(scale):
     inputs = make_inputs(scale)
-    value, (gradient, _), _ = helpers.gradients(
-        lambda x: ops.sum(x[1] * mean_log_softmax(x[0])),
-        (inputs["logits"], inputs["upstream"]),
-    )
     logits, upstream = inputs.values()
+    ids = np.stack([IDS, IDS, 3 + 0 * IDS], -1)  # one of them twice
+    of_some = np.random.default_rng(2).normal(size=ids.shape).astype("f")
+
+    def cost(x):
+        mean, some = mean_log_softmax(x[0], ids)
+        return ops.sum(x[1] * mean) + ops.sum(of_some * some)
+
+    value, (gradient, _), _ = helpers.gradients(cost, (logits, upstream))
     log_probs = logits - logits.max(-1, keepdims=True)
     log_probs -= np.log(np.exp(log_probs).sum(-1, keepdims=True))
-    expected = 1 / 5 - np.exp(log_probs)
-    helpers.assert_close(value, (upstream * log_probs.mean(-1)).sum())
-    helpers.assert_close(gradient, expected * upstream[..., None])
+    some = np.take_along_axis(log_probs, ids, -1)
+    weights = (
+        upstream[..., None] / 5
+        + (np.eye(5)[ids].swapaxes(-1, -2) @ of_some[..., None])[..., 0]
+    )
+    helpers.assert_close(
+        value, (upstream * log_probs.mean(-1)).sum() + (of_some * some).sum()
+    )
+    total = weights.sum(-1, keepdims=True)
+    helpers.assert_close(gradient, weights - np.exp(log_probs) * total)
 
 
 def test_in_bfloat16_the_sum_is_in_float32():

@@ -30,7 +30,8 @@ def train(system: System, data, loss, **options):
         data: `PairData`.
         loss: A loss of `losses`.
         **options: `change`, dict of functions of a dataset of batches to
-            another, for `train` and `dev`; more arguments of
+            another, for `train` and `dev`; `restricted`, the vocabulary's
+            size, if batches have `candidate_ids`; more arguments of
             `training.Trainer`.
 
     Returns:
@@ -43,6 +44,9 @@ def train(system: System, data, loss, **options):
     if data.train.alignment is not None:
         penalties.append(losses.GuidedAlignment(config.guided_alignment_weight))
     penalty = penalty_beside(config, loss, *penalties)
+    if size := options.pop("restricted", None):
+        loss = losses.restricted(loss, size)
+        penalty = penalty and losses.restricted(penalty, size)
     shapes, compiled = None, is_compiled(config, system.trained)
     if compiled:
         shapes = compiled_shapes(config, data)

@@ -76,7 +76,7 @@ def train(system, head, data):
     loss, options = losses.of_head(system.model.head), {}
     if config.candidates is not None:
         size = data.vocabularies[1].size
-        loss = losses.restricted(loss, size)
+        options["restricted"] = size
 
         def add_candidates(dataset):
             return sampled_vocabulary.with_candidates(

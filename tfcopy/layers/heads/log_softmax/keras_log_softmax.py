@@ -9,7 +9,8 @@ def log_softmax_at(logits, ids):
     return -ops.sparse_categorical_crossentropy(ids, logits, from_logits=True)
 
 
-def mean_log_softmax(logits):
-    """The mean of `log_softmax(logits)`; see `tensorflow_log_softmax`."""
-    logits = ops.cast(logits, "float32")
-    return ops.mean(logits, axis=-1) - ops.logsumexp(logits, axis=-1)
+def mean_log_softmax(logits, ids):
+    """The mean of `log_softmax(logits)` and some of it; see the same."""
+    log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+    some = ops.take_along_axis(log_probs, ids, axis=-1)
+    return ops.mean(log_probs, axis=-1), some

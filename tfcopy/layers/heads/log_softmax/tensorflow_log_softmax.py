@@ -25,26 +25,43 @@ def log_softmax_at(logits, ids):
 
 
 @tf.custom_gradient
-def mean_log_softmax(logits):
-    """The mean of `log_softmax(logits)` over all words, in float32.
+def mean_log_softmax(logits, ids):
+    """The mean of `log_softmax(logits)` over all words, and some words' own.
 
     Args:
         logits: `(..., V)`, of any floating dtype.
+        ids: `(..., K)`, integers.
 
     Returns:
-        `(...)`, float32.
+        `(mean, some)`, `(...)` and `(..., K)`, float32.
     """
     shape, size = tf.shape(logits), tf.shape(logits)[-1]
     rows = tf.reshape(logits, (-1, size))
+    columns = tf.reshape(ids, (-1, tf.shape(ids)[-1]))
     normalizer, softmax = _compiled(rows)
-    mean = tf.reduce_mean(tf.cast(rows, tf.float32), axis=-1)
+    mean = tf.reduce_mean(tf.cast(rows, tf.float32), axis=-1) - normalizer
+    some = tf.cast(tf.gather(rows, columns, batch_dims=1), tf.float32)
+    some -= tf.expand_dims(normalizer, 1)
 
-    def gradient(upstream):
-        upstream = tf.cast(tf.reshape(upstream, (-1, 1)), softmax.dtype)
-        share = 1 / tf.cast(size, softmax.dtype)
-        return tf.reshape((share - softmax) * upstream, shape)
+    def gradient(of_mean, of_some):
+        of_mean = tf.reshape(of_mean, (-1, 1))
+        of_some = tf.reshape(of_some, tf.shape(columns))
+        total = of_mean + tf.reduce_sum(of_some, axis=1, keepdims=True)
+        share = of_mean / tf.cast(size, tf.float32)
+        of_some, total, share = (
+            tf.cast(x, softmax.dtype) for x in (of_some, total, share)
+        )
+        numbers = tf.expand_dims(tf.range(tf.shape(columns)[0]), 1)
+        places = tf.stack([tf.zeros_like(columns) + numbers, columns], -1)
+        slopes = tf.tensor_scatter_nd_add(
+            share - softmax * total, places, of_some
+        )
+        return tf.reshape(slopes, shape), None
 
-    return tf.reshape(mean - normalizer, shape[:-1]), gradient
+    return (
+        tf.reshape(mean, shape[:-1]),
+        tf.reshape(some, tf.shape(ids)),
+    ), gradient
 
 
 @tf.custom_gradient
