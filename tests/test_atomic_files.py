@@ -99,16 +99,18 @@ def test_what_fails_leaves_the_old_file(tmp_path, error, message):
     assert os.listdir(tmp_path) == ["words.txt"]
 
 
-def test_scratch_folders_of_the_living_are_kept(tmp_path):
+def test_scratch_folders_of_the_living_and_of_others_are_kept(tmp_path):
+    others = {".other-", ".making-", ".making-of", ".making-of-films"}
     with scratch_folder(tmp_path, ".making-") as first:
         with scratch_folder(tmp_path, ".making-") as second:
             assert first != second and os.path.isdir(first)
-            (tmp_path / ".making-dead" / "a").mkdir(parents=True)
-            (tmp_path / ".other-").mkdir()
+            (tmp_path / ".making-00000_ad" / "a").mkdir(parents=True)
+            for name in others:
+                (tmp_path / name).mkdir()
         with scratch_folder(tmp_path, ".making-") as third:
             names = {os.path.basename(path) for path in (first, third)}
-            assert set(os.listdir(tmp_path)) == {*names, ".other-"}
-    assert os.listdir(tmp_path) == [".other-"]
+            assert set(os.listdir(tmp_path)) == names | others
+    assert set(os.listdir(tmp_path)) == others
 
 
 def test_without_locks_nothing_is_taken_for_a_leftover(tmp_path, monkeypatch):
@@ -116,12 +118,12 @@ def test_without_locks_nothing_is_taken_for_a_leftover(tmp_path, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(file_locks.fcntl, "flock", flock)
-    (tmp_path / ".making-1").mkdir()
-    (tmp_path / ".writing-1").touch()
+    (tmp_path / ".making-00000001").mkdir()
+    (tmp_path / ".writing-00000001-x").touch()
     atomic_files.remove_leftovers(tmp_path)
     with scratch_folder(tmp_path, ".making-") as folder:
         write_atomically(tmp_path / "x", lambda file: file.write(b"x"))
-    names = {".making-1", ".writing-1", "x"}
+    names = {".making-00000001", ".writing-00000001-x", "x"}
     assert set(os.listdir(tmp_path)) == names and not os.path.exists(folder)
 
 

@@ -10,6 +10,7 @@ of it is there: what is written for them is a local file until it is copied.
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -18,6 +19,9 @@ from collections.abc import Callable, Iterator
 from tfcopy import file_locks, filesystem
 
 _PREFIX = ".writing-"
+# Whole names, so that nothing of others is taken for ours.
+_NEW_FILE = re.compile(r"\.writing-[0-9a-f]{8}-.+", re.DOTALL)
+_RANDOM = "[a-z0-9_]{8}"  # as `tempfile` makes names
 
 
 @contextlib.contextmanager
@@ -158,7 +162,7 @@ def remove_leftovers(folder) -> None:
         return
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
-        if name.startswith(_PREFIX) and file_locks.is_left_over(path):
+        if _NEW_FILE.fullmatch(name) and file_locks.is_left_over(path):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(path)
 
@@ -178,9 +182,10 @@ def scratch_folder(directory, prefix) -> Iterator[str]:
         with tempfile.TemporaryDirectory(prefix="tfcopy-") as folder:
             yield folder
         return
+    ours = re.compile(re.escape(prefix) + _RANDOM)
     for name in os.listdir(directory):
         path = os.path.join(directory, name)
-        if name.startswith(prefix) and file_locks.is_left_over(path):
+        if ours.fullmatch(name) and file_locks.is_left_over(path):
             shutil.rmtree(path, ignore_errors=True)
     lock = None
     while True:

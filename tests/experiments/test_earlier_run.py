@@ -11,7 +11,7 @@ import pytest
 from tests.experiments.test_run import make_run
 from tests.recipes.starting import files
 from tfcopy import atomic_files, file_locks
-from tfcopy.checked_files import read_json
+from tfcopy.checked_files import read_json, write_json
 from tfcopy.experiments import earlier_run
 from tfcopy.experiments import run as run_module
 from tfcopy.serving.run_folder import FormatError, RunError
@@ -108,6 +108,10 @@ def test_only_the_first_worker_locks_and_writes(tmp_path, monkeypatch):
     monkeypatch.setattr(run_module, "worker_position", lambda _: (1, 2))
     with pytest.raises(CheckpointError, match="--seed is 0 there and 1 here"):
         make_run(tmp_path, seed=1)
+    # The first worker may have begun before it.
+    run = make_run(tmp_path)
+    write(tmp_path / "logs" / "demo" / "b" / "events.out.tfevents.1")
+    next(run.each(DATA))
 
 
 # === What is refused ===
@@ -184,9 +188,17 @@ def test_a_config_that_is_lost_is_written_again(tmp_path, content):
 # === --fresh ===
 
 
+def write(path, content="earlier"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+
+
 def test_fresh_removes_an_earlier_run_once_the_data_are_there(tmp_path):
+    checkpoints = [train(begin(tmp_path, systems=["c"]), "c")]
     run = begin(tmp_path)
-    checkpoints = [train(run), train(run, "c"), train(run, "a", "words")]
+    checkpoints += [train(run)]
+    next(run.each(DATA, "words"))
+    checkpoints += [train(run, "a", "words")]
     run.finish(paper={})
     logs = tmp_path / "logs" / "demo"
     for name in (
@@ -194,7 +206,7 @@ def test_fresh_removes_an_earlier_run_once_the_data_are_there(tmp_path):
         "a/servable.json",
         "c/history.json",
     ):
-        (logs / name).write_text("earlier")
+        write(logs / name)
     before = files(tmp_path)
     run = make_run(tmp_path, fresh=True, seed=1)
     assert files(tmp_path) == before
@@ -202,6 +214,123 @@ def test_fresh_removes_an_earlier_run_once_the_data_are_there(tmp_path):
     assert not any(Checkpoints(path).paths() for path in checkpoints)
     kept = {name for name in files(logs) if "all_systems" not in name}
     assert kept == {"config.json"}
+
+
+# Of others, although runs have files of such names.
+FOREIGN = """results.json data/config.json data/best.npz notes/results.json
+    notes/checkpoints/best.npz notes/events.out.tfevents.1 a/results.json
+    a/checkpoints/mine.npz a/.writing-mine words/servable.json
+    words/events.out.tfevents.1 old-a/checkpoints/best.npz
+    old-a/servable.json""".split()
+
+
+@pytest.mark.parametrize("release", ["this", "before"])
+def test_fresh_leaves_what_the_run_has_not_written(tmp_path, release):
+    run = begin(tmp_path)
+    path = train(run)
+    train(begin(tmp_path, run="demo/more/c"), "a")  # A run within.
+    logs = tmp_path / "logs" / "demo"
+    for name in FOREIGN:
+        if name != "results.json":
+            write(logs / name)
+    if release == "before":
+        content = read_json(logs / "config.json")
+        del content["begun"]
+        write_json(logs / "config.json", content)
+    before = files(tmp_path)
+    begin(tmp_path, fresh=True, seed=1)
+    assert not Checkpoints(path).paths()
+    after = files(tmp_path)
+    removed = before.keys() - after.keys()
+    assert removed == {"logs/demo/a/checkpoints/checkpoint-000000001.npz"}
+    changed = {x for x in after if before.get(x) != after[x]}
+    assert changed == {"logs/demo/config.json"}
+    # The run within is another, and not mixed with this one.
+    begin(tmp_path, seed=1)
+    begin(tmp_path, run="demo/more/c")
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize(
+    "name", [".", "..", "a/..", "../other", "/other", "link", "link/x", "up"]
+)
+def test_a_run_is_within_the_folder_of_logs(tmp_path, name, fresh):
+    logs = tmp_path / "logs"
+    for path in ("a/config.json", "../other/checkpoints/best.npz"):
+        write(logs / path)
+    (logs / "link").symlink_to(tmp_path / "other")
+    (logs / "up").symlink_to(logs)
+    before = files(tmp_path)
+    with pytest.raises(RunError, match="not a folder within --log_dir") as told:
+        make_run(tmp_path, run=name, fresh=fresh)
+    assert "\n" not in str(told.value) and files(tmp_path) == before
+
+
+def test_a_run_in_a_store_is_within_the_folder_of_logs():
+    for name in ("..", ".", "../x", "/x"):
+        with pytest.raises(RunError, match="not a folder within --log_dir"):
+            make_run("ram://of-runs/", run=name)
+    make_run("ram://of-runs/", run="a")
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("config.json", '{"compilerOptions": {}}'),
+        ("config.json", "[1]"),
+        ("results.json", '{"passed": 3}'),
+        ("results.json", "not JSON"),
+        ("a/servable.json", "{}"),
+        ("a/config.json", "{}"),
+        ("a/history.json", "{}"),
+        ("b/events.out.tfevents.1", ""),
+        ("b/checkpoints", "best.npz"),
+        ("words/a/history.json", ""),
+        ("words/config.json", ""),
+    ],
+)
+def test_what_no_run_has_written_is_not_overwritten(
+    tmp_path, path, content, fresh
+):
+    logs = tmp_path / "logs" / "demo"
+    write(logs / path / content if path.endswith("s") else logs / path, content)
+    before = files(tmp_path)
+    with pytest.raises(RunError, match=f"{path.split('/')[-1]}.*--run") as told:
+        begin(tmp_path, part="words" * ("words" in path), fresh=fresh)
+    assert "\n" not in str(told.value)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("link", ["a", "a/checkpoints", "all_systems"])
+def test_fresh_follows_no_link(tmp_path, link):
+    other = begin(tmp_path, run="other")
+    train(other)
+    run = begin(tmp_path)
+    path = tmp_path / "logs" / "demo" / link
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(tmp_path / "logs" / "other" / link)
+    before = files(tmp_path)
+    with pytest.raises(RunError, match="a? is behind a symbolic link"):
+        begin(tmp_path, fresh=True, patience=1)
+    assert files(tmp_path) == before and run
+
+
+@pytest.mark.parametrize("name", ["demo/a", "demo/words", "demo/words/a/x"])
+def test_a_run_is_not_in_the_systems_of_another(tmp_path, name):
+    train(begin(tmp_path))
+    train(begin(tmp_path, part="words"), part="words")
+    before = files(tmp_path)
+    with pytest.raises(RunError, match="of the run in .*demo. Choose another"):
+        make_run(tmp_path, run=name)
+    assert files(tmp_path) == before
+
+
+def test_fresh_starts_over_where_the_config_is_lost(tmp_path):
+    path = train(begin(tmp_path))
+    (tmp_path / "logs" / "demo" / "config.json").unlink()
+    begin(tmp_path, fresh=True, seed=1)
+    assert not Checkpoints(path).paths()
 
 
 def test_fresh_repeated_after_an_interruption_goes_on(tmp_path):
@@ -243,7 +372,10 @@ def test_what_killed_processes_left_is_removed(tmp_path, hold):
     folder = tmp_path / "logs" / "demo" / "data"
     begin(tmp_path)
     folder.mkdir()
-    dead, living = folder / ".writing-1-a.txt", folder / ".writing-2-a.txt"
+    dead, living, other = (
+        folder / f".writing-{x}-a.txt" for x in ("0a1b2c3d", "00000002", "mine")
+    )
+    other.touch()
     process = hold(living)
     dead.write_text("half")
     make_run(tmp_path)
@@ -252,13 +384,13 @@ def test_what_killed_processes_left_is_removed(tmp_path, hold):
     assert not dead.exists() and living.exists()
     kill(process)
     begin(tmp_path)
-    assert not living.exists()
+    assert not living.exists() and other.exists()
 
 
 def test_a_file_that_is_being_written_is_no_leftover(tmp_path):
     def write(file):
         file.write(b"a")
-        (tmp_path / ".writing-1-c.txt").touch()
+        (tmp_path / ".writing-00000001-c.txt").touch()
         atomic_files.write_atomically(tmp_path / "b.txt", lambda _: None)
 
     atomic_files.write_atomically(tmp_path / "a.txt", write)

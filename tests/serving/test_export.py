@@ -207,7 +207,7 @@ def test_versions_count_up(tmp_path):
     with pytest.raises(ValueError, match="exists already"):
         export(served, tmp_path / "a", version=1)
     (tmp_path / "a" / "7").mkdir()
-    (tmp_path / "a" / ".exporting-by-a-killed-process").mkdir()
+    (tmp_path / "a" / ".exporting-abcd_123").mkdir()
     path = export(served, tmp_path / "a", details={"bleu": 54.4})
     assert path == str(tmp_path / "a" / "8")
     assert set(os.listdir(tmp_path / "a")) == {"1", "7", "8"}

@@ -1,7 +1,9 @@
 """What earlier commands have left in a run's folder, and its lock.
 
 A command that is refused changes nothing there: flags are checked first of
-all, data as soon as they are read, and only then anything is written.
+all, data as soon as they are read, and only then anything is written. What it
+writes is in the folders of the systems that `config.json` names before, and
+`--fresh` removes nothing elsewhere.
 """
 
 import contextlib
@@ -11,24 +13,26 @@ import os
 import socket
 
 from tfcopy import atomic_files, file_locks, filesystem
-from tfcopy.checked_files import write_json
+from tfcopy.checked_files import DamagedFileError, read_json, write_json
 from tfcopy.experiments.config import RunConfig, identity, of_system
+from tfcopy.experiments.run_events import ALL_SYSTEMS
+from tfcopy.serving import run_folder
 from tfcopy.serving.run_folder import (
     CONFIG_NAME,
     FORMAT,
     RESULTS_NAME,
+    ForeignFileError,
     FormatError,
     RunError,
     RunFolder,
-    trained_systems,
 )
 from tfcopy.serving.servables.storage import FILE_NAME
 from tfcopy.training.checkpoint_arrays import check_identity
 from tfcopy.training.checkpoints import Checkpoints
 
 LOCK_NAME = ".lock"
-# What a run writes beside checkpoints and pictures.
-_WRITTEN = (CONFIG_NAME, RESULTS_NAME, FILE_NAME, "history.json")
+# What is written for a system, beside checkpoints and what TensorBoard shows.
+_WRITTEN = (FILE_NAME, "history.json")
 _EVENTS = "events.out.tfevents."
 _locks = {}  # Descriptors of this process, by path.
 
@@ -67,37 +71,102 @@ def unlock(folder):
         os.close(_locks.pop(path))
 
 
-def check(config: RunConfig, folder):
+def check_place(folder, log_dir):
+    """Raises a RunError if `--run` names no folder of its own.
+
+    Args:
+        folder: The run's folder.
+        log_dir: The folder that it must be in, behind all symbolic links.
+    """
+    here = filesystem.realpath(folder)
+    root = os.path.join(filesystem.realpath(log_dir), "")
+    if not here.startswith(root) or here == root:
+        raise RunError(
+            f"{folder}: not a folder within --log_dir {log_dir} but "
+            f"{here}. Choose another --run or --log_dir."
+        )
+    parts = here.removeprefix(root).split("/")
+    for depth in range(len(parts)):
+        above = os.path.join(root, *parts[:depth])
+        for system in _systems_of_run(above):
+            path = os.path.join(above, system, "")
+            if f"{here}/".startswith(path) or path.startswith(f"{here}/"):
+                raise RunError(
+                    f"{folder}: there is {system} of the run in {above}. "
+                    "Choose another --run or --log_dir."
+                )
+
+
+def _systems_of_run(folder):
+    try:
+        return _systems(folder, RunFolder(folder))
+    except RunError:
+        return []
+
+
+def check(config: RunConfig, folder) -> list[str]:
     """Raises an error if the flags are not those of the run.
 
+    Returns:
+        The systems that it has begun, as paths within its folder.
+
     Raises:
-        RunError: If the folder is of another recipe or release.
+        RunError: If the folder is of another recipe or release, or another
+            program's files have the names of a run's.
         CheckpointError: naming a flag that has another value there.
     """
-    earlier = _read(folder)
+    earlier = _read(folder, config.systems)
+    systems = _systems(folder, earlier, config.systems)
     if config.fresh:
-        return
+        return systems
     if earlier is not None and earlier.recipe != config.recipe:
         raise RunError(
             f"{folder}: a run of {earlier.recipe}, not of {config.recipe}. "
             "Choose another --log_dir or --run."
         )
-    for system in trained_systems(folder):
+    for system in systems:
         own = of_system(config, os.path.basename(system))
         check_system(os.path.join(folder, system), identity(own))
+    return systems
 
 
-def check_data(folder, part, data_identity):
-    """Raises a CheckpointError if a part's systems were trained on other data.
+def check_folders(folder, systems, begun):
+    """Raises a RunError if folders of systems are not the run's alone.
 
     Args:
         folder: The run's folder.
-        part: The part, a subfolder; `""` for the run itself.
+        systems: Paths within it, of systems that it has or is going to have.
+        begun: Those that it has.
+    """
+    root = filesystem.realpath(folder)
+    for system in (*systems, ALL_SYSTEMS):
+        path = os.path.join(root, system)
+        part = os.path.join(root, os.path.dirname(system) or system)
+        names = _written(path)
+        reason = None
+        if filesystem.realpath(f"{path}/checkpoints") != f"{path}/checkpoints":
+            reason = "is behind a symbolic link"
+        elif run_folder.is_run(path) or run_folder.is_run(part):
+            reason = f"has another run's {CONFIG_NAME}"
+        elif names and system not in (*begun, ALL_SYSTEMS):
+            reason = f"has {names[0]}, which no run has written"
+        if reason:
+            raise RunError(
+                f"{os.path.join(folder, system)} {reason}. Choose another "
+                "--run or --log_dir."
+            )
+
+
+def check_data(folder, systems, data_identity):
+    """Raises a CheckpointError if systems were trained on other data.
+
+    Args:
+        folder: The run's folder.
+        systems: The systems, as paths within it.
         data_identity: What identifies the data.
     """
-    for system in trained_systems(folder):
-        if os.path.dirname(system) == part:
-            check_system(os.path.join(folder, system), data_identity)
+    for system in systems:
+        check_system(os.path.join(folder, system), data_identity)
 
 
 def check_system(folder, here):
@@ -114,52 +183,133 @@ def check_system(folder, here):
         check_identity(path, info["identity"], here)
 
 
-def begin(config: RunConfig, folder):
+def begin(config: RunConfig, folder, begun) -> list[str]:
     """Makes a run's folder ready, after all checks.
 
     What killed processes left half-written is removed, with `--fresh` also
-    what other commands left; and the config is written.
+    what other commands left.
 
     Args:
         config: The recipe's config.
         folder: The run's folder.
+        begun: The systems that are there, as paths within it.
+
+    Returns:
+        Those that are still there.
     """
-    for where in (config.log_dir, *(x for x, _, _ in filesystem.walk(folder))):
-        atomic_files.remove_leftovers(where)
-    values = json.loads(json.dumps(dataclasses.asdict(config)))
-    if config.fresh and not _is_under_way(folder, values):
-        _clear(folder)
-    write_json(
-        os.path.join(folder, CONFIG_NAME),
-        {"format": FORMAT, "recipe": config.recipe, "config": values},
-    )
+    parts = {os.path.join(os.path.dirname(x), "data") for x in begun}
+    own = ["", "data", *parts, *begun, *(f"{x}/checkpoints" for x in begun)]
+    for where in (config.log_dir, *(os.path.join(folder, x) for x in own)):
+        if filesystem.isdir(where):
+            atomic_files.remove_leftovers(where)
+    if config.fresh and not _is_under_way(config, folder):
+        # A command that is killed here does not go on, but starts again.
+        _write_config(config, folder, {}, begun)
+        _clear(folder, begun)
+        return []
+    return begun
 
 
-def _is_under_way(folder, values):
+def record(config: RunConfig, folder, begun):
+    """Writes the flags of a run, and the systems that it is about to write.
+
+    Args:
+        config, folder: As in `begin`.
+        begun: All systems of the run, as paths within its folder.
+    """
+    _write_config(config, folder, _values(config), begun)
+
+
+def _write_config(config, folder, values, begun):
+    content = {"format": FORMAT, "recipe": config.recipe, "config": values}
+    path = os.path.join(folder, CONFIG_NAME)
+    write_json(path, {**content, "begun": sorted({*begun})})
+
+
+def _values(config):
+    return json.loads(json.dumps(dataclasses.asdict(config)))
+
+
+def _is_under_way(config, folder):
     """Whether the very same command has been here and has not finished."""
-    earlier = _read(folder)
-    is_same = earlier is not None and earlier.values == values
+    earlier = _read(folder, config.systems)
+    is_same = earlier is not None and earlier.values == _values(config)
     return is_same and not earlier.results
 
 
-def _read(folder):
-    """The `RunFolder`; `None` if there is no run, or none that is readable."""
+def _read(folder, names):
+    """The `RunFolder`; `None` if there is none, or its config is lost.
+
+    Args:
+        folder: The run's folder.
+        names: The systems that tell that a damaged config was a run's.
+
+    Raises:
+        RunError: If other programs have files of these names there.
+    """
     try:
         return RunFolder(folder)
     except FormatError:
         raise
     except RunError:
-        return None
+        is_own = _systems(folder, None, names)
+        for name in (CONFIG_NAME, RESULTS_NAME):
+            try:
+                run_folder.read(folder, name)
+            except RunError as error:
+                if isinstance(error, ForeignFileError) or not is_own:
+                    raise RunError(f"{error} Choose another --run.") from error
+    return None
 
 
-def _clear(folder):
-    """Removes what a run has written, its config first.
+def _systems(folder, earlier, names=()):
+    """The systems that a run has begun, as paths within its folder.
 
-    Without a config a command that was killed here does not go on.
+    Where no config names them, they are those of known names that have what
+    only a run writes: its earlier release wrote none, or it is lost.
     """
-    for where, folders, files in filesystem.walk(folder):
-        for name in sorted(files, key=lambda name: name != CONFIG_NAME):
-            if name in _WRITTEN or name.startswith(_EVENTS):
+    begun = earlier.begun if earlier else []
+    names = set(names)
+    if earlier is not None and not begun:
+        names |= {*earlier.values.get("systems", ())}
+        names |= {*earlier.results.get("systems", ())}
+    found = {
+        system
+        for system in run_folder.system_folders(folder)
+        if os.path.basename(system) in names
+        and _is_system(os.path.join(folder, system))
+    }
+    return sorted({*begun, *found})
+
+
+def _is_system(folder):
+    """Whether a run has written what is in a folder."""
+    with contextlib.suppress(OSError, DamagedFileError):
+        stored = read_json(os.path.join(folder, FILE_NAME))
+        return {"kind", "details"} <= stored.keys()
+    return _checkpoints(folder).newest_info() is not None
+
+
+def _written(folder):
+    """The names of what a run may have written for a system."""
+    names = []
+    if filesystem.isdir(folder):
+        names = [
+            name
+            for name in sorted(filesystem.listdir(folder))
+            if name in _WRITTEN or name.startswith(_EVENTS)
+        ]
+    return names + ["checkpoints"] * run_folder.is_trained(folder)
+
+
+def _clear(folder, systems):
+    """Removes what a run has written, but for what it would write again."""
+    with contextlib.suppress(FileNotFoundError):
+        filesystem.remove(os.path.join(folder, RESULTS_NAME))
+    for system in (*systems, ALL_SYSTEMS):
+        where = os.path.join(folder, system)
+        for name in _written(where):
+            if name != "checkpoints":
                 filesystem.remove(os.path.join(where, name))
         _checkpoints(where).clear()
 

@@ -8,7 +8,6 @@
 
 import contextlib
 import dataclasses
-import json
 import math
 import os
 import random
@@ -31,6 +30,7 @@ from tfcopy.experiments.config import (
     identity,
     of_system,
 )
+from tfcopy.serving.client_library.ask_texts import to_json
 from tfcopy.serving.run_folder import RESULTS_NAME
 from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage
@@ -106,6 +106,7 @@ class Run:
             config.log_dir, name or config.run or config.preset
         )
         flag_checks.check_schedule(config)
+        earlier_run.check_place(self.folder, config.log_dir)
         self.strategy = training.choose_strategy(config.devices)
         flag_checks.check_devices(config, self.strategy.num_replicas_in_sync)
         self.is_chief = worker_position(self.strategy)[0] == 0
@@ -120,7 +121,8 @@ class Run:
             )
             nowhere = self._own.enter_context(open(os.devnull, "w"))
             self._own.enter_context(contextlib.redirect_stdout(nowhere))
-        earlier_run.check(config, self._shared_folder)
+        self._begun = earlier_run.check(config, self._shared_folder)
+        self._check_folders(config.systems)
         training.set_precision(config.precision)
         self._start = time.monotonic()
         self._has_begun = False
@@ -157,12 +159,27 @@ class Run:
     def _begin(self, part):
         """Checks the data of a part; the first time, the folder is taken."""
         if not self.config.fresh:
+            there = [x for x in self._begun if os.path.dirname(x) == part]
             earlier_run.check_data(
-                self._shared_folder, part, self._data_identity
+                self._shared_folder, there, self._data_identity
             )
-        if self.is_chief and not self._has_begun:
-            earlier_run.begin(self.config, self.folder)
+        own = [os.path.join(part, name) for name in self.config.systems]
+        self._check_folders(own)
+        if self.is_chief:
+            if not self._has_begun:
+                self._begun = earlier_run.begin(
+                    self.config, self.folder, self._begun
+                )
+            self._begun = [*self._begun, *own]
+            earlier_run.record(self.config, self.folder, self._begun)
         self._has_begun = True
+
+    def _check_folders(self, systems):
+        """Checks where systems go; the chief may be there before others."""
+        if self.is_chief:
+            earlier_run.check_folders(
+                self.folder, {*systems, *self._begun}, self._begun
+            )
 
     def build(
         self,
@@ -310,7 +327,7 @@ class Run:
         example = system.warmup_texts[0]
         if isinstance(example, dict) and len(example) == 1:
             (example,) = example.values()
-        request = json.dumps({"instances": [example]}, ensure_ascii=False)
+        request = to_json({"instances": [example]}).decode()
         flags = [f"-v {shlex.quote(f'{served}:/models/{recipe}')}"]
         flags.append(f"-e MODEL_NAME={recipe} tensorflow/serving:2.19.1")
         if filesystem.is_url(served):  # The server reads it itself.

@@ -10,6 +10,8 @@ import os
 from tfcopy import filesystem
 from tfcopy.training.tensorboard import EventLog, log_table
 
+# The folder of what belongs to several systems.
+ALL_SYSTEMS = "all_systems"
 # Not the outcome of a test, but of training or of scoring the dev set.
 _OTHERS = ("parameters", "updates", "best_update", "sequences", "pairs")
 
@@ -21,7 +23,7 @@ def open_log(folder, name):
         folder: The run's folder.
         name: The name of the picture or table.
     """
-    return EventLog(os.path.join(folder, "all_systems"), fresh=True, name=name)
+    return EventLog(os.path.join(folder, ALL_SYSTEMS), fresh=True, name=name)
 
 
 def log_scores(folder, systems, of_dev):

@@ -1,6 +1,7 @@
 """What a run's folder holds: its recipe, its systems and their checkpoints.
 
-<run>/config.json              {"format": 1, "recipe": ..., "config": {...}}
+<run>/config.json              {"format": 1, "recipe": ..., "config": {...},
+                               "begun": [<system>, <part>/<system>, ...]}
       results.json             when it is finished
       data/                    vocabularies, and the corpus as ids
       <system>/servable.json   what the system is made of
@@ -29,6 +30,10 @@ class FormatError(RunError):
     """A folder is of a later release of tfcopy."""
 
 
+class ForeignFileError(RunError):
+    """A file has the name of a run's, but is another program's."""
+
+
 class RunFolder:
     """A run, finished or not.
 
@@ -38,6 +43,8 @@ class RunFolder:
     Attributes:
         recipe: Name of the recipe.
         values: Dict from its flags to their values.
+        begun: Its systems, as paths within the folder, trained or not; empty
+            if an earlier release wrote it.
         results: What is in `results.json`; empty if the run is not finished.
 
     Raises:
@@ -48,7 +55,7 @@ class RunFolder:
         self.folder = os.fspath(folder)
         if not filesystem.isdir(self.folder):
             raise RunError(f"{self.folder}: no such folder.")
-        config = self._read(CONFIG_NAME)
+        config = read(self.folder, CONFIG_NAME)
         if config is None:
             raise RunError(self._no_run())
         number = config.get("format", 1)  # Earlier releases wrote none.
@@ -58,19 +65,8 @@ class RunFolder:
                 f"{number!r}; this one reads format {FORMAT}). Update tfcopy."
             )
         self.recipe, self.values = config["recipe"], config["config"]
-        self.results = self._read(RESULTS_NAME) or {}
-
-    def _read(self, name):
-        path = os.path.join(self.folder, name)
-        try:
-            content = read_json(path)
-        except FileNotFoundError:
-            return None
-        except DamagedFileError as error:
-            raise RunError(str(error)) from error
-        if {"recipe", "config"} <= content.keys():
-            return content
-        raise RunError(f"{path} is damaged (it names no recipe or no config).")
+        self.begun = config.get("begun", [])
+        self.results = read(self.folder, RESULTS_NAME) or {}
 
     def _no_run(self):
         inside = [
@@ -181,15 +177,62 @@ class RunFolder:
         return systems[-1], "the last that has a checkpoint"
 
 
+def read(folder, name) -> dict | None:
+    """What `config.json` or `results.json` holds; `None` if it is not there.
+
+    Raises:
+        ForeignFileError: If no run has written it.
+        RunError: If it is damaged.
+    """
+    path = os.path.join(folder, name)
+    try:
+        content = read_json(path)
+    except FileNotFoundError:
+        return None
+    except DamagedFileError as error:
+        raise RunError(str(error)) from error
+    if {"recipe", "config"} <= content.keys():
+        return content
+    raise ForeignFileError(
+        f"{path} is damaged, or not a run's (it names no recipe or no config)."
+    )
+
+
+def system_folders(run_folder) -> list[str]:
+    """The folders that may be of systems, as paths within a run's folder.
+
+    Folders of other runs, and what is behind symbolic links, are left out.
+    """
+    found = []
+    for folder, folders, _ in filesystem.walk(run_folder):
+        name = filesystem.relpath(folder, run_folder).replace(os.sep, "/")
+        if name != os.curdir:
+            found.append(name)
+        folders[:] = sorted(
+            x
+            for x in folders
+            if "/" not in name and not is_run(os.path.join(folder, x))
+        )
+    return found
+
+
+def is_run(folder) -> bool:
+    """Whether a folder may be a run's."""
+    return filesystem.exists(os.path.join(folder, CONFIG_NAME))
+
+
 def trained_systems(run_folder) -> list[str]:
     """Names of the systems of a run that have a checkpoint."""
-    systems = []
-    for folder, folders, files in filesystem.walk(run_folder):
-        folders.sort()
-        name = filesystem.relpath(folder, run_folder)
-        if name.count(os.sep) == 2:
-            folders.clear()
-        system, last = os.path.split(name)
-        if last == "checkpoints" and any(map(is_weights, files)):
-            systems.append(system.replace(os.sep, "/"))
-    return systems
+    return [
+        system
+        for system in system_folders(run_folder)
+        if is_trained(os.path.join(run_folder, system))
+    ]
+
+
+def is_trained(folder) -> bool:
+    """Whether the folder of a system has a checkpoint."""
+    folder = os.path.join(folder, "checkpoints")
+    return filesystem.isdir(folder) and any(
+        map(is_weights, filesystem.listdir(folder))
+    )

@@ -51,7 +51,7 @@ def data_dir(tmp_path_factory):
 
 def test_what_a_killed_preparation_left_is_removed(tmp_path, monkeypatch):
     """Another preparation is under way, and done first."""
-    (tmp_path / ".preparing-dead" / "tiny_questions").mkdir(parents=True)
+    (tmp_path / ".preparing-0000dead" / "tiny_questions").mkdir(parents=True)
     place = tmp_path / "tiny_questions" / "1.0.0"
     prepare = TinyQuestions.download_and_prepare
 
