@@ -47,6 +47,11 @@ def printable(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+def shown(text: str) -> str:
+    """A text of the data in one line, without what a terminal might obey."""
+    return printable(" ".join(text.splitlines()))
+
+
 def _tensorflow_reason(text):
     """The line that says why, of an error with the way there around it."""
     tensor = _TENSOR.search(text)

@@ -113,7 +113,8 @@ def parse(config_class, presets, description, arguments=None):
         jsonargparse.ArgumentError,
         OverflowError,
     ) as error:
-        print(f"Error: {_explain(config_class, error)}", file=sys.stderr)
+        message = one_line(_explain(config_class, error))
+        print(f"Error: {message}", file=sys.stderr)
         print(f"See {parser.prog} --help.", file=sys.stderr)
         raise SystemExit(2) from None
     return config_class(**values)

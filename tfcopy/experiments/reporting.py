@@ -5,6 +5,7 @@ import os
 
 import tensorflow as tf
 
+from tfcopy.error_lines import shown
 from tfcopy.experiments import run_events
 from tfcopy.experiments.optional_figures import figures
 
@@ -51,12 +52,16 @@ def print_marked_examples(
         if i in titles:
             print(titles[i])
         source, target = pairs[i][:2]
-        print(f"{'source':{width}}{source}")
+        print_text("source", source, width)
         for system, translations in answers.items():
             parts = unit in ("characters", "pieces")
-            marked = mark_copied(translations[i], parts)
-            print(f"{system:{width}}{marked}")
-        print(f"{'reference':{width}}{target}")
+            print_text(system, mark_copied(translations[i], parts), width)
+        print_text("reference", target, width)
+
+
+def print_text(title, text, width=0):
+    """Prints a text of the data, or of a model, after a title: one line."""
+    print(f"{title:{width}}{shown(text)}")
 
 
 def print_table(rows, columns):

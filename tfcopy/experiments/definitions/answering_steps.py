@@ -14,6 +14,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.decoding import independent_spans, joint_spans
 from tfcopy.evaluation import questions as squad_evaluation
 from tfcopy.evaluation import translations
+from tfcopy.experiments import reporting
 
 
 def read(
@@ -136,8 +137,9 @@ def print_examples(
     width = max(map(len, [*answers, "question", "reference"])) + 2
     for i, question in enumerate(questions[:count]):
         example = question.example
-        print(f"\n{'context':{width}}{example.context}")
-        print(f"{'question':{width}}{example.question}")
+        print()
+        reporting.print_text("context", example.context, width)
+        reporting.print_text("question", example.question, width)
         for name, of_system in answers.items():
-            print(f"{name:{width}}{of_system[i].text}")
-        print(f"{'reference':{width}}{example.answers[0].text}")
+            reporting.print_text(name, of_system[i].text, width)
+        reporting.print_text("reference", example.answers[0].text, width)

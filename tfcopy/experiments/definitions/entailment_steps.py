@@ -12,6 +12,7 @@ from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.evaluation import translations
+from tfcopy.experiments import reporting
 
 
 def read(
@@ -88,7 +89,8 @@ def print_examples(
     for i in range(min(count, len(texts))):
         print()
         for name in texts.texts:
-            print(f"{name:{width}}{' '.join(texts.tokens(name, i))}")
+            words = texts.tokens(name, i)
+            reporting.print_text(name, " ".join(words), width)
         for name, rows in answers.items():
             best = rows[i].argmax()
             said = f"{LABELS[best]} ({100 * rows[i][best]:.0f} %)"

@@ -13,6 +13,7 @@ from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.experiments import reporting
 
 
 def read(
@@ -122,13 +123,14 @@ def print_examples(
         if not unknown:
             continue
         marked = [x if x in vocabulary else f"[{x}]" for x in words]
-        print(f"\n{'':{width}}{' '.join(marked)}")
+        print()
+        reporting.print_text("", " ".join(marked), width)
         for name, rows in costs.items():
             said = ", ".join(
                 f"{words[t + 1]} {100 * math.exp(-rows[i][t + 1]):.1f} %"
                 for t in unknown
             )
-            print(f"{name:{width}}{said}")
+            reporting.print_text(name, said, width)
         shown += 1
         if shown == count:
             return

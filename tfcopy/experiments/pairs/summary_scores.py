@@ -161,4 +161,5 @@ def print_unseen_names(translator):
     texts = [pair[0] for pair in demo_news.examples()]
     answers = translator.translate_all(texts, progress=False)
     for answer, text in zip(answers, texts):
-        print(f"\n  {text}\n  > {answer.text}")
+        reporting.print_text("\n  ", text)
+        reporting.print_text("  > ", answer.text)

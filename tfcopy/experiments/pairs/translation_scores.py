@@ -107,4 +107,5 @@ def print_answers(translator, sources):
     """Shows what a translator makes of some sources."""
     answers = translator.translate_all(sources, progress=False)
     for source, found in zip(sources, answers):
-        print(f"\n  {source}\n  {found.text}")
+        reporting.print_text("\n  ", source)
+        reporting.print_text("  ", found.text)

@@ -4,7 +4,7 @@ import itertools
 import json
 
 from tfcopy import filesystem
-from tfcopy.error_lines import printable
+from tfcopy.error_lines import shown
 from tfcopy.serving.client_library.signatures import AskError
 
 # What answers as plain text, the first that a model gives.
@@ -170,7 +170,7 @@ def _to_json(row):
 def to_line(text: str) -> bytes:
     """A text in one line, without what a terminal might obey."""
     # Models may cut lines out of a context.
-    return printable(" ".join(text.splitlines())).encode("utf-8", "replace")
+    return shown(text).encode("utf-8", "replace")
 
 
 def to_json(answer) -> bytes:
