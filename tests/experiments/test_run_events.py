@@ -83,6 +83,15 @@ def test_parts_of_a_run_have_their_own_scores(tmp_path):
     assert not (tmp_path / "copynet").exists()
 
 
+def test_a_run_within_is_no_part(tmp_path):
+    """Although it has a part's name."""
+    (tmp_path / "words" / "copynet").mkdir(parents=True)
+    (tmp_path / "words" / "config.json").touch()
+    results = {"copynet": {"words": {"rouge1": 3.0}}}
+    run_events.log_scores(tmp_path, results, of_dev=())
+    assert not any((tmp_path / "words" / "copynet").iterdir())
+
+
 def test_scores_that_cannot_be_written_end_nothing(tmp_path, capsys):
     for system in RESULTS:
         (tmp_path / system).mkdir()

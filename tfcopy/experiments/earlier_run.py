@@ -82,8 +82,8 @@ def check_place(folder, log_dir):
     root = os.path.join(filesystem.realpath(log_dir), "")
     if not here.startswith(root) or here == root:
         raise RunError(
-            f"{folder}: not a folder within --log_dir {log_dir} but "
-            f"{here}. Choose another --run or --log_dir."
+            f"--run: {folder} leads to {here}, which is not a folder within "
+            f"--log_dir {log_dir}. Choose another --run or --log_dir."
         )
     parts = here.removeprefix(root).split("/")
     for depth in range(len(parts)):

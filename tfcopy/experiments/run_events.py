@@ -8,6 +8,7 @@ import math
 import os
 
 from tfcopy import filesystem
+from tfcopy.serving.run_folder import is_run
 from tfcopy.training.tensorboard import EventLog, log_table
 
 # The folder of what belongs to several systems.
@@ -41,7 +42,9 @@ def log_scores(folder, systems, of_dev):
         parts = {k: v for k, v in results.items() if isinstance(v, dict)}
         for part, scores in {"": results, **parts}.items():
             run = os.path.join(folder, part, system)
-            if not filesystem.isdir(run):
+            # A run within this one may have the name of a part.
+            is_other = part and is_run(os.path.join(folder, part))
+            if is_other or not filesystem.isdir(run):
                 continue
             scores = _scores(scores, of_dev)
             log = EventLog(run, fresh=True, name="test")
