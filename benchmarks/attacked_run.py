@@ -111,6 +111,7 @@ class TinyRun:
             *_FLAGS,
             *("--train", self._corpus),
             f"--log_dir={self.logs}",
+            f"--run={self.run_folder.name}",
             f"--savedmodel_dir={self.served}",
         ]
         process = _CONTEXT.Process(

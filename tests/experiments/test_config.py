@@ -85,6 +85,49 @@ def test_flags_of_a_recipe_have_a_topic_a_help_and_a_type(name):
         recipe.Config(**preset)
 
 
+@pytest.mark.parametrize(
+    ("recipe", "flags", "expected"),
+    [
+        ("europarl_ps", {}, "demo"),
+        ("europarl_ps", {"preset": "paper", "download": True}, "paper"),
+        ("europarl_ps", {"train": ["x/my.tok.en.gz", "y.fr"]}, "my.tok"),
+        ("europarl_ps", {"train": ["gs://b/my.en", "gs://b/my.fr"]}, "my"),
+        ("europarl_ps", {"train": ["demo.en", "demo.fr"]}, "demo_demo"),
+        ("europarl_ps", {"train": ["/a b\n[]/../-\udcff\x1b.en", "b"]}, "data"),
+        (
+            "europarl_ps",
+            {"tfds": "wmt14_translate/fr-en:1.0"},
+            "wmt14_translate-fr-en-1.0",
+        ),
+        ("europarl_ps", {"data_dir": "europarl/"}, "europarl"),
+        ("europarl_ps", {"prepared": "x/y.z/"}, "y.z"),
+        ("pydocs_ps", {"catalogs": "locale/es"}, "es"),
+        ("pydocs_ps", {"catalogs": "l/es", "preset": "full"}, "full_es"),
+        (
+            "cnn_dailymail_pg",
+            {"preset": "paper", "tfds": "cnn_dailymail"},
+            "paper",
+        ),
+        (
+            "cnn_dailymail_pg",
+            {"preset": "paper", "train": ["a.src", "a.tgt"]},
+            "paper_a",
+        ),
+        ("lcsts_copynet", {"preset": "paper", "data_dir": "LCSTS"}, "paper"),
+        ("lm1b_definitions", {"corpus": "files", "data": "s.txt"}, "s"),
+        (
+            "lm1b_definitions",
+            {"preset": "brown", "corpus": "brown", "data": "b.zip"},
+            "brown",
+        ),
+        ("snli_definitions", {"corpus": "snli"}, "snli"),
+    ],
+)
+def test_a_run_is_named_after_its_data(recipe, flags, expected):
+    recipe = importlib.import_module(f"tfcopy.recipes.{recipe}")
+    assert config.run_name(recipe.Config(**flags)) == expected
+
+
 # Flags that may change when a run is resumed: they do not change what a model
 # computes. Of files the content is part of the identity, not the name.
 FILES = """prepared train validation test train_file validation_file test_file

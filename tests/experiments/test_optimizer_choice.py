@@ -1,3 +1,5 @@
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
@@ -64,7 +66,7 @@ def test_each_optimizer_averages_weights_if_asked(model, name):
 
 
 @pytest.mark.parametrize("name", ["adam", "adagrad", "adadelta"])
-def test_a_linear_schedule_ends_at_zero(model, name):
+def test_a_linear_schedule_is_zero_after_the_last_update(model, name):
     config = TrainingConfig(optimizer=name, learning_rate=0.15)
     optimizer = optimizer_choice.make_optimizer(config, model, steps=4)
     weight = keras.Variable(1.0)
@@ -74,6 +76,10 @@ def test_a_linear_schedule_ends_at_zero(model, name):
         rates.append(float(np.array(optimizer.learning_rate)))
         optimizer.apply([keras.ops.convert_to_tensor(0.1)], [weight])
     np.testing.assert_allclose(rates, [0.15, 0.1125, 0.075, 0.0375, 0.0])
+    (schedule,) = (
+        x for x in dataclasses.fields(TrainingConfig) if x.name == "schedule"
+    )
+    assert "zero right after the last update" in schedule.metadata["help"]
 
 
 @pytest.mark.parametrize("name", ["adam", "adagrad", "adadelta"])

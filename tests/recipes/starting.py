@@ -16,6 +16,7 @@ def start(recipe, settings, folder, *arguments):
         arguments: More flags.
     """
     folders = [f"--log_dir={folder}/logs", f"--savedmodel_dir={folder}/served"]
+    folders.append("--run=demo")  # Whatever the data.
     try:
         return command_line.main(
             recipe.Config,

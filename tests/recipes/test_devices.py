@@ -135,6 +135,7 @@ class Runs:
         to = self.folder / to
         to.mkdir(exist_ok=True)
         folders = f"--log_dir={to}/logs", f"--savedmodel_dir={to}/served"
+        folders += ("--run=demo",)
         return TrainingProcess(
             self.folder / (log or f"{to.name}.txt"),
             environment,

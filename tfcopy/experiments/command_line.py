@@ -33,6 +33,7 @@ def late_imports(module_name, config_class, presets, description):
             was started, there is no command line to look at.
         config_class, presets, description: The arguments of `main`.
     """
+    config_class.presets = presets
     if module_name == "__main__":
         open_missing_streams()
         parse(config_class, presets, description)

@@ -8,6 +8,8 @@ answers at once.
 
 import dataclasses
 import functools
+import os
+import re
 from typing import ClassVar, Literal
 
 from jsonargparse.typing import (
@@ -102,6 +104,7 @@ class RunConfig:
     """Where a run comes from and where its results go."""
 
     recipe: ClassVar[str]
+    presets: ClassVar[dict[str, dict]] = {}
     baselines: ClassVar[tuple[str, ...]] = ()
 
     systems: list[str] = training([], "Systems to train.", fixed=False)
@@ -123,7 +126,8 @@ class RunConfig:
         "matched by their spelling.",
     )
     run: str | None = results(
-        None, "Name of the run; the preset's name if not given."
+        None,
+        "Name of the run; if not given, that of your data, or the preset's.",
     )
     log_dir: str = results(
         "",
@@ -164,10 +168,10 @@ class TrainingConfig:
         "constant", "linear", "cosine", "inverse_sqrt", "plateau"
     ] = training(
         "linear",
-        "Learning rate schedule: constant; linear or cosine decay to zero at "
-        "the last update; inverse_sqrt, decay with the inverse square root of "
-        "the number of updates, after --warmup; or plateau, by half after "
-        "--plateau evaluations without improvement.",
+        "Learning rate schedule: constant; linear or cosine decay to zero "
+        "right after the last update; inverse_sqrt, decay with the inverse "
+        "square root of the number of updates, after --warmup; or plateau, by "
+        "half after --plateau evaluations without improvement.",
     )
     plateau: PositiveInt = training(
         1,
@@ -302,6 +306,47 @@ def trainer_options(config: TrainingConfig) -> dict:
         "save_every": config.save_every,
         "seed": config.seed,
     }
+
+
+# Flags that name a corpus, those first that say more than others.
+_CORPORA = ("train", "prepared", "catalogs", "bin_dir", "train_file", "data")
+_CORPORA += ("tfds", "corpus", "data_dir", "download")
+# Where a preset's own corpus is.
+_PLACES = ("bin_dir", "data", "data_dir", "download")
+
+
+def run_name(config: RunConfig) -> str:
+    """The name of a run that is given none, so that no two data share it.
+
+    It is the preset's if the corpus is the preset's own, or else that of the
+    corpus: its first file without extensions, its folder, or its dataset.
+    """
+    flags = {field.name: field.default for field in dataclasses.fields(config)}
+    flags |= config.presets.get(config.preset, {})
+    is_demo = config.preset == "demo"
+    for flag in _CORPORA:
+        if flag not in flags or not is_demo and flag in _PLACES:
+            continue
+        value = getattr(config, flag)
+        if value not in (flags[flag], None, "files", []):
+            name = _readable(flag, value) or "data"
+            if not is_demo or name in ("demo", *config.presets):
+                return f"{config.preset}_{name}"
+            return name
+    return config.preset
+
+
+def _readable(flag, value):
+    """A name for a folder, made of what a flag says."""
+    if flag == "download":
+        return flag
+    value = value[0] if isinstance(value, list) else value
+    if flag not in ("tfds", "corpus"):
+        value = os.path.basename(os.path.abspath(value))
+        if flag not in ("prepared", "catalogs", "bin_dir", "data_dir"):
+            stem, extension = os.path.splitext(value.removesuffix(".gz"))
+            value = stem or extension
+    return re.sub(r"[^\w.+-]+", "-", value).strip(".-")[:60]
 
 
 def of_system(config: RunConfig, name: str):

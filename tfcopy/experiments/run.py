@@ -29,6 +29,7 @@ from tfcopy.experiments.config import (
     changed,
     identity,
     of_system,
+    run_name,
 )
 from tfcopy.serving.client_library.ask_texts import to_json
 from tfcopy.serving.run_folder import RESULTS_NAME
@@ -79,7 +80,7 @@ class Run:
 
     Args:
         config: The recipe's config.
-        name: The run's name; `None` takes that of the flags, or the preset's.
+        name: The run's name; `None` takes that of the flags, or `run_name`.
 
     Several workers each make the run; the first one, the chief, alone writes
     and prints. What the others have to write goes to a temporary folder; they
@@ -103,7 +104,7 @@ class Run:
     def __init__(self, config: RunConfig, name: str | None = None):
         self.config = config
         self._shared_folder = self.folder = os.path.join(
-            config.log_dir, name or config.run or config.preset
+            config.log_dir, name or config.run or run_name(config)
         )
         flag_checks.check_schedule(config)
         earlier_run.check_place(self.folder, config.log_dir)

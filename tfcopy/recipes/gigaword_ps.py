@@ -120,8 +120,8 @@ class Config(
     )
     run: str | None = config.results(
         None,
-        "Name of the run; if not given, the preset's name, with the suffix "
-        "_entity for --pointers entity.",
+        "Name of the run; if not given, that of your data, or the preset's, "
+        "with the suffix _entity for --pointers entity.",
     )
 
 
@@ -166,6 +166,7 @@ COLUMNS = {
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.entities import placeholder_ids
     from tfcopy.experiments import flag_checks, learning_curves, reporting
+    from tfcopy.experiments.config import run_name
     from tfcopy.experiments.pairs import (
         entity_flags,
         headlines,
@@ -183,7 +184,7 @@ def run(config):
     flag_checks.check_systems(config, SYSTEMS)
     entity_flags.check(config, points)
     suffix = "_entity" * (config.pointers == "entity")
-    run = Run(config, config.run or f"{config.preset}{suffix}")
+    run = Run(config, config.run or f"{run_name(config)}{suffix}")
     data = headlines.prepare(config, run.data_folder, points)
     test = summary_scores.TestSet(data, config.bleu_tokenize, split=False)
 
