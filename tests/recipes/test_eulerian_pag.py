@@ -79,7 +79,6 @@ def test_scores_of_known_answers():
         ("--num_nodes 2", "--num_nodes must be at least 3"),
         ("--num_distractors 1", "--num_distractors must be at least 3"),
         ("--systems []", "--systems must name some of"),
-        ("--num_train 4", "--batch_size must be at most 4"),
     ],
 )
 def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):

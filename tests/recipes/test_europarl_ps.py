@@ -181,15 +181,12 @@ LONG = "w " * 60 + "\n"
             "no sentence pair there, only 2 with an empty side",
         ),
         ((LONG * 9, LONG * 9), "7 a side of more than 50 tokens"),
-        (("a b\n" * 5, "c d\n" * 5), "--batch_size must be at most 3"),
         ((b"\x1f\x8b\x08 cut", "a\n"), "a.en: the gzip or zip data is damaged"),
     ],
-    ids="length utf8 empty blank long few gzip".split(),
+    ids="length utf8 empty blank long gzip".split(),
 )
 @pytest.mark.parametrize("flag", ["train", "validation"])
 def test_bad_corpus(tmp_path, corpus, capsys, files, message, flag):
-    if flag == "validation" and "--batch_size" in message:
-        return
     message = message.replace("7 a side", r"\d a side")
     one, other = (
         write(tmp_path / name, data)
@@ -215,7 +212,7 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ("--dictionary /no/d", "--dictionary: cannot read /no/d"),
         (
             "--guided_alignment /no/a",
-            "--guided_alignment: /no/a: cannot be read",
+            "--guided_alignment: cannot read /no/a",
         ),
         ("--output_dictionary /no/d", "--output_dictionary: cannot read /no/d"),
         ("--systems []", "--systems must name some of nmt, pointer_softmax"),

@@ -381,7 +381,6 @@ def test_wrong_flags_are_named(tmp_path, capfd, arguments, message):
     [
         ("--source_vectors missing", "--source_vectors: cannot read missing"),
         ("--embedding_dim 5 --target_vectors {}", "expected vectors of 5"),
-        ("--batch_size 100", "--batch_size must be at most"),
     ],
 )
 def test_what_the_data_does_not_allow_is_named(

@@ -209,11 +209,11 @@ def assert_error(capsys, folder, arguments, message):
 
 def test_min_score_chooses(chinese, tmp_path, capsys):
     arguments = ["--data_dir", str(chinese), "--min_score", "4"]
-    arguments += ["--tokenizations", "[characters]", "--batch_size", "99"]
+    arguments += ["--tokenizations", "[characters]", "--batch_tokens", "1"]
     assert start(tmp_path, *arguments) == 1
     output, error = capsys.readouterr()
     assert "64 training pairs, 8 validation, 4 test" in output
-    assert "Error: --batch_size must be at most 64" in error
+    assert "Error: --batch_tokens must be at least" in error
 
 
 def test_missing_part_is_named(damaged, tmp_path, capsys):

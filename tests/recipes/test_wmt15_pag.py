@@ -150,7 +150,6 @@ def test_the_papers_corpora_are_those_of_tfds(monkeypatch, language):
         ("--sentencepiece_model none.model", "cannot read none.model"),
         ("--data_dir x", "--data_dir needs --tfds or --preset paper"),
         ("--target_vocabulary_size 4", "must be above 4"),
-        ("--batch_size 64", "--batch_size must be at most 12"),
         (
             "--max_target_length 2",
             "a target of more than 2 (max_target_length)",

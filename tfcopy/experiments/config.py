@@ -184,7 +184,8 @@ class TrainingConfig:
         "--learning_rate, before the --schedule begins.",
     )
     batch_size: PositiveInt = training(
-        32, "Examples per batch, over all devices."
+        32,
+        "Examples per batch, over all devices; all of them if there are fewer.",
     )
     batch_tokens: PositiveInt | None = training(
         None,

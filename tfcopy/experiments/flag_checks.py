@@ -1,12 +1,47 @@
 """Checks of flags; an error names the flag that makes no sense."""
 
 import contextlib
+import dataclasses
+import errno
+import os
 
 import keras
 
-from tfcopy import tokens
+from tfcopy import filesystem, tokens
 from tfcopy.experiments.batch_limit import batch_limit
 from tfcopy.experiments.config import ENDLESS_SCHEDULES, TrainingConfig
+
+# Flags of files and folders that are read after others, or after a corpus is
+# made. (What names the training corpus is read first of all.)
+READ_LATE = (
+    *("validation", "test", "validation_file", "test_file"),
+    *("train_tags", "validation_tags", "test_tags"),
+    *("init_from", "vocabulary", "source_vocabulary", "target_vocabulary"),
+    *("sentencepiece_model", "source_vectors", "target_vectors", "vectors"),
+    *("dictionary", "output_dictionary", "wordnet", "glossary", "shortlist"),
+    "guided_alignment",
+)
+
+
+def check_named_files(config):
+    """Raises an OSError if a flag names what is not there."""
+    for field in dataclasses.fields(config):
+        given = getattr(config, field.name)
+        if field.name not in READ_LATE or given is None:
+            continue
+        for path in given if isinstance(given, list) else [given]:
+            number = None
+            if (field.name, path) == ("shortlist", "dictionary"):
+                continue  # No file, but one that is learned.
+            if not filesystem.exists(path):
+                number = errno.ENOENT
+            elif not filesystem.is_url(path) and not os.access(path, os.R_OK):
+                number = errno.EACCES
+            if number:
+                raise OSError(
+                    f"--{field.name}: cannot read {path} "
+                    f"({os.strerror(number)})."
+                )
 
 
 def check_systems(config, systems):
@@ -60,25 +95,17 @@ def check_schedule(config: TrainingConfig):
         )
 
 
-def check_batch_size(
-    config: TrainingConfig, lengths, what="pairs", *, multiple=1
-):
-    """Raises a ValueError if the training data do not fill one batch.
+def check_batch_size(config: TrainingConfig, lengths, *, multiple=1):
+    """Raises a ValueError if `--batch_tokens` holds no training example.
 
     Args:
         config: The flags.
         lengths: Arrays of the lengths of texts, a number for each example.
-        what: What examples are called.
         multiple: What lengths are padded to a multiple of.
     """
     if config.batch_tokens is not None:
         with naming_batch_tokens():
             batch_limit(config, multiple=multiple).check(lengths)
-    elif len(lengths[0]) < config.batch_size:
-        raise ValueError(
-            f"--batch_size must be at most {len(lengths[0])}, the number of "
-            f"{what} to train on. Received: {config.batch_size}."
-        )
 
 
 @contextlib.contextmanager

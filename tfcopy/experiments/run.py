@@ -107,6 +107,7 @@ class Run:
             config.log_dir, name or config.run or run_name(config)
         )
         flag_checks.check_schedule(config)
+        flag_checks.check_named_files(config)
         earlier_run.check_place(self.folder, config.log_dir)
         self.strategy = training.choose_strategy(config.devices)
         flag_checks.check_devices(config, self.strategy.num_replicas_in_sync)

@@ -120,6 +120,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     flag_checks.check_systems(config, SYSTEMS)
+    flag_checks.check_files(config)
     copynet_steps.check(config)
     run = Run(config)
     ceilings = {}
@@ -177,7 +178,6 @@ def load(config, folder):
             "--max_size must be at least 5: four words are special. "
             f"Received: {config.max_size}."
         )
-    flag_checks.check_files(config)
     if config.train is not None:
         corpus = text_pairs.load(
             *flag_checks.file_pairs(config),

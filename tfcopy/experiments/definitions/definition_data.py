@@ -127,7 +127,7 @@ def prepare(
         tokenizer=tokenizer_of(corpus),
     )
     _print_sizes(data)
-    flag_checks.check_batch_size(config, data.train.lengths, "examples")
+    flag_checks.check_batch_size(config, data.train.lengths)
     return data
 
 

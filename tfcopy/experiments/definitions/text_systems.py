@@ -20,7 +20,11 @@ from tfcopy.experiments import (
     optimizer_choice,
     projector_tables,
 )
-from tfcopy.experiments.batch_limit import batch_limit, batches_depend_on
+from tfcopy.experiments.batch_limit import (
+    batch_limit,
+    batches_depend_on,
+    capped,
+)
 from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.definitions.definition_data import DefinitionData
@@ -148,7 +152,7 @@ def train(
         results.json.
     """
     system, features = text_system.system, text_system.features
-    config: DefinitionsConfig = system.config
+    config = capped(system.config, system.model, len(data.train))
     optimizer = options.pop("optimizer", None)
     if optimizer is None:
         optimizer = optimizer_choice.make_optimizer(

@@ -10,7 +10,11 @@ from tfcopy.experiments import (
     optimizer_choice,
     projector_tables,
 )
-from tfcopy.experiments.batch_limit import batch_limit, batches_depend_on
+from tfcopy.experiments.batch_limit import (
+    batch_limit,
+    batches_depend_on,
+    capped,
+)
 from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs.model_flags import PairsConfig
@@ -38,7 +42,7 @@ def train(system: System, data, loss, **options):
         `(trainer, result, results)`: the `Trainer`, what its `fit` gives, and
         the system's part of results.json.
     """
-    config: PairsConfig = system.config
+    config = capped(system.config, system.trained, len(data.train))
     change = options.pop("change", {})
     penalties = [options.pop("penalty", None)]
     if data.train.alignment is not None:
