@@ -133,8 +133,6 @@ def _add_flags(parser, config_class, presets):
             options = {"type": kinds[field.name]}
             if field.name == "preset":
                 options = {"choices": presets}
-            if kinds[field.name] is bool:  # `--fresh` is `--fresh true`
-                options |= {"nargs": "?", "const": True}
             default = field.default
             if default is dataclasses.MISSING:
                 default = field.default_factory()
