@@ -27,7 +27,7 @@ ALLOWED = {
     "__init__": ("serving", "models", "training"),
     "keras_internals": (),
     "tokens": (),
-    "file_locks": (),
+    "file_locks": ("filesystem",),
     "filesystem": (),
     "atomic_files": ("file_locks", "filesystem"),
     "checked_files": ("atomic_files", "filesystem"),

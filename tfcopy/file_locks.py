@@ -4,8 +4,15 @@ They tell what a living process uses from what a killed one has left. On file
 systems without such locks (`flock`) nothing is ever taken for a leftover.
 """
 
+import contextlib
 import fcntl
 import os
+import socket
+
+from tfcopy import filesystem
+
+LOCK_NAME = ".lock"
+_locks: dict[str, int] = {}  # Descriptors of this process, by path.
 
 
 def lock(path, make: bool = False) -> int:
@@ -46,6 +53,43 @@ def is_left_over(path) -> bool:
     except OSError:
         return False
     return True
+
+
+def lock_folder(folder) -> None:
+    """Makes a folder this process's own, until `unlock_folder` or its end.
+
+    Under a URL, and on file systems without locks, nothing is locked.
+
+    Raises:
+        BlockingIOError: If another process has it; its `strerror` says which.
+    """
+    if filesystem.is_url(folder):
+        return
+    path = _lock_of(folder)
+    unlock_folder(folder)
+    try:
+        _locks[path] = lock(path, make=True)
+    except BlockingIOError as error:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            error.strerror = file.read() or "another process"
+        raise
+    except OSError:
+        return
+    with contextlib.suppress(OSError):  # A full disk: nobody is named.
+        os.truncate(path, 0)
+        name = f"process {os.getpid()} of {socket.gethostname()}"
+        os.write(_locks[path], name.encode())
+
+
+def unlock_folder(folder) -> None:
+    """Gives back what `lock_folder` took, if it did."""
+    path = _lock_of(folder)
+    if path in _locks:
+        os.close(_locks.pop(path))
+
+
+def _lock_of(folder):
+    return os.path.join(filesystem.realpath(folder), LOCK_NAME)
 
 
 def _is_at(descriptor, path):

@@ -2,8 +2,9 @@
 
 import os
 
+from tfcopy import file_locks
 from tfcopy.checked_files import read_json
-from tfcopy.experiments import command_line, earlier_run
+from tfcopy.experiments import command_line
 
 
 def start(recipe, settings, folder, *arguments):
@@ -42,7 +43,7 @@ def files(folder):
         )
         for path in folder.rglob("*")
         # The lock is rewritten by every command.
-        if path.is_file() and path.name != earlier_run.LOCK_NAME
+        if path.is_file() and path.name != file_locks.LOCK_NAME
     }
 
 

@@ -6,11 +6,9 @@ writes is in the folders of the systems that `config.json` names before, and
 `--fresh` removes nothing elsewhere.
 """
 
-import contextlib
 import dataclasses
 import json
 import os
-import socket
 
 from tfcopy import atomic_files, file_locks, filesystem
 from tfcopy.checked_files import DamagedFileError, read_json, write_json
@@ -30,11 +28,9 @@ from tfcopy.serving.servables.storage import FILE_NAME
 from tfcopy.training.checkpoint_arrays import check_identity
 from tfcopy.training.checkpoints import Checkpoints
 
-LOCK_NAME = ".lock"
 # What is written for a system, beside checkpoints and what TensorBoard shows.
 _WRITTEN = (FILE_NAME, "history.json")
 _EVENTS = "events.out.tfevents."
-_locks = {}  # Descriptors of this process, by path.
 
 
 def lock(folder):
@@ -43,32 +39,16 @@ def lock(folder):
     Raises:
         RunError: If another process has it.
     """
-    if filesystem.is_url(folder):
-        return  # A store without locks.
-    path = os.path.join(filesystem.realpath(folder), LOCK_NAME)
-    unlock(folder)
     try:
-        _locks[path] = file_locks.lock(path, make=True)
+        file_locks.lock_folder(folder)
     except BlockingIOError as error:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            holder = file.read() or "another process"
         raise RunError(
-            f"{folder}: {holder} is training there. Wait for it to end, or "
-            "choose another --run."
+            f"{folder}: {error.strerror} is training there. Wait for it to "
+            "end, or choose another --run."
         ) from error
-    except OSError:
-        return  # A file system without locks.
-    with contextlib.suppress(OSError):  # A full disk: nobody is named.
-        os.truncate(path, 0)
-        name = f"process {os.getpid()} of {socket.gethostname()}"
-        os.write(_locks[path], name.encode())
 
 
-def unlock(folder):
-    """Gives back what `lock` took, if it did."""
-    path = os.path.join(filesystem.realpath(folder), LOCK_NAME)
-    if path in _locks:
-        os.close(_locks.pop(path))
+unlock = file_locks.unlock_folder
 
 
 def check_place(folder, log_dir):
