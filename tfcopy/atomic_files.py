@@ -115,6 +115,15 @@ def check_writable(folder) -> None:
         pass
 
 
+def publish_file(source, target) -> None:
+    """Gives a finished file another name on its disk; a copy under a URL."""
+    if filesystem.is_url(target):
+        filesystem.copy(source, target)
+        return
+    os.replace(source, target)
+    _sync(os.path.dirname(target) or ".")
+
+
 def publish_folder(source, target, last) -> None:
     """Gives a finished folder a name that no folder with content has.
 

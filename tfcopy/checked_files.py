@@ -1,14 +1,17 @@
 """Files whose content is known to be what was written, or to be damaged.
 
 Arrays are kept as a NumPy archive, which has a CRC-32 of each array; objects
-as JSON with a SHA-256 of the rest of it. Both are replaced as a whole.
+as JSON with a SHA-256 of the rest of it. Both are replaced as a whole. Files of
+any other format have theirs in a file of their own, which is written last.
 """
 
 import contextlib
 import hashlib
 import io
 import json
+import os
 import zipfile
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -99,6 +102,35 @@ def read_json(path) -> dict:
                 f'if you have changed it yourself, remove "{CHECKSUM}" from it'
             )
         return content
+
+
+def seal(record, paths: Sequence) -> None:
+    """Writes the checksums of files, in the format of `sha256sum`.
+
+    Raises:
+        OSError: As in `atomic_files.replacement`.
+    """
+    write_atomically(record, lambda file: file.write(_checksums(paths)))
+
+
+def is_sealed(record, paths: Sequence) -> bool:
+    """Whether all files are there, as they were when they were sealed."""
+    try:
+        with filesystem.open(record, "rb") as file:
+            return file.read() == _checksums(paths)
+    except OSError:
+        return False
+
+
+def checksum_of(path) -> str:
+    """The SHA-256 of a file."""
+    with filesystem.open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checksums(paths):
+    lines = (f"{checksum_of(x)}  {os.path.basename(x)}\n" for x in paths)
+    return os.fsencode("".join(lines))
 
 
 class _UntilFailure:

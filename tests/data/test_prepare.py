@@ -213,7 +213,9 @@ def test_an_interrupted_preparation_goes_on(
     monkeypatch.setattr(Preparation, "encode", interrupted)
     arguments = flags(files, tmp_path, "--pairs_per_shard", "37")
     assert prepare.main(arguments) == 1
-    written = {x: os.stat(x).st_mtime_ns for x in tmp_path.glob("train-*.npy")}
+    assert not list(tmp_path.glob("*.npy"))
+    shards = tmp_path.glob("preparing-*/train-*.npy")
+    written = {tmp_path / x.name: os.stat(x).st_mtime_ns for x in shards}
     assert len(written) == 2
     monkeypatch.undo()
     assert prepare.main(arguments) == 0
@@ -229,7 +231,7 @@ def test_an_interrupted_preparation_goes_on(
 def test_duplicates_and_unlike_pairs_are_left_out(files, tmp_path, capsys):
     pytest.importorskip("apache_beam")
     arguments = flags(files, tmp_path, "--pairs_per_shard", "100")
-    arguments += ["--remove_duplicates", "true", "--max_ratio", "5"]
+    arguments += ["--remove_duplicates", "--max_ratio", "5"]
     arguments += ["--validation", *files, "--test", *files]
     assert prepare.main(arguments) == 0
     kept = []
@@ -241,7 +243,14 @@ def test_duplicates_and_unlike_pairs_are_left_out(files, tmp_path, capsys):
     expected_words, expected = one_machine(kept)
     assert [x.words for x in words] == [x.words for x in expected_words]
     assert_same(train, expected)
-    assert "3 there before" in capsys.readouterr().out
+    told = capsys.readouterr().out.splitlines()
+    assert told[1:] == [
+        "train: 240 pairs read, 7 left out (1 blank, 3 duplicates, 3 of very "
+        "different length), 233 left",
+        "validation: 240 pairs read, 4 left out (1 blank, 3 too long), 236 "
+        "left",
+        "test: 240 pairs read, 1 left out (1 blank), 239 left",
+    ]
 
 
 def test_one_vocabulary_for_both_sides_that_are_cut(files, tmp_path):

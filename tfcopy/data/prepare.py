@@ -29,6 +29,7 @@ from jsonargparse.typing import PositiveFloat, PositiveInt
 from tfcopy.data import beam_runners
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.output_files import check_writable
+from tfcopy.data.pairs import pair_counts
 from tfcopy.error_lines import one_line
 from tfcopy.list_flags import as_lists
 
@@ -149,25 +150,17 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
 
 
 def _summary(manifest, seconds):
-    shards = manifest["splits"]["train"]["shards"]
-    total = {
-        name: sum(shard[name] for shard in shards)
-        for name in ("pairs", "num_read", "num_empty", "num_too_long")
-    }
-    num_unlike = manifest["texts"]["num_unlike"]
-    num_written = sum(manifest["texts"]["sizes"]["train"])
-    reasons = {
-        "with an empty side": total["num_empty"]
-        + manifest["corpus"]["num_skipped"],
-        "too long": total["num_too_long"],
-        "with sides of very different length": num_unlike,
-        "there before": num_written - total["num_read"],
-    }
-    left_out = ", ".join(f"{n:,} {why}" for why, n in reasons.items() if n)
-    return (
-        f"{manifest['corpus']['name']}: {total['pairs']:,} training pairs"
-        + (f" ({left_out} left out)" if left_out else "")
-        + f" in {len(shards):,} shards, {seconds / 60:.1f} minutes"
+    from tfcopy.data.preparation.preparation_settings import pairs_of
+
+    counts = pairs_of(manifest).items()
+    num_shards = len(manifest["splits"]["train"]["shards"])
+    lines = [pair_counts.line(name, found) for name, found in counts]
+    return "\n".join(
+        (
+            f"{manifest['corpus']['name']}: {num_shards:,} training shards, "
+            f"{seconds / 60:.1f} minutes",
+            *lines,
+        )
     )
 
 

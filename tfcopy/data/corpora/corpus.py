@@ -24,12 +24,15 @@ class Split:
         num_pairs: How many examples there are at most, or `None` where that
             is not known without reading them all.
         num_skipped: The number of examples left out because one side was empty.
+        left_out: How many were left out for other reasons, which are those of
+            `pair_counts`.
     """
 
     read: Callable[[], Iterator]
     fingerprint: str
     num_pairs: int | None = None
     num_skipped: int = 0
+    left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def __iter__(self) -> Iterator:
         return self.read()

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import itertools
 import random
+import unicodedata
 from collections.abc import Callable, Iterator
 
 from tfcopy.data.corpora.corpus import CorpusError, Split, fingerprint
@@ -11,6 +12,8 @@ from tfcopy.data.corpora.corpus import CorpusError, Split, fingerprint
 _HELD_OUT_SHARE = 20  # one pair in twenty
 _MAX_HELD_OUT = 2000
 _BLOCK = 1024  # pairs
+# Unicode's categories of separators, controls and marks of format.
+_UNSEEN = ("Zs", "Zl", "Zp", "Cc", "Cf")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +133,14 @@ def splits(
 
 
 def is_blank(texts: tuple[str, ...]) -> bool:
-    """Whether a side has no text."""
-    return not all(text.strip() for text in texts)
+    """Whether a side has nothing but blanks, controls and zero-width marks.
+
+    No tokenizer finds a word there.
+    """
+    return not all(
+        any(unicodedata.category(x) not in _UNSEEN for x in text)
+        for text in texts
+    )
 
 
 def draw(

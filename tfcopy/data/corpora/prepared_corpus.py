@@ -118,6 +118,7 @@ def load(folder) -> PreparedCorpus:
     except ValueError as error:
         raise CorpusError(f"--prepared: {error}") from error
     about, texts = manifest["corpus"], manifest["texts"]
+    pairs = preparation_settings.pairs_of(manifest)
 
     def split(name):
         paths = [
@@ -136,11 +137,15 @@ def load(folder) -> PreparedCorpus:
                 )
             return itertools.chain.from_iterable(map(text_shards.read, paths))
 
+        counts = pairs[name]
+        left_out = {x: counts[x] for x in ("duplicates", "unlike")}
+        num_pairs = sum(texts["sizes"][name]) - left_out["duplicates"]
         return PreparedSplit(
             read,
             about["fingerprints"][name],
-            sum(texts["sizes"][name]),
-            about["num_skipped"] if name == "train" else 0,
+            num_pairs,
+            counts["read"] - num_pairs - sum(left_out.values()),
+            left_out,
             load=lambda *arguments: corpus._encoded(name, *arguments),
         )
 
@@ -160,7 +165,7 @@ def load(folder) -> PreparedCorpus:
 
 
 def _check_file(path, checksum):
-    if encoded_shards.checksum_of(path) != checksum:
+    if checked_files.checksum_of(path) != checksum:
         raise checked_files.DamagedFileError(
             f"{path} is damaged (its SHA-256 is another). Remove the folder "
             "and prepare the corpus again."

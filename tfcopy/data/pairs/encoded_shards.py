@@ -147,7 +147,7 @@ def write(folder, file: str, arrays: Mapping[str, np.ndarray]) -> Shard:
         np.save(stream, np.concatenate(parts).astype(np.int32))
     return Shard(
         file,
-        checksum_of(path),
+        checked_files.checksum_of(path),
         len(parts[0]),
         len(parts[3]),
         len(parts[5]),
@@ -175,7 +175,7 @@ def load(
         shards, f"Checking {name}", unit=" files", disable=None, leave=False
     ):
         path = os.path.join(folder, shard.file)
-        if checksum_of(path) != shard.checksum:
+        if checked_files.checksum_of(path) != shard.checksum:
             raise checked_files.DamagedFileError(
                 f"{path} is damaged (its SHA-256 is another). Remove the "
                 "folder and prepare the corpus again."
@@ -214,12 +214,6 @@ def corpus_checksum(folder, shards: Sequence[Shard]) -> str:
             digest.update(splits.data)
             total = splits[-1] if len(splits) else total
     return digest.hexdigest()[:16]
-
-
-def checksum_of(path) -> str:
-    """The SHA-256 of a file."""
-    with filesystem.open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _parts(folder, shard):

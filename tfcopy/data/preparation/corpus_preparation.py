@@ -1,23 +1,33 @@
-"""From a corpus to a folder of shards: texts first, then Beam's steps."""
+"""From a corpus to a folder of shards: texts first, then Beam's steps.
+
+All is written to a folder within it, named after what the corpus and its flags
+are, and gets its place when it is complete, the manifest last. Whatever a
+command finds in the folder is thus its own, or is refused by name.
+"""
 
 import contextlib
 import os
+import re
 import threading
 from collections.abc import Iterable, Iterator
 
 import tqdm
 
-from tfcopy import checked_files, filesystem
+from tfcopy import atomic_files, checked_files, file_locks, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.data.corpora.corpus import TranslationCorpus, fingerprint
-from tfcopy.data.pairs import encoded_shards
 from tfcopy.data.preparation import text_shards
 from tfcopy.data.preparation.preparation_settings import (
     MANIFEST,
     Settings,
+    files_of,
     read_manifest,
+    vocabulary_name,
 )
 from tfcopy.data.preparation.preparation_steps import Preparation
+
+_WORK = "preparing-"
+_SHARD = re.compile(r"(train|validation|test)-\d{5}(-of-\d{5}\.npy|\.jsonl)")
 
 
 def prepare(
@@ -40,40 +50,126 @@ def prepare(
         beam_flags: Its options.
 
     Raises:
-        ValueError: If the folder holds another corpus or other settings.
+        ValueError: If the folder holds another corpus or other settings, whole
+            or in part, or files of its own, or is another process's.
     """
     key = fingerprint(corpus.fingerprint, settings.identity(), pairs_per_shard)
-    if filesystem.exists(os.path.join(folder, MANIFEST)):
-        if read_manifest(folder)["key"] != key:
+    work = os.path.join(folder, f"{_WORK}{key}")
+    try:
+        file_locks.lock_folder(folder)
+    except BlockingIOError as error:
+        raise ValueError(
+            f"--output: {error.strerror} is preparing a corpus in {folder}. "
+            "Wait for it to end, or choose another folder."
+        ) from error
+    try:
+        if not filesystem.exists(os.path.join(folder, MANIFEST)):
+            _refuse_others(folder, work, settings)
+            if not _is_ready(folder, work):
+                filesystem.makedirs(work)
+                texts = _write_texts(corpus, settings, work, pairs_per_shard)
+                about = {"key": key, "corpus": _about(corpus, settings)}
+                about["texts"] = texts
+                _run_steps(settings, work, about, runner, list(beam_flags))
+            _publish(folder, work)
+        elif read_manifest(folder)["key"] != key:
             raise ValueError(
                 f"--output: {folder} holds another corpus, or one prepared "
                 "with other flags. Choose another folder, or remove it."
             )
-        return
-    work = os.path.join(folder, f"preparing-{key}")
-    filesystem.makedirs(work)
-    texts = _write_texts(corpus, settings, folder, work, pairs_per_shard)
-    splits = ("train", "validation")
+        if filesystem.exists(work):
+            filesystem.rmtree(work)
+    finally:
+        file_locks.unlock_folder(folder)
+
+
+def _refuse_others(folder, work, settings):
+    """Raises a ValueError that names a file or folder of somebody else."""
+    names = {vocabulary_name(side) for side in settings.sides}
+    # A command that was killed while it published has left some of its own.
+    is_published = filesystem.exists(os.path.join(work, MANIFEST))
+    for name in sorted(filesystem.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name.startswith(_WORK) and name != os.path.basename(work):
+            raise ValueError(
+                f"--output: {path} is what a command with another corpus or "
+                "other flags has begun. Repeat that command, remove that "
+                "folder, or choose another one."
+            )
+        if not is_published and (name in names or _SHARD.fullmatch(name)):
+            raise _foreign(path)
+
+
+def _foreign(path):
+    return ValueError(
+        f"--output: {path} was not written by this command, which would "
+        "replace it. Move it away, or choose another folder."
+    )
+
+
+def _is_ready(folder, work):
+    """Whether all is made, and some of it published perhaps."""
+    try:
+        files = files_of(read_manifest(work))
+    except ValueError:
+        return False
+    return all(
+        _is_intact(os.path.join(work, name), checksum)
+        or _is_intact(os.path.join(folder, name), checksum)
+        for name, checksum in files.items()
+    )
+
+
+def _is_intact(path, checksum):
+    return filesystem.isfile(path) and (
+        checked_files.checksum_of(path) == checksum
+    )
+
+
+def _publish(folder, work):
+    """Gives all files their place, and then the manifest."""
+    files = files_of(read_manifest(work))
+    for name, checksum in files.items():
+        path = os.path.join(folder, name)
+        if filesystem.exists(path) and not _is_intact(path, checksum):
+            raise _foreign(path)
+    for name in (*files, MANIFEST):
+        made = os.path.join(work, name)
+        if filesystem.exists(made):
+            atomic_files.publish_file(made, os.path.join(folder, name))
+
+
+def _run_steps(settings, work, about, runner, beam_flags):
+    sizes = about["texts"]["sizes"]
     preparation = Preparation(
-        filesystem.abspath(folder),
         filesystem.abspath(work),
         settings,
-        {split: texts["sizes"][split] for split in splits},
-        {"key": key, "corpus": _about(corpus, settings), "texts": texts},
+        {split: sizes[split] for split in ("train", "validation")},
+        about,
     )
     with _progress(preparation), beam_runners.quietly():
         # Late: --help need not wait for it.
         from tfcopy.data.preparation import beam_pipeline
 
-        beam_pipeline.run(preparation, runner, list(beam_flags))
-    filesystem.rmtree(work)
+        beam_pipeline.run(preparation, runner, beam_flags)
 
 
-def _write_texts(corpus, settings, folder, work, size):
+def _write_texts(corpus, settings, work, size):
     """Cuts the texts into files; returns how many pairs are in each."""
     record = os.path.join(work, "texts.json")
-    with contextlib.suppress(FileNotFoundError):
-        return checked_files.read_json(record)
+    seal = os.path.join(work, "texts.sha256")
+
+    def paths(sizes, *names):
+        return [
+            text_shards.path_of(work, name, number)
+            for name in names
+            for number in range(len(sizes[name]))
+        ]
+
+    with contextlib.suppress(FileNotFoundError, checked_files.DamagedFileError):
+        texts = checked_files.read_json(record)
+        if checked_files.is_sealed(seal, paths(texts["sizes"], *corpus.splits)):
+            return texts
     sizes, unlike = {}, _Unlike(settings.max_ratio)
     for name, split in corpus.splits.items():
         pairs = tqdm.tqdm(
@@ -85,26 +181,22 @@ def _write_texts(corpus, settings, folder, work, size):
             disable=None,
             leave=False,
         )
-        is_train = name == "train"
-        if is_train:
+        if name == "train":
             pairs = unlike.left_out(pairs)
-        place = work if is_train else folder
-        sizes[name] = text_shards.write(pairs, place, name, size)
+        sizes[name] = text_shards.write(pairs, work, name, size)
     if not sizes["train"]:
+        filesystem.rmtree(work)
         raise ValueError(
             f"{corpus.name}: no training pair is left to work with "
             f"({unlike.count:,} beyond --max_ratio)."
         )
     checksums = {
-        os.path.basename(path): encoded_shards.checksum_of(path)
-        for name in ("validation", "test")
-        for path in (
-            text_shards.path_of(folder, name, number)
-            for number in range(len(sizes[name]))
-        )
+        os.path.basename(path): checked_files.checksum_of(path)
+        for path in paths(sizes, "validation", "test")
     }
     texts = {"sizes": sizes, "num_unlike": unlike.count, "checksums": checksums}
     checked_files.write_json(record, texts)
+    checked_files.seal(seal, paths(sizes, *corpus.splits))
     return texts
 
 
@@ -143,14 +235,16 @@ def _about(corpus, settings):
         "tokenized": corpus.tokenized,
         "generated": corpus.generated,
         "fingerprints": {"train": train, **others},
-        "num_skipped": corpus.train.num_skipped,
+        "num_skipped": {
+            name: split.num_skipped for name, split in corpus.splits.items()
+        },
     }
 
 
 @contextlib.contextmanager
 def _progress(preparation: Preparation) -> Iterator[None]:
-    """A bar of the steps' files, as they appear, with the time left."""
-    total = preparation.num_files
+    """A bar of the files of checksums, as they appear, with the time left."""
+    total = preparation.num_checksums
     bar = tqdm.tqdm(
         desc="Preparing", total=total, unit=" files", disable=None, leave=False
     )
@@ -158,7 +252,8 @@ def _progress(preparation: Preparation) -> Iterator[None]:
 
     def watch():
         while not is_over.wait(1.0):
-            bar.n = min(total, len(filesystem.listdir(preparation.work)))
+            names = filesystem.listdir(preparation.work)
+            bar.n = sum(name.endswith(".sha256") for name in names)
             bar.refresh()
 
     thread = threading.Thread(target=watch, daemon=True)

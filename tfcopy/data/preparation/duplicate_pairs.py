@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfcopy import atomic_files
+from tfcopy import atomic_files, filesystem
 
 _HASH = np.dtype([("high", "<u8"), ("low", "<u8"), ("index", "<i8")])
 
@@ -51,14 +51,15 @@ def find(paths: Sequence, part: int, num_parts: int) -> np.ndarray:
     edges = [2**64 * i // num_parts for i in (part, part + 1)]
     some = []
     for path in paths:
-        rows = np.load(path, mmap_mode="r")
-        first, last = (
-            np.searchsorted(rows["high"], np.uint64(edge))
-            if edge < 2**64
-            else len(rows)
-            for edge in edges
-        )
-        some.append(np.array(rows[first:last]))
+        with filesystem.local_copy(path) as local:
+            rows = np.load(local, mmap_mode="r")
+            first, last = (
+                np.searchsorted(rows["high"], np.uint64(edge))
+                if edge < 2**64
+                else len(rows)
+                for edge in edges
+            )
+            some.append(np.array(rows[first:last]))
     rows = np.sort(np.concatenate(some))
     same = (rows["high"][1:] == rows["high"][:-1]) & (
         rows["low"][1:] == rows["low"][:-1]
@@ -70,7 +71,8 @@ def between(paths: Iterable, start: int, end: int) -> np.ndarray:
     """The numbers from `start` to `end` in files of ascending numbers."""
     some = [np.zeros(0, np.int64)]
     for path in paths:
-        numbers = np.load(path)
+        with filesystem.open(path, "rb") as file:
+            numbers = np.load(file)
         first, last = np.searchsorted(numbers, [start, end])
         some.append(numbers[first:last])
     return np.concatenate(some)

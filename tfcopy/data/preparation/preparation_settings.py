@@ -6,6 +6,7 @@ import os
 
 from tfcopy import checked_files, filesystem
 from tfcopy.data.corpora.corpus import fingerprint
+from tfcopy.data.pairs import pair_counts
 from tfcopy.data.text.dictionary import Dictionary
 
 MANIFEST = "prepared.json"
@@ -125,6 +126,44 @@ def read_manifest(folder) -> dict:
             f"Received: {manifest.get('format')}."
         )
     return manifest
+
+
+def vocabulary_name(side: str) -> str:
+    """The name of the file of the vocabulary of a side, or of both."""
+    return "vocabulary.txt" if side == "both" else f"{side}_vocabulary.txt"
+
+
+def files_of(manifest) -> dict[str, str]:
+    """The SHA-256 of each file that a manifest lists, by its name."""
+    listed = [
+        *manifest["vocabularies"].values(),
+        *(x for split in manifest["splits"].values() for x in split["shards"]),
+    ]
+    shards = {x["file"]: x["checksum"] for x in listed}
+    return {**shards, **manifest["texts"]["checksums"]}
+
+
+def pairs_of(manifest) -> dict[str, dict[str, int]]:
+    """The `pair_counts` of each split."""
+    texts, num_skipped = manifest["texts"], manifest["corpus"]["num_skipped"]
+    if isinstance(num_skipped, int):  # In folders of older releases.
+        num_skipped = {"train": num_skipped}
+    found = {}
+    for name, sizes in texts["sizes"].items():
+        written = sum(sizes)
+        unlike = texts["num_unlike"] if name == "train" else 0
+        total = {"num_read": written, "pairs": written, "num_too_long": 0}
+        if name in manifest["splits"]:
+            shards = manifest["splits"][name]["shards"]
+            total = {x: sum(shard[x] for shard in shards) for x in total}
+        found[name] = pair_counts.count(
+            written + unlike + num_skipped.get(name, 0),
+            total["pairs"],
+            too_long=total["num_too_long"],
+            duplicates=written - total["num_read"],
+            unlike=unlike,
+        )
+    return found
 
 
 # A graph is made for each dictionary, even if it is equal to another.

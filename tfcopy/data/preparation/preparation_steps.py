@@ -1,7 +1,8 @@
 """The steps of a preparation: each reads files and writes one.
 
-A step that finds its file does nothing, so that what was interrupted goes on.
-Where a step has to wait for all of an earlier one, the pipeline says so
+Beside what a step has written stand its checksums. A step that finds both, and
+that they agree, does nothing, so that what was interrupted goes on. Where a
+step has to wait for all of an earlier one, the pipeline says so
 (`beam_pipeline.py`). Nothing but names and numbers passes between steps.
 """
 
@@ -9,13 +10,15 @@ import dataclasses
 import functools
 import os
 
-from tfcopy import checked_files, filesystem
+from tfcopy import checked_files
 from tfcopy.data.pairs import encoded_shards, encoding
 from tfcopy.data.preparation import duplicate_pairs, text_shards, word_counts
 from tfcopy.data.preparation.preparation_settings import (
     FORMAT,
     MANIFEST,
     Settings,
+    pairs_of,
+    vocabulary_name,
 )
 from tfcopy.data.text import vocabulary
 
@@ -27,14 +30,12 @@ class Preparation:
     """A corpus in text shards, on its way to ids.
 
     Attributes:
-        folder: Where the prepared corpus will be.
-        work: Where files are that only the steps need.
+        work: The folder of all files.
         settings: `Settings`.
         sizes: Pairs of each text shard, by split: `train` and `validation`.
         about: What else the manifest tells.
     """
 
-    folder: str
     work: str
     settings: Settings
     sizes: dict[str, list[int]]
@@ -58,30 +59,37 @@ class Preparation:
         ]
 
     @property
-    def num_files(self) -> int:
-        """How many files there are in `work` at the end."""
-        counted = len(self._counted) * (self.num_train + self.num_sections)
-        hashes = 2 * self.num_train * self.settings.remove_duplicates
-        texts = self.num_train + 1
-        return texts + hashes + counted + len(self.shards)
+    def num_checksums(self) -> int:
+        """How many files of checksums there are in `work` at the end."""
+        counted = bool(self._counted)
+        of_train = 2 * self.settings.remove_duplicates + counted
+        of_all = 2  # Texts and vocabularies.
+        of_all += counted * self.num_sections + len(self.shards)
+        return of_train * self.num_train + of_all
 
     # === Steps ===
 
     def hash_pairs(self, number: int) -> None:
         """Hashes the pairs of a training shard."""
         path = self._work("hashes", number, "npy")
-        if not filesystem.exists(path):
+
+        def make():
             pairs = text_shards.read(self._texts("train", number))
             start = self._start(number)
             duplicate_pairs.write_hashes(path, pairs, start)
 
+        _once([path], make)
+
     def find_duplicates(self, part: int) -> None:
         """Finds the pairs to leave out in a range of hashes."""
         path = self._work("duplicates", part, "npy")
-        if not filesystem.exists(path):
+
+        def make():
             hashes = self._all_work("hashes", "npy")
             found = duplicate_pairs.find(hashes, part, self.num_train)
             duplicate_pairs.write_array(path, found)
+
+        _once([path], make)
 
     def count_words(self, number: int) -> None:
         """Counts the words of a training shard."""
@@ -89,81 +97,93 @@ class Preparation:
             side: self._work(f"{side}-counts", number, "txt")
             for side in self._counted
         }
-        if all(map(filesystem.exists, paths.values())):
-            return
-        counts = vocabulary.count_words(
-            self._pairs("train", number),
-            self.settings.tokenizers,
-            progress=False,
-        )
-        if self.settings.sides == ["both"]:
-            counts = [counts[0] + counts[1]]
-        counts = dict(zip(self.settings.sides, counts))
-        for side, path in paths.items():
-            word_counts.write(path, counts[side], self.num_sections)
+
+        def make():
+            counts = vocabulary.count_words(
+                self._pairs("train", number),
+                self.settings.tokenizers,
+                progress=False,
+            )
+            if self.settings.sides == ["both"]:
+                counts = [counts[0] + counts[1]]
+            counts = dict(zip(self.settings.sides, counts))
+            for side, path in paths.items():
+                word_counts.write(path, counts[side], self.num_sections)
+
+        _once(list(paths.values()), make)
 
     def merge_counts(self, section: int) -> None:
         """Finds the most frequent words of a section of all shards."""
         settings = self.settings
-        for side in self._counted:
-            size = settings.sizes[side]
-            path = self._work(f"{side}-frequent", section, "txt")
-            if filesystem.exists(path):
-                continue
-            files = self._all_work(f"{side}-counts", "txt")
-            found = word_counts.most_frequent(
-                files, section, size, settings.min_count
-            )
-            word_counts.write(path, found, 1)
+        paths = {
+            side: self._work(f"{side}-frequent", section, "txt")
+            for side in self._counted
+        }
+
+        def make():
+            for side, path in paths.items():
+                found = word_counts.most_frequent(
+                    self._all_work(f"{side}-counts", "txt"),
+                    section,
+                    settings.sizes[side],
+                    settings.min_count,
+                )
+                word_counts.write(path, found, 1)
+
+        _once(list(paths.values()), make)
 
     def make_vocabularies(self) -> None:
         """Writes the vocabularies."""
         settings = self.settings
-        for side, size in settings.sizes.items():
-            path = self._vocabulary(side)
+
+        def made(side):
             given = settings.vocabulary_files.get(side)
-            if filesystem.exists(path):
-                continue
             if given is not None:
-                made = vocabulary.Vocabulary.load(given)
-            else:
-                counts = {}
-                for section in range(self.num_sections):
-                    file = self._work(f"{side}-frequent", section, "txt")
-                    counts.update(word_counts.read(file, 0))
-                made = vocabulary.Vocabulary.build(
-                    counts, size, settings.min_count
-                )
-            made.save(path)
+                return vocabulary.Vocabulary.load(given)
+            counts = {}
+            for section in range(self.num_sections):
+                file = self._work(f"{side}-frequent", section, "txt")
+                counts.update(word_counts.read(file, 0))
+            return vocabulary.Vocabulary.build(
+                counts, settings.sizes[side], settings.min_count
+            )
+
+        def make():
+            for side in settings.sides:
+                made(side).save(self._vocabulary(side))
+
+        _once(list(map(self._vocabulary, settings.sides)), make)
 
     def encode(self, split: str, number: int) -> None:
         """Turns a shard into ids."""
-        record = self._work(split, number, "json")
-        if filesystem.exists(record):
-            return
-        arrays = encoding.encode_arrays(
-            self._pairs(split, number),
-            _vocabularies(*map(self._vocabulary, self.settings.sides)),
-            self.settings.tokenizers,
-            **self.settings.encoding_options(),
-            progress=False,
-        )
+        record = self._record(split, number)
         count = len(self.sizes[split])
         name = f"{split}-{number:05d}-of-{count:05d}.npy"
-        shard = encoded_shards.write(self.folder, name, arrays)
-        checked_files.write_json(record, dataclasses.asdict(shard))
+
+        def make():
+            arrays = encoding.encode_arrays(
+                self._pairs(split, number),
+                _vocabularies(*map(self._vocabulary, self.settings.sides)),
+                self.settings.tokenizers,
+                **self.settings.encoding_options(),
+                progress=False,
+            )
+            shard = encoded_shards.write(self.work, name, arrays)
+            checked_files.write_json(record, dataclasses.asdict(shard))
+
+        _once([record, os.path.join(self.work, name)], make)
 
     def write_manifest(self) -> None:
         """Says that all is there, and what it is."""
         splits = {}
         for split, sizes in self.sizes.items():
             records = [
-                checked_files.read_json(self._work(split, number, "json"))
+                checked_files.read_json(self._record(split, number))
                 for number in range(len(sizes))
             ]
             shards = [encoded_shards.Shard(**record) for record in records]
             splits[split] = {
-                "checksum": encoded_shards.corpus_checksum(self.folder, shards),
+                "checksum": encoded_shards.corpus_checksum(self.work, shards),
                 "shards": records,
             }
         content = {
@@ -173,7 +193,7 @@ class Preparation:
             "vocabularies": {
                 side: {
                     "file": os.path.basename(self._vocabulary(side)),
-                    "checksum": encoded_shards.checksum_of(
+                    "checksum": checked_files.checksum_of(
                         self._vocabulary(side)
                     ),
                 }
@@ -181,7 +201,8 @@ class Preparation:
             },
             "splits": splits,
         }
-        checked_files.write_json(os.path.join(self.folder, MANIFEST), content)
+        content["pairs"] = pairs_of(content)
+        checked_files.write_json(os.path.join(self.work, MANIFEST), content)
 
     # === Files ===
 
@@ -208,19 +229,31 @@ class Preparation:
         return sum(self.sizes["train"][:number])
 
     def _texts(self, split, number):
-        folder = self.work if split == "train" else self.folder
-        return text_shards.path_of(folder, split, number)
+        return text_shards.path_of(self.work, split, number)
 
     def _work(self, name, number, extension):
         return os.path.join(self.work, f"{name}-{number:05d}.{extension}")
+
+    def _record(self, split, number):
+        return self._work(f"{split}-shard", number, "json")
 
     def _all_work(self, name, extension):
         count = self.num_train
         return [self._work(name, i, extension) for i in range(count)]
 
     def _vocabulary(self, side):
-        name = "vocabulary" if side == "both" else f"{side}_vocabulary"
-        return os.path.join(self.folder, f"{name}.txt")
+        return os.path.join(self.work, vocabulary_name(side))
+
+
+def _once(paths, make):
+    """Makes files unless they are there as they were made."""
+    if not paths:
+        return
+    # TensorFlow's memory has no two names one of which begins the other.
+    record = f"{os.path.splitext(paths[0])[0]}.sha256"
+    if not checked_files.is_sealed(record, paths):
+        make()
+        checked_files.seal(record, paths)
 
 
 # A process encodes many shards.
