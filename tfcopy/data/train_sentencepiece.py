@@ -5,7 +5,8 @@
         --vocab_size 16000 --output europarl.model
 
 Several files, plain or gzipped, one sentence per line, make one joint model.
-`--merges 20000` trains byte-pair encoding with that number of merges.
+`--merges 20000` trains byte-pair encoding with that number of merges. Of over a
+million lines a random sample of that size is read.
 """
 
 import argparse
@@ -24,6 +25,9 @@ from tfcopy.error_lines import one_line
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
 _RULES = "2581\t20\n"
+# SentencePiece drops longer lines, and those with this character, unsaid.
+_MOST_BYTES = 4192
+_RESERVED = "▅"
 
 
 def train(
@@ -40,12 +44,13 @@ def train(
     """Trains a model that keeps all characters as they are.
 
     Args:
-        lines: Sentences.
+        lines: Sentences; those of over 4,192 bytes are cut, at blanks if there
+            are any.
         vocab_size: Number of pieces, with three that SentencePiece reserves.
         path: The file to write, usually `<name>.model`.
         model_type: `"unigram"` or `"bpe"`.
         max_lines: If there are more lines, a random sample of this size is
-            used.
+            used, which is told.
         seed: Seed of that sample.
         protect: What a `ProtectedTokenizer` protects: spans are not cut, and
             the character that stands for them is a piece of its own.
@@ -56,6 +61,7 @@ def train(
     """
     import sentencepiece
 
+    num_lines = 0
     failures = []  # of the lines, which SentencePiece would call its own
     if protect:
         from tfcopy.data.text.protected_tokenizer import SPAN
@@ -64,9 +70,12 @@ def train(
         options["user_defined_symbols"] = [SPAN]
 
     def sentences():
+        nonlocal num_lines
         try:
             for line in lines:
-                yield " ".join(line.split())
+                for part in _parts(" ".join(_words(line))):
+                    num_lines += 1
+                    yield part
         except Exception as error:
             failures.append(error)
             raise
@@ -98,7 +107,34 @@ def train(
             f"SentencePiece cannot make {vocab_size} pieces of this text: "
             f"{reason or 'there is none.'}"
         ) from None
+    if num_lines > max_lines:
+        print(
+            f"{path}: learned from {max_lines:,} of {num_lines:,} lines, "
+            "drawn at random.",
+            file=sys.stderr,
+        )
     write_atomically(path, lambda file: file.write(model.getvalue()))
+
+
+def _words(line):
+    return line.replace(_RESERVED, " ").split()
+
+
+def _parts(line):
+    """A line in parts of no more bytes than SentencePiece reads of one.
+
+    It is cut at blanks, and only a longer word within.
+    """
+    data, start = line.encode("utf-8", "replace"), 0
+    while len(data) - start > _MOST_BYTES:
+        end = data.rfind(b" ", start, start + _MOST_BYTES + 1)
+        if end < 0:
+            end = start + _MOST_BYTES
+            while data[end] & 0xC0 == 0x80:  # The rest of a character.
+                end -= 1
+        yield data[start:end].decode()
+        start = end + data.startswith(b" ", end)
+    yield data[start:].decode()
 
 
 def _without_spans(lines, protect):
@@ -127,7 +163,7 @@ def train_bpe(lines: Iterable[str], merges: int, path, **options):
     """
     alphabet = set()
     for line in lines:
-        alphabet.update(*line.split())
+        alphabet.update(*_words(line))
     others = len(alphabet | {"▁"}) + 3  # which SentencePiece reserves
     try:
         train(
