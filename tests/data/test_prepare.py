@@ -159,8 +159,11 @@ def test_a_recipe_has_the_same_data(files, in_shards, tmp_path):
             unmatched=made.unmatched,
             dictionary=None,
         )
-        found.append((data.identity, data.test, data.corpus.fingerprint))
+        key = data.corpus.fingerprint
+        found.append((data.identity, data.test, key, data.pairs))
     assert found[0] == found[1]
+    manifest = json.loads((in_shards / "prepared.json").read_text())
+    assert manifest["pairs"] == data.pairs
     both = europarl_ps.Config(train=files, prepared=str(in_shards))
     with pytest.raises(ValueError, match="Only one of --train, --prepared"):
         translation_data.load_corpus(both, preset=None)

@@ -79,7 +79,7 @@ def finished(tmp_path_factory, corpus):
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(found) == [*keys, "exported", "exported_by"]
+    assert list(found) == [*keys, "exported", "exported_by", "pairs"]
     # The only one: no score chose it.
     assert found["exported"] == "pointer_softmax"
     by = {"split": "validation", "metric": "bleu", "scores": {}}
@@ -87,6 +87,10 @@ def test_results_hold_what_was_agreed(finished):
     assert found["recipe"] == "europarl_ps" and found["preset"] == "demo"
     assert found["config"]["units"] == 8
     assert found["paper"]["pointer_softmax"] == {"bleu": 23.76}
+    few = {"read": 3, "blank": 0, "too_long": 0, "duplicates": 0}
+    few |= {"unlike": 0, "left": 3}
+    train = few | {"read": 56, "blank": 1, "too_long": 1, "left": 54}
+    assert found["pairs"] == {"train": train, "validation": few, "test": few}
     scores = found["systems"]["pointer_softmax"]
     expected = """parameters updates bleu chrf unk_rate copy_rate perplexity
         seconds_training target_tokens_per_second"""

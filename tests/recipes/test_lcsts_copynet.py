@@ -212,7 +212,8 @@ def test_min_score_chooses(chinese, tmp_path, capsys):
     arguments += ["--tokenizations", "[characters]", "--batch_tokens", "1"]
     assert start(tmp_path, *arguments) == 1
     output, error = capsys.readouterr()
-    assert "64 training pairs, 8 validation, 4 test" in output
+    for name, count in {"train": 64, "validation": 8, "test": 4}.items():
+        assert f"\n{name}: {count} pairs read, none left out\n" in output
     assert "Error: --batch_tokens must be at least" in error
 
 

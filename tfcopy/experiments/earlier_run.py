@@ -6,6 +6,7 @@ writes is in the folders of the systems that `config.json` names before, and
 `--fresh` removes nothing elsewhere.
 """
 
+import contextlib
 import dataclasses
 import json
 import os

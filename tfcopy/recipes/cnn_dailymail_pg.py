@@ -209,13 +209,14 @@ def run(config):
     summary_scores.print_examples(test, answers)
     print_comparison(run.results, references, reporting.beside(config, PAPER))
     if not run.systems:
-        return run.finish(paper=PAPER, references=references)
+        return run.finish(paper=PAPER, pairs=data.pairs, references=references)
     best = summary_scores.best_on_validation(run, data)
     if data.corpus.generated:
         summary_scores.print_unseen_names(run.systems[best.system].served)
     return run.finish(
         best,
         run.results[best.system]["rouge1"],
+        pairs=data.pairs,
         paper=PAPER,
         references=references,
     )

@@ -140,6 +140,7 @@ def run(config):
     return run.finish(
         best,
         run.results[best.system]["exact_match"],
+        pairs=data.pairs,
         paper={
             system: dict(zip(TYPES, ({"exact_match": x} for x in values)))
             for system, values in PAPER.items()

@@ -123,10 +123,11 @@ def run(config):
     flag_checks.check_files(config)
     copynet_steps.check(config)
     run = Run(config)
-    ceilings = {}
+    ceilings, pairs = {}, {}
     for part, (corpus, ceiling) in load(config, run.folder).items():
         ceilings[part] = ceiling
         data = prepare(config, corpus, os.path.join(run.folder, part, "data"))
+        pairs[part] = data.pairs
         answers = {}
         for name in run.each(data.identity, part):
             limits = config.max_source_length, config.max_target_length
@@ -160,6 +161,7 @@ def run(config):
         best,
         run.results[keys[best.system]][part]["top1"],
         paper=PAPER,
+        pairs=pairs,
         ceilings={
             part: {"top1": top1} for part, top1 in ceilings.items() if top1
         },

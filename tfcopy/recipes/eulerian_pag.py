@@ -132,7 +132,7 @@ def run(config):
         translations.exact_match,
     )
     score = run.results[best.system]["exact_match"]
-    return run.finish(best, score, paper=PAPER)
+    return run.finish(best, score, paper=PAPER, pairs=data.pairs)
 
 
 def load_corpus(config):

@@ -208,6 +208,7 @@ def run(config):
     return run.finish(
         best,
         run.results[best.system]["rouge1"],
+        pairs=data.pairs,
         paper=paper,
         pointers_per_100=counted,
         paper_pointers_per_100=pointers,

@@ -179,6 +179,7 @@ def run(config):
         best,
         scores["rouge1"],
         paper=PAPER,
+        pairs={part: data.pairs for part, (data, _) in prepared.items()},
         corpus="generated" if generated else "LCSTS",
     )
 

@@ -106,7 +106,7 @@ def run(config):
         served = run.systems[best.system].served
         translation_scores.print_answers(served, examples)
     score = translation_systems.score_of(run, best.system)
-    return run.finish(best, score, paper={})
+    return run.finish(best, score, paper={}, pairs=data.pairs)
 
 
 def prepare(config, folder):

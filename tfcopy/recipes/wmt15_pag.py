@@ -200,7 +200,9 @@ def run(config):
     learning_curves.draw(run.results, run.folder, "nats per sentence")
     planning.draw_plans(run, data)
     best = translation_scores.best_on_validation(run, data)
-    return run.finish(best, run.results[best.system]["bleu"], paper=paper)
+    return run.finish(
+        best, run.results[best.system]["bleu"], paper=paper, pairs=data.pairs
+    )
 
 
 def check(config):

@@ -7,6 +7,7 @@ import pytest
 
 from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.pairs import pair_counts
 
 pytest.importorskip("polib")
 
@@ -68,6 +69,27 @@ def test_translated_entries_are_pairs(tmp_path):
     path = write(tmp_path / "a.po", HEADER + ENTRIES)
     assert gettext_catalogs.read(path, "es") == PAIRS
     assert gettext_catalogs.read(path) == PAIRS
+
+
+def test_what_is_left_out_is_counted(tmp_path):
+    plural = 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "c"\nmsgstr[1] ""\n\n'
+    for i in range(9):
+        more = ENTRIES.replace("Open the file", f"Open {i}") + plural
+        write(tmp_path / f"{i}.po", HEADER + more)
+    corpus = gettext_catalogs.load(tmp_path, target_language="es")
+    for name, split in corpus.splits.items():
+        files = 7 if name == "train" else 1
+        duplicates = 0 if name == "train" else 3
+        left = len(list(split))
+        # Fuzzy, without a translation, and with one form of two.
+        assert pair_counts.of_split(split, left) == pair_counts.count(
+            8 * files, (4 * files) - duplicates, duplicates=duplicates
+        )
+    os.remove(tmp_path / "0.po")
+    for i in range(2, 9):
+        os.remove(tmp_path / f"{i}.po")
+    corpus = gettext_catalogs.load(tmp_path, target_language="es")
+    assert [x.num_skipped for x in corpus.splits.values()] == [4, 0, 0]
 
 
 def test_whole_files_are_held_out(tmp_path):

@@ -3,6 +3,7 @@
 Reference: the manual of GNU gettext, "The Format of PO Files".
 """
 
+import dataclasses
 import functools
 import os
 import random
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from tfcopy import filesystem
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
-from tfcopy.data.corpora.held_out import CheckedPairs, splits
+from tfcopy.data.corpora.held_out import CheckedPairs, is_blank, splits
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
@@ -30,12 +31,13 @@ def load(
     """Reads all catalogues of a folder and of those below it.
 
     An entry is an example: its `msgid` and its `msgstr`, whole. Entries that
-    are fuzzy, obsolete or without a translation are left out. Of an entry with
-    plural forms the first form translates the singular and the last one the
-    plural. Contexts and comments are not read. Whole files are held out, one
-    in twenty entries each for validation and test, so that what is tested is
-    about other things; sources that stand in training are left out there. With
-    fewer than three files entries are held out instead.
+    are fuzzy or without a translation are skipped and counted; obsolete ones
+    are comments. Of an entry with plural forms the first form translates the
+    singular and the last one the plural. Contexts and comments are not read.
+    Whole files are held out, one in twenty entries each for validation and
+    test, so that what is tested is about other things; sources that stand in
+    training are left out there, and counted. With fewer than three files
+    entries are held out instead.
 
     Args:
         folder: The folder.
@@ -51,23 +53,31 @@ def load(
     paths = sorted(_catalogs_below(folder))
     if not paths:
         raise CorpusError(f"{folder}: no .po file there. {_ADVICE}")
-    pairs = {path: read(path, target_language) for path in paths}
+    entries = {path: _read(path, target_language) for path in paths}
+    pairs = {
+        path: [pair for pair in some if not is_blank(pair)]
+        for path, some in entries.items()
+    }
     parts = _by_file(pairs, seed) if len(paths) > 2 else [paths]
-    train = [pair for path in parts[0] for pair in pairs[path]]
-    known = {source for source, _ in train}
-    held_out = [
-        [pair for path in part for pair in pairs[path] if pair[0] not in known]
-        for part in parts[1:]
-    ]
-    checked = [
-        CheckedPairs.check(folder, functools.partial(iter, some), _ADVICE)
-        for some in (train, *held_out)
-    ]
+    known, checked, num_known = set(), [], []
+    for part in parts:
+        some = [pair for path in part for pair in pairs[path]]
+        new = [pair for pair in some if pair[0] not in known]
+        num_known.append(len(some) - len(new))
+        num_skipped = sum(len(entries[x]) - len(pairs[x]) for x in part)
+        read = functools.partial(iter, new)
+        found = CheckedPairs.check(folder, read, _ADVICE)
+        checked.append(dataclasses.replace(found, num_skipped=num_skipped))
+        known = known or {source for source, _ in some}
+    made = splits(*checked, seed=seed)
     return TranslationCorpus(
         name=os.path.basename(os.path.normpath(folder)),
         source_language=source_language,
         target_language=target_language,
-        splits=splits(*checked, seed=seed),
+        splits={
+            name: dataclasses.replace(split, left_out={"duplicates": number})
+            for (name, split), number in zip(made.items(), num_known + [0, 0])
+        },
     )
 
 
@@ -81,6 +91,11 @@ def read(path, language: str | None = None) -> list[tuple[str, str]]:
     Raises:
         CorpusError: naming the file, and the line where there is one.
     """
+    return [pair for pair in _read(path, language) if not is_blank(pair)]
+
+
+def _read(path, language):
+    """All pairs, with a blank translation where there is none to trust."""
     catalog = open_catalog(path)
     found = catalog.metadata.get("Language", "").strip()
     if language and found and found.split("_")[0] != language.split("_")[0]:
@@ -91,7 +106,6 @@ def read(path, language: str | None = None) -> list[tuple[str, str]]:
         (" ".join(source.split()), " ".join(target.split()))
         for entry in catalog
         for source, target in _pairs_of(entry)
-        if source.strip() and target.strip()
     ]
 
 
@@ -168,14 +182,14 @@ def _catalogs_below(folder) -> Iterator[str]:
 
 
 def _pairs_of(entry) -> Iterable[tuple[str, str]]:
-    if entry.obsolete or entry.fuzzy:
-        return
-    if not entry.msgid_plural:
-        yield entry.msgid, entry.msgstr
+    if entry.obsolete:
         return
     forms = [entry.msgstr_plural[i] for i in sorted(entry.msgstr_plural)]
-    if all(forms):
-        yield entry.msgid, forms[0]
+    forms = forms or [entry.msgstr]
+    if entry.fuzzy or not all(forms):
+        forms = [""]
+    yield entry.msgid, forms[0]
+    if entry.msgid_plural:
         yield entry.msgid_plural, forms[-1]
 
 

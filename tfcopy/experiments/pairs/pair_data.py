@@ -2,16 +2,16 @@
 
 import contextlib
 import dataclasses
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tfcopy import atomic_files, filesystem
+from tfcopy import checked_files
 from tfcopy.data.corpora.corpus import fingerprint
+from tfcopy.data.corpora.held_out import is_blank
 from tfcopy.data.corpora.prepared_corpus import PreparedCorpus, PreparedSplit
 from tfcopy.data.definitions import word_vectors
-from tfcopy.data.pairs import encoding
+from tfcopy.data.pairs import encoding, pair_counts
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.experiments import flag_checks
@@ -47,6 +47,19 @@ class PairData:
     def examples(self) -> list[str]:
         """A few sources of the test set."""
         return [source for source, _ in self.test[:8]]
+
+    @property
+    def pairs(self) -> dict[str, dict[str, int]]:
+        """The `pair_counts` of each split."""
+        parts = {"train": self.train, "validation": self.validation}
+        return {
+            name: pair_counts.of_split(
+                split,
+                len(parts.get(name, self.test)),
+                parts[name].num_too_long if name in parts else 0,
+            )
+            for name, split in self.corpus.splits.items()
+        }
 
     @property
     def identity(self) -> dict:
@@ -105,7 +118,7 @@ def prepare(
         test=[
             (as_text(source), as_text(target))
             for source, target in corpus.test
-            if source.strip()
+            if not is_blank((as_text(source),))
         ],
         entities=options.get("entities"),
         **encoded,
@@ -134,21 +147,12 @@ def _encode(split, name, vocabularies, tokenizers, folder, options):
 
 
 def _print_sizes(data):
-    train = data.train
-    reasons = {
-        "with an empty side": train.num_empty,
-        "too long": train.num_too_long,
-    }
-    left_out = ", ".join(f"{n:,} {why}" for why, n in reasons.items() if n)
     sizes = dict.fromkeys(f"{words.size:,}" for words in data.vocabularies)
     if len(set(map(id, data.vocabularies))) > 1:
         sizes = [f"{words.size:,}" for words in data.vocabularies]
-    print(
-        f"{data.corpus.name}: {len(train):,} training pairs"
-        + (f" ({left_out} left out)" if left_out else "")
-        + f", {len(data.validation):,} validation, {len(data.test):,} test;"
-        f" {' and '.join(sizes)} words"
-    )
+    print(f"{data.corpus.name}: {' and '.join(sizes)} words")
+    for name, counts in data.pairs.items():
+        print(pair_counts.line(name, counts))
 
 
 def count_vocabularies(
@@ -271,23 +275,12 @@ def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
     names = [name.format(key) for name in names]
     paths = [os.path.join(folder, name) for name in names]
     record = f"{os.path.splitext(paths[0])[0]}.sha256"
-    with contextlib.suppress(OSError, ValueError):
-        with filesystem.open(record, encoding="utf-8") as file:
-            if file.read() == _checksums(paths):
-                return tuple(map(load, paths))
+    if checked_files.is_sealed(record, paths):
+        with contextlib.suppress(OSError, ValueError):
+            return tuple(map(load, paths))
     made = tuple(words.save(path) for words, path in zip(make(), paths))
-    text = _checksums(paths).encode()
-    atomic_files.write_atomically(record, lambda file: file.write(text))
+    checked_files.seal(record, paths)
     return made
-
-
-def _checksums(paths):
-    lines = []
-    for path in paths:
-        with filesystem.open(path, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        lines.append(f"{digest}  {os.path.basename(path)}\n")
-    return "".join(lines)
 
 
 def as_text(text) -> str:
