@@ -1,6 +1,7 @@
 """Search that must copy says each protected word as often as the source."""
 
 import collections
+import itertools
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from tfcopy.decoding import (
     beam_search,
     search_among,
 )
+from tfcopy.layers.copying import generation_ids
 
 # Of the first source the unknown word, which stands there twice, and in the
 # second one both words; one of them can be generated, too.
@@ -208,6 +210,39 @@ def test_what_is_incomplete_ranks_below_what_is_cut_off():
     )
     assert unpadded(result.ids[0, 0]) == [V + 1, 4, V + 1]
     assert unpadded(result.ids[1, 0]) == [V, 4, tokens.EOS]
+
+
+@pytest.mark.parametrize("seed, compete", [(0, False), (1, True)])
+def test_what_is_incomplete_is_ranked_by_its_score(seed, compete):
+    """Of four words three fit; their scores are too close for rough sums."""
+    model = random_model(seed, SOURCE_IDS, 3, V)
+    model.memory["logits"] *= 0.01
+    result = search(
+        model,
+        COPY_IDS >= 0,
+        num_beams=9,
+        num_hypotheses=6,
+        max_length=3,
+        length_penalty=4.0,
+        coverage_penalty=0.01,
+        unfinished_compete=compete,
+    )
+    expected = []
+    for ids in set(itertools.permutations([6, 6, V + 1, V + 1], 3)):
+        score, coverage = 0.0, 0.0
+        for step, word in enumerate(ids):
+            previous = [tokens.BOS, *generation_ids(np.array(ids), V)][step]
+            p = probabilities(model, 0, step, previous, COPY_IDS[0])
+            score += np.log(p[word])
+            coverage += np.exp(model.memory["attention"][0, step, previous])
+        coverage = np.minimum(coverage, 1)[SOURCE_IDS[0] != tokens.PAD]
+        score = score / 3**4 + 0.01 * np.log(coverage).sum()
+        expected.append((score, [*ids]))
+    expected.sort(reverse=True)
+    np.testing.assert_allclose(
+        result.scores[0], [score for score, _ in expected], rtol=1e-4
+    )
+    assert result.ids[0].tolist() == [ids for _, ids in expected]
 
 
 def test_nothing_protected_changes_nothing():

@@ -13,11 +13,13 @@ from tfcopy.decoding import batch_loop, required_words, sampling
 from tfcopy.decoding import records as record
 from tfcopy.decoding.beams import (
     EMPTY,
+    Finished,
     best_of,
     count,
     first_hypotheses,
     follow,
     only,
+    together,
     with_beams,
 )
 from tfcopy.decoding.continuations import (
@@ -32,9 +34,6 @@ from tfcopy.layers.cutting import take, take_each
 
 # The least attention that a source position counts as having received.
 _LEAST_COVERAGE = 1e-12
-# What ranks below all others: hypotheses that are cut off at the end, and
-# those without words that they must say.
-_CUT_OFF, _INCOMPLETE = -1e6, -2e6
 
 
 class SearchResult(NamedTuple):
@@ -274,35 +273,23 @@ class _Search:
         These come after all others, unless they compete, and those without
         words that must be said come last.
         """
-        options = self.options
-        alive, finished = state.alive, state.finished
-        exist = alive.log_probs > EMPTY
+        options, alive = self.options, state.alive
         scores = _score(alive, step, sentences.source, options)
-        scores = ops.where(exist, scores, MASKED)
+        scores = ops.where(alive.log_probs > EMPTY, scores, MASKED)
         complete = ops.sum(alive.left, axis=2) == 0
-        cut_off = best_of(
-            scores,
-            alive.last,
-            options.num_beams,
-            ops.where(complete, scores, scores + _INCOMPLETE),
-            options.static_shapes,
-        )
-        priority = cut_off.scores
-        # In their own order.
-        rank = ops.arange(options.num_beams, dtype="float32")
-        if not options.unfinished_compete:
-            priority = ops.where(priority > EMPTY, _CUT_OFF - rank, MASKED)
-        if options.must_copy:
-            complete = ops.logical_and(exist, complete)
-            complete = ops.sum(ops.cast(complete, "float32"), 1, keepdims=True)
-            last = ops.logical_and(cut_off.scores > EMPTY, rank >= complete)
-            priority = ops.where(last, _INCOMPLETE - rank, priority)
-        return best_of(
-            *(ops.concatenate(x, axis=1) for x in zip(finished, cut_off)),
-            options.num_hypotheses,
-            ops.concatenate([finished.scores, priority], axis=1),
-            options.static_shapes,
-        )
+
+        def cut_off(kept):
+            some = Finished(ops.where(kept, scores, MASKED), alive.last)
+            return best_of(some, options.num_beams, options)
+
+        best = together(state.finished, cut_off(complete))
+        if options.unfinished_compete:
+            best = best_of(best, options.num_beams, options)
+        # By place: float32 has no room for ranks beside the scores.
+        found = together(best, cut_off(ops.logical_not(complete)))
+        rank = ops.arange(found.scores.shape[1], dtype="float32")
+        priority = ops.where(found.scores > EMPTY, -rank, MASKED)
+        return best_of(found, options.num_hypotheses, options, priority)
 
 
 def _continuations(distribution, source, alive, options, step, prefix):
@@ -495,13 +482,8 @@ def _finish_and_refill(grow, score, ends, finished, records, options):
 
 def _add(ended, exist, finished, score, options):
     """The best K of the hypotheses finished before and now."""
-    scores = ops.where(exist, score(ended), MASKED)
-    return best_of(
-        ops.concatenate([finished.scores, scores], axis=1),
-        ops.concatenate([finished.last, ended.last], axis=1),
-        scores.shape[1],
-        static_shapes=options.static_shapes,
-    )
+    now = Finished(ops.where(exist, score(ended), MASKED), ended.last)
+    return best_of(together(finished, now), options.num_beams, options)
 
 
 def _score(alive, length, source, options):

@@ -94,22 +94,24 @@ def count(finished):
     return ops.sum(exist, axis=1, keepdims=True)
 
 
-def best_of(scores, last, number, priority=None, static_shapes=False):
+def together(*groups):
+    """The hypotheses of several `Finished`, one group after the other."""
+    return Finished(*(ops.concatenate(x, axis=1) for x in zip(*groups)))
+
+
+def best_of(hypotheses, number, options, priority=None):
     """`Finished`, the `number` with the highest priority, in order.
 
     Args:
-        scores: `(B, M)`.
-        last: `(B, M)`.
+        hypotheses: `Finished`, in any order, of M hypotheses.
         number: How many of the M.
+        options: `SearchOptions`.
         priority: `(B, M)`; the scores themselves if `None`.
-        static_shapes: As in `SearchOptions`.
     """
     if priority is None:
-        highest, chosen = top_k(scores, number, static_shapes)
-    else:
-        _, chosen = top_k(priority, number, static_shapes)
-        highest = take_each(scores, chosen)
-    return Finished(highest, take_each(last, chosen))
+        priority = hypotheses.scores
+    _, chosen = top_k(priority, number, options.static_shapes)
+    return Finished(*(take_each(x, chosen) for x in hypotheses))
 
 
 def with_beams(nested, beams, capacity=None):
