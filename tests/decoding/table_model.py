@@ -62,11 +62,12 @@ class TableModel:
         return distribution, ops.exp(attention), state + 1
 
 
-def probabilities(model, row, step, previous, copy_ids):
+def probabilities(model, row, step, previous, copy_ids, merge="sum"):
     """`p(word)` of the extended vocabulary, `(V + S,)`, in NumPy.
 
-    PAD and BOS are no words.
+    PAD and BOS are no words. With `"max"`, that of the best way to say it.
     """
+    either = {"sum": np.add, "max": np.maximum}[merge]
     memory = {k: x[row, step, previous] for k, x in model.memory.items()}
     logits = memory["logits"].astype("float64")
     words = np.exp(logits - np.logaddexp.reduce(logits))
@@ -75,7 +76,7 @@ def probabilities(model, row, step, previous, copy_ids):
     copied = np.exp(memory["point"]) * np.exp(memory["attention"])
     for word, mass in zip(copy_ids, copied):
         if word >= 0:
-            p[word] += mass
+            p[word] = either(p[word], mass)
     p[[tokens.PAD, tokens.BOS]] = 0
     return p
 

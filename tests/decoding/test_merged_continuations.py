@@ -28,18 +28,25 @@ COPY_IDS = np.array(
     [[4, V + 1, 4, V + 1, 5, V + 5], [-1, 6, V + 2, 6, -1, -1]], "int32"
 )
 
+# A word of the vocabulary that stands there twice.
+PROTECTED = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]], bool)
+MERGE = st.sampled_from(["sum", "max"])
 
-def search(model, **options):
+
+def search(model, prefix=None, **options):
+    must_copy = options.get("must_copy")
     result = beam_search(
         model,
         ops.convert_to_tensor(SOURCE_IDS),
         ops.convert_to_tensor(COPY_IDS),
         SearchOptions(**options),
+        prefix,
+        protected=ops.convert_to_tensor(PROTECTED) if must_copy else None,
     )
     return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
 
-def enumerated(model, row, max_length, forbid_unk, rescale):
+def enumerated(model, row, max_length, forbid_unk, rescale, merge):
     """`(log p, words)` of all that ends in EOS, the most probable first."""
     words = {*range(4, V), *COPY_IDS[row]} - {-1}
     words |= set() if forbid_unk else {tokens.UNK}
@@ -49,7 +56,9 @@ def enumerated(model, row, max_length, forbid_unk, rescale):
             ids, log_p = [tokens.BOS, *said, tokens.EOS], 0.0
             for step, (previous, word) in enumerate(itertools.pairwise(ids)):
                 previous = previous if previous < V else tokens.UNK
-                p = probabilities(model, row, step, previous, COPY_IDS[row])
+                p = probabilities(
+                    model, row, step, previous, COPY_IDS[row], merge
+                )
                 rest = 1 - p[tokens.UNK] if forbid_unk and rescale else 1
                 log_p += np.log(p[word] / rest)
             actual.append((log_p, ids[1:]))
@@ -58,9 +67,12 @@ def enumerated(model, row, max_length, forbid_unk, rescale):
 
 @settings(max_examples=EXAMPLES)
 @given(
-    seed=st.integers(0, 2**20), forbid_unk=st.booleans(), rescale=st.booleans()
+    seed=st.integers(0, 2**20),
+    forbid_unk=st.booleans(),
+    rescale=st.booleans(),
+    merge=MERGE,
 )
-def test_a_wide_beam_finds_the_best_of_all(seed, forbid_unk, rescale):
+def test_a_wide_beam_finds_the_best_of_all(seed, forbid_unk, rescale, merge):
     model = random_model(seed, SOURCE_IDS, 3, V, eos_logit=1.0)
     result = search(
         model,
@@ -69,9 +81,10 @@ def test_a_wide_beam_finds_the_best_of_all(seed, forbid_unk, rescale):
         max_length=3,
         forbid_unk=forbid_unk,
         rescale=rescale,
+        merge=merge,
     )
     for row in range(2):
-        expected = enumerated(model, row, 3, forbid_unk, rescale)[:8]
+        expected = enumerated(model, row, 3, forbid_unk, rescale, merge)[:8]
         actual = [unpadded(ids) for ids in result.ids[row]]
         assert actual == [ids for _, ids in expected]
         np.testing.assert_allclose(
@@ -79,15 +92,48 @@ def test_a_wide_beam_finds_the_best_of_all(seed, forbid_unk, rescale):
         )
 
 
-@settings(max_examples=EXAMPLES)
-@given(seed=st.integers(0, 2**20), num_beams=st.integers(2, 6))
-def test_no_hypothesis_is_there_twice(seed, num_beams):
+@settings(max_examples=2 * EXAMPLES)
+@given(
+    seed=st.integers(0, 2**20),
+    num_beams=st.integers(2, 6),
+    merge=MERGE,
+    options=st.sampled_from(
+        [
+            {},
+            {"refill": True},
+            {"must_copy": True},
+            {"no_repeat_ngram": 2, "min_length": 2},
+            {"forbid_unk": True, "rescale": True, "source_only": (4, 5)},
+            {"static_shapes": True, "unfinished_compete": True},
+        ]
+    ),
+)
+def test_no_hypothesis_is_there_twice(seed, num_beams, merge, options):
     model = random_model(seed, SOURCE_IDS, 4, V, eos_logit=-1.0)
+    # The source's first word is the best one, in all its ways.
+    model.memory["attention"][:, :, :, [0, 2]] += 2.0
+    model.memory["logits"][..., 4] += 2.0
     result = search(
-        model, num_beams=num_beams, num_hypotheses=num_beams, max_length=4
+        model,
+        num_beams=num_beams,
+        num_hypotheses=num_beams,
+        max_length=4,
+        merge=merge,
+        **options,
     )
     for row in result.ids:
         assert len({tuple(ids) for ids in row}) == num_beams
+
+
+@settings(max_examples=EXAMPLES)
+@given(seed=st.integers(0, 2**20), merge=MERGE, must_copy=st.booleans())
+def test_a_forced_word_counts_as_one_that_is_chosen(seed, merge, must_copy):
+    model = random_model(seed, SOURCE_IDS, 4, V)
+    options = dict(max_length=4, merge=merge, must_copy=must_copy)
+    free = search(model, **options)
+    forced = search(model, free.ids[:, 0], **options)
+    for of_both in zip(free, forced):
+        np.testing.assert_allclose(*of_both, rtol=1e-5)
 
 
 def mixture():
@@ -117,10 +163,15 @@ def search_mixture(**options):
     )
 
 
-def test_a_beam_of_two_holds_different_words():
-    ids, scores, copied_from = search_mixture(num_beams=2, num_hypotheses=2)
+@pytest.mark.parametrize(
+    "merge, probabilities", [("sum", [0.4, 0.3]), ("max", [0.2, 0.2])]
+)
+def test_a_beam_of_two_holds_different_words(merge, probabilities):
+    ids, scores, copied_from = search_mixture(
+        num_beams=2, num_hypotheses=2, merge=merge
+    )
     assert ids.tolist() == [4, V + 1]
-    np.testing.assert_allclose(scores, [-0.916291, -1.203973], atol=1e-5)
+    np.testing.assert_allclose(np.exp(scores), probabilities, atol=1e-5)
     assert copied_from[1, 0] == 2  # where c is the likelier
 
 

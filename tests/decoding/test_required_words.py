@@ -84,18 +84,6 @@ def enumerated(model, row, max_length, merge):
     """`(log p, words)` of all ways to say what is complete, the best first."""
     found = []
 
-    def ways(p, memory_row):
-        said = dict(enumerate(p))
-        merged = {w for w in said if merge == "sum" or w in REQUIRED[row]}
-        for word in merged:
-            yield word, said[word]
-        generate, words, copied = memory_row
-        for word in set(range(V)) - merged - {tokens.PAD, tokens.BOS}:
-            yield word, generate * words[word]
-        for word, mass in zip(COPY_IDS[row], copied):
-            if word >= 0 and word not in merged:
-                yield int(word), mass
-
     def extend(ids, log_p):
         if ids and ids[-1] == tokens.EOS:
             if is_complete(ids, REQUIRED[row]):
@@ -105,15 +93,8 @@ def enumerated(model, row, max_length, merge):
             return
         step, previous = len(ids), ids[-1] if ids else tokens.BOS
         previous = previous if previous < V else tokens.UNK
-        p = probabilities(model, row, step, previous, COPY_IDS[row])
-        memory = {k: x[row, step, previous] for k, x in model.memory.items()}
-        words = np.exp(memory["logits"])
-        parts = (
-            np.exp(memory["generate"]),
-            words / words.sum(),
-            np.exp(memory["point"] + memory["attention"]),
-        )
-        for word, mass in ways(p, parts):
+        p = probabilities(model, row, step, previous, COPY_IDS[row], merge)
+        for word, mass in enumerate(p):
             if mass > 0:
                 extend([*ids, word], log_p + np.log(mass))
 
@@ -176,9 +157,9 @@ def test_every_hypothesis_is_complete(
     )
     for row in range(2):
         assert result.scores[row][0] > -1e8
-        for ids, score in zip(result.ids[row], result.scores[row]):
-            if score > -1e8:
-                assert is_complete(ids, REQUIRED[row])
+        found = [tuple(x) for x in result.ids[row][result.scores[row] > -1e8]]
+        assert all(is_complete(ids, REQUIRED[row]) for ids in found)
+        assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize("compete", [False, True])

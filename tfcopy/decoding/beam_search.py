@@ -321,9 +321,7 @@ def _force(continuations, distribution, source, options, step, prefix):
     length = ops.shape(prefix)[1]
     column = take(prefix, ops.minimum(step, length - 1), axis=1)
     forced = ops.logical_and(step < length, column != tokens.PAD)  # (B,)
-    log_probs, copied_from = log_prob_of(
-        distribution, source, column, options.num_beams
-    )
+    log_probs, copied_from = log_prob_of(distribution, source, column, options)
     forced = ops.expand_dims(forced, 1)
 
     def replace(old, word, other):

@@ -1,7 +1,8 @@
 """The words that may come next, few enough to rank.
 
 A beam never looks at all V + S words: the K best words to generate and the S
-positions to point at hold its K best, exactly.
+positions to point at hold its K best, exactly. All ways to say a word are one
+continuation: at its first position if the source holds it.
 
 Shapes: B batch, K beams, C generated words, S source steps, V target
 vocabulary.
@@ -26,6 +27,7 @@ class Source(NamedTuple):
     Attributes:
         ids: Copy ids, `(B, S)`.
         valid: Boolean, `(B, S)`; positions that may be copied.
+        word: `(B, S)`, the first position that holds the same word.
         first: Boolean, `(B, S)`; a word's first position.
         same: `(B, S, S)`, 1.0 where two positions hold one word.
         real: Boolean, `(B, S)`; all but the padding.
@@ -39,6 +41,7 @@ class Source(NamedTuple):
 
     ids: Any
     valid: Any
+    word: Any
     first: Any
     same: Any
     real: Any
@@ -54,12 +57,9 @@ class Continuations(NamedTuple):
         ids: Extended ids of the generated words, `(B, K, C)`; those of the
             positions are the source's.
         log_probs: `(B, K, C + S)`, about `MASKED` where not allowed.
-        copied: `(B, K, S)`, the logs of pointing at each position, where
-            those of one word are merged: `best_place` then tells which one it
-            is. Else `None`.
-        is_copied: Boolean, `(B, K, S)`; whether a merged word is mostly copied.
-            Else `None`.
-        merged: Boolean, `(B, S)`; positions of merged words. Else `None`.
+        copied: `(B, K, S)`, the logs of pointing at each position, not
+            merged: `best_place` tells by them which one a word is copied from.
+        is_copied: Boolean, `(B, K, S)`; whether a word is mostly copied.
         first_from: `(B, K)`; the position that the first of the generated words
             is copied from, after all, or `tokens.GENERATE`. `None` if no word
             is forced.
@@ -67,9 +67,8 @@ class Continuations(NamedTuple):
 
     ids: Any
     log_probs: Any
-    copied: Any = None
-    is_copied: Any = None
-    merged: Any = None
+    copied: Any
+    is_copied: Any
     first_from: Any = None
 
     def words(self, source):
@@ -107,20 +106,15 @@ class Continuations(NamedTuple):
                 parents * number + ops.minimum(place, number - 1),
             ),
         )
-        is_copied = is_position
-        if self.is_copied is not None:
-            mostly = ops.reshape(self.is_copied, (-1, beams * size))
-            mostly = take_each(mostly, parents * size + position)
-            is_copied = ops.logical_and(is_position, mostly)
+        mostly = ops.reshape(self.is_copied, (-1, beams * size))
+        mostly = take_each(mostly, parents * size + position)
+        is_copied = ops.logical_and(is_position, mostly)
         copied_from = ops.where(is_copied, position, tokens.GENERATE)
         if self.first_from is not None:
             first_from = take_each(self.first_from, parents)
             copied_from = ops.where(place == 0, first_from, copied_from)
-        if self.copied is not None:
-            copied = take_each(self.copied, parents)
-            best = best_place(copied, source, words, copied_from)
-            merged = take_each(self.merged, position)
-            copied_from = ops.where(merged, best, copied_from)
+        copied = take_each(self.copied, parents)
+        copied_from = best_place(copied, source, words, copied_from)
         return parents, words, copied_from
 
 
@@ -150,8 +144,8 @@ def describe_source(
     same = ops.logical_and(same, ops.expand_dims(valid, 1))
     same = ops.cast(same, "float32")
     positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
-    first = ops.argmax(same, axis=-1)
-    first = ops.cast(first, "int32") == positions
+    word = ops.cast(ops.argmax(same, axis=-1), "int32")
+    word = ops.where(valid, word, positions)
     missing = None
     if source_only:
         words = ops.convert_to_tensor(source_only, dtype="int32")
@@ -174,7 +168,8 @@ def describe_source(
     return Source(
         source_copy_ids,
         valid,
-        ops.logical_and(first, valid),
+        word,
+        ops.logical_and(word == positions, valid),
         same,
         source_ids != tokens.PAD,
         missing,
@@ -241,21 +236,14 @@ def next_words(distribution, source, options, step, extra=0):
             found = ops.logical_or(found, too_early)
         return found
 
-    bans, allowed = banned(ids), source.valid
-    pointing = is_copied = None
-    # The positions whose ways to say their word are one, at its first.
-    merged = source.valid if options.merge == "sum" else source.required
-    if merged is not None:
-        pointing = copied
-        copied, is_copied = _merge(logits, offset, pointing, source, merged)
-        others = ops.logical_not(merged)
-        allowed = ops.logical_and(allowed, ops.logical_or(source.first, others))
-    if options.merge == "sum":
-        # A generated word that the source holds is already among the copied.
-        bans = ops.logical_or(bans, _held(ids, source, options))
+    # A generated word that the source holds is already among the copied.
+    bans = ops.logical_or(banned(ids), _held(ids, source, options))
+    pointing = copied
+    copied, is_copied = _merge(logits, offset, pointing, source, options)
     if source.required is not None:
         copied = required_words.possible(copied, source.required)
-    allowed = ops.logical_and(allowed, ops.logical_not(banned(source.ids)))
+    allowed = ops.logical_not(banned(source.ids))
+    allowed = ops.logical_and(allowed, source.first)
     log_probs = ops.concatenate(
         [
             ops.where(bans, MASKED, log_probs),
@@ -263,7 +251,7 @@ def next_words(distribution, source, options, step, extra=0):
         ],
         axis=-1,
     )
-    return Continuations(ids, log_probs, pointing, is_copied, merged)
+    return Continuations(ids, log_probs, pointing, is_copied)
 
 
 def _held(ids, source, options):
@@ -293,8 +281,8 @@ def _log_rest(log_prob):
     return ops.log1p(-ops.minimum(ops.exp(log_prob), _ALMOST_ALL))
 
 
-def _merge(logits, offset, copied, source, merged):
-    """Merges all ways to produce the word at each of some positions.
+def _merge(logits, offset, copied, source, options):
+    """Merges all ways to say each word of the source, at its first position.
 
     Returns:
         `(log_probs, is_copied)`, both `(B, K, S)`; whether pointing is the
@@ -308,14 +296,19 @@ def _merge(logits, offset, copied, source, merged):
     generated = take_each(logits, ids) + offset
     generated = ops.reshape(generated, ops.shape(copied))
     generated = ops.where(ops.expand_dims(in_vocabulary, 1), generated, MASKED)
-    # (B, K, S) x (B, S, S): each position gets the mass of its word.
-    mass = ops.matmul(ops.exp(copied), source.same)
-    total = ops.where(mass > 0, ops.log(ops.maximum(mass, 1e-38)), MASKED)
-    merged = ops.expand_dims(merged, 1)
-    return (
-        ops.where(merged, ops.logaddexp(generated, total), copied),
-        ops.logical_or(total > generated, ops.logical_not(merged)),
+    if options.adds_ways:
+        # (B, K, S) x (B, S, S): each position gets the mass of its word.
+        mass = ops.matmul(ops.exp(copied), source.same)
+        total = ops.where(mass > 0, ops.log(ops.maximum(mass, 1e-38)), MASKED)
+        return ops.logaddexp(generated, total), total > generated
+    rows, size = ops.shape(ids)
+    word = repeat(source.word, beams)
+    word += ops.expand_dims(ops.arange(rows, dtype="int32") * size, 1)
+    best = ops.segment_max(
+        ops.reshape(copied, (-1,)), ops.reshape(word, (-1,)), rows * size
     )
+    best = ops.reshape(best, ops.shape(copied))
+    return ops.maximum(generated, best), best > generated
 
 
 def best_place(copied, source, ids, copied_from):
@@ -334,14 +327,14 @@ def best_place(copied, source, ids, copied_from):
     return ops.where(copied_from == tokens.GENERATE, tokens.GENERATE, best)
 
 
-def log_prob_of(distribution, source, ids, beams):
+def log_prob_of(distribution, source, ids, options):
     """`log p` and position of one given word per sentence, for prefixes.
 
     Args:
         distribution: A `CopyDistribution` of `(B, K, ...)`.
         source: `Source`.
         ids: Extended ids, `(B,)`.
-        beams: K.
+        options: `SearchOptions`.
 
     Returns:
         `(log_probs, copied_from)`, both `(B, K)`.
@@ -350,17 +343,22 @@ def log_prob_of(distribution, source, ids, beams):
     vocabulary_size = distribution.vocabulary_size
     in_vocabulary = ops.expand_dims(ids < vocabulary_size, 1)
     known = ops.where(ids < vocabulary_size, ids, tokens.UNK)
-    known = ops.reshape(repeat(known, beams), (-1, beams))
+    known = ops.reshape(
+        repeat(known, options.num_beams), (-1, options.num_beams)
+    )
     generated = gather_last(logits, known) + distribution.generate_offset
     copied = distribution.copy_log_probs
     match = ops.logical_and(source.ids == ops.expand_dims(ids, 1), source.valid)
     copied = ops.where(ops.expand_dims(match, 1), copied, MASKED)
-    total = ops.maximum(ops.logsumexp(copied, axis=-1), MASKED)
+    total, either = ops.max(copied, axis=-1), ops.maximum
+    if options.adds_ways:
+        total, either = ops.logsumexp(copied, axis=-1), ops.logaddexp
+    total = ops.maximum(total, MASKED)
     best = ops.cast(ops.argmax(copied, axis=-1), "int32")
     # A word that can be neither generated nor copied counts as UNK.
     possible = ops.logical_or(in_vocabulary, total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)
     return (
-        ops.logaddexp(generated, total),
+        either(generated, total),
         ops.where(total > generated, best, tokens.GENERATE),
     )

@@ -46,9 +46,9 @@ class SearchOptions:
             up this share.
         sample_seed: Another number gives other samples. Those of a text depend
             on it and on the text alone.
-        merge: `"sum"` adds up all ways to produce a word; `"max"` keeps
-            generating it and pointing at each of its positions separate, as the
-            pointer softmax paper does.
+        merge: How all ways to say a word, generating it and pointing at each
+            of its positions, are one: `"sum"` adds them up; `"max"` takes the
+            best, as the pointer softmax paper does. Samples add them up.
         return_attention: Whether the result holds the attention.
         same_in_every_batch: Whether no hypothesis depends on the number of
             sentences searched for at once, to the last bit: sentences then
@@ -146,3 +146,8 @@ class SearchOptions:
                 "`no_repeat_ngram` must not be negative. "
                 f"Received: {self.no_repeat_ngram}."
             )
+
+    @property
+    def adds_ways(self):
+        """Whether a word counts by all ways to say it, not by the best."""
+        return self.merge == "sum" or self.sample
