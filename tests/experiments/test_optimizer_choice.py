@@ -4,6 +4,11 @@ import keras
 import numpy as np
 import pytest
 
+from tests.decoding import searching
+from tests.models import test_planner, test_rarest_word_model
+from tests.models.backbones import QUIET, make_backbone
+from tests.models.defined_texts import SPELLING, make_embedding
+from tfcopy import models
 from tfcopy.experiments import optimizer_choice
 from tfcopy.experiments.config import TrainingConfig
 
@@ -100,6 +105,38 @@ def test_weights_decay_but_not_biases(name):
     optimizer.apply(zeros, layer.trainable_variables)
     np.testing.assert_allclose(layer.kernel.numpy(), 0.95 * before, rtol=1e-6)
     np.testing.assert_array_equal(layer.bias.numpy(), [1, 1])
+
+
+def zoo():
+    """Every model, each with as many kinds of weights as it may have."""
+    for name in ("pointer_softmax", "copynet", "transformer"):
+        yield searching.MODELS[name]()
+    for options in test_planner.SYSTEMS[2:]:
+        yield test_planner.make_model(**options)
+    for kind in ("bart", "t5"):
+        yield models.from_backbone(make_backbone(kind), coverage=True)
+    embedding = make_embedding(combine="transform", spelling=SPELLING)
+    yield models.esim(embedding, units=4)
+    yield models.coattention(embedding)
+    yield models.lstm_language_model(embedding, 20, units=4)
+    yield test_rarest_word_model.make_model()
+
+
+@QUIET
+def test_matrices_and_tables_decay_in_every_model():
+    found = {True: set(), False: set()}
+    config = TrainingConfig(weight_decay=0.1, schedule="constant")
+    for model in zoo():
+        optimizer = optimizer_choice.make_optimizer(config, model)
+        for weight in model.trainable_variables:
+            *_, role = weight.name.split("_")
+            role = {"coverage_kernel": weight.name}.get(weight.name, role)
+            found[optimizer._use_weight_decay(weight)].add(role)
+    assert found[True] == {"kernel", "embeddings"}
+    assert found[False] == {
+        *("bias", "coverage_kernel", "p"),
+        *("gain", "gamma", "beta", "weight"),  # of normalisation
+    }
 
 
 def test_a_plateau_begins_at_the_highest_rate():

@@ -162,7 +162,8 @@ class TrainingConfig:
     weight_decay: NonNegativeFloat = training(
         0.0,
         "What each update takes from the weights, besides, as a share of "
-        "them for a learning rate of 1; not from biases and normalisation.",
+        "them for a learning rate of 1; not from biases and other vectors, "
+        "such as those of normalisation, but from matrices and tables.",
     )
     schedule: Literal[
         "constant", "linear", "cosine", "inverse_sqrt", "plateau"

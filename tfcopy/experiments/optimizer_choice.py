@@ -6,9 +6,6 @@ from keras.optimizers import schedules
 from tfcopy import training
 from tfcopy.experiments.config import TrainingConfig
 
-# Parts of the names of weights: biases, and scales of layer normalisation.
-_NOT_DECAYED = ["bias", "gamma", "beta", "scale"]
-
 
 def make_optimizer(config: TrainingConfig, model, steps=None):
     """The optimizer that the flags ask for, under the scope of a model.
@@ -27,7 +24,9 @@ def make_optimizer(config: TrainingConfig, model, steps=None):
     with training.strategy_of(model).scope():
         optimizer = _optimizer(config, learning_rate(config, steps), options)
         if config.weight_decay:
-            optimizer.exclude_from_weight_decay(var_names=_NOT_DECAYED)
+            vectors = [x for x in model.variables if len(x.shape) < 2]
+            # Biases by name, too: a GRU's have two axes.
+            optimizer.exclude_from_weight_decay(vectors, ["bias"])
         return optimizer
 
 
