@@ -16,6 +16,7 @@ from tests.decoding.searching import (
 )
 from tfcopy import tokens
 from tfcopy.decoding import Candidates, Ensemble, SearchOptions, search_among
+from tfcopy.decoding.beams import with_beams
 
 
 def words_of(row):
@@ -63,6 +64,20 @@ def test_a_model_twice_is_the_model(models):
         np.testing.assert_allclose(
             getattr(once, name), getattr(twice, name), atol=1e-5
         )
+
+
+def test_the_mean_of_attention_is_in_logs_and_in_weights(ensemble):
+    source = ops.convert_to_tensor(SOURCE_IDS)
+    memory, state = ensemble.encode(source, ops.convert_to_tensor(COPY_IDS))
+    ids = ops.full((2, 1), tokens.BOS, dtype="int32")
+    distribution, attention, _ = ensemble.decode_step(
+        ids, with_beams(state, 1), memory
+    )
+    logs, weights = map(
+        ops.convert_to_numpy, (distribution.attention, attention)
+    )
+    np.testing.assert_allclose(np.exp(logs), weights, atol=1e-6)
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
 
 
 def test_members_search_among_candidates_together(models):

@@ -72,7 +72,7 @@ class Ensemble:
         ]
         distributions, attentions, states = zip(*found)
         attention = sum(attentions) / len(attentions)
-        return _mean(distributions, attention), attention, states
+        return _mean(distributions), attention, states
 
     def _parts(self, memory):
         """The members, each with its memory."""
@@ -87,7 +87,7 @@ def _together(memories):
     return whole
 
 
-def _mean(distributions, attention):
+def _mean(distributions):
     """The mean of `CopyDistribution`s of the same words and positions."""
 
     def generated(x):
@@ -101,7 +101,7 @@ def _mean(distributions, attention):
         generate_logits=_log_mean(map(generated, distributions)),
         log_generate=_log_mean(x.log_generate for x in distributions),
         copy_log_probs=_log_mean(x.copy_log_probs for x in distributions),
-        attention=attention,
+        attention=_log_mean(x.attention for x in distributions),
     )
 
 
