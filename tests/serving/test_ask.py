@@ -87,6 +87,15 @@ def test_n_best_lines_carry_number_and_score(asked, folder):
     assert [line[0] for line in output].count("0") == 3
 
 
+def test_a_line_of_fields_can_be_split_whatever_its_text(asked, folder):
+    lines = b"a ||| b\n|||||| ||| c ||\n"
+    _, output, _ = asked(folder, "--n_best=2", "--alignments", lines=lines)
+    rows = [line.split(" ||| ") for line in output]
+    assert {len(row) for row in rows} == {4}
+    texts = [row[1].replace("&#124;", "|") for row in rows]
+    assert texts == lines.decode().splitlines()
+
+
 def test_json_tells_what_was_copied(asked, folder):
     _, output, _ = asked(folder, "--json")
     answers = [json.loads(line) for line in output]

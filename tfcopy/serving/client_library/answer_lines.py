@@ -27,7 +27,8 @@ translation. They come before those of a glossary that was exported.
 --n_best K gives lines `number ||| text ||| score`, the best first; input lines
 are numbered from 0. --alignments adds ` ||| 0-0 1-2`, pairs of the positions
 of a source word and of the word of the answer that was read from it (of highest
-attention), as Pharaoh writes them. --json gives one object per line:
+attention), as Pharaoh writes them. In such lines a ||| of a text is written as
+&#124;&#124;&#124;, as Moses does. --json gives one object per line:
   text, score    the best answer and its log-probability
   tokens         its words
   source_tokens  the words read (long texts are truncated); </s> is the end
@@ -175,7 +176,8 @@ def _to_text(row, number, options):
 def _to_lines(row, number, options):
     lines = []
     for x in hypotheses.translations_of(row, options.n_best or 1):
-        parts = [ask_texts.to_line(x.text)]
+        text = ask_texts.to_line(x.text)
+        parts = [text.replace(b"|||", b"&#124;" * 3)]
         if options.n_best:
             parts = [b"%d" % number, *parts, b"%.4f" % x.score]
         if options.alignments:

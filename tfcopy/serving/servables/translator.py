@@ -22,6 +22,7 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
 from tfcopy.decoding.beams import EMPTY
+from tfcopy.layers.copying import MASKED
 from tfcopy.serving.client_library import hypotheses
 from tfcopy.serving.client_library.answer_batches import in_batches
 from tfcopy.serving.client_library.hypotheses import Translation
@@ -313,7 +314,8 @@ class Translator:
 
             - `text`, strings `(B,)`, and `score`, float32 `(B,)`: the best;
             - `texts`, strings `(B, N)`, and `scores`, float32 `(B, N)`: the
-              best first; where fewer were found, `""` and about -1e9;
+              best first, and no text twice; where fewer were found, `""` and
+              about -1e9;
             - `tokens`, strings `(B, N, T)`: their words, then `""`;
             - `source_tokens`, strings `(B, S)`: the words that were read,
               `</s>` (the end of the sentence), then `""`;
@@ -400,8 +402,7 @@ class Translator:
             found = self._all_texts(string_tensor(batch))
             texts, scores = (x.numpy() for x in found)
             for row, found in zip(texts, scores > EMPTY):
-                # Two hypotheses may be one text.
-                yield list(dict.fromkeys(t.decode() for t in row[found]))
+                yield [text.decode() for text in row[found]]
 
         return in_batches(
             translate, list(texts), batch_size, progress, num_at_once()
@@ -536,12 +537,9 @@ class Translator:
             texts, words = map(terms.translated, (texts, words))
             source_words = terms.as_typed(source_words)
         outputs = {
-            "text": texts[:, 0],
-            "score": result.scores[:, 0],
             "texts": texts,
             "scores": result.scores,
             "tokens": words,
-            "source_tokens": source_words,
             "copied_from": copied_from,
             "generate_probability": tf.where(
                 is_word, result.generate_probs[:, :, :longest], 0.0
@@ -551,6 +549,13 @@ class Translator:
         if options.return_attention:
             attention = result.attention[:, :, :longest, : source.longest]
             outputs["attention"] = tf.where(is_word[..., None], attention, 0.0)
+        if count > 1:
+            outputs = _told_once(outputs)
+        outputs |= {
+            "text": outputs["texts"][:, 0],
+            "score": outputs["scores"][:, 0],
+            "source_tokens": source_words,
+        }
         return {name: x[:num_texts] for name, x in outputs.items()}
 
 
@@ -563,6 +568,36 @@ def _first(batch, count):
             if tf.is_tensor(x) and x.shape.rank
         }
     )
+
+
+def _told_once(found):
+    """Hypotheses, without those whose text a better one says.
+
+    These are as if not found, behind the others. Other words may be one text:
+    of other pieces, or pointed at instead of generated.
+
+    Args:
+        found: Dict of tensors `(B, N, ...)`, by the names of outputs.
+    """
+    texts = found["texts"]
+    better = np.tri(texts.shape[1], k=-1, dtype=bool)
+    same = texts[:, :, None] == texts[:, None]
+    again = tf.reduce_any(same & better, axis=2)
+    order = tf.argsort(tf.cast(again, tf.int32), stable=True)
+    nothing = {
+        "texts": "",
+        "scores": MASKED,
+        "tokens": "",
+        "copied_from": special.GENERATE,
+        "emission_probs": -1.0,
+    }
+
+    def once(name, x):
+        said = again[(..., *[None] * (x.shape.rank - 2))]
+        x = tf.where(said, nothing.get(name, 0.0), x)
+        return tf.gather(x, order, batch_dims=1)
+
+    return {name: once(name, x) for name, x in found.items()}
 
 
 def _until_end(result):
