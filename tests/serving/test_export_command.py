@@ -225,6 +225,10 @@ def test_several_runs_make_an_ensemble(run, tmp_path, capsys, monkeypatch):
     assert answers[0].text
     assert export(run, other, "--set", "constants=true") == 2
     assert "constants=true is for a single model" in capsys.readouterr().err
+    (tmp_path / "link").symlink_to(run)
+    for again in (run, f"{run}/", tmp_path / "link"):
+        assert export(run, other, again) == 2
+        assert "A run is given twice" in capsys.readouterr().err
     path = other / "pointer_softmax" / "servable.json"
     content = json.loads((run / "pointer_softmax/servable.json").read_text())
     content["arguments"]["append_eos"] = False

@@ -100,6 +100,11 @@ def _setting(text):
 def _export(options):
     runs = [_open(folder) for folder in options.runs]
     systems = [_system(run, options) for run in runs]
+    places = [filesystem.realpath(run.folder) for run in runs]
+    if len(set(places)) < len(places):
+        raise ValueError(
+            "A run is given twice: an ensemble is made of different ones."
+        )
     directory = options.to or runs[0].values.get("savedmodel_dir")
     if not directory:
         raise ValueError(f"{runs[0].folder} names no folder: pass --to.")
