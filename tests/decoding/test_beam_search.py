@@ -251,6 +251,7 @@ def test_coverage_penalty_lowers_the_score(model):
     "options",
     [
         {"num_beams": 0},
+        {"num_beams": 1_000_000},
         {"num_hypotheses": 6},
         {"max_length": 0},
         {"min_length": 60},

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tfcopy
+from tfcopy.decoding.options import MOST_BEAMS, SearchOptions
 from tfcopy.experiments import config
 from tfcopy.experiments.config import TOPICS, RunConfig, TrainingConfig
 
@@ -42,6 +43,14 @@ def test_a_recipe_changes_defaults_and_keeps_help():
 def test_each_config_has_lists_of_its_own():
     Config().systems.append("b")
     assert Config().systems == ["a"]
+
+
+def test_a_search_takes_as_many_beams_as_the_flag():
+    for beams in (1, MOST_BEAMS):
+        assert SearchOptions(num_beams=config.Beams(beams))
+    for beams in (0, MOST_BEAMS + 1):
+        with pytest.raises(ValueError, match="restriction"):
+            config.Beams(beams)
 
 
 def test_a_default_of_no_flag_is_refused():

@@ -3,6 +3,9 @@
 import dataclasses
 import math
 
+# A step of more would fill the memory: each beam has a row of all words.
+MOST_BEAMS = 10_000
+
 
 @dataclasses.dataclass(frozen=True)
 class SearchOptions:
@@ -85,9 +88,10 @@ class SearchOptions:
     static_shapes: bool = False
 
     def __post_init__(self):
-        if self.num_beams < 1:
+        if not 1 <= self.num_beams <= MOST_BEAMS:
             raise ValueError(
-                f"`num_beams` must be at least 1. Received: {self.num_beams}."
+                f"`num_beams` must be from 1 to {MOST_BEAMS:,}. "
+                f"Received: {self.num_beams}."
             )
         if not 1 <= self.num_hypotheses <= self.num_beams:
             raise ValueError(

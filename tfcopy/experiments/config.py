@@ -22,6 +22,8 @@ from jsonargparse.typing import (
 
 # Types of flags, in addition to `PositiveInt` and the others of Pydantic.
 Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
+# As many as `SearchOptions` takes.
+Beams = restricted_number_type("Beams", int, [(">=", 1), ("<=", 10_000)])
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
 
 # The output heads that can point, as `models.head_choice` knows them.

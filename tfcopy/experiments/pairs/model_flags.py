@@ -11,6 +11,7 @@ from jsonargparse.typing import (
 
 from tfcopy.experiments.config import (
     POINTING_HEADS,
+    Beams,
     RunConfig,
     Seed,
     Share,
@@ -41,7 +42,7 @@ class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
         "Share of the loss that is the mean cost of all words of the "
         "vocabulary instead of the target's; 0.1 is usual for Transformers.",
     )
-    num_beams: PositiveInt = search(10, "Beam size; 1 for greedy search.")
+    num_beams: Beams = search(10, "Beam size; 1 for greedy search.")
     same_in_every_batch: bool = search(
         True,
         "Whether an answer is the same, to the last bit, whatever other texts "
