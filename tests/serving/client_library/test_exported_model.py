@@ -1,5 +1,6 @@
 """`tfcopy.load` and what it opens, of a folder and of a server."""
 
+import itertools
 import os
 import shutil
 
@@ -82,6 +83,9 @@ def test_a_server_answers_as_a_folder_does(model, server, protocol):
         ({"text": "x"}, "Expected a list, even of one text"),
         ([["a"]], "element 0: expected a text. Received: .*of type list"),
         (["a", None], "element 1: expected a text"),
+        (None, "Expected a list, even of one text"),
+        (3, "Expected a list, even of one text"),
+        ({"a", "b"}, "Expected a list, even of one text"),
         ([{"question": "a"}], "element 0: expected a text"),
     ],
 )
@@ -89,6 +93,25 @@ def test_what_is_no_list_of_texts_is_refused(model, texts, message):
     for method in (model.translate, model.n_best, model.answer, model.analyse):
         with pytest.raises(AskError, match=message):
             method(texts)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "1", True, None])
+def test_numbers_that_make_no_sense_are_refused(model, wrong, copier_export):
+    places = {os.path.dirname(copier_export): None, "localhost:1": "echo"}
+    names = ["batch_size"]
+    names += ["version"] if wrong not in (None, 0) else []
+    for where, name in itertools.product(places, names):
+        with pytest.raises(AskError, match=f"`{name}` must be a whole number"):
+            load(where, places[where], **{name: wrong})
+    if wrong is not None:
+        with pytest.raises(AskError, match="`count` must be a whole number"):
+            model.n_best(TEXTS, count=wrong)
+
+
+@pytest.mark.parametrize("option", ["deadline", "retries"])
+def test_a_server_is_given_time(option):
+    with pytest.raises(AskError, match=f"`{option}` must be a"):
+        load("localhost:1", "echo", **{option: -1})
 
 
 def test_what_the_model_does_not_read_is_refused(model):
@@ -146,6 +169,9 @@ def test_models_of_several_texts_are_asked_by_their_names():
     lines = ["wug\tbird"]
     found = model.answer(pairs, dictionary=lines)
     assert found[1] == {"label": "bb|['wug\\tbird']"}
+    for method in (model.answer, model.analyse):
+        with pytest.raises(AskError, match="`dictionary`: expected a list"):
+            method(pairs, dictionary=lines[0])
     assert model.analyse(pairs[:1])[0] == {"label": b"aa|[]"}
     with pytest.raises(AskError, match="dict of texts, hypothesis and prem"):
         model.answer(["a"])

@@ -4,9 +4,10 @@ import itertools
 import os
 import random
 import time
+from numbers import Real
 
 from tfcopy.quiet import quiet
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.signatures import AskError, check_whole
 from tfcopy.serving.client_library.transport import (
     UNAVAILABLE,
     Failure,
@@ -70,6 +71,14 @@ class Connection:
         tls: bool = False,
         root_certificate: str | os.PathLike | None = None,
     ):
+        check_whole(0, retries=retries)
+        if version is not None:
+            check_whole(0, version=version)
+        if not (isinstance(deadline, Real) and deadline > 0):
+            raise AskError(
+                "`deadline` must be a positive number of seconds. "
+                f"Received: {deadline!r}."
+            )
         if version is not None and label is not None:
             raise AskError(
                 f"{address}: expected a version or a label, received both."

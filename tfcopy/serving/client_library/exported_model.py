@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tfcopy.serving.client_library.answer_lines import expecting_answers
 from tfcopy.serving.client_library.hypotheses import Translation
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.client_library.signatures import AskError, check_whole
 
 _SERVERS = ("grpc", "http", "https")
 _HOST_AND_PORT = re.compile(r"[^/\\]+:\d+")
@@ -121,7 +121,7 @@ class ExportedModel:
         self._check_translates("translate")
         signature, more = "serving_default", {}
         if glossary:
-            self._check_reads("with_glossary", "glossary")
+            self._check_reads("with_glossary", "glossary", glossary)
             signature, more = "with_glossary", {"glossary": list(glossary)}
 
         def answer(row):
@@ -145,6 +145,8 @@ class ExportedModel:
             copied, `copied_from` tells the place in `source_tokens`.
         """
         self._check_translates("n_best")
+        if count is not None:
+            check_whole(1, count=count)
 
         def answer(row):
             return hypotheses.translations_of(row, count)
@@ -166,7 +168,7 @@ class ExportedModel:
         """
         signature, more = "serving_default", {}
         if dictionary:
-            self._check_reads("with_dictionary", "dictionary")
+            self._check_reads("with_dictionary", "dictionary", dictionary)
             signature, more = (
                 "with_dictionary",
                 {"dictionary": list(dictionary)},
@@ -191,10 +193,10 @@ class ExportedModel:
             signature `analyse`, padded as the longest of its batch.
         """
         more = {}
+        if dictionary:
+            self._check_reads("with_dictionary", "dictionary", dictionary)
         if "dictionary" in self._model.signatures["analyse"].inputs:
             more = {"dictionary": list(dictionary)}
-        elif dictionary:
-            self._check_reads("with_dictionary", "dictionary")
         return self._ask("analyse", texts, more, dict)
 
     def __enter__(self):
@@ -239,7 +241,8 @@ class ExportedModel:
 
     def _examples(self, texts):
         """Dicts from the names of texts to texts."""
-        if isinstance(texts, (str, bytes, Mapping)):
+        wrong = (str, bytes, Mapping, Set)
+        if isinstance(texts, wrong) or not isinstance(texts, Iterable):
             raise AskError(
                 "Expected a list, even of one text. Received: "
                 f"{str(texts)[:80]!r}, of type {type(texts).__name__}."
@@ -275,6 +278,11 @@ class ExportedModel:
                 f"`{method}`: use `answer`."
             )
 
-    def _check_reads(self, signature, argument):
+    def _check_reads(self, signature, argument, lines):
         if signature not in self._model.signatures:
             raise AskError(f"{self.name}: the model reads no `{argument}`.")
+        if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
+            raise AskError(
+                f"`{argument}`: expected a list of lines, even of one. "
+                f"Received: {str(lines)[:80]!r}."
+            )

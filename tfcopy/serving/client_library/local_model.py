@@ -9,7 +9,11 @@ from tfcopy.error_lines import one_line
 from tfcopy.quiet import quiet
 from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.parallel_batches import num_at_once
-from tfcopy.serving.client_library.signatures import AskError, Signature
+from tfcopy.serving.client_library.signatures import (
+    AskError,
+    Signature,
+    check_whole,
+)
 from tfcopy.serving.client_library.version_folders import find_version
 
 # In the folder `assets.extra` of a version.
@@ -38,6 +42,11 @@ class LocalModel(BatchedModel):
         batch_size: int = 32,
         at_once: int | None = None,
     ):
+        check_whole(1, batch_size=batch_size)
+        if at_once is not None:
+            check_whole(1, at_once=at_once)
+        if version is not None:
+            check_whole(0, version=version)
         self.name = find_version(folder, version)
         self.batch_size = batch_size
         self.config = read_config(self.name)

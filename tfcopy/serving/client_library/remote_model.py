@@ -2,7 +2,7 @@
 
 from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.connection import Connection
-from tfcopy.serving.client_library.signatures import Signature
+from tfcopy.serving.client_library.signatures import Signature, check_whole
 
 
 class RemoteModel(BatchedModel):
@@ -31,6 +31,7 @@ class RemoteModel(BatchedModel):
         at_once: int = 4,
         **options,
     ):
+        check_whole(1, batch_size=batch_size, at_once=at_once)
         self.batch_size = batch_size
         self.at_once = at_once
         self._connection = Connection(address, model, **options)

@@ -5,6 +5,7 @@ What the commands of `tfcopy.serving` ask is a `BatchedModel`: a folder in
 """
 
 from collections.abc import Mapping, Set
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,21 @@ class Signature(NamedTuple):
 
     inputs: dict[str, int]
     outputs: tuple[str, ...]
+
+
+def check_whole(least: int, **numbers):
+    """Refuses arguments that are no whole numbers, or below the least.
+
+    Raises:
+        AskError: naming the argument.
+    """
+    for name, number in numbers.items():
+        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if not is_whole or number < least:
+            raise AskError(
+                f"`{name}` must be a whole number of at least {least}. "
+                f"Received: {number!r}."
+            )
 
 
 def text_arrays(
