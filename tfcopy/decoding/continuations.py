@@ -15,7 +15,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.decoding import required_words, sampling
 from tfcopy.decoding.top_k import top_k
-from tfcopy.layers.copying import MASKED, gather_last
+from tfcopy.layers.copying import MASKED, gather_last, same_words
 from tfcopy.layers.cutting import repeat, take_each
 
 _ALMOST_ALL = 1.0 - 1e-6
@@ -138,14 +138,8 @@ def describe_source(
         sample: As in `SearchOptions`.
     """
     valid = source_copy_ids >= 0
-    same = ops.expand_dims(source_copy_ids, 2) == ops.expand_dims(
-        source_copy_ids, 1
-    )
-    same = ops.logical_and(same, ops.expand_dims(valid, 1))
-    same = ops.cast(same, "float32")
+    same, word = same_words(source_copy_ids)
     positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
-    word = ops.cast(ops.argmax(same, axis=-1), "int32")
-    word = ops.where(valid, word, positions)
     missing = None
     if source_only:
         words = ops.convert_to_tensor(source_only, dtype="int32")

@@ -118,9 +118,10 @@ def mean_log_probs(distribution, source_copy_ids):
     """
     size = distribution.vocabulary_size
     same, first = same_words(source_copy_ids)
-    known = ops.logical_and(first, source_copy_ids < size)
-    never = ops.convert_to_tensor([tokens.PAD, tokens.UNK, tokens.BOS])
+    known = first == ops.arange(ops.shape(first)[1], dtype="int32")
+    known = ops.logical_and(known, source_copy_ids < size)
     known = ops.logical_and(known, source_copy_ids > tokens.BOS)
+    never = ops.convert_to_tensor([tokens.PAD, tokens.UNK, tokens.BOS])
     ids = ops.where(known, source_copy_ids, tokens.PAD)
     ids = ops.concatenate([ops.zeros_like(ids[:, :1]) + never, ids], axis=1)
     # (B, T, 3 + S)
@@ -163,22 +164,24 @@ def gather_last(x, indices):
 
 
 def same_words(source_copy_ids):
-    """Which positions of the source hold the same word, and which is first.
+    """Which positions of the source hold the same word.
 
-    A position that must not be copied is the same as none.
+    A position that must not be copied holds the same as none.
 
     Args:
         source_copy_ids: `(B, S)`.
 
     Returns:
-        `(same, first)`: `(B, S, S)`, 1.0 or 0.0, and boolean `(B, S)`.
+        `(same, first)`: `(B, S, S)`, 1.0 or 0.0; and int32 `(B, S)`, the first
+        position of the word at each position, itself if it must not be copied.
     """
     valid = source_copy_ids >= 0
     same = matches(source_copy_ids, source_copy_ids)
-    same = ops.cast(ops.logical_and(same, ops.expand_dims(valid, 1)), "float32")
+    same = ops.logical_and(same, ops.expand_dims(valid, 1))
+    same = ops.cast(same, "float32")
+    first = ops.cast(ops.argmax(same, axis=-1), "int32")
     positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
-    first = ops.cast(ops.argmax(same, axis=-1), "int32") == positions
-    return same, ops.logical_and(first, valid)
+    return same, ops.where(valid, first, positions)
 
 
 def matches(ids, source_copy_ids):
