@@ -17,6 +17,7 @@ import numpy as np
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
+from tfcopy.json_text import parse_json
 
 CHECKSUM = "sha256"
 
@@ -93,7 +94,7 @@ def read_json(path) -> dict:
         with filesystem.open(
             path, encoding="utf-8", errors="surrogatepass"
         ) as file:
-            content = json.load(file)
+            content = parse_json(file.read())
         if not isinstance(content, dict):
             raise ValueError(f"it holds no object but {type(content).__name__}")
         checksum = content.pop(CHECKSUM, None)

@@ -185,7 +185,7 @@ LONG = "w " * 60 + "\n"
             "no sentence pair there, only 2 with an empty side",
         ),
         ((LONG * 9, LONG * 9), "7 a side of more than 50 tokens"),
-        ((b"\x1f\x8b\x08 cut", "a\n"), "a.en: the gzip or zip data is damaged"),
+        ((b"\x1f\x8b\x08 cut", "a\n"), "a.en: the gzip data is damaged"),
     ],
     ids="length utf8 empty blank long gzip".split(),
 )

@@ -1,6 +1,7 @@
 import copy
 import errno
 import functools
+import gzip
 import io
 import json
 import os
@@ -123,9 +124,24 @@ def test_alignments_are_those_of_pharaoh(asked, folder):
 
 
 def test_any_bytes_get_an_answer(asked, folder):
-    lines = b"\xff\xfe\n\x00\x01\n" + "\u2028\u0085x\u0085y".encode() + b"\n"
+    lines = b"\xfd\xfe\n\x00\x01\n" + "\u2028\u0085x\u0085y".encode() + b"\n"
     status, output, _ = asked(folder, lines=lines)
     assert (status, output) == (0, ["\ufffd\ufffd", "", "x y"])
+
+
+def test_input_of_another_form(asked, folder):
+    text = "the session of Łukasz .\n\n北京 😀\n"
+    for data in (
+        text.encode("utf-16"),
+        gzip.compress(text.encode("utf-8-sig")),
+    ):
+        status, output, error = asked(folder, lines=data)
+        assert (status, output, error) == (0, ANSWERS[:3], "")
+    status, output, error = asked(folder, lines=b"\x28\xb5\x2f\xfd\x04\0")
+    assert (status, output) == (2, [])
+    assert error == (
+        "ask: standard input: compressed by zstd. Decompress it first.\n"
+    )
 
 
 def test_a_process_answers_each_line_at_once(folder):

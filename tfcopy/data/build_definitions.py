@@ -6,7 +6,7 @@
 The database is that of Debian's `wordnet-base` (apt install wordnet-base), of
 NLTK (corpora/wordnet), or of another wordnet in the same format. The file
 includes its licence, as the licence requires. --words reports how many words of
-text files, plain or gzipped, have definitions.
+text files, plain or compressed, have definitions.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def run(folder, path, texts: Iterable = ()) -> None:
     Args:
         folder: Where WordNet's files are.
         path: The file to write; gzipped if its name ends in `.gz`.
-        texts: Text files, plain or gzipped, whose words are looked up.
+        texts: Text files, plain or compressed, whose words are looked up.
 
     Raises:
         ValueError, OSError: naming the file.

@@ -3,9 +3,9 @@
     python -m tfcopy.data.build_dictionary --source a.en --target a.fr \\
         --output fr-en.tsv --reverse_output en-fr.tsv
 
-Line n of one file, plain or gzipped, translates line n of the other. --output
-lists target words with their source senses (for labels: --dictionary of the
-recipes), --reverse_output source words with their translations.
+Line n of one file, plain or compressed, translates line n of the other.
+--output lists target words with their source senses (for labels: --dictionary
+of the recipes), --reverse_output source words with their translations.
 
 The words of each pair are aligned, in lower case: by systran-align (extra
 `align`), else by IBM Model 1, or as --alignment says. A word's senses are the
@@ -40,7 +40,7 @@ class Config:
     """Files, alignment, and what becomes an entry.
 
     Attributes:
-        source: File of sentences, plain or gzipped.
+        source: File of sentences, plain or compressed.
         target: File of their translations.
         output: TSV file to write: target words and their senses in the source.
         reverse_output: TSV file to write: source words and their senses in the

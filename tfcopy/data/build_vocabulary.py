@@ -3,7 +3,7 @@
     python -m tfcopy.data.build_vocabulary \\
         --input europarl-v7.fr-en.en --size 30000 --output vocabulary.en
 
-Several files, plain or gzipped, one text a line, are counted together. The
+Several files, plain or compressed, one text a line, are counted together. The
 words are those of the recipe that is given the same --tokenization, --language
 and --lowercase, and reads the file by --source_vocabulary or
 --target_vocabulary: one word a line, the four special ones first.

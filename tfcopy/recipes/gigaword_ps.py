@@ -94,7 +94,7 @@ class Config(
     source_vectors: str | None = config.data(
         None,
         "File of word vectors to initialise the source embeddings: word2vec's "
-        "text or binary format, or GloVe's, plain or gzipped.",
+        "text or binary format, or GloVe's, plain or compressed.",
         fixed=False,
     )
     target_vectors: str | None = config.data(

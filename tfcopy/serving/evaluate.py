@@ -14,7 +14,7 @@ by a paired bootstrap: p says how probable a difference as large would be if a
 system were no better or worse than the first.
 
 SYSTEM is what a recipe exports, which is asked here, or a file of answers, one
-a line. --source and --reference are files of lines, plain or gzipped."""
+a line. --source and --reference are files of lines, plain or compressed."""
 
 _EXAMPLES = """\
 examples:

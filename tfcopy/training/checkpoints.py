@@ -15,6 +15,7 @@ import numpy as np
 
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.checked_files import DamagedFileError
+from tfcopy.json_text import parse_json
 from tfcopy.training.checkpoint_arrays import (
     CheckpointError,
     as_arrays,
@@ -292,7 +293,7 @@ def _read(path, names=None):
     """The `info` of a file, and its arrays."""
     arrays = checked_files.read_arrays(path, names)
     try:
-        return json.loads(arrays.pop("info").tobytes()), arrays
+        return parse_json(arrays.pop("info").tobytes()), arrays
     except (KeyError, ValueError) as error:
         raise DamagedFileError(f"{path} is damaged ({error}).") from error
 

@@ -1,12 +1,13 @@
 """Where a model trains: one device, all GPUs, or several machines."""
 
 import contextlib
-import json
 import os
 import re
 
 import keras
 import tensorflow as tf
+
+from tfcopy.json_text import parse_json
 
 PRECISIONS = ("float32", "mixed_bfloat16")
 
@@ -89,7 +90,7 @@ def _set_devices(devices):
 def _has_cluster():
     text = os.environ.get("TF_CONFIG") or "{}"
     try:
-        return bool(json.loads(text).get("cluster"))
+        return bool(parse_json(text).get("cluster"))
     except (AttributeError, ValueError) as error:
         raise ValueError(
             "The environment variable TF_CONFIG must be a JSON object with "

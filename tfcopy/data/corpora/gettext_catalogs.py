@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
-from tfcopy import filesystem
+from tfcopy import file_forms, filesystem
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, is_blank, splits
 
@@ -130,7 +130,10 @@ def open_catalog(path):
             "was made from, or make one by `msgunfmt`."
         )
     try:
+        file_forms.check_plain(content[:512], path)
         _check_strings(path, content.decode("utf-8"))
+    except file_forms.FormError as error:
+        raise CorpusError(str(error)) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise CorpusError(

@@ -1,13 +1,13 @@
 """JSON files whose values know their position."""
 
 import dataclasses
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
 
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.json_text import JsonError, parse_json, shortened
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,21 +26,20 @@ class Node:
 
     @classmethod
     def read(cls, path: str | os.PathLike) -> "Node":
-        """The top of a UTF-8 file, plain or gzipped.
+        """The top of a UTF-8 file, plain or compressed.
 
         Raises:
             CorpusError: naming the line.
         """
         text = "".join(read_lines(path, keep_ends=True))
         try:
-            return cls(path, "", json.loads(text))
-        except json.JSONDecodeError as error:
+            return cls(path, "", parse_json(text))
+        except JsonError as error:
+            place = f", line {error.line}" * (error.line is not None)
             raise CorpusError(
-                f"{path}, line {error.lineno}: not valid JSON ({error.msg} at "
-                f"character {error.colno}). Mend it, or fetch the file again."
+                f"{path}{place}: not valid JSON ({error}). Mend it, or fetch "
+                "the file again."
             ) from error
-        except (ValueError, RecursionError) as error:  # a number, or too deep
-            raise CorpusError(f"{path}: not valid JSON ({error}).") from error
 
     def nodes(self, key: str) -> Iterator["Node"]:
         """The values of the list under this key."""
@@ -70,7 +69,7 @@ class Node:
     def _get(self, key, kind, noun):
         if not isinstance(self.value, dict):
             raise self.error(
-                f"expected an object. Received: {_shortened(self.value)}"
+                f"expected an object. Received: {shortened(self.value, 80)}"
             )
         if key not in self.value:
             names = ", ".join(self.value) or "none"
@@ -78,14 +77,9 @@ class Node:
         value = self.value[key]
         if not isinstance(value, kind) or isinstance(value, bool):
             raise self.error(
-                f"{key}: expected {noun}. Received: {_shortened(value)}"
+                f"{key}: expected {noun}. Received: {shortened(value, 80)}"
             )
         return value
 
     def _place_of(self, key):
         return f"{self.place}.{key}" if self.place else key
-
-
-def _shortened(value, length=80):
-    text = json.dumps(value)
-    return text if len(text) <= length else f"{text[:length]} ..."

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfcopy import filesystem
+from tfcopy import file_forms
 from tfcopy.data.corpora.corpus import CorpusError
 
 _SECTIONS = {"<summary>": "</summary>", "<short_text>": "</short_text>"}
@@ -141,7 +141,9 @@ def _encoding_error(path, number, encoding):
 
 def _open(path):
     try:
-        return filesystem.open(path, "rb")
+        return file_forms.open_plain(path)
+    except file_forms.FormError as error:
+        raise CorpusError(str(error)) from error
     except OSError as error:
         raise CorpusError(
             f"{path}: cannot be read ({error.strerror or error}). "

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from tfcopy import file_forms
 from tfcopy.data.corpora import tfds_builders
 from tfcopy.data.corpora.corpus import Corpus, CorpusError
 from tfcopy.data.corpora.held_out import CheckedPairs, is_blank, splits
@@ -65,7 +66,7 @@ def load(
     tokenized: bool = False,
     name: str | None = None,
 ) -> Corpus:
-    """Reads a corpus of `Example`s from tables in UTF-8, plain or gzipped.
+    """Reads a corpus of `Example`s from tables in UTF-8, plain or compressed.
 
     SNLI and MultiNLI are read as published, `.jsonl` or `.txt`, and SICK, too.
     Any other table can be used (see `tables.load`) if its columns are
@@ -159,7 +160,7 @@ def load_tfds(
 
 
 def _check(path, columns, format, has_header, parses):
-    if format is None and str(path).removesuffix(".gz").endswith(".txt"):
+    if format is None and file_forms.plain_name(path).endswith(".txt"):
         format = "tsv"
     # Publishers leave out the labels of annotators that were not asked.
     options = {"format": format, "is_ragged": True}

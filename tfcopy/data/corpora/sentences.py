@@ -7,7 +7,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from tfcopy import filesystem
+from tfcopy import file_forms, filesystem
 from tfcopy.data.corpora import held_out, tfds_builders
 from tfcopy.data.corpora.corpus import Corpus, CorpusError, Split
 from tfcopy.data.corpora.held_out import CheckedPairs
@@ -33,7 +33,7 @@ def load(
 ) -> Corpus:
     """Reads a corpus whose examples are sentences, `str`, in UTF-8.
 
-    Each split is a file, plain or gzipped; a folder or a zip archive, whose
+    Each split is a file, plain or compressed; a folder or a zip archive, whose
     files are all read in the order of their names; a pattern such as
     `"news.en-0000*"`; or several of these. Blank lines are left out. All files
     are checked from their first line to their last before anything is returned.
@@ -173,7 +173,9 @@ def _files(path: PathLike) -> list[PathLike]:
             (
                 file
                 for file in found
-                if _is_visible(filesystem.relpath(file, path).split(os.sep))
+                if file_forms.is_visible(
+                    filesystem.relpath(file, path).split(os.sep)
+                )
                 and filesystem.isfile(file)
             ),
             key=lambda file: file.split(os.sep),
@@ -192,13 +194,8 @@ def _members(path: str) -> list[zipfile.Path]:
     archive = zipfile.ZipFile(filesystem.open(path, "rb"))
     return [
         zipfile.Path(archive, name)
-        for name in sorted(archive.namelist())
-        if not name.endswith("/") and _is_visible(name.split("/"))
+        for name in file_forms.visible_members(archive)
     ]
-
-
-def _is_visible(parts) -> bool:
-    return not any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
 def _with_held_out(files, num_held_out, seed):

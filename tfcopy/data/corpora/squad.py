@@ -60,7 +60,7 @@ def load(
     seed: int = 0,
     name: str | None = None,
 ) -> Corpus:
-    """Reads a corpus of `Example`s from JSON files, plain or gzipped.
+    """Reads a corpus of `Example`s from JSON files, plain or compressed.
 
     All of them are checked before anything is returned. Questions without an
     answer, as in SQuAD 2.0, are left out and counted. If an answer is not at

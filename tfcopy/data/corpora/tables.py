@@ -1,14 +1,15 @@
-"""Columns of tables: CSV, TSV and JSON Lines, plain or gzipped."""
+"""Columns of tables: CSV, TSV and JSON Lines, plain or compressed."""
 
 import csv
 import dataclasses
-import json
 import os
 from collections.abc import Iterator
 
+from tfcopy import file_forms
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
 from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.json_text import JsonError, parse_json, shortened
 
 FORMATS = ("csv", "tsv", "jsonl")
 
@@ -169,13 +170,10 @@ class Table:
 
     def _object(self, number, line):
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            reason = str(error)
-            if isinstance(error, json.JSONDecodeError):
-                reason = f"{error.msg} at character {error.pos + 1}"
+            row = parse_json(line)
+        except JsonError as error:
             raise self.error(
-                number, f"not valid JSON ({reason}). Expected an object a line"
+                number, f"not valid JSON ({error}). Expected an object a line"
             ) from error
         if not isinstance(row, dict):
             raise self.error(
@@ -196,7 +194,7 @@ class Table:
             raise self.error(
                 number,
                 f"column {key!r}: expected a string. "
-                f"Received: {_shortened(json.dumps(text))}",
+                f"Received: {shortened(text, 200)}",
             )
         try:
             text.encode()
@@ -295,9 +293,8 @@ def _is_blank(row):
 
 def _format(path, format):
     if format is None:
-        format = _SUFFIXES.get(
-            os.path.splitext(str(path).removesuffix(".gz"))[1]
-        )
+        name = file_forms.plain_name(path)
+        format = _SUFFIXES.get(os.path.splitext(name)[1])
     if format not in FORMATS:
         raise CorpusError(
             f"{path}: cannot tell its format from its name. Give `format`: "

@@ -44,7 +44,7 @@ def load(
     seed: int = 0,
     name: str | None = None,
 ) -> TranslationCorpus:
-    """Reads a corpus from pairs of UTF-8 files, plain or gzipped.
+    """Reads a corpus from pairs of UTF-8 files, plain or compressed.
 
     Tokens stand between blanks. As in `text_pairs.load`, everything is checked
     before anything is returned, and a pair with a blank side is skipped and

@@ -1,13 +1,11 @@
-"""Lines of text files, plain or gzipped."""
+"""Lines of text files, plain or compressed."""
 
-import gzip
 import os
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator
 
-from tfcopy import filesystem
+from tfcopy import file_forms, filesystem
 from tfcopy.data.corpora.corpus import CorpusError
 
 
@@ -18,7 +16,7 @@ def read_lines(
     errors: str = "strict",
     once: bool = False,
 ) -> Iterator[str]:
-    """Yields the lines of a plain or gzipped UTF-8 file.
+    """Yields the lines of a UTF-8 file, as `file_forms.plain` reads it.
 
     Lines end at "\\n" alone, and come without their ends ("\\n" or "\\r\\n")
     unless `keep_ends`; other line separators of Unicode stay inside the line.
@@ -37,10 +35,8 @@ def read_lines(
     try:
         if not once:
             _check_repeatable(path)
-        with _open(path) as file:
+        with file_forms.open_plain(path) as file:
             for number, line in enumerate(file, start=1):
-                if number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")  # byte order mark
                 if not keep_ends:
                     line = line.removesuffix(b"\n").removesuffix(b"\r")
                 yield line.decode(errors=errors)
@@ -51,44 +47,13 @@ def read_lines(
             "of the line). Convert the file to UTF-8, for example with iconv, "
             "or mend this line."
         ) from error
-    except (
-        EOFError,
-        zlib.error,
-        gzip.BadGzipFile,
-        zipfile.BadZipFile,
-    ) as error:
-        raise CorpusError(
-            f"{path}: the gzip or zip data is damaged or cut off after line "
-            f"{number} ({error}). Fetch the file again."
-        ) from error
+    except file_forms.FormError as error:
+        raise CorpusError(str(error)) from error
     except OSError as error:
         raise CorpusError(
             f"{path}: cannot be read ({error.strerror or error}). "
             "Check the path and its permissions."
         ) from error
-
-
-def _open(path):
-    if isinstance(path, zipfile.Path):
-        return path.open("rb")
-    return decompressed(filesystem.open(path, "rb"))
-
-
-def decompressed(file):
-    """What a buffered file holds, whether it is gzipped or not."""
-    return _GzipFile(file) if file.peek(2)[:2] == b"\x1f\x8b" else file
-
-
-class _GzipFile(gzip.GzipFile):
-    """Closes the file that it reads, too."""
-
-    def __init__(self, file):
-        super().__init__(fileobj=file, mode="rb")
-        self._file = file
-
-    def close(self):
-        super().close()
-        self._file.close()
 
 
 def _check_repeatable(path):

@@ -1,4 +1,4 @@
-"""Any two text files, plain or gzipped, aligned line by line."""
+"""Any two text files, plain or compressed, aligned line by line."""
 
 import functools
 import itertools

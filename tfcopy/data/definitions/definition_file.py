@@ -11,6 +11,7 @@ import json
 import sys
 
 from tfcopy.data.definitions.dictionary_entries import Definitions
+from tfcopy.json_text import parse_json
 
 
 def to_bytes(definitions: Definitions) -> bytes:
@@ -28,7 +29,7 @@ def from_bytes(data: bytes) -> Definitions:
         ValueError, KeyError, TypeError, OSError, EOFError: If it is damaged.
     """
     text = gzip.decompress(data).decode("utf-8", "surrogatepass")
-    content = json.loads(text)
+    content = parse_json(text)
 
     def tokens(texts):
         return tuple(sys.intern(text) for text in texts)

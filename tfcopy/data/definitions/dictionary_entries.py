@@ -1,6 +1,6 @@
 """Dictionaries of definitions, as values and as files.
 
-A file is UTF-8 text, plain or gzipped, with one definition per line:
+A file is UTF-8 text, plain or compressed, with one definition per line:
 
     # This is a comment.
     run<TAB>move fast by using one's feet<TAB>v

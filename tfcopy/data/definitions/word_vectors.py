@@ -2,23 +2,20 @@
 
 A file is text, with a word and its numbers per line, with word2vec's header
 ("number of words, number of dimensions") or without (GloVe); or word2vec's
-binary format; either of them plain or gzipped. It is read once from front to
+binary format; either of them plain or compressed. It is read once from front to
 end, and only the rows of the vocabulary are kept.
 """
 
 import dataclasses
-import gzip
 import hashlib
 import math
 import os
-import zlib
 from collections.abc import Iterator
 
 import numpy as np
 
-from tfcopy import filesystem
+from tfcopy import file_forms
 from tfcopy import tokens as special
-from tfcopy.data.corpora.text_lines import decompressed
 from tfcopy.data.text.vocabulary import Vocabulary
 
 _BLOCK = 1 << 20  # bytes
@@ -102,30 +99,21 @@ def checksum(matrix: np.ndarray) -> str:
 
 def _read(path, dim, wanted) -> Iterator[tuple[bytes, np.ndarray]]:
     """Yields the words that are `wanted`, and their vectors."""
-    try:
-        with _open(path) as file:
-            buffer = _Buffer(file)
-            first = buffer.line()
-            header = _header(first)
-            if header is None:
-                _check_size(path, len(first.split()) - 1, dim)
-                yield from _text_vectors(path, buffer, first, 1, dim, wanted)
-                return
-            count, size = header
-            _check_size(path, size, dim)
-            if buffer.is_text(size):
-                line = buffer.line()
-                yield from _text_vectors(path, buffer, line, 2, dim, wanted)
-            else:
-                yield from _binary_vectors(path, buffer, count, dim, wanted)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(
-            f"{path}: the gzip data is damaged or cut off ({error})."
-        ) from error
-
-
-def _open(path):
-    return decompressed(filesystem.open(path, "rb"))
+    with file_forms.open_plain(path) as file:
+        buffer = _Buffer(file)
+        first = buffer.line()
+        header = _header(first)
+        if header is None:
+            _check_size(path, len(first.split()) - 1, dim)
+            yield from _text_vectors(path, buffer, first, 1, dim, wanted)
+            return
+        count, size = header
+        _check_size(path, size, dim)
+        if buffer.is_text(size):
+            line = buffer.line()
+            yield from _text_vectors(path, buffer, line, 2, dim, wanted)
+        else:
+            yield from _binary_vectors(path, buffer, count, dim, wanted)
 
 
 def _header(line) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ import tensorflow as tf
 from tfcopy import filesystem
 from tfcopy.data.text.byte_pairs import BLANK, BYTE, START, BytePairs
 from tfcopy.data.text.tokenization import normalize_blanks
+from tfcopy.json_text import parse_json
 
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 _WORD = r"'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^ \pL\pN]+"
@@ -138,7 +139,7 @@ class BytePairTokenizer:
     @functools.cached_property
     def _content(self):
         with filesystem.open(self.model_file, "rb") as file:
-            return json.load(file)
+            return parse_json(file.read())
 
     @functools.cached_property
     def _pairs(self):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 import tensorflow as tf
 
-from tfcopy import filesystem
+from tfcopy import file_forms
 from tfcopy.atomic_files import write_atomically
 
 
@@ -132,10 +132,8 @@ def _table(items, default_value):
 
 
 def _read(path) -> Iterator[tuple[str, str, float]]:
-    with filesystem.open(path, "rb") as file:
+    with file_forms.open_plain(path) as file:
         for number, line in enumerate(file, start=1):
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")  # byte order mark
             try:
                 text = line.decode().rstrip("\r\n")
             except UnicodeDecodeError:

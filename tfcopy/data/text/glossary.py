@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import tensorflow as tf
 
-from tfcopy import filesystem
+from tfcopy import file_forms
 from tfcopy.data.text.tokenization import normalize_blanks
 
 # A mark: private characters of Unicode around the phrase's number.
@@ -50,8 +50,8 @@ class Glossary:
             ValueError: naming the file and the line of a bad term.
         """
         terms = {}
-        with filesystem.open(path, "rb") as file:
-            lines = file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        with file_forms.open_plain(path) as file:
+            lines = file.read().split(b"\n")
         for number, line in enumerate(lines, start=1):
             place = f"{os.fspath(path)}, line {number}"
             try:

@@ -51,7 +51,7 @@ class TokenizedText:
         total: int | None = None,
         progress: bool = True,
     ) -> "TokenizedText":
-        """Reads a file, plain or gzipped; each line is a sentence.
+        """Reads a file, plain or compressed; each line is a sentence.
 
         Args:
             path: The file.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
-from tfcopy import filesystem
+from tfcopy import file_forms, filesystem
 from tfcopy import tokens as special
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.chunked_map import map_chunks
@@ -71,9 +71,8 @@ class Vocabulary:
     @classmethod
     def load(cls, path) -> "Vocabulary":
         """Reads a file that `save` wrote, or any of the same form."""
-        with filesystem.open(path, "rb") as file:
-            content = file.read().removeprefix(b"\xef\xbb\xbf")
-        lines = content.split(b"\n")
+        with file_forms.open_plain(path) as file:
+            lines = file.read().split(b"\n")
         if lines[-1] == b"":
             lines.pop()
         words = []

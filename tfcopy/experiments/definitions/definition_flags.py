@@ -33,7 +33,7 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
     )
     dictionary: str | None = data(
         None,
-        "File of `headword<TAB>definition` lines, plain or gzipped.",
+        "File of `headword<TAB>definition` lines, plain or compressed.",
         fixed=False,
     )
     wordnet: str | None = data(

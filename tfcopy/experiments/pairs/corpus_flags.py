@@ -19,7 +19,7 @@ class FilesConfig:
     train: list[str] | None = data(
         None,
         "Two text files to train on, source and target, one example per line, "
-        "plain or gzipped: a.en a.fr.",
+        "plain or compressed: a.en a.fr.",
         fixed=False,
     )
     validation: list[str] | None = data(
@@ -113,8 +113,8 @@ class SummariesConfig(CorpusConfig, CaseConfig):
 
     train: list[str] | None = data(
         None,
-        "Two text files to train on, source and target, plain or gzipped; or "
-        "one table: a.csv, .tsv or .jsonl.",
+        "Two text files to train on, source and target, plain or compressed; "
+        "or one table: a.csv, .tsv or .jsonl.",
         fixed=False,
     )
     source_column: str | None = data(

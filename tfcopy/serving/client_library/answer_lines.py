@@ -7,6 +7,7 @@ import queue
 import sys
 import threading
 
+from tfcopy import file_forms
 from tfcopy.error_lines import one_line
 from tfcopy.serving.client_library import ask_texts, hypotheses
 from tfcopy.serving.client_library.commands import positive, write
@@ -228,7 +229,7 @@ def _batches(stream, batch_size):
 
     def read():
         try:
-            for line in stream:
+            for line in file_forms.plain(stream, "standard input"):
                 lines.put(line.rstrip(b"\r\n"))
             lines.put(None)
         except Exception as error:
@@ -245,6 +246,8 @@ def _batches(stream, batch_size):
         end = b"" if isinstance(batch[-1], bytes) else batch.pop()
         if batch:
             yield batch
+        if isinstance(end, file_forms.FormError):
+            raise AskError(str(end))
         if isinstance(end, Exception):
             raise AskError(f"standard input: {one_line(end)}.")
         if end is None:

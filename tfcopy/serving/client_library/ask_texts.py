@@ -3,8 +3,9 @@
 import itertools
 import json
 
-from tfcopy import filesystem
+from tfcopy import file_forms
 from tfcopy.error_lines import shown
+from tfcopy.json_text import JsonError, parse_json
 from tfcopy.serving.client_library.signatures import AskError
 
 # What answers as plain text, the first that a model gives.
@@ -75,8 +76,10 @@ def read_dictionary(path, flag="--dictionary", form="headword<TAB>definition"):
         List of `bytes`.
     """
     try:
-        with filesystem.open(path, "rb") as file:
-            lines = file.read().removeprefix(b"\xef\xbb\xbf").splitlines()
+        with file_forms.open_plain(path) as file:
+            lines = file.read().splitlines()
+    except file_forms.FormError as error:
+        raise AskError(f"{flag}: {error}") from None
     except OSError as error:
         raise AskError(
             f"{flag}: cannot read {path} ({error.strerror})."
@@ -115,8 +118,8 @@ def _parse(line, number, texts):
     if len(texts) == 1:
         return {texts[0]: line, "dictionary": []}
     try:
-        example = json.loads(line)
-    except ValueError:
+        example = parse_json(line)
+    except JsonError:
         example = None
     if not isinstance(example, dict) or not all(
         isinstance(example.get(name), str) for name in texts

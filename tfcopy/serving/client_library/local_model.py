@@ -1,11 +1,11 @@
 """An exported model, asked in this process with TensorFlow alone."""
 
-import json
 import logging
 import os
 
 from tfcopy import filesystem
 from tfcopy.error_lines import one_line
+from tfcopy.json_text import JsonError, parse_json
 from tfcopy.quiet import quiet
 from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.parallel_batches import num_at_once
@@ -116,7 +116,8 @@ def read_config(folder) -> dict:
     """What the export remembered; empty if it is not there."""
     try:
         path = os.path.join(folder, "assets.extra", CONFIG_NAME)
-        with filesystem.open(path, encoding="utf-8") as file:
-            return json.load(file)
-    except (OSError, ValueError):
+        with filesystem.open(path, "rb") as file:
+            config = parse_json(file.read())
+    except (OSError, JsonError):
         return {}
+    return config if isinstance(config, dict) else {}

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from tfcopy.json_text import JsonError, parse_json
 from tfcopy.serving.client_library.rest_exchange import Exchange
 from tfcopy.serving.client_library.transport import (
     UNAVAILABLE,
@@ -134,7 +135,7 @@ class RestTransport:
             code = _CODES.get(response.status, "UNKNOWN")
             raise Failure(code, _error(response, content))
         with expecting("JSON"):
-            return json.loads(content)
+            return parse_json(content)
 
     def _connection(self, timeout):
         host, port = self.address.host, self.address.port
@@ -162,8 +163,8 @@ def _reason(error):
 def _error(response, content):
     """What the server says of an error."""
     try:
-        return str(json.loads(content)["error"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return str(parse_json(content)["error"])
+    except (JsonError, LookupError, TypeError):
         return f"HTTP {response.status} {response.reason}: {content[:200]}"
 
 

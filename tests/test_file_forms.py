@@ -1,0 +1,233 @@
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import os
+import sys
+import tracemalloc
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcopy import file_forms
+from tfcopy.data import Dictionary, Vocabulary
+from tfcopy.data.corpora import lcsts_records
+from tfcopy.data.corpora.json_tree import Node
+from tfcopy.data.corpora.tables import Table
+from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.definitions import word_vectors
+from tfcopy.data.definitions.dictionary_entries import Definitions
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.file_forms import FormError, check_plain, open_plain, plain
+from tfcopy.serving.client_library import ask_texts
+
+
+def zipped(*contents):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("__MACOSX/x", b"")
+        for i, content in enumerate(contents):
+            archive.writestr(f"{i}.txt", content)
+    return file.getvalue()
+
+
+COMPRESS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE),
+    "zip": zipped,
+}
+ENCODINGS = {
+    "utf-8": codecs.BOM_UTF8,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+}
+
+
+def read(data):
+    with plain(io.BytesIO(data), "a") as file:
+        return file.read()
+
+
+@given(
+    st.text().filter(lambda x: file_forms._form(x.encode()) is None),
+    st.sampled_from([None, *COMPRESS]),
+    st.sampled_from([None, *ENCODINGS]),
+)
+def test_text_is_the_same_in_all_forms(text, compression, encoding):
+    text = text.removeprefix("\ufeff")
+    data = text.encode()
+    if encoding is not None:
+        data = ENCODINGS[encoding] + text.encode(encoding)
+    if compression is not None:
+        data = COMPRESS[compression](data)
+    assert read(data) == text.encode()
+
+
+@pytest.mark.parametrize("compress", COMPRESS.values(), ids=COMPRESS)
+def test_large_and_joined_and_cut_off(compress, tmp_path):
+    lines = [b"%d %d\n" % (i, hash(str(i))) for i in range(4_000)]
+    data = compress(b"".join(lines))
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    with open_plain(path) as file:
+        assert list(file) == lines
+    if compress not in (zipped, COMPRESS["lzma"]):
+        path.write_bytes(data + data)
+        with open_plain(path) as file:
+            assert list(file) == lines * 2
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(FormError) as caught, open_plain(path) as file:
+        file.read()
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ") and "\n" not in message
+    assert "cut off after line" in message or "cannot be read" in message
+
+
+def test_utf_16_that_is_cut_off_or_has_half_a_character():
+    text = codecs.BOM_UTF16_LE + "ab\nc".encode("utf-16-le")
+    with pytest.raises(FormError, match="UTF-16 data is damaged or cut off"):
+        read(text[:-1])
+    assert read(text + b"\0\xd8" + text[2:]) == b"ab\nc\xed\xa0\x80ab\nc"
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"\x28\xb5\x2f\xfd\x04\0", "compressed by zstd. Decompress it first"),
+        (b"\x04\x22\x4d\x18d", "compressed by lz4"),
+        (b"7z\xbc\xaf\x27\x1c\0", "compressed by 7-Zip"),
+        (gzip.compress(gzip.compress(b"a")), "compressed by gzip. Decompress"),
+        (gzip.compress(zipped(b"a")), "compressed by zip"),
+        (zipped(b"a", b"b"), "a zip archive of 2 files. Unpack it first"),
+        (zipped(), "a zip archive of 0 files"),
+        (zipped(b"a")[:20], "a zip archive that cannot be read"),
+        (b"PAR1\x15\0", "a file of Parquet, which is no text"),
+        (b"\x0a" + bytes(7) + b"crc-", "a file of TFRecord"),
+        (gzip.compress(b"\x0a" + bytes(7) + b"crc-"), "a file of TFRecord"),
+        (b"x" * 257 + b"ustar\0", "compressed by tar"),
+        (
+            "ab\n".encode("utf-16-le"),
+            "text in UTF-16 without a byte order mark",
+        ),
+        (
+            "ab\n".encode("utf-16-be"),
+            "text in UTF-16 without a byte order mark",
+        ),
+    ],
+    ids="zstd lz4 7z twice zip2 members none cut parquet tfrecord tfrecord.gz "
+    "tar le be".split(),
+)
+def test_what_is_not_read_is_named(data, message):
+    with pytest.raises(FormError, match=f"^a.*: {message}"):
+        read(data)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"BZh, he said", b"PAR1 is a gene", b"PK", b"]", b"\xff"]
+)
+def test_text_that_begins_as_others_do(text):
+    assert read(text) == text
+    check_plain(text, "a")
+
+
+def test_readable_forms_are_named_where_none_is_read():
+    with pytest.raises(FormError, match="a.po: compressed by gzip"):
+        check_plain(gzip.compress(b""), "a.po")
+    with pytest.raises(FormError, match="text in UTF-16. Convert"):
+        check_plain(codecs.BOM_UTF16_LE, "a.po")
+
+
+def test_a_plain_file_is_itself_and_others_are_closed(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(codecs.BOM_UTF8 + b"a\n")
+    with open(path, "rb") as raw:
+        assert plain(raw, path, keep_mark=True) is raw
+        assert raw.read() == codecs.BOM_UTF8 + b"a\n"
+    for data in (zipped(b"a"), lzma.compress(codecs.BOM_UTF16_LE)):
+        path.write_bytes(data)
+        with open(path, "rb") as raw:
+            plain(raw, path).close()
+            assert raw.closed
+
+
+def test_few_bytes_that_are_endless(tmp_path, monkeypatch):
+    monkeypatch.setattr(file_forms, "_LONGEST", 1 << 22)
+    path = tmp_path / "a.gz"
+    with gzip.open(path, "wb", 1) as file:
+        for _ in range(64):
+            file.write(bytes(1 << 20))
+    tracemalloc.start()
+    try:
+        with open_plain(path) as file:
+            with pytest.raises(FormError, match="line 1 has more than"):
+                next(file)
+            assert tracemalloc.get_traced_memory()[1] < 3 << 22
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_pipe_is_read_as_it_comes():
+    """A line that is typed is there before the next one is."""
+    source, target = os.pipe()
+    with open(source, "rb") as raw, open(target, "wb", 0) as typed:
+        typed.write(b"one\n")
+        file = plain(raw, "standard input")
+        assert file.readline() == b"one\n"
+        typed.write(b"two\n")
+        assert file.readline() == b"two\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_nothing_stays_open(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"\x28\xb5\x2f\xfd\x04\0")
+    before = os.listdir("/proc/self/fd")
+    for _ in range(3):
+        with pytest.raises(FormError):
+            open_plain(path)
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def vectors_of(path):
+    return word_vectors.load(path, Vocabulary.build({"é": 1}), 2).num_found
+
+
+READERS = {
+    "lines": (lambda path: list(read_lines(path)), "a\nb\n"),
+    "table": (lambda path: list(Table.of(path, (1, 2)).read()), "a\tb\n"),
+    "tree": (lambda path: Node.read(path).text("é"), '{"é": "x"}'),
+    "vectors": (vectors_of, "é 1 2\n"),
+    "glossary": (lambda path: Glossary.load(path).terms, "é\tx\n"),
+    "dictionary": (lambda path: Dictionary.load(path).to_bytes(), "é\tx\t1\n"),
+    "vocabulary": (
+        lambda path: Vocabulary.load(path).words,
+        "<pad>\n<unk>\n<s>\n</s>\né\n",
+    ),
+    "definitions": (lambda path: Definitions.load(path).headwords, "é\tx y\n"),
+    "requested": (ask_texts.read_dictionary, "é\tx\n"),
+    "lcsts": (lambda path: list(lcsts_records._lines(path, "utf-8")), "é\n"),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_all_readers_read_all_forms(tmp_path, name):
+    read, text = READERS[name]
+    path = tmp_path / "a.tsv"
+    path.write_bytes(text.encode())
+    expected = read(path)
+    assert expected
+    for compress in (bytes, bz2.compress, zipped):
+        for encoding in ("utf-8-sig", "utf-16"):
+            path.write_bytes(compress(text.encode(encoding)))
+            assert read(path) == expected
+    path.write_bytes(b"\x28\xb5\x2f\xfd\x04\0")
+    with pytest.raises(Exception, match="a.tsv: compressed by zstd") as caught:
+        read(path)
+    assert "\n" not in str(caught.value)

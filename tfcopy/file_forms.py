@@ -1,0 +1,228 @@
+"""The plain bytes of files that are compressed, or text of another encoding.
+
+The first bytes of a file tell what it is, whatever its name says. gzip, bzip2,
+xz and a zip archive of one file are decompressed as they are read; UTF-16 and
+UTF-32 with a byte order mark become UTF-8. What is no text is named.
+"""
+
+import contextlib
+import importlib
+import io
+import re
+import zipfile
+
+from tfcopy import filesystem
+
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_FIRST_BYTES = re.compile(
+    rb"""(?sx)
+    (?P<gzip>\x1f\x8b)
+    |(?P<bzip2>BZh[1-9](?:1AY&SY|\x17rE8P\x90))
+    |(?P<xz>\xfd7zXZ\0|\x5d\0\0)
+    |(?P<zip>PK(?:\x03\x04|\x05\x06|\x07\x08))
+    |(?P<UTF_32>\xff\xfe\0\0|\0\0\xfe\xff)
+    |(?P<UTF_16>\xff\xfe|\xfe\xff)
+    |(?P<zstd>\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)
+    |(?P<lz4>\x04\x22\x4d\x18)
+    |(?P<lzip>LZIP\x01)
+    |(?P<compress>\x1f\x9d)
+    |(?P<rar>Rar!\x1a\x07)
+    |(?P<sevenzip>7z\xbc\xaf\x27\x1c)
+    |(?P<tar>.{257}ustar)
+    |(?P<Parquet>PAR[1E][\0-\x08\x0e-\x1f])
+    |(?P<Arrow>ARROW1\0\0)
+    |(?P<Avro>Obj\x01)
+    |(?P<PDF>%PDF-)
+    |(?P<TFRecord>(?!\0{3}).{3}\0{5})
+    |(?P<UTF_16_without_mark>[^\0]\0[^\0]\0|\0[^\0]\0[^\0])
+    """
+)
+# The modules of Python whose `open` decompresses.
+_MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
+_COMPRESSED = (*_MODULES, "zip", "zstd", "lz4", "lzip", "compress")
+_COMPRESSED += ("rar", "sevenzip", "tar")
+_ENDING = re.compile(r"\.(gz|bz2|xz|zip)$")
+_ENCODINGS = ("UTF_16", "UTF_32")
+_BUFFER = 1 << 16  # bytes
+# Bytes of a line that are decompressed: few bytes may be made of endless ones.
+_LONGEST = 1 << 30
+
+
+class FormError(ValueError):
+    """A file is not plain text, and cannot be read as such; says which."""
+
+
+def open_plain(path):
+    """A file to read, buffered, as `plain` gives it.
+
+    Args:
+        path: Path, or `zipfile.Path` of a member of an archive.
+
+    Raises:
+        FormError: As in `plain`.
+        OSError: If it cannot be opened.
+    """
+    if isinstance(path, zipfile.Path):
+        with _zip_errors(path):
+            member = path.open("rb")
+        file = _buffered(member.read1, "zip", path, member)
+    else:
+        file = filesystem.open(path, "rb")
+    try:
+        return plain(file, path)
+    except BaseException:
+        file.close()
+        raise
+
+
+def plain(file, name, *, keep_mark: bool = False):
+    """What a file holds, as a buffered file of bytes.
+
+    Args:
+        file: A binary file, at its beginning; it is returned itself if it is
+            plain, and otherwise closed with what is returned.
+        name: Path, for messages.
+        keep_mark: Whether the byte order mark of UTF-8 is kept.
+
+    Raises:
+        FormError: Now if the file is compressed in another way, or is no text;
+            by reads if it is damaged or cut off.
+    """
+    if not hasattr(file, "peek"):
+        file = io.BufferedReader(file)
+    form = _form(file.peek(512))
+    if form in (*_MODULES, "zip"):
+        file = _decompressed(file, form, name)
+        form = _form(file.peek(512))
+        if form in _COMPRESSED:
+            check_plain(file.peek(512), f"{name}, once decompressed")
+    if form in _ENCODINGS:
+        text = io.TextIOWrapper(
+            file, form.replace("_", ""), "surrogatepass", newline=""
+        )
+
+        def read(size):  # A character has at most 4 bytes.
+            return text.read(size // 4).encode("utf-8", "surrogatepass")
+
+        return _buffered(read, form, name, text)
+    check_plain(file.peek(512), name)
+    if not keep_mark and file.peek(3)[:3] == _UTF_8_MARK:
+        file.read(3)
+    return file
+
+
+def check_plain(head: bytes, name) -> None:
+    """Raises a FormError if a file begins as no plain text does.
+
+    Args:
+        head: Its first bytes, 512 or more if there are as many.
+        name: Path, for messages.
+    """
+    form = _form(head)
+    if form in _COMPRESSED:
+        shown = form.replace("sevenzip", "7-Zip")
+        raise FormError(f"{name}: compressed by {shown}. Decompress it first.")
+    if form is not None and form.startswith("UTF"):
+        mark = " without a byte order mark" * form.endswith("mark")
+        raise FormError(
+            f"{name}: text in {form[:6].replace('_', '-')}{mark}. Convert the "
+            "file to UTF-8, for example with iconv."
+        )
+    if form is not None:
+        raise FormError(f"{name}: a file of {form}, which is no text.")
+
+
+def plain_name(path) -> str:
+    """A path without the ending that tells how the file is compressed."""
+    return _ENDING.sub("", str(path))
+
+
+def visible_members(archive: zipfile.ZipFile) -> list[str]:
+    """Names of the files of an archive, without hidden ones, sorted."""
+    return [
+        name
+        for name in sorted(archive.namelist())
+        if not name.endswith("/") and is_visible(name.split("/"))
+    ]
+
+
+def is_visible(parts) -> bool:
+    """Whether no part of a path is hidden."""
+    return not any(part.startswith((".", "__MACOSX")) for part in parts)
+
+
+def _form(head):
+    found = _FIRST_BYTES.match(head)
+    return found and found.lastgroup
+
+
+def _decompressed(file, form, name):
+    if form != "zip":
+        opened = importlib.import_module(_MODULES[form]).open(file)
+        return _buffered(opened.read1, form, name, opened, file)
+    with _zip_errors(name):
+        archive = zipfile.ZipFile(file)
+        members = visible_members(archive)
+        if len(members) == 1:
+            opened = archive.open(members[0])
+            return _buffered(opened.read1, form, name, opened, archive, file)
+    raise FormError(
+        f"{name}: a zip archive of {len(members):,} files. Unpack it first."
+    )
+
+
+@contextlib.contextmanager
+def _zip_errors(name):
+    """Errors of the module `zipfile`, such as of a password, as FormErrors."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
+        raise FormError(
+            f"{name}: a zip archive that cannot be read ({error}). Unpack it "
+            "first."
+        ) from error
+
+
+def _buffered(*arguments):
+    return io.BufferedReader(_Plain(*arguments), _BUFFER)
+
+
+class _Plain(io.RawIOBase):
+    """What a function reads, of files that are closed in their order."""
+
+    def __init__(self, read, form, name, *files):
+        self._read, self._form, self._name = read, form, name
+        self._files = files
+        self._lines = self._length = 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        try:
+            data = self._read(len(buffer))
+        except FormError:
+            raise
+        except Exception as error:  # of each module its own
+            reason = str(error) or type(error).__name__
+            raise FormError(
+                f"{self._name}: the {self._form.replace('_', '-')} data is "
+                f"damaged or cut off after line {self._lines:,} ({reason}). "
+                "Fetch the file again."
+            ) from error
+        self._lines += data.count(b"\n")
+        place = data.rfind(b"\n")
+        self._length = len(data) - 1 - place + self._length * (place < 0)
+        if self._length > _LONGEST:
+            raise FormError(
+                f"{self._name}: line {self._lines + 1:,} has more than "
+                f"{_LONGEST:,} bytes when it is decompressed."
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self):
+        if not self.closed:
+            super().close()
+            for file in self._files:
+                file.close()
