@@ -1,13 +1,23 @@
+import base64
+import bz2
+import codecs
 import gzip
 import json
+import lzma
 import os
+import random
+import subprocess
+import sys
+import time
 
 import pytest
 import tensorflow as tf
 
+from tfcopy import file_locks
 from tfcopy.serving import batch
-from tfcopy.serving.batch_answers import block_answers, record_files
+from tfcopy.serving.batch_answers import block_answers
 from tfcopy.serving.batch_answers.block_answers import Answerer
+from tfcopy.serving.batch_answers.record_blocks import Block, JsonBlock
 from tfcopy.serving.client_library import answer_lines
 from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.signatures import AskError, Signature
@@ -176,15 +186,208 @@ def test_parquet_and_tfrecord(model, tmp_path):
     found = pyarrow.concat_tables(tables)
     assert found.column("answer").to_pylist() == [x.upper() for x in texts]
     assert found.drop_columns(["answer"]).equals(table)
+    kinds = {"id": tf.int64, "body": tf.string, "answer": tf.string}
+    features = {k: tf.io.FixedLenFeature([], x) for k, x in kinds.items()}
     rows = [
-        record_files._of_example(data.numpy())
+        tf.io.parse_single_example(data, features)
         for path in sorted(out.glob("b-*"))
         for data in tf.data.TFRecordDataset(str(path))
     ]
-    assert rows == [
-        {"id": i, "body": text, "answer": text.upper()}
+    assert [{k: x.numpy() for k, x in row.items()} for row in rows] == [
+        {"id": i, "body": text.encode(), "answer": text.upper().encode()}
         for i, text in enumerate(texts)
     ]
+
+
+def test_what_a_file_is_its_first_bytes_tell(model, tmp_path):
+    """Not its name; and there is a line of answers for each line."""
+    lines = ["one é", "", "two\u2028three"]
+    text = "\n".join(lines)
+    inputs = {
+        "bzip2.txt.bz2": bz2.compress(text.encode()),
+        "xz.txt.xz": lzma.compress(text.encode()),
+        "gzip.txt": gzip.compress(text.encode()),
+        "plain.txt.gz": text.encode(),
+        "utf16.txt": codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
+        "mark.txt": codecs.BOM_UTF8 + text.encode(),
+        "both.txt.gz": gzip.compress(text.encode("utf-16")),
+        "rows.jsonl.bz2": bz2.compress(b'{"text": "one"}'),
+    }
+    for name, data in inputs.items():
+        (tmp_path / name).write_bytes(data)
+    out = tmp_path / "out"
+    arguments = ["any", "--input", *(str(tmp_path / x) for x in inputs)]
+    assert batch.main([*arguments, "--output", str(out)]) == 0
+    (rows,) = answered(out, "rows")
+    assert json.loads(rows) == {"text": "one", "answer": "ONE"}
+    assert (out / "rows-00000.jsonl").exists()
+    assert (out / "xz-00000.txt").exists()
+    expected = [x.replace("\u2028", " ").encode().upper() for x in lines]
+    for name in list(inputs)[:-1]:
+        assert answered(out, name.split(".")[0]) == expected, name
+
+
+@pytest.mark.parametrize(
+    "name, data, message",
+    [
+        ("a.txt", b"\x28\xb5\x2f\xfd\x04\0", "compressed by zstd"),
+        ("a.jsonl", b"PAR1\x15\0", "a file of Parquet"),
+        ("a.txt.gz", b"\x0a" + bytes(7) + b"crc-", "a file of TFRecord"),
+        ("a.parquet", b"a line\n", "no file of Parquet"),
+        ("a.txt", gzip.compress(b"a\n" * 999)[:-9], "damaged or cut off"),
+        ("a.tfrecord", b"a line that is no record\n", "cannot be read"),
+    ],
+    ids="zstd parquet tfrecord text cut lines".split(),
+)
+def test_files_that_are_not_what_their_names_say(
+    model, tmp_path, capsys, name, data, message
+):
+    path = tmp_path / name
+    path.write_bytes(data)
+    arguments = ["--input", str(path), "--output", str(tmp_path / "out")]
+    assert batch.main(["any", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"batch: {path}: ") and message in error
+    assert error.count("\n") == 1 and not model.batches
+
+
+def test_lines_that_are_no_text_and_no_json(model, tmp_path):
+    lines = [b"one\n", b"caf\xe9\r\n", b"two\n"]
+    (tmp_path / "a.txt").write_bytes(b"".join(lines))
+    deep = b'{"text": "x", "m": ' + b"[" * 100_000 + b"\n"
+    rows = [
+        b'{"n": 1e400, "text": "one", "n": 0.10}\n',
+        deep,
+        b'{"text": "caf\xe9"}\n',
+        b'{"text": "two", "big": ' + b"9" * 5000 + b"}",
+    ]
+    (tmp_path / "b.jsonl").write_bytes(b"".join(rows))
+    inputs = [str(tmp_path / x) for x in ("a.txt", "b.jsonl")]
+    out = tmp_path / "out"
+    assert batch.main(["any", "--input", *inputs, "--output", str(out)]) == 0
+    assert answered(out, "a") == [b"ONE", b"", b"TWO"]
+    assert answered(out, "b") == [
+        rows[0][:-2] + b', "answer": "ONE"}',
+        b'{"answer": null}',
+        b'{"answer": null}',
+        rows[3][:-1] + b', "answer": "TWO"}',
+    ]
+    letters = [
+        json.loads(line)
+        for path in sorted(out.glob("*.dead.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
+    assert "byte 0xe9 at position 4" in letters[0]["error"]
+    found = [
+        base64.b64decode(x["input"]["b64"])
+        if isinstance(x["input"], dict)
+        else x["input"].encode()
+        for x in letters
+    ]
+    assert found == [x.rstrip(b"\r\n") for x in (lines[1], deep, rows[2])]
+
+
+def test_a_field_that_is_there_needs_another_name(model, tmp_path, capsys):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "one", "answer": "mine"}\n')
+    arguments = ["any", "--input", str(path), "--output"]
+    assert batch.main([*arguments, str(tmp_path / "x")]) == 2
+    error = capsys.readouterr().err
+    assert f"{path}: there is a field 'answer' already" in error
+    assert not list((tmp_path / "x").glob("a-*"))
+    arguments += [str(tmp_path / "y"), "--answer_field", "ours"]
+    assert batch.main(arguments) == 0
+    (line,) = answered(tmp_path / "y", "a")
+    assert line == b'{"text": "one", "answer": "mine", "ours": "ONE"}'
+
+
+def test_two_commands_need_two_folders(model, tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("a\n")
+    out = tmp_path / "out"
+    out.mkdir()
+    arguments = ["any", "--input", str(tmp_path / "a.txt")]
+    lock = file_locks.lock(out / ".batch.lock", make=True)
+    try:
+        assert batch.main([*arguments, "--output", str(out)]) == 2
+    finally:
+        os.close(lock)
+    error = capsys.readouterr().err
+    assert f"another command is answering into {out}" in error
+    assert not list(out.glob("a-*"))
+    assert batch.main([*arguments, "--output", str(out)]) == 0
+
+
+@pytest.mark.slow
+def test_a_killed_process_leaves_all_but_the_answers_as_it_was(
+    copier_export, tmp_path
+):
+    """The real command, killed at random moments and repeated."""
+    texts = [f"the {'very ' * (i % 7)}open é {i} ." for i in range(300)]
+    lines = [
+        f' {{"n": 1e400,"n":0.10, "text":{json.dumps(x)}, "h":"\\ud800"}} \r\n'
+        for x in texts
+    ]
+    lines[7] = "no object\n"
+    (tmp_path / "a.jsonl").write_text("".join(lines), newline="")
+    examples = []
+    for i, text in enumerate(texts):
+        example = tf.train.Example()
+        feature = example.features.feature
+        feature["text"].bytes_list.value.append(text.encode())
+        feature["image"].bytes_list.value.append(b"\xff\xd8\0")
+        feature["none"].int64_list.SetInParent()
+        feature["nan"].float_list.value.append(float("nan"))
+        examples.append(example.SerializeToString())
+    with tf.io.TFRecordWriter(str(tmp_path / "b.tfrecord")) as file:
+        for example in examples:
+            file.write(example)
+    words = pyarrow.array(["a", None, "b"] * 100).dictionary_encode()
+    columns = {"w": words, "text": texts, "t": pyarrow.array(range(300))}
+    columns["t"] = columns["t"].cast(pyarrow.timestamp("ns", "UTC"))
+    table = pyarrow.table(columns).replace_schema_metadata({"made": "here"})
+    parquet.write_table(table, tmp_path / "c.parquet", row_group_size=70)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "tfcopy.serving.batch"]
+    command += [os.path.dirname(copier_export), "--output", str(out)]
+    command += ["--shard_size", "20", "--batch_size", "8", "--input"]
+    command += map(str, tmp_path.glob("?.*"))
+    kills = 0
+    while kills < 2:  # once it has begun to answer
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            before = len(list(out.glob("?-*")))
+            while process.poll() is None:
+                if len(list(out.glob("?-*"))) > before + 2:
+                    time.sleep(random.uniform(0, 0.2))
+                    process.kill()
+            kills += 1
+            assert process.returncode in (-9, 0)
+    subprocess.run(command, check=True)
+    assert not list(out.glob(".writing-*"))
+    found = answered(out, "a")
+    assert found[7] == b'{"answer": null}'
+    for i, (new, old) in enumerate(zip(found, lines, strict=True)):
+        if i != 7:
+            place = new.rindex(b', "answer":')
+            rest = new[:place] + new[new.rindex(b"}") :]
+            assert rest == old.removesuffix("\r\n").encode()
+    records = [
+        data.numpy()
+        for path in sorted(out.glob("b-*"))
+        for data in tf.data.TFRecordDataset(str(path))
+    ]
+    assert len(records) == len(examples)
+    kinds = {
+        k: tf.io.FixedLenFeature([], tf.string) for k in ("text", "answer")
+    }
+    for new, old in zip(records, examples):
+        assert new.startswith(old)
+        row = tf.io.parse_single_example(new, kinds)
+        assert b"ouverte" in row["answer"].numpy()
+    tables = [parquet.read_table(x) for x in sorted(out.glob("c-*"))]
+    rows = pyarrow.concat_tables(tables)
+    assert all("ouverte" in x for x in rows.column("answer").to_pylist())
+    before = parquet.read_table(tmp_path / "c.parquet")
+    assert rows.drop_columns(["answer"]).equals(before, check_metadata=True)
 
 
 def options(*flags):
@@ -194,13 +397,12 @@ def options(*flags):
 def test_a_model_of_several_texts():
     answerer = Answerer(Pairs(), options("--json"))
     records = [{"premise": "é", "hypothesis": "b"}, {"premise": "a"}]
-    block = record_files.Block("a.jsonl", 0, 0, records)
-    found = answerer.answer(block)
+    lines = [json.dumps(x).encode() + b"\n" for x in records]
+    found = answerer.answer(JsonBlock("a.jsonl", 0, 0, lines))
     assert found.answers == [{"label": "é-b"}, None]
     assert found.failures == [(1, 'expected a text for "hypothesis"')]
     # A line of text holds an object, too.
-    lines = [json.dumps(records[0]).encode(), b"a line"]
-    found = answerer.answer(record_files.Block("a.txt", 0, 0, lines))
+    found = answerer.answer(Block("a.txt", 0, 0, [lines[0], b"a line\n"]))
     assert found.answers == [{"label": "é-b"}, None]
     assert [i for i, _ in found.failures] == [1]
 

@@ -3,12 +3,13 @@
 The command of `tfcopy.serving.batch_answers`; it needs the extra `beam`.
 """
 
+import contextlib
 import functools
 import os
 import sys
 import time
 
-from tfcopy import checked_files, filesystem
+from tfcopy import checked_files, file_locks, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.error_lines import one_line
 from tfcopy.serving.batch_answers import block_answers, record_files
@@ -22,24 +23,35 @@ from tfcopy.serving.client_library.version_folders import find_version
 
 _PROGRAM = "batch"
 _PLAN = "batch.json"
+_LOCK = ".batch.lock"
 _DESCRIPTION = """\
 Answers all texts of files as `python -m tfcopy.serving.ask` answers lines, as a
 pipeline of Apache Beam. The names of files say what they hold:
 
-  .jsonl, .json      objects of JSON, one a line
-  .tfrecord          tf.train.Example
-  .parquet           rows
-  others             lines of text
+  .jsonl, .ndjson, .json   objects of JSON, one a line
+  .tfrecord                tf.train.Example
+  .parquet                 rows
+  others                   lines of text
 
-Text and JSON may be gzipped (.gz), and so may TFRecord. Answers have the form
-of their file: a line for a line, otherwise the record with a field "answer",
-which is null where there is none. a.jsonl.gz is answered by a-00000.jsonl.gz,
-a-00001.jsonl.gz and so on in --output, each for --shard_size records; one after
-the other they are in the order of the file. What cannot be answered is told in
-a-00000.jsonl.gz.dead.jsonl.
+Text and JSON may be compressed by gzip, bzip2, xz or zip, whatever their names
+say, and may be UTF-16 that begins with a byte order mark; TFRecord may be
+gzipped. Answers have the form of their file: a line for a line, otherwise the
+record as it is, byte by byte (in Parquet, value by value), with one more field,
+"answer", which is null where there is none. --answer_field gives it another
+name; a file whose records have a field of that name is refused. A line that is
+no object of JSON is answered by {"answer": null}, and a record that is no
+Example by one that has no other feature.
+
+a.jsonl.gz is answered by a-00000.jsonl.gz, a-00001.jsonl.gz and so on in
+--output, each for --shard_size records; one after the other they are in the
+order of the file. Other compression is not repeated: a.txt.xz is answered by
+a-00000.txt. What cannot be answered is told in a-00000.jsonl.gz.dead.jsonl. The
+line stands there as "input", or {"b64": ...}, base64 of what is no UTF-8; a row
+of Parquet is there as a stream of Arrow's.
 
 A command that was killed is repeated: answers that are there stay, and nothing
-is answered twice. batch.json in --output tells what has been asked.
+is answered twice. batch.json in --output tells what has been asked. Commands
+that run at once need folders of their own.
 
 MODEL is what a recipe exports, or with --server the name that the server gives
 it."""
@@ -73,7 +85,14 @@ def _answer(options, beam_flags):
     if options.n_best and not options.json:
         raise AskError("--n_best needs --json.")
     paths = _files(options.input)
+    for path in paths:
+        record_files.check(path)
     filesystem.makedirs(options.output)
+    with _locked(options.output):
+        _answer_files(options, paths, beam_flags)
+
+
+def _answer_files(options, paths, beam_flags):
     if options.server is None:
         # All workers ask the same, whatever is exported meanwhile.
         options.model = find_version(options.model, options.version)
@@ -88,6 +107,7 @@ def _answer(options, beam_flags):
             paths,
             filesystem.abspath(options.output),
             options.shard_size,
+            options.answer_field,
             functools.partial(block_answers.load, options),
         )
         try:
@@ -102,6 +122,26 @@ def _answer(options, beam_flags):
         f"{counts['shards']:,} shards written, "
         f"{counts['shards_there_before']:,} there before"
     )
+
+
+@contextlib.contextmanager
+def _locked(folder):
+    """Keeps other commands from a folder; an AskError if one is there."""
+    lock = None
+    try:
+        lock = file_locks.lock(os.path.join(folder, _LOCK), make=True)
+    except BlockingIOError as error:
+        raise AskError(
+            f"--output: another command is answering into {folder}. Wait for "
+            "it to end, or choose another folder."
+        ) from error
+    except OSError:
+        pass  # A store or a file system without locks.
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def _files(patterns):
@@ -128,7 +168,10 @@ def _check_plan(options, paths):
     """Raises an AskError if the folder holds answers to something else."""
     asked = {
         name: getattr(options, name)
-        for name in ("shard_size", "field", "json", "n_best", "server", "label")
+        for name in (
+            *("shard_size", "field", "answer_field", "json", "n_best"),
+            *("server", "label"),
+        )
     }
     asked |= {"model": options.model, "version": options.version}
     for name in ("dictionary", "glossary"):
@@ -198,6 +241,13 @@ def _parse(arguments):
         metavar="NAME",
         help="field of the text, where a model reads one (default: the "
         "model's own name, text)",
+    )
+    parser.add_argument(
+        "--answer_field",
+        default="answer",
+        metavar="NAME",
+        help="field of the answer, but for lines of text (default: "
+        "%(default)s)",
     )
     parser.add_argument(
         "--shard_size",

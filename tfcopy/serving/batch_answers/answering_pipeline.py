@@ -6,6 +6,7 @@ than a block a worker is in memory. A block whose answers are there is not read
 again: a file of answers is written as a whole, after its dead letters.
 """
 
+import base64
 import contextlib
 import dataclasses
 import json
@@ -33,12 +34,14 @@ class Work:
         paths: The files, whose names differ.
         output: Folder of the answers.
         block_size: Records of a block, and of a file of answers.
+        answer_field: Name of the field of an answer.
         make_answerer: Function without arguments that loads the model.
     """
 
     paths: Sequence[str]
     output: str
     block_size: int
+    answer_field: str
     make_answerer: Callable[[], Answerer]
 
 
@@ -61,9 +64,9 @@ def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
         pipeline
         | "Parts" >> beam.Create(parts)
         | "Spread" >> beam.Reshuffle()
-        | "Read" >> beam.ParDo(_Read(work.output, work.block_size))
+        | "Read" >> beam.ParDo(_Read(work))
         | "Answer" >> RunInference(_Handler(work.make_answerer))
-        | "Write" >> beam.ParDo(_Write(work.output))
+        | "Write" >> beam.ParDo(_Write(work))
     )
     result = pipeline.run()
     result.wait_until_finish()
@@ -78,9 +81,10 @@ def dead_letters_of(path) -> str:
 class _Read(beam.DoFn):
     """From parts of files to blocks that are not answered yet."""
 
-    def __init__(self, output, size):
-        self._output = output
-        self._size = size
+    def __init__(self, work):
+        self._output = work.output
+        self._size = work.block_size
+        self._answer_field = work.answer_field
         self._skipped = Metrics.counter(_NAMESPACE, "shards_there_before")
 
     def process(self, part):
@@ -89,6 +93,7 @@ class _Read(beam.DoFn):
             if filesystem.exists(os.path.join(self._output, name)):
                 self._skipped.inc()
             else:
+                block.check_name(self._answer_field)
                 yield [block]
 
 
@@ -109,7 +114,7 @@ class _Handler(ModelHandler):
         return True  # A block is cut into batches of like length.
 
     def get_num_bytes(self, batch):
-        return sum(len(block.records) for block in batch)
+        return sum(map(len, batch))
 
     def get_metrics_namespace(self):
         return _NAMESPACE
@@ -118,8 +123,9 @@ class _Handler(ModelHandler):
 class _Write(beam.DoFn):
     """Writes the answers of a block, and what has none."""
 
-    def __init__(self, output):
-        self._output = output
+    def __init__(self, work):
+        self._output = work.output
+        self._answer_field = work.answer_field
         self._counters = {
             name: Metrics.counter(_NAMESPACE, name) for name in COUNTERS
         }
@@ -134,7 +140,8 @@ class _Write(beam.DoFn):
         else:  # those of a run that was killed
             with contextlib.suppress(FileNotFoundError):
                 filesystem.remove(letters)
-        record_files.write(path, block, found)
+        with atomic_files.replacement(path) as new:
+            block.write(new, found, self._answer_field)
         self._counters["texts"].inc(len(found) - len(failures))
         self._counters["dead_letters"].inc(len(failures))
         self._counters["shards"].inc()
@@ -143,17 +150,20 @@ class _Write(beam.DoFn):
 def _write_dead_letters(path, block, failures):
     lines = []
     for i, why in failures:
-        record = block.records[i]
-        if isinstance(record, bytes):
-            record = record.decode("utf-8", "backslashreplace")
+        record = block.raw(i)
+        try:
+            record = record.decode()
+        except UnicodeDecodeError:
+            record = {"b64": base64.b64encode(record).decode()}
         letter = {
             "file": block.path,
             "record": block.start + i,
             "error": why,
             "input": record,
         }
-        text = json.dumps(letter, ensure_ascii=False, default=str) + "\n"
-        lines.append(text.encode("utf-8", "replace"))
+        text = json.dumps(letter, ensure_ascii=False) + "\n"
+        # Paths may have bytes that are no UTF-8.
+        lines.append(text.encode("utf-8", "backslashreplace"))
     atomic_files.write_atomically(path, lambda file: file.writelines(lines))
 
 

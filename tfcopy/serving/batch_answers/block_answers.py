@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfcopy.error_lines import one_line
-from tfcopy.serving.batch_answers.record_files import Block, kind_of
+from tfcopy.serving.batch_answers.record_blocks import DICTIONARY, Block
 from tfcopy.serving.client_library import answer_lines, server_flags
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.parallel_batches import in_batches_by_length
@@ -45,10 +45,12 @@ class Answerer:
         self._model = model
         self._ask = answer_lines.answering(model, options)
         self._is_json = options.json
-        self._field = field
         self._texts = sorted(
-            model.signatures["serving_default"].inputs.keys() - {"dictionary"}
+            model.signatures["serving_default"].inputs.keys() - {DICTIONARY}
         )
+        self._fields = [*self._texts, DICTIONARY]
+        if len(self._texts) == 1:
+            self._fields = [field or self._texts[0]]
 
     def answer(self, block: Block) -> Answers:
         """Answers each record once; what cannot be answered is told.
@@ -57,13 +59,12 @@ class Answerer:
             AskError: If the model does not answer any more.
         """
         lines, failures = {}, []
-        has_lines = kind_of(block.path)[0] == "text"
-        for i, record in enumerate(block.records):
+        for i, row in enumerate(block.rows(self._fields)):
             try:
-                lines[i] = self._line(record, has_lines)
+                lines[i] = self._line(row)
             except AskError as error:
                 failures.append((i, one_line(error)))
-        answers = [None] * len(block.records)
+        answers = [None] * len(block)
         numbers = list(lines)
 
         def answered(rows):
@@ -109,32 +110,38 @@ class Answerer:
         with answer_lines.expecting_answers(self._model):
             list(self._ask([line]))
 
-    def _line(self, record, is_line):
-        """A record as the line that `ask` reads."""
-        names = self._texts
-        if len(names) == 1:
-            if is_line:
-                return record
-            names = [self._field or names[0]]
-        elif is_line:
-            try:
-                record = json.loads(record)
-            except ValueError:
-                record = None
-        if not isinstance(record, dict):
+    def _line(self, row):
+        """The fields of a record as the line that `ask` reads."""
+        if row is None:
             raise AskError("expected an object with fields, such as of JSON")
-        for name in names:
-            if not isinstance(record.get(name), str):
+        row = {name: _decoded(x) for name, x in row.items()}
+        texts = {}
+        for name in self._fields[: len(self._texts)]:
+            texts[name] = row.get(name)
+            if not isinstance(texts[name], str):
                 raise AskError(f'expected a text for "{name}"')
-        if len(self._texts) == 1:
-            return record[names[0]].encode("utf-8", "replace")
-        terms = record.get("dictionary", [])
+        if len(texts) == 1:
+            return next(iter(texts.values())).encode("utf-8", "replace")
+        terms = row.get(DICTIONARY)
+        terms = [] if terms is None else terms
         if not isinstance(terms, list) or not all(
             isinstance(term, str) for term in terms
         ):
-            raise AskError('"dictionary" must be a list of texts')
-        row = {name: record[name] for name in names} | {"dictionary": terms}
-        return json.dumps(row).encode()
+            raise AskError(f'"{DICTIONARY}" must be a list of texts')
+        return json.dumps(texts | {DICTIONARY: terms}).encode()
+
+
+def _decoded(value):
+    """A value with texts in the place of their UTF-8."""
+    if isinstance(value, list):
+        return [_decoded(x) for x in value]
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError as error:
+        raise AskError(
+            f"not valid UTF-8 (byte 0x{value[error.start]:02x} at position "
+            f"{error.start + 1})"
+        ) from error
 
 
 def load(options) -> Answerer:
