@@ -236,8 +236,9 @@ def test_what_a_file_is_its_first_bytes_tell(model, tmp_path):
         ("a.parquet", b"a line\n", "no file of Parquet"),
         ("a.txt", gzip.compress(b"a\n" * 999)[:-9], "damaged or cut off"),
         ("a.tfrecord", b"a line that is no record\n", "cannot be read"),
+        ("a.tfrecord.gz", gzip.compress(bytes(999))[:-9], "end-of-stream"),
     ],
-    ids="zstd parquet tfrecord text cut lines".split(),
+    ids="zstd parquet tfrecord text cut lines records".split(),
 )
 def test_files_that_are_not_what_their_names_say(
     model, tmp_path, capsys, name, data, message

@@ -183,7 +183,10 @@ class TableBlock(Block):
 
     def rows(self, names):
         there = [x for x in names if x in self.records.column_names]
-        columns = [_values(self.records.column(name)) for name in there]
+        try:
+            columns = [_values(self.records.column(name)) for name in there]
+        except KeyError as error:  # several columns of a name
+            raise AskError(f"{self.path}: {error.args[0]}.") from error
         for i in range(len(self)):
             yield {x: column[i] for x, column in zip(there, columns)}
 

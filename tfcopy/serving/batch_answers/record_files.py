@@ -1,11 +1,13 @@
 """Files of texts, read in blocks of so many records."""
 
 import dataclasses
+import gzip
 import itertools
 import os
 from collections.abc import Iterator
 
 from tfcopy import file_forms, filesystem
+from tfcopy.error_lines import one_line
 from tfcopy.serving.batch_answers.record_blocks import (
     Block,
     ExampleBlock,
@@ -23,6 +25,7 @@ _KINDS = {
     ".tfrecords": "tfrecord",
     ".parquet": "parquet",
 }
+_BUFFER = 1 << 20  # bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +121,7 @@ def read(part: Part, size: int) -> Iterator[Block]:
     except Exception as error:  # of three libraries
         raise AskError(
             f"{part.path}: cannot be read after record {number * size} "
-            f"({error})."
+            f"({one_line(error)})."
         ) from error
 
 
@@ -157,6 +160,10 @@ def _read_tfrecord(part, size):
 
     with filesystem.open(part.path, "rb") as file:
         is_gzip = file.peek(2)[:2] == b"\x1f\x8b"
+        if is_gzip:  # For TensorFlow a file that is cut off just ends.
+            whole = gzip.open(file)
+            while whole.read(_BUFFER):
+                pass
     records = iter(
         tf.data.TFRecordDataset(
             os.fsencode(part.path), "GZIP" if is_gzip else None
