@@ -37,6 +37,32 @@ def flips(path):
         yield
 
 
+FIELDS = {"a": str, "b": [int], "c": {"d": float, ...: [dict]}}
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ({}, ""),
+        ({"a": None, "b": [1, None], "c": {"d": 1, "e": [{}]}, "f": 3}, ""),
+        ({"a": 1}, '"a" must be text. Received: 1'),
+        ({"b": {}}, '"b" must be a list. Received: {}'),
+        ({"b": [1, True]}, '"b[1]" must be an integer. Received: true'),
+        ({"c": {"d": "x"}}, '"c.d" must be a number. Received: "x"'),
+        ({"c": {"e": [3]}}, '"c.e[0]" must be an object. Received: 3'),
+    ],
+)
+def test_fields_have_types(content, message):
+    if not message:
+        checked_files.check_fields("x.json", content, optional=FIELDS)
+        return
+    with pytest.raises(DamagedFileError) as caught:
+        checked_files.check_fields("x.json", content, optional=FIELDS)
+    assert str(caught.value) == f"x.json is damaged ({message})."
+    with pytest.raises(DamagedFileError, match='it has no "g"'):
+        checked_files.check_fields("x.json", content, {"g": str})
+
+
 def test_arrays_are_read_as_they_were_written(tmp_path):
     path = tmp_path / "x.npz"
     checked_files.write_arrays(path, ARRAYS)

@@ -20,6 +20,10 @@ from tfcopy.atomic_files import write_atomically
 from tfcopy.json_text import parse_json
 
 CHECKSUM = "sha256"
+_NOUNS = {
+    **{str: "text", int: "an integer", float: "a number"},
+    **{bool: "true or false", list: "a list", dict: "an object"},
+}
 
 
 class DamagedFileError(ValueError):
@@ -132,6 +136,48 @@ def checksum_of(path) -> str:
 def _checksums(paths):
     lines = (f"{checksum_of(x)}  {os.path.basename(x)}\n" for x in paths)
     return os.fsencode("".join(lines))
+
+
+def check_fields(path, content, required={}, optional={}) -> None:
+    """Checks the types in an object of JSON.
+
+    Args:
+        path: The file that it was read from.
+        content: The object, a dict.
+        required: Dict from the names of fields to what they must be: a type,
+            `[kind]` for a list of such, or a dict of the fields of an object,
+            which need not be there; its `...` is the kind of all others.
+        optional: As `required`, of fields that may be missing or null.
+
+    Raises:
+        DamagedFileError: naming the file and the field.
+    """
+    missing = [name for name in required if content.get(name) is None]
+    if missing:
+        raise DamagedFileError(f'{path} is damaged (it has no "{missing[0]}").')
+    for place, value, kind in _mistyped(content, required | optional, ""):
+        raise DamagedFileError(
+            f'{path} is damaged ("{place}" must be {_NOUNS[kind]}. Received: '
+            f"{json.dumps(value)[:80]})."
+        )
+
+
+def _mistyped(value, kind, place):
+    """Yields `(place, value, type)` of what has another type."""
+    expected = kind if isinstance(kind, type) else type(kind)
+    if value is None or kind is object:
+        return
+    found = float if type(value) is int and kind is float else type(value)
+    if found is not expected:
+        yield place, value, expected
+    elif isinstance(kind, dict):
+        for name, part in value.items():
+            part_kind = kind.get(name, kind.get(..., object))
+            inner = f"{place}.{name}" if place else name
+            yield from _mistyped(part, part_kind, inner)
+    elif isinstance(kind, list):
+        for i, part in enumerate(value):
+            yield from _mistyped(part, kind[0], f"{place}[{i}]")
 
 
 class _UntilFailure:

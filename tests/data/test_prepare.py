@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from tfcopy import checked_files
 from tfcopy.data import beam_runners, prepare
 from tfcopy.data.corpora import prepared_corpus, text_pairs
 from tfcopy.data.pairs import encoding, pipeline
@@ -229,6 +230,31 @@ def test_an_interrupted_preparation_goes_on(
         for folder in (tmp_path, in_shards)
     ]
     assert manifests[0] == manifests[1]
+
+
+@pytest.mark.parametrize(
+    "field, value, place",
+    [
+        ("settings", [], "settings"),
+        ("corpus", {"num_skipped": "3"}, "corpus.num_skipped"),
+        ("texts", {"sizes": {"test": 3}}, "texts.sizes.test"),
+        ("vocabularies", {"source": {"file": 1}}, "vocabularies.source.file"),
+        ("splits", {"train": {"shards": {}}}, "splits.train.shards"),
+    ],
+)
+def test_a_manifest_of_another_form_is_told(
+    in_shards, tmp_path, field, value, place
+):
+    path = tmp_path / "prepared.json"
+    manifest = checked_files.read_json(in_shards / path.name)
+    path.write_text(json.dumps({**manifest, field: value}))
+    message = f'--prepared: {path} is damaged ."{place}" must be'
+    with pytest.raises(ValueError, match=message):
+        prepared_corpus.load(tmp_path)
+    del manifest[field]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match=f'it has no "{field}"'):
+        prepared_corpus.load(tmp_path)
 
 
 def test_duplicates_and_unlike_pairs_are_left_out(files, tmp_path, capsys):

@@ -168,9 +168,26 @@ def test_what_is_no_run(tmp_path, capsys):
     assert_error(capsys, f"There are runs in it: {run}", run.parent)
     assert_error(capsys, "not a run's folder: .*config.json", tmp_path)
     assert_error(capsys, "none: no such folder", tmp_path / "none")
-    for text in ("{", "[]", '{"recipe": "europarl_ps"}'):
+    for text, reason in (
+        ("{", ""),
+        ("[]", ""),
+        ('{"recipe": "europarl_ps"}', '.it has no "config"'),
+        ('{"recipe": 1, "config": {}}', '."recipe" must be text'),
+        ('{"recipe": "a", "config": []}', '."config" must be an object'),
+        ('{"recipe": "a", "config": {"systems": 1}}', '."config.systems" must'),
+    ):
         write(run / "config.json", text)
-        assert_error(capsys, "config.json is damaged", run)
+        assert_error(capsys, f"config.json is damaged .*{reason}", run)
+    make_run(run)
+    scores = {"metric": "bleu", "scores": {"softmax": "much"}}
+    for key, value, place in (
+        ("exported", [], "exported"),
+        ("exported_by", scores, "exported_by.scores.softmax"),
+    ):
+        results = {"recipe": "europarl_ps", "config": {}, key: value}
+        write(run / "results.json", json.dumps(results))
+        message = f'results.json is damaged ."{place}" must be'
+        assert_error(capsys, message, run)
 
 
 def test_runs_of_earlier_releases_are_to_be_repeated(run, capsys):

@@ -11,7 +11,7 @@
 import os
 
 from tfcopy import filesystem
-from tfcopy.checked_files import DamagedFileError, read_json
+from tfcopy.checked_files import DamagedFileError, check_fields, read_json
 from tfcopy.serving.servables.storage import FILE_NAME
 from tfcopy.training.checkpoints import Checkpoints, is_weights
 
@@ -19,6 +19,15 @@ CONFIG_NAME = "config.json"
 RESULTS_NAME = "results.json"
 # Raise it with every change of the folder that a reader must know.
 FORMAT = 1
+# Of both files: what must be there, and what may be.
+_FIELDS = (
+    {"recipe": str, "config": {"savedmodel_dir": str, "systems": list}},
+    {
+        "exported": str,
+        "exported_by": {"metric": str, "scores": {...: float}},
+        "begun": [str],
+    },
+)
 _LESS_IS_BETTER = ("error_rate", "perplexity")
 
 
@@ -187,15 +196,18 @@ def read(folder, name) -> dict | None:
     path = os.path.join(folder, name)
     try:
         content = read_json(path)
+        if not {"recipe", "config"} <= content.keys():
+            raise ForeignFileError(
+                f"{path} is damaged, or not a run's (it names no recipe or no "
+                "config)."
+            )
+        if content.get("format", FORMAT) == FORMAT:
+            check_fields(path, content, *_FIELDS)
     except FileNotFoundError:
         return None
     except DamagedFileError as error:
         raise RunError(str(error)) from error
-    if {"recipe", "config"} <= content.keys():
-        return content
-    raise ForeignFileError(
-        f"{path} is damaged, or not a run's (it names no recipe or no config)."
-    )
+    return content
 
 
 def system_folders(run_folder) -> list[str]:

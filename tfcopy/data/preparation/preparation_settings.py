@@ -12,6 +12,13 @@ from tfcopy.data.text.dictionary import Dictionary
 MANIFEST = "prepared.json"
 # Part of each manifest: raise it when older folders cannot be read.
 FORMAT = 1
+_FIELDS = {
+    "settings": dict,
+    "corpus": {"fingerprints": {...: str}, "num_skipped": int},
+    "texts": {"sizes": {...: [int]}, "checksums": {...: str}},
+    "vocabularies": {...: {"file": str, "checksum": str}},
+    "splits": {...: {"shards": [dict], "checksum": str}},
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +132,7 @@ def read_manifest(folder) -> dict:
             f"{path}: expected format {FORMAT}. "
             f"Received: {manifest.get('format')}."
         )
+    checked_files.check_fields(path, manifest, _FIELDS)
     return manifest
 
 
