@@ -46,6 +46,7 @@ from tfcopy.models import esim, gru_translator
 from tfcopy.serving.servables import storage
 from tfcopy.serving.servables.entailment_classifier import EntailmentClassifier
 from tfcopy.serving.servables.settings import SettingError
+from tfcopy.serving.servables.stored_files import StoredFileError, StoredFiles
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.training.checkpoint_arrays import collect
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
@@ -256,6 +257,11 @@ def test_a_damaged_file_is_refused(system):
         path.write_text(text, errors="surrogatepass")
         with pytest.raises(storage.StorageError, match=f"^{path} is damaged"):
             storage.load(system)
+    for key, value in (("warmup_texts", {}), ("details", 3), ("model", [])):
+        path.write_text(json.dumps({**content, key: value}))
+        message = f'damaged ."{key}" must be an? (list|object). Received: '
+        with pytest.raises(storage.StorageError, match=message):
+            storage.load(system)
     message = "is from another release of tfcopy .format 9"
     path.write_text(json.dumps({**content, "format": 9}))
     with pytest.raises(storage.StorageError, match=message):
@@ -263,6 +269,36 @@ def test_a_damaged_file_is_refused(system):
     path.unlink()
     with pytest.raises(storage.StorageError, match=f"^{path}: no such file"):
         storage.load(system)
+
+
+def test_a_stored_model_brings_no_code(system, tmp_path, monkeypatch):
+    path = system / storage.FILE_NAME
+    content = read_json(path)
+    (tmp_path / "theirs.py").write_text(
+        "import keras, pathlib\n"
+        "pathlib.Path(__file__).with_suffix('.ran').touch()\n"
+        "class Theirs(keras.layers.Layer): pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    code = keras.layers.Lambda(lambda x: x)
+    for layer in (
+        keras.saving.serialize_keras_object(code),
+        {"module": "theirs", "class_name": "Theirs", "config": {}}
+        | {"registered_name": "theirs>Theirs"},
+    ):
+        path.write_text(json.dumps({**content, "model": layer}))
+        with pytest.raises(storage.StorageError, match="damaged"):
+            storage.load(system)
+    assert not (tmp_path / "theirs.ran").exists()
+
+
+def test_files_of_other_folders_are_not_read(system, tmp_path):
+    files = StoredFiles(system)
+    (tmp_path / "secret").write_text("secret")
+    reference = files.write(b"secret", "file.{}.txt")
+    assert files.path(reference).startswith(files.shared)
+    with pytest.raises(StoredFileError, match="secret: not a file of"):
+        files.path({**reference, "file": "../../secret"})
 
 
 def test_weights_of_another_model_are_refused(system):

@@ -17,7 +17,12 @@ from typing import Any, NamedTuple
 import keras
 
 from tfcopy import keras_internals
-from tfcopy.checked_files import DamagedFileError, read_json, write_json
+from tfcopy.checked_files import (
+    DamagedFileError,
+    check_fields,
+    read_json,
+    write_json,
+)
 from tfcopy.models import rarest_word_model  # noqa: F401 registers classes
 from tfcopy.serving.servables import settings
 from tfcopy.serving.servables.answer_finder import AnswerFinder
@@ -31,6 +36,12 @@ from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 FILE_NAME = "servable.json"
 # Raise it with every change that an earlier `load` would not understand.
 FORMAT = 1
+# What it must hold, and what it may.
+_FIELDS = (
+    {"warmup_texts": list, "details": dict, "arguments": dict}
+    | {"precision": str, "model": {"config": dict}},
+    {"trained_model": dict, "identity": dict},
+)
 CHECKPOINTS = ("best", "last")
 KINDS = {
     kind.__name__: kind
@@ -154,7 +165,8 @@ def _model_config(model):
 
 def _make_model(config):
     with keras_internals.sharing_layers():
-        return keras.saving.deserialize_keras_object(config)
+        # Neither Python's code nor other packages' classes.
+        return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
 def _read(path):
@@ -178,6 +190,10 @@ def _read(path):
             f"kind {kind!r}; this one reads format {FORMAT} of "
             f"{', '.join(KINDS)}). Update tfcopy."
         )
+    try:
+        check_fields(path, content, *_FIELDS)
+    except DamagedFileError as error:
+        raise StorageError(str(error)) from error
     return content
 
 

@@ -61,6 +61,8 @@ class StoredFiles:
             StoredFileError: If it is missing, or its content has changed.
         """
         path = filesystem.abspath(os.path.join(self.folder, reference["file"]))
+        if os.path.dirname(path) != self.shared:
+            raise StoredFileError(f"{path}: not a file of {self.shared}.")
         data = _read(path)
         if data is None:
             raise StoredFileError(f"{path}: no such file, or not readable.")
