@@ -50,6 +50,11 @@ def test_a_lack_of_memory_is_one_line(text):
     )
 
 
+def test_a_name_that_is_not_utf_8_is_told():
+    error = raised(lambda: "a\udcff.en".encode())
+    assert one_line(error) == "a\\udcff.en: not UTF-8."
+
+
 def test_what_tensorflow_says_around_a_reason_is_left_out():
     @tf.function
     def check(size):

@@ -24,6 +24,8 @@ def one_line(error) -> str:
     """
     if isinstance(error, MemoryError):
         text = f"{_NO_MEMORY}: {error}" if str(error) else f"{_NO_MEMORY}."
+    elif isinstance(error, UnicodeEncodeError):
+        text = f"{error.object}: not UTF-8."
     elif type(error).__module__.startswith("tensorflow"):
         text = _tensorflow_reason(str(error))
     elif isinstance(error, OSError) and error.strerror:

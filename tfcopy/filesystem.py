@@ -126,6 +126,14 @@ def escape(path) -> str:
     return local_glob.escape(path)
 
 
+def check_utf8(path) -> None:
+    """Raises an OSError if a path is none that TensorFlow can write to."""
+    try:
+        abspath(path).encode()
+    except UnicodeEncodeError:
+        raise OSError(errno.EILSEQ, "its name is not UTF-8", path) from None
+
+
 def makedirs(path) -> None:
     """Makes a folder and those it is in, if they are not there."""
     if not is_url(path):

@@ -128,6 +128,7 @@ def test_switches_need_no_value(arguments, fresh):
         ("--units", "--units: expected one argument."),
         ("more", "unrecognized arguments: more."),
         ("--config /nowhere.yaml", "--config: .*/nowhere.yaml"),
+        ("--files a b\udcff", r"b\\udcff: not UTF-8."),
     ],
 )
 def test_wrong_flag_gives_one_line(capsys, arguments, message):

@@ -126,6 +126,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, flag):
     folders = {"log_dir": f"{tmp_path}", "savedmodel_dir": f"{tmp_path}"}
     with pytest.raises(OSError, match=f"--{flag}: cannot write to /proc/x"):
         Run(Config(**folders | {flag: "/proc/x"}))
+    with pytest.raises(OSError, match=f"--{flag}: .* .its name is not UTF-8"):
+        Run(Config(**folders | {flag: f"{tmp_path}/a\udcff"}))
 
 
 def test_systems_are_announced(tmp_path, capsys):

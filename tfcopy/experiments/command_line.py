@@ -91,9 +91,8 @@ def parse(config_class, presets, description, arguments=None):
         allow_abbrev=False,
         exit_on_error=False,
     )
-    arguments = list_flags.as_lists(
-        config_class, sys.argv[1:] if arguments is None else arguments
-    )
+    given = sys.argv[1:] if arguments is None else arguments
+    arguments = list_flags.as_lists(config_class, given)
     parser.add_argument(
         "--config",
         action=jsonargparse.ActionConfigFile,
@@ -101,6 +100,8 @@ def parse(config_class, presets, description, arguments=None):
     )
     _add_flags(parser, config_class, ["demo", *presets])
     try:
+        for argument in given:
+            argument.encode()
         namespace = parser.parse_args(arguments)
         if namespace.preset in presets:
             parser.set_defaults(presets[namespace.preset])
@@ -112,7 +113,7 @@ def parse(config_class, presets, description, arguments=None):
     except (
         argparse.ArgumentError,
         jsonargparse.ArgumentError,
-        OverflowError,
+        *(OverflowError, UnicodeEncodeError),
     ) as error:
         message = one_line(_explain(config_class, error))
         print(f"Error: {message}", file=sys.stderr)
@@ -213,6 +214,8 @@ _RECEIVED = (
 
 def _explain(config_class, error):
     """One line on a wrong flag: its name, what it must be, what came."""
+    if isinstance(error, UnicodeEncodeError):
+        return one_line(error)
     text = str(error)
     flag = re.match(r'Parser key "(\w+)":', text)
     kinds = typing.get_type_hints(config_class)

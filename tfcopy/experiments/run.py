@@ -368,6 +368,7 @@ class Stopwatch:
 def check_writable(folder, flag):
     """Makes a folder; an OSError names the flag if nothing can be written."""
     try:
+        filesystem.check_utf8(folder)
         atomic_files.check_writable(folder)
     except OSError as error:
         raise OSError(

@@ -292,6 +292,12 @@ def test_a_stored_model_brings_no_code(system, tmp_path, monkeypatch):
     assert not (tmp_path / "theirs.ran").exists()
 
 
+def test_a_folder_whose_name_is_no_text_is_named(system, tmp_path):
+    run = shutil.copytree(system.parent, tmp_path / "a\udcff")
+    with pytest.raises(OSError, match="name is not UTF-8"):
+        storage.load(run / system.name)
+
+
 def test_files_of_other_folders_are_not_read(system, tmp_path):
     files = StoredFiles(system)
     (tmp_path / "secret").write_text("secret")

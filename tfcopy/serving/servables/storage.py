@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import keras
 
-from tfcopy import keras_internals
+from tfcopy import filesystem, keras_internals
 from tfcopy.checked_files import (
     DamagedFileError,
     check_fields,
@@ -128,10 +128,12 @@ def load(
 
     Raises:
         StorageError: naming the file that is missing or damaged.
+        OSError: naming the folder, if its name is not UTF-8.
         CheckpointError: If there are no such weights, or they do not belong
             to the model.
         SettingError: naming the setting, if one of the `changes` is wrong.
     """
+    filesystem.check_utf8(folder)
     path = os.path.join(os.fspath(folder), FILE_NAME)
     content = _read(path)
     with _damage_is_told(path):
