@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import NamedTuple
 
-from tfcopy.serving.client_library.local_model import has_pieces
+from tfcopy.serving.client_library import operations
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE = os.path.join(ROOT, "serving", "c")
@@ -61,7 +61,7 @@ def libraries(model, tensorflow=None):
 
     They are those of the TensorFlow Text beside the TensorFlow given.
     """
-    if not has_pieces(model):
+    if not operations.has_pieces(operations.read(model)):
         return []
     if tensorflow:
         folder = os.path.join(os.path.dirname(tensorflow), "tensorflow_text")

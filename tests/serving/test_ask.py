@@ -1,4 +1,3 @@
-import copy
 import errno
 import functools
 import gzip
@@ -45,8 +44,9 @@ def load(folder, copier_model):
         is_copier = find_version(path, version) == f"{folder}/10"
         return copier_model if is_copier else LocalModel(path, version)
 
-    def with_batches(path, version=None, *, batch_size=32):
-        model = copy.copy(load(path, version))
+    def with_batches(path, version=None, *, batch_size=32, trust=False):
+        model = object.__new__(LocalModel)
+        vars(model).update(vars(load(path, version)))
         model.batch_size = batch_size
         return model
 

@@ -80,7 +80,7 @@ def model(monkeypatch):
     """The model that the command finds in any folder."""
     model = Upper()
 
-    def load(folder, version, *, batch_size):
+    def load(folder, version, *, batch_size, trust):
         model.batch_size = batch_size
         return model
 
@@ -421,3 +421,36 @@ def test_flags_that_make_no_sense_are_named(model, tmp_path, capsys):
         assert batch.main(["any", *more, *out]) == 2
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "plan, message",
+    [
+        ({"files": {}}, 'it has no "asked"'),
+        ({"asked": [], "files": {}}, '"asked" must be an object'),
+        ({"asked": {}, "files": 3}, '"files" must be an object'),
+    ],
+)
+def test_a_record_of_another_form_is_told(
+    model, tmp_path, capsys, plan, message
+):
+    (tmp_path / "a.txt").write_text("a\n")
+    path = tmp_path / "batch.json"
+    path.write_text(json.dumps(plan))
+    arguments = ["any", "--input", f"{tmp_path}/a.txt", "--output", tmp_path]
+    assert batch.main(list(map(str, arguments))) == 2
+    expected = f"batch: {path} is damaged ({message}"
+    assert capsys.readouterr().err.startswith(expected)
+
+
+def test_files_may_have_names_that_are_no_text(model, tmp_path):
+    name = str(tmp_path / "a\udcff[1].tfrecord")
+    with tf.io.TFRecordWriter(os.fsencode(name)) as file:
+        example = tf.train.Example()
+        example.features.feature["text"].bytes_list.value.append(b"a")
+        file.write(example.SerializeToString())
+    for expected in ({"text": "a"}, {"text": "a", "answer": "A"}):
+        (part,) = record_files.parts(name, 9)
+        (block,) = record_files.read(part, 9)
+        assert block.records == [expected]
+        record_files.write(name, block, ["A"])

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.serving.servables.translators import (
     NAMES,
@@ -15,7 +14,8 @@ from tests.serving.servables.translators import (
     random_translator,
     sentences,
 )
-from tfcopy.serving.saved_model import export, operations
+from tfcopy.serving.client_library import operations
+from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import warmup
 
 # What a served graph needs of TensorFlow to work with text: no op of
@@ -155,9 +155,7 @@ def test_analyse_is_served_as_it_is(random, loaded):
 
 
 def test_the_graph_runs_on_a_plain_runtime(exported):
-    with open(os.path.join(exported, "saved_model.pb"), "rb") as file:
-        message = saved_model_pb2.SavedModel.FromString(file.read())
-    found = operations(message.meta_graphs[0].graph_def)
+    found = operations.used(operations.read(exported))
     words = ("Regex", "String", "Unicode", "Lookup", "HashTable", "Join")
     about_text = {name for name in found if any(word in name for word in words)}
     assert about_text <= TEXT_OPERATIONS

@@ -38,7 +38,10 @@ def main(arguments=None):
 
     def work():
         model = LocalModel(
-            options.model, options.version, batch_size=options.batch_size
+            options.model,
+            options.version,
+            batch_size=options.batch_size,
+            trust=options.trust,
         )
         answer_lines.answer(model, options)
 
@@ -58,6 +61,7 @@ def _parse(arguments):
         metavar="V",
         help="version to ask (default: the highest)",
     )
+    commands.add_trust(parser)
     return parser.parse_args(arguments)
 
 

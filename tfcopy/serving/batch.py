@@ -24,6 +24,7 @@ from tfcopy.serving.client_library.version_folders import find_version
 _PROGRAM = "batch"
 _PLAN = "batch.json"
 _LOCK = ".batch.lock"
+_PLAN_FIELDS = {"asked": dict, "files": dict}
 _DESCRIPTION = """\
 Answers all texts of files as `python -m tfcopy.serving.ask` answers lines, as a
 pipeline of Apache Beam. The names of files say what they hold:
@@ -181,6 +182,7 @@ def _check_plan(options, paths):
     plan_path = os.path.join(options.output, _PLAN)
     try:
         plan = checked_files.read_json(plan_path)
+        checked_files.check_fields(plan_path, plan, _PLAN_FIELDS)
     except FileNotFoundError:
         plan = {"asked": asked, "files": {}}
     for name, value in asked.items():
@@ -265,6 +267,7 @@ def _parse(arguments):
     parser.add_argument(
         "--server", metavar="ADDRESS", help="ask a server instead"
     )
+    commands.add_trust(parser)
     server_flags.add(parser)
     return parser.parse_args(arguments)
 

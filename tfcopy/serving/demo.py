@@ -46,7 +46,7 @@ def main(arguments=None):
 
 
 def _serve(options):
-    models = Models(options.folder)
+    models = Models(options.folder, trust=options.trust)
     if importlib.util.find_spec("gradio") is None:
         raise AskError('Gradio is not installed: pip install "tfcopy[demo]"')
     with _listen(options.host, options.port) as listening:
@@ -116,6 +116,7 @@ def _parse(arguments):
         metavar="H",
         help="address to listen on (default: %(default)s, this machine only)",
     )
+    commands.add_trust(parser)
     return parser.parse_args(arguments)
 
 

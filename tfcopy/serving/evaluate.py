@@ -91,6 +91,7 @@ def _parse(arguments):
     parser.add_argument(
         "--json", action="store_true", help="write one JSON object"
     )
+    commands.add_trust(parser)
     return parser.parse_args(arguments)
 
 
@@ -129,7 +130,9 @@ def _answers(path, sources, options):
         # Late: answers in files need no TensorFlow.
         from tfcopy.serving.client_library import exported_model
 
-        with exported_model.load(path, batch_size=options.batch_size) as model:
+        with exported_model.load(
+            path, batch_size=options.batch_size, trust=options.trust
+        ) as model:
             return [x.text for x in model.translate(sources)]
     from tfcopy.data.corpora.text_lines import read_lines
 

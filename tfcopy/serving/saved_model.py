@@ -23,18 +23,10 @@ import tensorflow as tf
 from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.serving import model_card
-from tfcopy.serving.client_library.local_model import CONFIG_NAME
+from tfcopy.serving.client_library import operations
+from tfcopy.serving.client_library.local_model import CONFIG_NAME, FORMAT
 from tfcopy.serving.client_library.version_folders import numbered
 from tfcopy.serving.servables import warmup
-
-# Raise it with every change that a reader of the SavedModel must know.
-FORMAT = 1
-# Operations of TensorFlow Text that all released servers link.
-LINKED = (
-    "SentencepieceOp",
-    "SentencepieceTokenizeOp",
-    "SentencepieceDetokenizeOp",
-)
 
 
 def export(
@@ -83,6 +75,7 @@ def export(
                 "to have the next one."
             )
     try:
+        filesystem.check_utf8(directory)
         make_folder(directory)
         # TensorFlow Serving looks at folders that are named by a number.
         with scratch_folder(directory, ".exporting-") as temporary:
@@ -100,13 +93,12 @@ def export(
 def _write(served, folder, target, recipe, warmup_texts, details):
     served = served.with_files(folder).with_constants()
     signatures = served.signatures
-    for function in signatures.values():
-        _check_operations(function, served.config.get("xla", False))
     module = tf.Module(name="tfcopy")
     module.resources = served.resources
     # What is served is not trained, and the loop's gradient cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     tf.saved_model.save(module, target, signatures, options)
+    _check_operations(target, served.config.get("xla", False))
     extra = os.path.join(target, "assets.extra")
     os.makedirs(extra)
     examples = [_example(x) for x in warmup_texts]
@@ -168,38 +160,20 @@ def _config(served, recipe, examples, details):
     }
 
 
-def _check_operations(function, xla=False):
-    """Refuses operations of other packages and of Python, XLA if not asked for.
+def _check_operations(target, compiles):
+    """Refuses what `tfcopy.load` would, and XLA if it is not asked for.
 
     Servers refuse to compile on a CPU unless a flag allows it.
     """
-    strangers = sorted(
-        name
-        for name in operations(function.graph.as_graph_def())
-        if not (_is_served(name) or (xla and name == "_XlaMustCompile"))
-    )
-    if strangers:
+    model = operations.read(target)
+    found = operations.strangers(model)
+    if not compiles:
+        found += operations.used(model) & {operations.COMPILED}
+    if found:
         raise ValueError(
             "The graph must run on a plain TensorFlow runtime. "
-            f"Received operations: {', '.join(strangers)}."
+            f"Received operations: {', '.join(found)}."
         )
-
-
-def _is_served(name):
-    is_core = name.startswith("_") or hasattr(tf.raw_ops, name)
-    is_python_or_xla = "PyFunc" in name or "Xla" in name
-    return name in LINKED or (is_core and not is_python_or_xla)
-
-
-def operations(graph_def) -> set[str]:
-    """The operations of a graph and its functions, with `_XlaMustCompile`."""
-    functions = graph_def.library.function
-    names = {node.op for node in graph_def.node}
-    for function in functions:
-        names |= {node.op for node in function.node_def}
-        if function.attr["_XlaMustCompile"].b:
-            names.add("_XlaMustCompile")
-    return names - {function.signature.name for function in functions}
 
 
 def _path(directory, version):

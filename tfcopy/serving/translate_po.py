@@ -111,6 +111,7 @@ def _parse(arguments):
         metavar="ADDRESS",
         help="asks a server: host:port for gRPC, http://host:port for REST",
     )
+    commands.add_trust(parser)
     server_flags.add(parser)
     options = parser.parse_intermixed_args(arguments)
     if options.label is not None and options.server is None:
@@ -181,7 +182,10 @@ def _opened(options):
     if options.server is None:
         return contextlib.nullcontext(
             LocalModel(
-                options.model, options.version, batch_size=options.batch_size
+                options.model,
+                options.version,
+                batch_size=options.batch_size,
+                trust=options.trust,
             )
         )
     return RemoteModel(

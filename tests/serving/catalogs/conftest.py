@@ -9,7 +9,7 @@ def model(monkeypatch):
     """What the command asks, instead of an export."""
     model = ShoutingModel()
 
-    def load(folder, version, *, batch_size):
+    def load(folder, version, *, batch_size, trust):
         model.batch_size = batch_size
         return model
 

@@ -15,7 +15,8 @@ from tests.models.backbones import QUIET, make_backbone
 from tfcopy.data import hub_pieces
 from tfcopy.decoding import SearchOptions
 from tfcopy.models import from_backbone
-from tfcopy.serving.saved_model import export, operations
+from tfcopy.serving.client_library import operations
+from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import storage
 from tfcopy.serving.servables.object_json import Decoder, Encoder
 from tfcopy.serving.servables.stored_files import StoredFiles
@@ -58,7 +59,7 @@ def test_the_export_answers_as_python(translator, tmp_path):
     answers = served["serving_default"](text=tf.constant(TEXTS))["text"]
     assert [x.decode() for x in answers.numpy()] == expected
     assert len(set(expected)) > 2 and expected[-1] == ""
-    used = operations(served["serving_default"].graph.as_graph_def())
+    used = operations.used(operations.read(path))
     assert not any(">" in name or "Xla" in name for name in used)
     analysis = served["analyse"](text=tf.constant(TEXTS))
     assert (analysis["copied_from"].numpy() >= 0).any()

@@ -1,12 +1,9 @@
 """Models that read definitions: as they answer, and as they are served."""
 
-import os
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.serving.servables.translators import (
     SOURCE,
@@ -25,7 +22,8 @@ from tfcopy.data.definitions import (
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import gru_translator
-from tfcopy.serving.saved_model import export, operations
+from tfcopy.serving.client_library import operations
+from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.encoded_search import search_all
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import PAD
@@ -91,9 +89,7 @@ def test_what_is_served_answers_as_python_does(translator, tmp_path):
             np.testing.assert_allclose(found[name], x, atol=1e-5)
         else:
             np.testing.assert_array_equal(found[name], x)
-    with open(os.path.join(path, "saved_model.pb"), "rb") as file:
-        message = saved_model_pb2.SavedModel.FromString(file.read())
-    names = operations(message.meta_graphs[0].graph_def)
+    names = operations.used(operations.read(path))
     assert not any("PyFunc" in name or ">" in name for name in names)
 
 

@@ -1,13 +1,10 @@
 """Answers with placeholders: in Python, and as they are served."""
 
-import os
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.serving.servables.translators import Copier
 from tfcopy import tokens
@@ -16,7 +13,8 @@ from tfcopy.data.text.entities import Entities
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.models import gru_translator
-from tfcopy.serving.saved_model import export, operations
+from tfcopy.serving.client_library import operations
+from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
 
 PLACEHOLDERS = ["@1", "@2", "@3"]
@@ -159,7 +157,5 @@ def test_what_is_served_answers_as_python_does(random, tmp_path):
             np.testing.assert_allclose(found[name], x, atol=1e-5)
         else:
             np.testing.assert_array_equal(found[name], x)
-    with open(os.path.join(path, "saved_model.pb"), "rb") as file:
-        message = saved_model_pb2.SavedModel.FromString(file.read())
-    names = operations(message.meta_graphs[0].graph_def)
+    names = operations.used(operations.read(path))
     assert not any("PyFunc" in name or ">" in name for name in names)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tests.data.text.test_sentencepiece_tokenizer import SENTENCES
 from tests.serving.servables.translators import NAMES, Copier
+from tests.serving.test_export import Echo
 from tfcopy.data import (
     SentencepieceTokenizer,
     Vocabulary,
@@ -19,7 +20,8 @@ from tfcopy.data import (
 from tfcopy.decoding import SearchOptions
 from tfcopy.models import gru_translator
 from tfcopy.serving import ask
-from tfcopy.serving.saved_model import _check_operations, export, operations
+from tfcopy.serving.client_library import operations
+from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.object_json import Decoder, Encoder
 from tfcopy.serving.servables.stored_files import StoredFiles
 from tfcopy.serving.servables.translator import Translator
@@ -72,8 +74,7 @@ def test_the_served_model_holds_the_pieces(
     tf.random.set_seed(1)
     found = answers(tmp_path / "served", TEXTS, monkeypatch, capfdbinary)
     assert found == TEXTS
-    loaded = tf.saved_model.load(path).signatures["serving_default"]
-    used = operations(loaded.graph.as_graph_def())
+    used = operations.used(operations.read(path))
     assert "SentencepieceTokenizeOp" in used
     assert not any(">" in name for name in used)
 
@@ -114,14 +115,8 @@ def test_the_pieces_are_stored_with_a_run(tokenizer, tmp_path):
     assert source.model_file.startswith(str(tmp_path / "run" / "data"))
 
 
-def test_other_operations_of_tensorflow_text_are_refused():
+def test_other_operations_of_tensorflow_text_are_refused(tmp_path):
     import tensorflow_text
 
-    @tf.function(
-        input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
-    )
-    def normalize(text):
-        return tensorflow_text.case_fold_utf8(text)
-
     with pytest.raises(ValueError, match="Received operations: CaseFold"):
-        _check_operations(normalize.get_concrete_function())
+        export(Echo(tensorflow_text.case_fold_utf8), tmp_path)

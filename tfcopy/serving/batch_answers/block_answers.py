@@ -155,7 +155,10 @@ def load(options) -> Answerer:
     """
     if options.server is None:
         model = LocalModel(
-            options.model, options.version, batch_size=options.batch_size
+            options.model,
+            options.version,
+            batch_size=options.batch_size,
+            trust=options.trust,
         )
     else:
         model = RemoteModel(

@@ -16,6 +16,15 @@ def positive(text):
     return int(text)
 
 
+def add_trust(parser: argparse.ArgumentParser):
+    """Adds the flag that lets an export do whatever it likes."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="run even operations that no export has, such as writing files",
+    )
+
+
 def start(main):
     """Runs a command as the process, and ends it.
 
@@ -31,6 +40,10 @@ def run(program, work) -> int:
 
     Errors are one line; TFCOPY_DEBUG=1 shows where they come from.
     """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):  # closed, or none of Python's
+            # Names of files may have bytes that are no text.
+            stream.reconfigure(errors="backslashreplace")
     try:
         work()
         write(b"")  # what was printed

@@ -25,6 +25,7 @@ def load(
     *,
     version: int | None = None,
     batch_size: int = 32,
+    trust: bool = False,
     **options,
 ) -> "ExportedModel":
     """Opens an exported model, to ask it.
@@ -44,6 +45,8 @@ def load(
         model: Name of the model on the server, or in a folder of several.
         version: Which version; the highest if not given.
         batch_size: Positive integer, the most texts of a batch.
+        trust: Whether the graph of a folder may have operations that no export
+            has, such as writing files. They are run here, with your rights.
         **options: Of a server, as in `RemoteModel`: `label`, `at_once`,
             `deadline`, `retries`, `tls`, `root_certificate`.
 
@@ -59,7 +62,9 @@ def load(
                 "options of a server."
             )
         folder = where if model is None else os.path.join(where, model)
-        return ExportedModel(LocalModel(folder, version, batch_size=batch_size))
+        return ExportedModel(
+            LocalModel(folder, version, batch_size=batch_size, trust=trust)
+        )
     if model is None:
         raise AskError(f"{where}: which model of the server? Give its name.")
     return ExportedModel(

@@ -3,10 +3,10 @@
 import logging
 import os
 
-from tfcopy import filesystem
+from tfcopy import checked_files
 from tfcopy.error_lines import one_line
-from tfcopy.json_text import JsonError, parse_json
 from tfcopy.quiet import quiet
+from tfcopy.serving.client_library import operations
 from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.parallel_batches import num_at_once
 from tfcopy.serving.client_library.signatures import (
@@ -18,6 +18,17 @@ from tfcopy.serving.client_library.version_folders import find_version
 
 # In the folder `assets.extra` of a version.
 CONFIG_NAME = "tfcopy.json"
+# Raise it with every change that a reader of the SavedModel must know.
+FORMAT = 1
+# What is read of it here and by commands, where it is there.
+_FIELDS = {
+    **dict.fromkeys(("created", "system", "target_language", "task"), str),
+    **dict.fromkeys(("max_source_length", "num_headwords"), int),
+    **dict.fromkeys(("source_vocabulary_size", "text_vocabulary_size"), int),
+    **{"texts": [str], "labels": [str], "examples": [dict], "pieces": dict},
+    "source_tokenizer": {"protect": [str]},
+    "search": {"num_beams": int},
+}
 
 
 class LocalModel(BatchedModel):
@@ -29,6 +40,8 @@ class LocalModel(BatchedModel):
         batch_size: Positive integer, the most examples of a batch.
         at_once: Positive integer, the most batches at a time; `num_at_once()`
             if not given.
+        trust: Whether the graph may have operations that no export has, such
+            as writing files.
 
     Raises:
         AskError: If there is no such model, or it cannot be loaded.
@@ -41,6 +54,7 @@ class LocalModel(BatchedModel):
         *,
         batch_size: int = 32,
         at_once: int | None = None,
+        trust: bool = False,
     ):
         check_whole(1, batch_size=batch_size)
         if at_once is not None:
@@ -53,7 +67,7 @@ class LocalModel(BatchedModel):
         try:
             with quiet():
                 self.at_once = at_once or num_at_once()
-                self._model = _load(self.name)
+                self._model = _load(self.name, trust)
                 self.signatures = {
                     name: _signature(function)
                     for name, function in self._model.signatures.items()
@@ -87,14 +101,26 @@ class LocalModel(BatchedModel):
                 self.ask(name, {key: blank[x] for key, x in inputs.items()})
 
 
-def _load(folder):
+def _load(folder, trust):
     # Late: --help and errors need not wait for it.
     import tensorflow as tf
 
     logging.getLogger("absl").setLevel(logging.ERROR)
-    if has_pieces(folder):
-        import tensorflow_text  # noqa: F401 its operations
+    _check(folder, trust)
     return tf.saved_model.load(folder)
+
+
+def _check(folder, trust):
+    """Refuses what no export does, and imports what this one needs."""
+    model = operations.read(folder)
+    strangers = [] if trust else operations.strangers(model)
+    if strangers:
+        raise ValueError(
+            f"it has what no export has: {', '.join(strangers)}. If you trust "
+            "who made it, pass `trust=True` or --trust"
+        )
+    if operations.has_pieces(model):
+        import tensorflow_text  # noqa: F401 its operations
 
 
 def _signature(function):
@@ -106,18 +132,24 @@ def _signature(function):
     return Signature(ranks, tuple(function.structured_outputs))
 
 
-def has_pieces(folder) -> bool:
-    """Whether a version needs TensorFlow Text's operations for pieces."""
-    with filesystem.open(os.path.join(folder, "saved_model.pb"), "rb") as file:
-        return b"SentencepieceOp" in file.read()
-
-
 def read_config(folder) -> dict:
-    """What the export remembered; empty if it is not there."""
+    """What the export remembered; empty if it is not there.
+
+    Raises:
+        AskError: If it is damaged, or of a later release.
+    """
+    path = os.path.join(folder, "assets.extra", CONFIG_NAME)
     try:
-        path = os.path.join(folder, "assets.extra", CONFIG_NAME)
-        with filesystem.open(path, "rb") as file:
-            config = parse_json(file.read())
-    except (OSError, JsonError):
+        config = checked_files.read_json(path)
+        number = config.get("format", FORMAT)
+        if number != FORMAT:
+            raise AskError(
+                f"{path} is of another release of tfcopy (format {number!r}; "
+                f"this one reads format {FORMAT}). Update tfcopy."
+            )
+        checked_files.check_fields(path, config, optional=_FIELDS)
+    except FileNotFoundError:
         return {}
-    return config if isinstance(config, dict) else {}
+    except checked_files.DamagedFileError as error:
+        raise AskError(str(error)) from None
+    return {name: x for name, x in config.items() if x is not None}

@@ -1,0 +1,226 @@
+"""What an exported model may do when it is loaded and asked: compute.
+
+A SavedModel is a program. As soon as it is loaded it could write files, call
+Python or run whatever else TensorFlow has an operation for. Exports have none
+but those listed here, so that `strangers` finds out what is no export.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+
+from tfcopy import filesystem
+
+_NUMBERS = """
+Abs Acos Acosh Add AddN AddV2 All Any ArgMax ArgMin Asin Asinh Atan Atan2 Atanh
+BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd Bincount BitwiseAnd BitwiseOr
+BitwiseXor Bucketize Cast Ceil CheckNumerics ClipByValue Complex ComplexAbs Cos
+Cosh Cross Cumprod Cumsum CumulativeLogsumexp DenseBincount Digamma Div DivNoNan
+Einsum Elu Equal Erf Erfc Erfinv Exp Expm1 Floor FloorDiv FloorMod
+FusedBatchNormV3 Greater GreaterEqual InTopKV2 Inv Invert IsFinite IsInf IsNan
+L2Loss LeakyRelu LeftShift Less LessEqual Lgamma Log Log1p LogSoftmax LogicalAnd
+LogicalNot LogicalOr MatMul Max Maximum Mean Min Minimum Mod Mul MulNoNan Ndtri
+Neg NextAfter NotEqual NthElement Pow Prod RealDiv Reciprocal Relu Relu6
+RightShift Rint Round Rsqrt SegmentMax SegmentMean SegmentMin SegmentProd
+SegmentSum Selu Sigmoid Sign Sin Sinh Softmax SoftmaxCrossEntropyWithLogits
+Softplus Softsign SparseSoftmaxCrossEntropyWithLogits Sqrt Square
+SquaredDifference Sub Sum Tan Tanh TopKV2 TruncateDiv TruncateMod
+UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum
+Xdivy Xlog1py Xlogy CudnnRNNV3 CudnnRNNCanonicalToParamsV2
+AvgPool Conv2D Conv2DBackpropInput DepthwiseConv2dNative MaxPool"""
+_PLACES = """
+Bitcast BroadcastArgs BroadcastTo ConcatOffset ConcatV2 Const DynamicPartition
+DynamicStitch EnsureShape ExpandDims Fill Gather GatherNd GatherV2
+GuaranteeConst Identity IdentityN InvertPermutation LinSpace ListDiff LowerBound
+MatrixBandPart MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 MirrorPad OneHot
+OnesLike Pack Pad PadV2 ParallelDynamicStitch Placeholder PlaceholderWithDefault
+PreventGradient RaggedGather RaggedRange RaggedTensorFromVariant
+RaggedTensorToSparse RaggedTensorToTensor RaggedTensorToVariant Range Rank
+Reshape Reverse ReverseSequence ReverseV2 Roll ScatterNd Select SelectV2 Shape
+ShapeN Size Slice SparseConcat SparseFillEmptyRows SparseReorder SparseReshape
+SparseSlice SparseToDense Split SplitV Squeeze StopGradient StridedSlice
+TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub
+TensorScatterUpdate TensorStridedSliceUpdate Tile Transpose Unique UniqueV2
+UniqueWithCounts UniqueWithCountsV2 Unpack UnravelIndex UpperBound Where
+ZerosLike
+EmptyTensorList TensorListConcatV2 TensorListElementShape TensorListFromTensor
+TensorListGather TensorListGetItem TensorListLength TensorListPopBack
+TensorListPushBack TensorListReserve TensorListResize TensorListScatterV2
+TensorListSetItem TensorListSplit TensorListStack"""
+_TEXTS = """
+AsString DecodeBase64 EncodeBase64 ReduceJoin RegexFullMatch RegexReplace
+StaticRegexFullMatch StaticRegexReplace StringFormat StringJoin StringLength
+StringLower StringNGrams StringSplit StringSplitV2 StringStrip
+StringToHashBucketFast StringToNumber StringUpper Substr UnicodeDecode
+UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode
+UnsortedSegmentJoin DecodePaddedRaw DecodeRaw
+HashTableV2 InitializeTableV2 LookupTableExportV2 LookupTableFindV2
+LookupTableImportV2 LookupTableSizeV2"""
+# Of TensorFlow Text; all released servers link them.
+_PIECES = "SentencepieceOp SentencepieceTokenizeOp SentencepieceDetokenizeOp"
+_CHANCE = """
+Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt
+StatelessMultinomial StatelessRandomBinomial StatelessRandomGetAlg
+StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg
+StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomUniform
+StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
+StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformV2
+StatelessShuffle StatelessTruncatedNormal StatelessTruncatedNormalV2
+TruncatedNormal"""
+_CONTROL = """
+Assert Case If NoOp PartitionedCall StatefulPartitionedCall StatelessCase
+StatelessIf StatelessWhile While"""
+_VARIABLES = """
+AssignVariableOp DisableCopyOnRead ReadVariableOp ResourceGather
+ResourceGatherNd VarHandleOp VarIsInitializedOp VariableShape"""
+LISTED = frozenset(
+    " ".join(
+        (_NUMBERS, _PLACES, _TEXTS, _PIECES, _CHANCE, _CONTROL, _VARIABLES)
+    ).split()
+)
+_CALLING = frozenset(_CONTROL.split())
+# A vocabulary is read from a file, which must be an asset.
+_READING = "InitializeTableFromTextFileV2"
+# In functions that write the variables to a checkpoint, and that read them.
+_RESTORING = {"RestoreV2"}
+_SAVING = {*_RESTORING, "MergeV2Checkpoints", "SaveV2", "ShardedFilename"}
+# Compiled by XLA; an attribute of functions.
+COMPILED = "_XlaMustCompile"
+# TensorFlow numbers functions; the name of no operation ends like this.
+_FUNCTION = re.compile(r".*_\d+")
+
+
+def read(folder):
+    """The message `SavedModel` of the folder of a version."""
+    from tensorflow.core.protobuf import saved_model_pb2  # late: it is slow
+
+    with filesystem.open(os.path.join(folder, "saved_model.pb"), "rb") as file:
+        return saved_model_pb2.SavedModel.FromString(file.read())
+
+
+def has_pieces(model) -> bool:
+    """Whether a SavedModel needs TensorFlow Text's operations for pieces."""
+    return any(
+        x.name == "SentencepieceOp"
+        for meta in model.meta_graphs
+        for x in meta.meta_info_def.stripped_op_list.op
+    )
+
+
+def strangers(model) -> list[str]:
+    """What no export of tfcopy has, in a SavedModel; nothing of it is run.
+
+    A function counts wherever it is: called by a signature, by another
+    function, or by none. Variables are written and read only by the functions
+    of the SavedModel that are there to do so, and no file is read but assets.
+
+    Args:
+        model: The message `SavedModel`.
+
+    Returns:
+        Names of operations, sorted.
+    """
+    if len(model.meta_graphs) != 1 or not model.meta_graphs[0].HasField(
+        "object_graph_def"
+    ):
+        return ["a graph of TensorFlow 1"]
+    (meta,) = model.meta_graphs
+    library = meta.graph_def.library.function
+    of_functions = {}
+    for x in library:  # Two may have one name.
+        of_functions.setdefault(x.signature.name, set()).update(
+            _names(x.node_def)
+        )
+    called = set().union(*of_functions.values())
+    found = _names(meta.graph_def.node) | called
+    found -= {name for name in of_functions if _FUNCTION.fullmatch(name)}
+    allowed = LISTED
+    if _only_saver_saves(meta, of_functions, called):
+        allowed |= _SAVING
+    if _reads_only_assets(meta, called):
+        allowed |= {_READING}
+    return sorted(found - allowed)
+
+
+def used(model) -> set[str]:
+    """The operations of a SavedModel, with `COMPILED`."""
+    names = set()
+    for meta in model.meta_graphs:
+        functions = meta.graph_def.library.function
+        names |= _names(meta.graph_def.node)
+        names = names.union(*(_names(x.node_def) for x in functions))
+        names |= {COMPILED for x in functions if x.attr[COMPILED].b}
+        names -= {x.signature.name for x in functions}
+    return names
+
+
+def _names(nodes: Iterable) -> set[str]:
+    """The operations of nodes, and the functions that they call.
+
+    Where a function is called, TensorFlow takes the name of an operation, too.
+    Which one an argument of a function names is not known here.
+    """
+    names = set()
+    for node in nodes:
+        names.add(node.op)
+        if node.op in _CALLING or node.op not in LISTED:
+            for value in node.attr.values():
+                names.add(value.func.name)
+                names.update(x.name for x in value.list.func)
+                if value.placeholder:
+                    names.add(f"<{value.placeholder}>")
+    return names - {""}
+
+
+def _only_saver_saves(meta, of_functions, called):
+    """Whether what saves is called by the SavedModel's saver alone.
+
+    Args:
+        meta: The graph, with its functions and objects.
+        of_functions: Dict from the functions to the names that they use.
+        called: All that functions call.
+    """
+    saving = {name for name, x in of_functions.items() if x & _SAVING}
+    saver = meta.saver_def
+    places = {
+        saver.save_tensor_name.split(":")[0]: _SAVING,
+        saver.restore_op_name: _RESTORING,
+    }
+    for node in meta.graph_def.node:
+        names = _names([node])
+        inputs = {x.lstrip("^").split(":")[0] for x in node.input}
+        allowed = places.get(node.name, set())
+        does = names & _SAVING
+        for name in names & saving:
+            does = does | (of_functions[name] & _SAVING)
+        if not does <= allowed or not inputs.isdisjoint(places):
+            return False
+    return saving.isdisjoint(
+        called | {*meta.object_graph_def.concrete_functions}
+    )
+
+
+def _reads_only_assets(meta, called):
+    """Whether all files that tables are made from are assets."""
+    objects = meta.object_graph_def
+    if _READING in _names(meta.graph_def.node):
+        return False
+    for function in meta.graph_def.library.function:
+        paths = [x.input[1] for x in function.node_def if x.op == _READING]
+        if not paths:
+            continue
+        name = function.signature.name
+        if name in called:
+            return False
+        # The last arguments of a function are what it has been given for good.
+        bound = objects.concrete_functions[name].bound_inputs
+        arguments = [x.name for x in function.signature.input_arg]
+        given = dict(zip(reversed(arguments), reversed(bound)))
+        for path in paths:
+            if path not in given:
+                return False
+            node = objects.nodes[given[path]]
+            if node.WhichOneof("kind") != "asset" or node.registered_name:
+                return False
+    names = [x.filename for x in meta.asset_file_def]
+    return all(os.path.basename(x) == x for x in names)
