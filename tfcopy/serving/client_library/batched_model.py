@@ -24,6 +24,7 @@ class BatchedModel:
         signatures: Dict of `Signature`.
         batch_size: Positive integer, the most examples of a batch.
         at_once: Positive integer, the most batches at a time.
+        again: Function that opens the same model.
     """
 
     batch_size = 32
@@ -70,6 +71,10 @@ class BatchedModel:
             name: joined([x[name] for x in answers])[places]
             for name in answers[0]
         }
+
+    def __reduce__(self):
+        # A copy, such as that of another process, has a graph of its own.
+        return self.again, ()
 
     def _ask_batch(self, signature, arrays):
         """What the signature answers to at most `batch_size` examples."""

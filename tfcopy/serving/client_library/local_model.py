@@ -1,12 +1,16 @@
 """An exported model, asked in this process with TensorFlow alone."""
 
+import contextlib
+import functools
 import logging
 import os
+import re
+import tempfile
 
-from tfcopy import checked_files
+from tfcopy import checked_files, filesystem
 from tfcopy.error_lines import one_line
 from tfcopy.quiet import quiet
-from tfcopy.serving.client_library import operations
+from tfcopy.serving.client_library import forked, operations
 from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.parallel_batches import num_at_once
 from tfcopy.serving.client_library.signatures import (
@@ -29,6 +33,7 @@ _FIELDS = {
     "source_tokenizer": {"protect": [str]},
     "search": {"num_beams": int},
 }
+_LITERAL = re.compile(r"[^*?\[\\\ud800-\udfff]*")
 
 
 class LocalModel(BatchedModel):
@@ -63,7 +68,15 @@ class LocalModel(BatchedModel):
             check_whole(0, version=version)
         self.name = find_version(folder, version)
         self.batch_size = batch_size
+        self.again = functools.partial(
+            LocalModel,
+            filesystem.abspath(self.name),
+            batch_size=batch_size,
+            at_once=at_once,
+            trust=trust,
+        )
         self.config = read_config(self.name)
+        forked.check(self.name, "TensorFlow")
         try:
             with quiet():
                 self.at_once = at_once or num_at_once()
@@ -81,6 +94,7 @@ class LocalModel(BatchedModel):
     def _ask_batch(self, signature, arrays):
         import tensorflow as tf
 
+        forked.check(self.name, "TensorFlow")
         try:
             tensors = {
                 name: tf.constant(x.tolist(), tf.string, x.shape)
@@ -107,7 +121,8 @@ def _load(folder, trust):
 
     logging.getLogger("absl").setLevel(logging.ERROR)
     _check(folder, trust)
-    return tf.saved_model.load(folder)
+    with _literal(folder) as path:
+        return tf.saved_model.load(path)
 
 
 def _check(folder, trust):
@@ -121,6 +136,21 @@ def _check(folder, trust):
         )
     if operations.has_pieces(model):
         import tensorflow_text  # noqa: F401 its operations
+
+
+@contextlib.contextmanager
+def _literal(folder):
+    """A path of a folder that TensorFlow takes as it is.
+
+    It reads some characters as those of patterns, and only UTF-8.
+    """
+    if filesystem.is_url(folder) or _LITERAL.fullmatch(folder):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="tfcopy-") as links:
+        link = os.path.join(links, "model")
+        os.symlink(os.path.abspath(folder), link)
+        yield link
 
 
 def _signature(function):

@@ -1,5 +1,7 @@
 """An exported model on a server, asked like one in this process."""
 
+import functools
+
 from tfcopy.serving.client_library.batched_model import BatchedModel
 from tfcopy.serving.client_library.connection import Connection
 from tfcopy.serving.client_library.signatures import Signature, check_whole
@@ -32,6 +34,12 @@ class RemoteModel(BatchedModel):
         **options,
     ):
         check_whole(1, batch_size=batch_size, at_once=at_once)
+        self.again = functools.partial(
+            *(RemoteModel, address, model),
+            batch_size=batch_size,
+            at_once=at_once,
+            **options,
+        )
         self.batch_size = batch_size
         self.at_once = at_once
         self._connection = Connection(address, model, **options)
