@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfcopy import file_locks
 from tfcopy.serving import batch
-from tfcopy.serving.batch_answers import block_answers
+from tfcopy.serving.batch_answers import block_answers, record_files
 from tfcopy.serving.batch_answers.block_answers import Answerer
 from tfcopy.serving.batch_answers.record_blocks import Block, JsonBlock
 from tfcopy.serving.client_library import answer_lines
@@ -449,8 +449,8 @@ def test_files_may_have_names_that_are_no_text(model, tmp_path):
         example = tf.train.Example()
         example.features.feature["text"].bytes_list.value.append(b"a")
         file.write(example.SerializeToString())
-    for expected in ({"text": "a"}, {"text": "a", "answer": "A"}):
+    for expected in ({"text": b"a"}, {"text": b"a", "answer": b"A"}):
         (part,) = record_files.parts(name, 9)
         (block,) = record_files.read(part, 9)
-        assert block.records == [expected]
-        record_files.write(name, block, ["A"])
+        assert list(block.rows(["text", "answer"])) == [expected]
+        block.write(name, ["A"], "answer")

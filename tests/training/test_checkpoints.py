@@ -97,6 +97,26 @@ def test_checkpoint_of_a_later_release_is_refused(folder):
         resume(folder)
 
 
+@pytest.mark.parametrize(
+    "info, place",
+    [
+        ([], "info"),
+        ({"state": []}, "info.state"),
+        ({"identity": "x"}, "info.identity"),
+    ],
+)
+def test_an_info_of_another_type_is_damage(tmp_path, info, place):
+    lines = []
+    checkpoints = Checkpoints(tmp_path, report=lines.append)
+    path = checkpoints.save(1, info, {})
+    with pytest.raises(
+        training.CheckpointError, match="No checkpoint is whole"
+    ):
+        checkpoints.load()
+    expected = f'{path} is damaged ("{place}" must be an object. Received: '
+    assert lines[0].startswith(expected)
+
+
 def test_an_array_of_another_shape_is_damage(folder):
     """Its header is no part of the values, but of what has a checksum."""
     path = newest(folder)

@@ -26,6 +26,7 @@ _NAME = re.compile(r"checkpoint-(\d+)\.npz")
 _BEST_NAME = "best.npz"
 _AVERAGE_NAME = "average.npz"
 _SCORED_NAME = re.compile(r"scored-\d+-\d+\.npz")
+_INFO = {"identity": dict, "state": dict, "averages": dict}
 # Of earlier releases: a file of Keras, which has no checksum.
 _OLD_BEST_NAME = "best.weights.h5"
 
@@ -293,9 +294,11 @@ def _read(path, names=None):
     """The `info` of a file, and its arrays."""
     arrays = checked_files.read_arrays(path, names)
     try:
-        return parse_json(arrays.pop("info").tobytes()), arrays
+        info = parse_json(arrays.pop("info").tobytes())
     except (KeyError, ValueError) as error:
         raise DamagedFileError(f"{path} is damaged ({error}).") from error
+    checked_files.check_fields(path, {"info": info}, {"info": _INFO})
+    return info, arrays
 
 
 def _old_weights_of(model, path):

@@ -17,7 +17,7 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-from tfcopy.serving.client_library import transport
+from tfcopy.serving.client_library import forked, transport
 from tfcopy.serving.client_library.transport import (
     Address,
     Failure,
@@ -150,6 +150,7 @@ def _ask(call, request, model, timeout):
         spec.version.value = model.version
     elif model.label is not None:
         spec.version_label = model.label
+    forked.check(model.name, "gRPC")
     try:
         return call(request, timeout=timeout)
     except grpc.RpcError as error:

@@ -1,4 +1,5 @@
 import json
+import pickle
 import random
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.serving.client_library.test_local_model import fails
 from tests.serving.servables.echo_model import address_of, inputs_of
 from tfcopy.serving.client_library.batched_model import joined
 from tfcopy.serving.client_library.connection import Connection, RequestError
@@ -51,6 +53,21 @@ def test_answers_are_those_of_the_model(
     inputs = inputs_of(signature, texts)
     expected = local.ask(signature, inputs)
     assert_same(models[protocol].ask(signature, inputs), expected)
+
+
+@BOTH
+def test_a_pickled_model_asks_the_same_server(models, protocol):
+    with pickle.loads(pickle.dumps(models[protocol])) as again:
+        assert again.name == models[protocol].name
+        assert again.ask("single", {"text": ["a"]})["text"].tolist() == [b"a"]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_is_told_that_grpc_would_hang(models):
+    question = "single", {"text": ["a"]}
+    models["grpc"].ask(*question)
+    message = fails(models["grpc"].ask, *question)
+    assert "gRPC was started in process" in message
 
 
 @BOTH
