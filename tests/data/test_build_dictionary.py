@@ -157,6 +157,10 @@ def test_both_directions(files, tmp_path, capsys):
     out = capsys.readouterr().out
     assert f"{there}: 6 words, 6 senses\n" in out
     assert "5 pairs, 9 links (ibm1)" in out
+    assert "alignment: 5 pairs read, 1 left out (1 blank), 4 left\n" in out
+    assert main([*arguments, "--max_length", "2"]) == 0
+    told = "alignment: 5 pairs read, 2 left out (1 blank, 1 too long), 3 left\n"
+    assert told in capsys.readouterr().out
 
 
 def test_links_of_another_aligner(files, tmp_path):

@@ -45,7 +45,13 @@ def served(folder):
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(found) == [*keys, "exported", "exported_by", "ceilings"]
+    assert list(found) == [
+        *keys,
+        "exported",
+        "exported_by",
+        "pairs",
+        "ceilings",
+    ]
     assert found["recipe"] == "dialogue_copynet" and found["preset"] == "demo"
     assert found["config"]["num_train"] == 200
     assert found["paper"]["copynet"]["DS-II"] == {"top1": 50.5, "top10": 64.8}

@@ -30,7 +30,7 @@ def finished(tmp_path_factory):
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
-    assert list(found) == [*keys, "exported", "exported_by"]
+    assert list(found) == [*keys, "exported", "exported_by", "pairs"]
     assert found["paper"] == {
         "baseline": {"exact_match": 90.4},
         "pag": {"exact_match": 100.0},

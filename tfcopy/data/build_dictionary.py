@@ -32,6 +32,7 @@ from jsonargparse.typing import (
 from tfcopy.data.alignment import pharaoh, systran_aligner, word_alignment
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
+from tfcopy.data.pairs import pair_counts
 from tfcopy.error_lines import one_line
 
 
@@ -178,8 +179,14 @@ def _read(config):
 
 
 def _align(source, target, aligner, config):
-    """Links of all pairs but the long ones."""
-    is_kept = np.maximum(source.lengths, target.lengths) <= config.max_length
+    """Links of all pairs but blank and long ones, which are told."""
+    lengths = np.stack([source.lengths, target.lengths])
+    is_kept = lengths.max(axis=0) <= config.max_length
+    is_blank = lengths.min(axis=0) == 0
+    too_long = int(np.sum(~is_kept & ~is_blank))
+    left = int(np.sum(is_kept & ~is_blank))
+    counts = pair_counts.count(len(source), left, too_long=too_long)
+    print(pair_counts.line("alignment", counts))
     source, target = source.keep(is_kept), target.keep(is_kept)
     options = {"rounds": config.rounds, "progress": True}
     if aligner == "systran":
