@@ -68,6 +68,7 @@ setup(
         "keras-hub>=0.32,<0.33",
         # TensorFlow 2.21 no longer brings it.
         "tensorboard>=2.21,<3",
+        "google-re2>=1.1",
         "sacrebleu>=2.6,<3",
         "rouge-score>=0.1.2",
         "jsonargparse[signatures]>=4.40,<5",

@@ -63,6 +63,12 @@ def test_words_are_cut_as_the_flags_say(texts, tmp_path):
         (["--tokenization", "sentencepiece"], 1, "need each other"),
         (["--tokenization", "spaces"], 2, "invalid choice: 'spaces'"),
         (["--output", "OUT/a.en/x"], 1, "--output: cannot write"),
+        (
+            ["--protect", "("],
+            1,
+            "Error: --protect: '(' is no regular expression",
+        ),
+        (["--protect", "x*"], 1, "--protect: 'x*' matches the empty string."),
         (["--output", "OUT/a.en"], 1, "is the file of --input as well"),
     ],
 )

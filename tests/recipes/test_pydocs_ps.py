@@ -96,6 +96,7 @@ def test_what_is_exported_fills_catalogues(
     ("arguments", "message"),
     [
         (["--protect", '["("]'], "--protect: "),
+        (["--protect", "x*"], r"Error: --protect: 'x\*' matches the empty"),
         (["--protect", "null"], "--must_copy needs --protect"),
         (
             ["--protect", "null", "--must_copy", "false", "--glossary", "{}"],

@@ -14,7 +14,7 @@ import sys
 
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
-from tfcopy.data.text.span_patterns import PATTERNS
+from tfcopy.data.text.span_patterns import PATTERNS, check_flag
 from tfcopy.error_lines import one_line
 
 
@@ -27,6 +27,7 @@ def run(options) -> str:
     # Late: they import TensorFlow, for which --help need not wait.
     from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
+    check_flag(options.protect)
     check_not_read({"--output": options.output}, {"--input": options.input})
     check_writable({"--output": options.output})
     lines = ((x,) for path in options.input for x in read_lines(path))

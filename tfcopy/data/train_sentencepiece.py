@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read
-from tfcopy.data.text.span_patterns import PATTERNS
+from tfcopy.data.text.span_patterns import PATTERNS, check_flag
 from tfcopy.error_lines import one_line
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
@@ -235,6 +235,7 @@ def main(arguments=None):
     )
     options = parser.parse_args(arguments)
     try:
+        check_flag(options.protect)
         check_not_read({"--output": options.output}, {"--input": options.input})
         if options.merges is not None:
             lines = list(lines_of(options.input))

@@ -6,10 +6,9 @@ A model on a server is asked without TensorFlow, by REST without gRPC.
 import argparse
 import contextlib
 import os
-import re
 
 from tfcopy import filesystem
-from tfcopy.data.text.span_patterns import PATTERNS
+from tfcopy.data.text.span_patterns import PATTERNS, check_flag
 from tfcopy.serving.catalogs.catalog_files import CatalogFile
 from tfcopy.serving.catalogs.catalog_filling import fill_all
 from tfcopy.serving.catalogs.catalog_model import CatalogModel
@@ -80,10 +79,9 @@ def _parse(arguments):
     parser.add_argument(
         "--protect",
         nargs="+",
-        type=_pattern,
         metavar="NAME",
         help="spans that a translation may not lose: "
-        f"{', '.join(PATTERNS)}, or regular expressions (default: the "
+        f"{', '.join(PATTERNS)}, or regular expressions of RE2 (default: the "
         "export's, or rst); a flag such as python-format adds its own",
     )
     parser.add_argument(
@@ -119,17 +117,8 @@ def _parse(arguments):
     return options
 
 
-def _pattern(text):
-    try:
-        re.compile(PATTERNS.get(text, text))
-    except re.error as error:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a name nor a regular expression ({error})"
-        ) from None
-    return text
-
-
 def _translate(options):
+    check_flag(options.protect or ())
     files = [
         CatalogFile(path, output)
         for path, output in _outputs(options.files, options.output)

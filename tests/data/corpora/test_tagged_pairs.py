@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tfcopy.data.corpora import tagged_pairs
 from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.text.span_patterns import BLANKS
 from tfcopy.data.text.tokenization import normalize_blanks
 
 LINES = {
@@ -94,7 +95,7 @@ def test_faults_are_named(tmp_path, changes, message):
 def test_blanks_are_those_of_the_tokeniser(text):
     encoded = text.encode("utf-8", "replace")
     tokens = tf.strings.split(normalize_blanks(tf.constant(encoded))).numpy()
-    found = [x for x in tagged_pairs._BLANKS.split(encoded.decode()) if x]
+    found = [x for x in BLANKS.split(encoded.decode()) if x]
     assert [token.decode() for token in tokens] == found
 
 
@@ -102,4 +103,4 @@ def test_every_blank_of_unicode_is_known():
     every = "".join(chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000)
     normal = normalize_blanks(tf.constant([c.encode() for c in every])).numpy()
     blank = {c for c, x in zip(every, normal.tolist()) if not x}
-    assert blank == set(re.findall(tagged_pairs._BLANKS.pattern[:-1], every))
+    assert blank == set(re.findall(BLANKS.pattern[:-1], every))

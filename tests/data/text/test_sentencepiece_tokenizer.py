@@ -136,6 +136,11 @@ def test_the_command_reads_several_files(tmp_path, capsys):
     status, (_, error) = run(*inputs, str(target))
     assert status == 1 and target.read_bytes() == before
     assert f"--output: {target} is the file of --input as well" in error
+    for pattern in ("(", "x*"):
+        status, (_, error) = run(*inputs, "--protect", "rst", pattern)
+        assert status == 1 and target.read_bytes() == before
+        assert error.startswith(f"Error: --protect: {pattern!r} ")
+        assert error.count("\n") == 1
     status, (_, error) = run("--input", str(tmp_path / "none"))
     assert status == 1 and "none" in error
     whole = (tmp_path / "b.gz").read_bytes()

@@ -1,25 +1,87 @@
 """Spans that Python finds are those that TensorFlow finds."""
 
+import re
+
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.growth import check_linear
 from tfcopy.data.text.protected_tokenizer import cut_out
-from tfcopy.data.text.span_patterns import PATTERNS, lost_spans, spans_of
+from tfcopy.data.text.span_patterns import (
+    PATTERNS,
+    check_flag,
+    lost_spans,
+    replaced_spans,
+    spans_of,
+)
 
 PARTS = ["``a b``", ":func:`é`", "`x`", "](u(v))", "<b>", "&amp;", "%(n)s"]
 PARTS += ["%5.2f", "{0!r}", "{{", "http://a.b/c,", "é@b.org", "<a", "`", " "]
 PARTS += ["|x|", "[1]_", "%dé", "100% of", "\u2003", "Ł", "}", "__"]
 
 
+LETTERS = "ab1 _:`%{}<>[]()|.@/#&;!-\\\\\"'*$dsé\u2003\x1f\u200bŁ"
+# Each begins many spans, or none that ends.
+HOSTILE = ["a", "`", ":", "%", "{", "<", " ", "\\", "|", "a@b.", ":a", "%0"]
+HOSTILE += ["](", "`a ", "http://.", "{{}", "<a &", "``a` {%<|:"]
+
+
 @pytest.mark.parametrize("name", PATTERNS)
 @settings(max_examples=60)
-@given(parts=st.lists(st.sampled_from(PARTS), max_size=8))
-def test_python_finds_what_tensorflow_finds(name, parts):
-    text = "".join(parts)
+@given(
+    text=st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
+    | st.text(LETTERS, max_size=30)
+)
+def test_python_finds_what_tensorflow_finds(name, text):
     _, spans = cut_out(tf.constant([text]), (name,))
-    assert spans_of(text, (name,)) == [x.decode() for x in spans.numpy()]
+    found = spans_of(text, (name,))
+    assert found == [x.decode() for x in spans.numpy()]
+    text = re.sub("[\x1f\u200b]", " ", text)
+    by_re = re.finditer(PATTERNS[name], " ".join(text.split()), re.ASCII)
+    assert found == [match[0] for match in by_re]
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_long_texts_take_no_longer_than_they_are(name):
+    for part in HOSTILE:
+        check_linear(
+            lambda text: spans_of(text, (name,)),
+            lambda size: part * (size // len(part)),
+        )
+
+
+def test_spans_are_replaced():
+    assert replaced_spans("é ``a b`` c", ("rst",), "x") == "é x c"
+    assert replaced_spans("``a``", (), "x") == "``a``"
+    assert spans_of("``a``", ()) == []
+    assert spans_of("\ud800 ``a``", ("rst",)) == ["``a``"]
+
+
+@pytest.mark.parametrize(
+    "pattern, reason",
+    [
+        ("(", "no regular expression of RE2"),
+        (")(", "no regular expression of RE2"),
+        ("a(?=b)", "no regular expression of RE2"),
+        (r"(a)\1", "no regular expression of RE2"),
+        (r"\Qa", "no regular expression of RE2"),
+        ("\udcff", "no regular expression of RE2"),
+        ("x*", "matches the empty string"),
+        (r"\b[a-z]*", "matches the empty string"),
+        ("", "matches the empty string"),
+        ("(?m)^", "matches the empty string"),
+        (r"\s", "matches a blank"),
+        (".+", "matches a blank"),
+    ],
+)
+def test_senseless_patterns_are_refused(pattern, reason, capfd):
+    for names in ([pattern], ["rst", pattern]):
+        with pytest.raises(ValueError, match=f"^--protect: .* {reason}"):
+            check_flag(names)
+    assert capfd.readouterr().err == ""
+    check_flag([*PATTERNS, "^#+", r"\bfoo\b", "(?i)x+", "(?P<n>a)", "(?P<n>b)"])
 
 
 def test_spans_are_lost_one_by_one():

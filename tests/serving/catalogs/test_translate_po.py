@@ -79,7 +79,13 @@ def test_wrong_flags_are_told(tmp_path, fill, capfd):
     assert status == 2 and "in 'es_AR', by its header. Exp" in error
     status, _, error = fill(tmp_path / "none.po")
     assert status == 2 and "none.po: cannot be read (No such" in error
-    for wrong in (["--protect", "("], ["--label", "x"], ["--max_words", "0"]):
+    for pattern, reason in (("(", "is no regular expr"), ("x*", "matches the")):
+        status, _, error = fill(path, "--protect", "rst", pattern)
+        assert status == 2 and error.count("\n") == 1
+        assert error.startswith(
+            f"translate_po: --protect: {pattern!r} {reason}"
+        )
+    for wrong in (["--label", "x"], ["--max_words", "0"]):
         with pytest.raises(SystemExit, match="2"):
             fill(path, *wrong)
         assert wrong[0] in capfd.readouterr().err

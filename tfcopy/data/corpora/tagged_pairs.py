@@ -13,21 +13,15 @@ written.
 import functools
 import itertools
 import os
-import re
 from collections.abc import Iterator
 
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.text.entities import MARK, NO_TAG
+from tfcopy.data.text.span_patterns import BLANKS
 
 FilePair = tuple[str | os.PathLike, str | os.PathLike]
-
-# Everything that `tokenization.normalize_blanks` treats as a blank.
-_BLANKS = re.compile(
-    "[\x00-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
-    "\ufeff]+"
-)
 
 
 def load(
@@ -118,9 +112,7 @@ def _read(texts, tags) -> Iterator[tuple[str, str]]:
 
 def _marked(number, text, tags):
     """The text of a line with its entities marked; the paths are for errors."""
-    words, labels = (
-        [x for x in _BLANKS.split(y) if x] for _, y in (text, tags)
-    )
+    words, labels = ([x for x in BLANKS.split(y) if x] for _, y in (text, tags))
     if len(words) != len(labels):
         raise CorpusError(
             f"{tags[0]}, line {number}: expected a tag for each of the "

@@ -22,7 +22,7 @@ from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
 from tfcopy.data.text.sampled_pieces import BothCuttings, sampled
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
-from tfcopy.data.text.span_patterns import pattern_of
+from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs import learned_pieces
@@ -167,11 +167,7 @@ def counted_cuttings(config: TranslatorConfig, corpus, tokenizers) -> dict:
 
 def check_protection(config: TranslatorConfig):
     """Raises an error that names a flag which needs or misuses `--protect`."""
-    if config.protect:
-        try:
-            tf.strings.regex_full_match("", pattern_of(config.protect))
-        except tf.errors.InvalidArgumentError as error:
-            raise ValueError(f"--protect: {error.message}") from None
+    check_flag(config.protect or ())
     for name in ("must_copy", "glossary"):
         if getattr(config, name) and not config.protect:
             raise ValueError(f"--{name} needs --protect.")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from tfcopy.data.text.span_patterns import lost_spans, pattern_of
+from tfcopy.data.text.span_patterns import lost_spans, replaced_spans
 from tfcopy.error_lines import printable
 from tfcopy.serving.catalogs.catalog_lines import Entry
 from tfcopy.serving.catalogs.entry_filling import Left, Suggestion
@@ -25,7 +25,11 @@ _OF_FLAG = {
     "rust-format": "brace",
 }
 # Lines, columns, and blanks around a text are not the model's business.
-_BETWEEN = re.compile(r"(\A +| +\Z|[ \t\n\r\f\v]*[\t\n\r\f\v][ \t\n\r\f\v]*)")
+# Each run of blanks is looked at once, from its beginning.
+_BETWEEN = re.compile(
+    r"((?<![ \t\n\r\f\v])[ \t\n\r\f\v]*[\t\n\r\f\v][ \t\n\r\f\v]*"
+    r"|\A +|(?<! ) +\Z)"
+)
 _LETTER = re.compile(r"[^\W\d_]")
 # What ends a line for some readers of text.
 _LINE_ENDS = dict.fromkeys((0x2028, 0x2029), " ")
@@ -61,7 +65,6 @@ class EntryTexts:
         self.fits = entry.plural is None or (
             len(entry.translations) == num_forms
         )
-        self._span = re.compile(pattern_of(self.names) or r"(?!)", re.ASCII)
 
     @functools.cached_property
     def sources(self) -> dict[int, str]:
@@ -84,7 +87,7 @@ class EntryTexts:
 
     def num_words(self, question: str) -> int:
         """The number of words, at least; a span is one."""
-        return len(self._span.sub("x", question).split())
+        return len(replaced_spans(question, self.names, "x").split())
 
     def outcome(
         self, answers: Mapping[str, Answer | None]
@@ -119,7 +122,7 @@ class EntryTexts:
         return Suggestion(forms, score, tuple(lost))
 
     def _has_words(self, text):
-        return bool(_LETTER.search(self._span.sub(" ", text)))
+        return bool(_LETTER.search(replaced_spans(text, self.names, " ")))
 
 
 def _texts(text) -> Iterable[str]:
