@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.growth import check_linear
 from tfcopy.error_lines import one_line, printable
 
 # As TensorFlow 2.21 says it; to have it said takes the allocator 10 seconds.
@@ -88,6 +89,14 @@ Detected at node b defined at (most recent call last):
 0 successful operations. [Op:__inference_f_1] name: """
     error = tf.errors.InternalError(None, None, several)
     assert one_line(error) == "the reason"
+
+
+def test_long_errors_take_no_longer_than_they_are():
+    for part in ("{{", "[[", "1", "[", "(1"):
+        check_linear(
+            lambda text: one_line(tf.errors.InternalError(None, None, text)),
+            lambda size: part * (size // len(part)),
+        )
 
 
 def test_other_errors_are_one_line():

@@ -8,8 +8,8 @@ _LONGEST = 1000
 _NO_MEMORY = "Out of memory"
 # What TensorFlow says around the reason of an error.
 _AROUND = re.compile(
-    r"\{\{.*?\}\}|\[\[.*?\]\]|\[Op:.*|\(\d+\) [A-Z_]+: "
-    r"|\d+ root error\(s\) found\.|^Hint: .*|^Graph execution error:"
+    r"\{\{[^{}\n]*\}\}|\[\[[^\[\]\n]*\]\]|\[Op:.*|\(\d+\) [A-Z_]+: "
+    r"|\b\d+ root error\(s\) found\.|^Hint: .*|^Graph execution error:"
     r"|^Detected at node .*|^<stack traces unavailable>|^  File .*",
     re.MULTILINE,
 )

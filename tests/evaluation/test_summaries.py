@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import DefaultTokenizer
 
+from tests.growth import check_linear
 from tfcopy.evaluation import summaries as evaluation
 
 WORD = st.text("abcde", min_size=1, max_size=3)
@@ -49,6 +50,10 @@ def test_sentences(text, expected):
 @given(st.text("ab.!?\"')( \n", max_size=40))
 def test_sentences_hold_every_word_in_order(text):
     assert " ".join(evaluation.sentences(text)).split() == text.split()
+
+
+def test_many_marks_take_no_longer_than_they_are():
+    check_linear(evaluation.sentences, lambda size: "a ." + " )" * (size // 2))
 
 
 def test_lead_is_the_first_sentences():

@@ -235,22 +235,26 @@ def repeated_sentence_rate(hypotheses: Sequence[str]) -> float:
 
 def _ends(words):
     """Yields where sentences end, in text whose marks stand alone."""
-    start, place = 0, 0
+    is_open, place = dict.fromkeys(_EITHER_WAY, False), 0
     while place < len(words):
         place += 1
+        _turn(is_open, words[place - 1])
         if words[place - 1] in _STOPS:
-            while place < len(words) and _closes(words[start : place + 1]):
+            while place < len(words) and _closes(words[place], is_open):
+                _turn(is_open, words[place])
                 place += 1
             yield place
-            start = place
+            is_open = dict.fromkeys(_EITHER_WAY, False)
 
 
-def _closes(words):
-    """Whether the last word only closes the sentence before it."""
-    *before, word = words
+def _turn(is_open, word):
     if word in _EITHER_WAY:
-        return before.count(word) % 2 == 1
-    return word in _STOPS or word in _CLOSING
+        is_open[word] = not is_open[word]
+
+
+def _closes(word, is_open):
+    """Whether a word only closes the sentence before it."""
+    return is_open.get(word, False) or word in _STOPS or word in _CLOSING
 
 
 def _plain_ends(words):

@@ -5,6 +5,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.growth import check_linear
 from tfcopy.data.text import glossary
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.span_patterns import PATTERNS
@@ -110,3 +111,13 @@ def test_files(tmp_path):
             Glossary.load(path)
     with pytest.raises(ValueError, match="different"):
         Glossary([("a", "b"), ("a", "c")])
+
+
+def test_many_terms_take_no_longer_than_they_are():
+    check_linear(
+        Glossary,
+        lambda size: [(f"a {i}", "b") for i in range(size)],
+        (1 << 8, 1 << 12, 1 << 16),
+    )
+    with pytest.raises(ValueError, match="different, .*Received: 'a b'"):
+        Glossary([("c", "x"), ("a b", "x"), ("a  b", "y")])

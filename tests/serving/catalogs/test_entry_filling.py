@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.growth import check_linear
 from tests.serving.catalogs.catalogs import (
     HEADER,
     check_with_msgfmt,
@@ -185,3 +186,26 @@ def test_nothing_but_open_entries_changes(tmp_path_factory, catalog, answer):
         for number, form in forms.items():
             assert form in (suggestion.forms[number], "x")
     assert filled_text(after, outcomes) == after
+
+
+@pytest.mark.parametrize(
+    "part", ["a", ":a", "`", " ", "a  b", "\\\\", '\\"', "a\\n"]
+)
+def test_long_entries_take_no_longer_than_they_are(tmp_path, fill, part):
+    def write_entry(size):
+        text = part * (size // len(part))
+        return write(
+            tmp_path / "a.po", f'{HEADER}msgid "b{text}."\nmsgstr ""\n'
+        )
+
+    check_linear(fill, write_entry)
+    assert "# tfcopy: " in (tmp_path / "a.po").read_text()
+
+
+def test_many_lines_take_no_longer_than_they_are():
+    string = f'"{"ab" * 39}"'
+    check_linear(
+        lambda lines: entries_of("a.po", lines),
+        lambda size: ['msgid ""', *[string] * size, 'msgstr ""'],
+        (1 << 8, 1 << 12, 1 << 16),
+    )

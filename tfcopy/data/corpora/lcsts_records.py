@@ -89,13 +89,15 @@ def read_records(
             if line == _SECTIONS[section]:
                 section = None
             else:
-                texts[section] += line
+                texts[section].append(line)
         elif line == "</doc>":
-            short_text = texts.get("<short_text>", "")
-            yield Record(opened, score, short_text, texts.get("<summary>", ""))
+            short_text, summary = (
+                "".join(texts.get(x, ())) for x in ("<short_text>", "<summary>")
+            )
+            yield Record(opened, score, short_text, summary)
             opened = None
         elif line in _SECTIONS and line not in texts:
-            section, texts[line] = line, ""
+            section, texts[line] = line, []
         elif match := _LABEL.fullmatch(line):
             score = int(match[1])
         else:

@@ -7,6 +7,7 @@ translation. UTF-8; blank lines and lines that start with `# ` are skipped.
 Shapes: B texts, R lines of each, G phrases.
 """
 
+import collections
 import os
 from collections.abc import Iterable
 
@@ -34,8 +35,8 @@ class Glossary:
     def __init__(self, terms: Iterable[tuple[str, str]]):
         self.terms = tuple((str(x), str(y)) for x, y in terms)
         phrases = [" ".join(x.split()) for x, _ in self.terms]
-        for phrase in phrases:
-            if not phrase or phrases.count(phrase) > 1:
+        for phrase, count in collections.Counter(phrases).items():
+            if not phrase or count > 1:
                 raise ValueError(
                     "Phrases must be different, and not blank. "
                     f"Received: {phrase!r}."

@@ -84,6 +84,7 @@ class _Reader:
         self.entries = []
         self.entry = None
         self.keyword = None  # of the string that may go on, and its number
+        self.parts = []  # of that string
         self.forget_comments()
 
     def forget_comments(self):
@@ -117,6 +118,7 @@ class _Reader:
             self.flags_line = number
 
     def begin_string(self, number, keyword, form):
+        self.end_string()
         entry = self.entry
         begins = {"msgctxt": "context", "msgid": "singular"}.get(keyword)
         if begins and (entry is None or entry.translations):
@@ -144,20 +146,29 @@ class _Reader:
         self.keyword = keyword, int(form or 0)
 
     def add(self, number, text):
-        entry, (keyword, form) = self.entry, self.keyword
+        self.parts.append(text)
+        keyword, form = self.keyword
         if keyword == "msgstr":
-            known = entry.translations.get(form, "")
-            entry.translations[form] = known + text
-            begin = entry.places.get(form, range(number, number)).start
-            entry.places[form] = range(begin, number + 1)
+            places = self.entry.places
+            begin = places.get(form, range(number, number)).start
+            places[form] = range(begin, number + 1)
+
+    def end_string(self):
+        if self.keyword is None:
+            return
+        (keyword, form), self.keyword = self.keyword, None
+        text, self.parts = "".join(self.parts), []
+        if keyword == "msgstr":
+            self.entry.translations[form] = text
             return
         name = {"msgctxt": "context", "msgid": "singular"}.get(
             keyword, "plural"
         )
-        setattr(entry, name, (getattr(entry, name) or "") + text)
+        setattr(self.entry, name, text)
 
     def end_entry(self):
-        entry, self.entry, self.keyword = self.entry, None, None
+        self.end_string()
+        entry, self.entry = self.entry, None
         if entry is None:
             return
         if not entry.translations:

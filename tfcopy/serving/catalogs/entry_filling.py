@@ -1,5 +1,6 @@
 """New lines for a catalogue's entries; all others stay, byte for byte."""
 
+import itertools
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -62,12 +63,17 @@ def filled(path, text: str, outcomes: Mapping) -> str:
     """
     lines = text.split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
-    # From the last, so that the numbers of lines before it stay true.
+    done = []
+    # From the last, so that the numbers of lines before it stay true. What
+    # stands after an entry is put aside, so that it need not be moved.
     for entry in reversed(entries_of(path, lines)):
         outcome = outcomes.get(entry.key)
         if outcome is not None and entry.is_open:
+            end = max(place.stop for place in entry.places.values())
+            done.append(lines[end:])
+            del lines[end:]
             _fill(lines, entry, outcome)
-    return "".join(lines)
+    return "".join(itertools.chain(lines, *reversed(done)))
 
 
 def _fill(lines, entry: Entry, outcome):
