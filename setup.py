@@ -110,6 +110,7 @@ setup(
             "jax>=0.7",
             "nbclient>=0.10",
             "pytest>=8",
+            "pytest-timeout>=2.4",
             "pytest-xdist>=3.7",
             "ruff>=0.8",
             "sacremoses>=0.1.1",

@@ -42,6 +42,12 @@ def pytest_configure():
     hypothesis.settings.load_profile("unhurried")
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(3600))
+
+
 def pytest_collection_finish():
     # TensorFlow's graphs are many small objects: to look through all modules
     # again and again as they are made takes a quarter of the time.

@@ -92,6 +92,19 @@ def test_marginal_likelihood_is_that_of_the_merged_word(case):
     np.testing.assert_allclose(actual, same, rtol=1e-4, atol=1e-4)
 
 
+def test_words_outside_the_vocabulary_get_nothing_from_unk():
+    ids = np.array([[V - 1, V, V + 1, UNK]], "int32")
+    generated = np.full((1, 4, V), 0.1)
+    copied = np.full((1, 4, 3), [[[0.1, 0.2, 0.1]]])
+    source_copy_ids = np.array([[V, V + 1, NO_COPY]], "int32")
+    actual = copying.marginal_log_likelihood(
+        helpers.distribution_of(generated, copied), ids, source_copy_ids
+    )
+    helpers.assert_close(
+        np.exp(helpers.to_numpy(actual)), [[0.1, 0.1, 0.2, 0.1]]
+    )
+
+
 @few
 @given(cases(), st.lists(st.integers(UNMATCHED, 2), min_size=4, max_size=4))
 def test_observed_likelihood_goes_by_the_labels(case, labels):

@@ -107,6 +107,16 @@ def test_layer_normalisation_of_the_gru_decoder():
     assert sizes[1] - sizes[0] == 18 * 5
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_only_the_table_of_the_target_is_the_output_matrix(tied):
+    model = make_model(initializers="keras", tied=tied)
+    first_values = [
+        embedding.embeddings_initializer.stddev
+        for embedding in (model.source_embedding, model.target_embedding)
+    ]
+    assert first_values == [1.0, 0.5 if tied else 1.0]
+
+
 def test_gives_a_distribution(model):
     actual = model(BATCH)
     total = merge(actual, BATCH["source_copy_ids"])

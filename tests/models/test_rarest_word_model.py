@@ -166,6 +166,9 @@ def test_one_graph_for_all_sizes():
         (0.45, [0.05, 0.9, 0.05], [0.1] * 10, (1, -1)),
         # Both places of a word together would win, but neither does.
         (0.4, [0.9, 0.05, 0.05], [0.35, 0.3, 0.35], (0, -1)),
+        # The first position, and the first word.
+        (0.4, [0.5, 0.3, 0.2], [0.6, 0.1, 0.3], (8, 0)),
+        (0.6, [0.8, 0.1, 0.1], [0.6, 0.1, 0.3], (0, -1)),
     ],
 )
 def test_the_likeliest_event_is_the_answer(

@@ -4,6 +4,7 @@ import pytest
 
 from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import (
+    demo_catalogs,
     demo_definitions,
     demo_headlines,
     demo_news,
@@ -54,6 +55,9 @@ def sequences(folder):
 DEMOS = {
     "parliament": lambda folder: pair_splits(
         demo_parliament.load(folder, num_train=5_000)
+    ),
+    "catalogues": lambda folder: pair_splits(
+        demo_catalogs.load(folder, num_train=2_000)
     ),
     "news": lambda folder: pair_splits(demo_news.load(folder, num_train=500)),
     "headlines": lambda folder: pair_splits(demo_headlines.load()),

@@ -172,3 +172,4 @@ def test_wrong_arguments_raise(argument, value, wanted):
 def test_limited_set_without_a_batch_raises():
     with pytest.raises(ValueError, match=r"`size` must.*\(5\).*Received: 4"):
         TrainingSequences(RarestWord(), 5, size=4)
+    assert TrainingSequences(RarestWord(), 5, size=5).batches_per_epoch == 1
