@@ -9,7 +9,8 @@ import sys
 def quiet():
     """Hides what the libraries write to standard error as they start.
 
-    Set TF_CPP_MIN_LOG_LEVEL=0 to see it.
+    TensorFlow, if it is imported inside, also looks for devices, of which it
+    tells. Set TF_CPP_MIN_LOG_LEVEL=0 to see it.
     """
     # Where standard error is closed, another file may have its number.
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0" or sys.stderr is None:
@@ -21,6 +22,8 @@ def quiet():
         os.dup2(nowhere.fileno(), 2)
     try:
         yield
+        if "tensorflow" in sys.modules:
+            sys.modules["tensorflow"].config.list_physical_devices()
     finally:
         os.dup2(kept, 2)
         os.close(kept)

@@ -1,6 +1,8 @@
 """What the command `python -m tfcopy.serving.evaluate` tells and refuses."""
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
 
@@ -43,7 +45,8 @@ def test_an_export_is_asked_and_compared_with_a_file(
     assert other["bleu"]["score"] < 100 and other["bleu"]["p"] is not None
     # The last source holds Wug, which is in no vocabulary; no reference does.
     assert other["copied_words"]["precision"] < 100
-    assert found["signatures"].keys() == {"bleu", "chrf", "ter"}
+    assert found.keys() == {str(random_export), str(texts / "other")}
+    assert "bs:1000" in other["ter"]["signature"]
 
 
 def test_the_table_tells_intervals_and_the_difference(
@@ -56,6 +59,52 @@ def test_the_table_tells_intervals_and_the_difference(
     assert "BLEU" in out and "rouge1" in out and "p=" in out
     assert f"p: compared with {texts / 'other'}." in out
     assert "nrefs:1|bs:1000" in out
+
+
+def test_files_may_be_pipes_and_have_any_name(texts, monkeypatch, capsys):
+    names = ["signatures", "a\nb", os.fsdecode(b"\xff")]
+    content = (texts / "answers").read_bytes()
+    ends = content.replace(b"\n", b"\r\n").removesuffix(b"\r\n")
+    (texts / names[0]).write_bytes(content)
+    (texts / names[1]).write_bytes(b"\xef\xbb\xbf" + ends)
+    (texts / names[2]).write_bytes(content)
+    monkeypatch.chdir(texts)
+    with contextlib.ExitStack() as stack:
+        pipe = stack.enter_context(pipe_of(content))
+        systems = [*names, pipe]
+        flags = ["--source", stack.enter_context(pipe_of(b"a\n\nb\nc\n"))]
+        flags += ["--reference", stack.enter_context(pipe_of(content))]
+        flags += ["--samples", "9", "--json"]
+        assert not evaluate.main([*systems, *flags])
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == systems
+    assert all(own["chrf"]["score"] == 100 for own in found.values())
+    assert not run(texts, *names, "--metrics", "rouge")
+    table = capsys.readouterr().out.splitlines()
+    assert [x.split("  ")[0] for x in table[1:]] == [
+        "signatures",
+        "a b",
+        "\\udcff",
+    ]
+
+
+@contextlib.contextmanager
+def pipe_of(content):
+    """The path of a pipe that holds a few bytes."""
+    end, other = os.pipe()
+    os.write(other, content)
+    os.close(other)
+    yield f"/dev/fd/{end}"
+    os.close(end)
+
+
+@pytest.mark.parametrize("name", ["nonsense", "", "13A"])
+def test_an_unknown_tokenisation_is_refused_at_once(name, capsys):
+    flags = ["a", "--source", "b", "--reference", "c", "--tokenize", name]
+    with pytest.raises(SystemExit):
+        evaluate.main(flags)
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert f"--tokenize: {name!r} is none of none, zh, 13a" in error
 
 
 def test_files_of_answers_need_a_vocabulary_for_copied_words(texts, capsys):

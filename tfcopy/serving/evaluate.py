@@ -5,6 +5,9 @@ import json
 import os
 
 from tfcopy import filesystem
+from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.error_lines import one_line, printable
+from tfcopy.quiet import quiet
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 
@@ -64,6 +67,7 @@ def _parse(arguments):
     )
     parser.add_argument(
         "--tokenize",
+        type=_tokenization,
         default="13a",
         metavar="T",
         help="sacrebleu's tokenisation (default: %(default)s; of text that is "
@@ -95,12 +99,24 @@ def _parse(arguments):
     return parser.parse_args(arguments)
 
 
-def _evaluate(options):
-    # Late: --help and wrong flags are answered at once.
-    from tfcopy.data.corpora.text_lines import read_lines
+def _tokenization(name):
+    # Late: --help need not wait for it.
+    from sacrebleu import BLEU
 
-    sources = list(read_lines(options.source))
-    references = [list(read_lines(path)) for path in options.reference]
+    if name not in BLEU.TOKENIZERS:
+        raise argparse.ArgumentTypeError(
+            f"{name!r} is none of {', '.join(BLEU.TOKENIZERS)}"
+        )
+    try:
+        BLEU(tokenize=name)
+    except Exception as error:  # of what it needs, and is not installed
+        raise argparse.ArgumentTypeError(one_line(error)) from None
+    return name
+
+
+def _evaluate(options):
+    sources = _lines(options.source)
+    references = list(map(_lines, options.reference))
     for path, lines in zip(options.reference, references):
         if len(lines) != len(sources):
             raise AskError(
@@ -119,9 +135,11 @@ def _evaluate(options):
     if words is not None:
         _add_copied_words(scores, sources, answers, references[0], words)
     if options.json:
-        commands.write(f"{json.dumps(scores, ensure_ascii=False)}\n".encode())
+        text = json.dumps(scores, ensure_ascii=False) + "\n"
     else:
-        commands.write(_table(scores, options).encode())
+        text = _table(scores)
+    # Names of files may have bytes that are no text.
+    commands.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _answers(path, sources, options):
@@ -134,9 +152,7 @@ def _answers(path, sources, options):
             path, batch_size=options.batch_size, trust=options.trust
         ) as model:
             return [x.text for x in model.translate(sources)]
-    from tfcopy.data.corpora.text_lines import read_lines
-
-    lines = list(read_lines(path))
+    lines = _lines(path)
     if len(lines) != len(sources):
         raise AskError(
             f"{path} has {len(lines):,} answers to {len(sources):,} texts of "
@@ -145,8 +161,12 @@ def _answers(path, sources, options):
     return lines
 
 
+def _lines(path):
+    return list(read_lines(path, once=True))
+
+
 def _scores(answers, references, options):
-    """Scores of each system by its name, and the signatures of the metrics."""
+    """Scores of each system by its name."""
     from tfcopy.evaluation import system_comparison
 
     scores = system_comparison.compare(
@@ -170,7 +190,6 @@ def _scores(answers, references, options):
 
 def _vocabulary(options):
     """The words that could be generated, or `None`."""
-    from tfcopy.data.text.vocabulary import Vocabulary
     from tfcopy.serving.client_library.version_folders import find_version
 
     path = options.vocabulary
@@ -180,6 +199,8 @@ def _vocabulary(options):
         )
     if path is None or not filesystem.exists(path) and not options.vocabulary:
         return None
+    with quiet():
+        from tfcopy.data.text.vocabulary import Vocabulary
     return Vocabulary.load(path)
 
 
@@ -199,15 +220,14 @@ def _add_copied_words(scores, sources, answers, reference, vocabulary):
         scores[name]["copied_words"] = found
 
 
-def _table(scores, options):
+def _table(scores):
     """The scores as a table of text."""
-    signatures = scores.pop("signatures")
     rows = [["", *(_NAMES.get(x, x) for x in _metrics(scores)), *_COPIED]]
     for name, own in scores.items():
         row = [_cell(own[metric]) for metric in _metrics(scores)]
         copied = own.get("copied_words", {})
         row += [_number(copied.get(x)) for x in _COPIED.values()]
-        rows.append([name, *row])
+        rows.append([printable(name), *row])
     filled = [i for i in range(len(rows[0])) if any(x[i] for x in rows[1:])]
     rows = [[row[i] for i in filled] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
@@ -218,10 +238,16 @@ def _table(scores, options):
         ).rstrip()
         for row in rows
     ]
-    notes = ["", "In brackets intervals of 95 %."]
-    if len(options.systems) > 1:
-        notes[-1] += f" p: compared with {options.systems[0]}."
-    notes += [f"{_NAMES[x]}: {text}" for x, text in signatures.items()]
+    first, *others = scores
+    notes = [
+        f"{_NAMES[metric]}: {score['signature']}"
+        for metric, score in scores[first].items()
+        if "signature" in score
+    ]
+    if notes:
+        lines += ["", "In brackets intervals of 95 %."]
+        if others:
+            lines[-1] += f" p: compared with {printable(first)}."
     return "\n".join([*lines, *notes]) + "\n"
 
 
