@@ -2,6 +2,10 @@
 
 import json
 import os
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tfcopy.serving import model_card
 
@@ -65,6 +69,62 @@ def test_what_is_not_known_is_left_out():
     generated = model_card.card({**MUCH, "flags": {}, "ensemble": ["a", "b"]})
     assert "Texts that the recipe generates." in generated
     assert "An ensemble of 2 runs." in generated
+
+
+def test_markup_and_commands_stay_what_they_are():
+    flags = {
+        "train": ["a`b c", "-x\ny"],
+        "systems": [],
+        "license": "# <b>|*_x_",
+    }
+    scores = {"bleu": 5.0, "bleu_signature": "nrefs:1|bs:9", "interval": [4, 6]}
+    card = model_card.card(
+        {**MUCH, "flags": flags, "scores": scores, "pieces": {"source": True}},
+        "sm: $x",
+    )
+    for expected in (
+        "# europarl_ps: pointer_softmax\n",
+        "    tfcopy ask 'savedmodels/sm: $x'  ",
+        'tfcopy.load("savedmodels/sm: $x")',
+        "Trained on: `` --train 'a`b c' $'-x\\U0000000ay' ``\n",
+        "tfcopy.recipes.europarl_ps --train 'a`b c' $'-x\\U0000000ay' "
+        "--systems '[]'\n",
+        "| bleu | 5 |\n| bleu_signature | nrefs:1\\|bs:9 |\n"
+        "| interval of 95 % | 4 to 6 |\n\n## Search",
+        "Of a text it reads 200 pieces.",
+        "## Licence\n\n\\# \\<b\\>\\|\\*\\_x\\_\n",
+    ):
+        assert expected in card, card
+    assert "In brackets" not in card
+
+
+typed = st.text(st.characters(), max_size=9) | st.text("a #`|*_<>-.1\n\\[]'$")
+
+
+@given(st.lists(typed, min_size=7, max_size=7))
+def test_what_is_typed_changes_no_other_line(texts):
+    def card(texts):
+        first, second, licence, file, test, system, name = texts
+        config = {
+            **MUCH,
+            "source_language": first,
+            "target_language": second,
+            "system": system,
+            "flags": {"license": licence, "train": [file], "test": [test]},
+            "scores": {first: 1.0, "bleu_signature": second},
+        }
+        return model_card.card(config, name).split("\n")
+
+    def kind(line):
+        """How a line begins, and how many cells it has."""
+        return re.match("(#* )?(    )?", line)[0], len(
+            re.findall(r"(?<!\\)(?:\\\\)*\|", line)
+        ) if line.startswith("|") else 0
+
+    # Where nothing is typed, a sentence says so.
+    texts = [text.strip() and f"{text} x" or "x" for text in texts]
+    found, plain = card(texts), card(["x"] * 7)
+    assert list(map(kind, found)) == list(map(kind, plain))
 
 
 def test_an_export_has_its_card(random_export):

@@ -287,6 +287,7 @@ class Run:
                     self.config.savedmodel_dir,
                     warmup_texts=system.warmup_texts,
                     details={
+                        "recipe": self.config.recipe,
                         **system.details,
                         choice.metric: score,
                         "parameters": system.num_parameters,

@@ -5,8 +5,11 @@ propose, as far as a run knows them.
 """
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
+
+from tfcopy.error_lines import printable
 
 # Flags that tell what a model was trained on.
 _CORPORA = ("train", "train_file", "catalogs", "tfds", "data", "data_dir")
@@ -14,23 +17,28 @@ _CORPORA += ("bin_dir",)
 _TESTS = ("test", "test_file")
 # Flags about where a run was, not what it did.
 _PLACES = ("log_dir", "savedmodel_dir", "fresh", "devices", "run", "license")
+# What Markdown would take for markup: anywhere, and as the first of a line.
+_MARKUP = re.compile(r"[\\`*\[\]<>|&~$]|(?<!\w)_|_(?!\w)")
+_FIRST = re.compile(r"^(\d*)([-#+=.)])")
 
 
-def card(config: Mapping) -> str:
-    """A model card, Markdown.
+def card(config: Mapping, name: str | None = None) -> str:
+    """A model card, Markdown; what users have typed is shown as it is.
 
     Args:
         config: What `assets.extra/tfcopy.json` holds. Of an export that was
             made by a recipe, `flags` are those that its command changed,
             `scores` those of the test set, `parameters` a number.
+        name: The name of the model, that of its folder; that of the recipe if
+            not given.
     """
     recipe = config["recipe"]
     system = config.get("system")
     title = f"{recipe}: {system}" if system else recipe
     parts = [
-        f"# {title}",
+        f"# {_text(title)}",
         _purpose(config),
-        _use(config),
+        _use(config, name or recipe),
         _origin(config),
         _scores(config),
         _settings(config),
@@ -43,24 +51,25 @@ def card(config: Mapping) -> str:
 def _purpose(config):
     languages = [config.get(f"{x}_language") for x in ("source", "target")]
     if all(languages):
+        languages = list(map(_text, languages))
         return f"Translates {languages[0]} to {languages[1]}, text to text."
     if "task" in config:
-        texts = " and ".join(config.get("texts", ()))
-        return f"Task: {config['task']}; reads {texts}."
+        texts = " and ".join(map(_text, config.get("texts", ())))
+        return f"Task: {_text(config['task'])}; reads {texts}."
     return "Reads a text, and writes one."
 
 
-def _use(config):
-    recipe = config["recipe"]
+def _use(config, name):
+    folder = f"savedmodels/{name}"
     return f"""## Use
 
-    tfcopy ask savedmodels/{recipe}                # a line in, a line out
-    tfcopy demo savedmodels/{recipe}               # a page in the browser
+    tfcopy ask {_quoted(folder)}                # a line in, a line out
+    tfcopy demo {_quoted(folder)}               # a page in the browser
 
 In Python:
 
     import tfcopy
-    model = tfcopy.load("savedmodels/{recipe}")
+    model = tfcopy.load({json.dumps(folder, ensure_ascii=False)})
 
 TensorFlow Serving loads the folder above this one as a model. It was exported
 by TensorFlow {config["tensorflow"]} and Keras {config["keras"]} on
@@ -74,7 +83,9 @@ def _origin(config):
     given = {name: flags[name] for name in _CORPORA if name in flags}
     corpus = "Texts that the recipe generates."
     if given:
-        corpus = "; ".join(f"`--{k} {_value(x)}`" for k, x in given.items())
+        corpus = "; ".join(
+            _code(f"--{k} {_value(x)}") for k, x in given.items()
+        )
     command = " ".join(
         [
             f"python -m tfcopy.recipes.{config['recipe']}",
@@ -102,19 +113,28 @@ def _scores(config):
     }
     if not scores:
         return None
-    intervals = config["scores"]
-    rows = []
+    intervals = {
+        name.removesuffix("_interval"): f"{x[0]:g} to {x[1]:g}"
+        for name, x in config["scores"].items()
+        if name.endswith("interval") and x
+    }
+    rows, note = [], ""
     for name, value in scores.items():
-        low_high = intervals.get(f"{name}_interval")
-        interval = f" ({low_high[0]:g} to {low_high[1]:g})" if low_high else ""
-        rows.append(f"| {name} | {_cell(value)}{interval} |")
+        value = _cell(value)
+        if name in intervals:
+            value += f" ({intervals[name]})"
+            note = "\n\nIn brackets intervals of 95 %."
+        rows.append(f"| {_text(name)} | {_text(value)} |")
+    if "interval" in intervals:
+        rows.append(f"| interval of 95 % | {intervals['interval']} |")
     flags = config.get("flags", {})
     tested = [flags[name] for name in _TESTS if name in flags]
-    where = f" ({_value(tested[0])})" if tested else ""
+    where = _text(f" ({_value(tested[0])})") if tested else ""
     return (
-        f"## Scores on the test set{where}\n\n| | |\n|---|---|\n"
+        f"## Scores on the test set {where}".rstrip()
+        + "\n\n| | |\n|---|---|\n"
         + "\n".join(rows)
-        + "\n\nIn brackets intervals of 95 %."
+        + note
     )
 
 
@@ -123,22 +143,25 @@ def _settings(config):
         return None
     search = ", ".join(f"{k} {_cell(x)}" for k, x in config["search"].items())
     return (
-        f"## Search\n\n{search}.\n\n`tfcopy export RUN --set NAME=VALUE` "
-        "exports the same weights with other settings."
+        f"## Search\n\n{_text(search)}.\n\n"
+        "`tfcopy export RUN --set NAME=VALUE` exports the same weights with "
+        "other settings."
     )
 
 
 def _limits(config):
     limits = []
     sizes = [config.get(f"{x}_vocabulary_size") for x in ("source", "target")]
+    pieces = config.get("pieces") or {}
+    unit = "pieces" if pieces.get("source") else "words"
     if all(sizes):
         limits.append(
-            f"It reads {sizes[0]:,} different words and can write {sizes[1]:,};"
-            " others it can only copy, if its head copies."
+            f"It reads {sizes[0]:,} different {unit} and can write "
+            f"{sizes[1]:,}; others it can only copy, if its head copies."
         )
     longest = config.get("max_source_length") or config.get("max_length")
     if longest:
-        limits.append(f"Of a text it reads {longest} words.")
+        limits.append(f"Of a text it reads {longest} {unit}.")
     limits.append(
         "It says what is likely after its training texts; nobody has checked "
         "that it is true, or fair to whom it is about. Scores hold for texts "
@@ -150,19 +173,44 @@ def _limits(config):
 def _licence(config):
     stated = (config.get("flags") or {}).get("license")
     if stated:
-        return stated
+        return _FIRST.sub(r"\1\\\2", _text(stated))
     return (
         "Not stated (`--license`). What it was trained on may restrict its use."
     )
 
 
 def _value(value):
-    if isinstance(value, list):
-        return " ".join(map(_value, value))
-    return shlex.quote(value) if isinstance(value, str) else _cell(value)
+    """The value of a flag, as a shell reads it."""
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(_value, value)) or "'[]'"
+    return _quoted(value) if isinstance(value, str) else _cell(value)
 
 
 def _cell(value):
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(_cell, value)) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _quoted(text):
+    """A text as one word of a shell, in one line."""
+    if text.isprintable():
+        return shlex.quote(text)
+    text = text.replace("\\", r"\\").replace("'", r"\'")
+    letters = (x if x.isprintable() else f"\\U{ord(x):08x}" for x in text)
+    return f"$'{''.join(letters)}'"
+
+
+def _text(text):
+    """A text in one line, without what Markdown takes for markup."""
+    text = " ".join(printable(text).split())
+    return _MARKUP.sub(r"\\\g<0>", text)
+
+
+def _code(text):
+    """A text as code within a line."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    blank = " " if len(fence) > 1 else ""
+    return f"{fence}{blank}{text}{blank}{fence}"

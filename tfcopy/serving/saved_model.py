@@ -104,12 +104,14 @@ def _write(served, folder, target, recipe, warmup_texts, details):
     examples = [_example(x) for x in warmup_texts]
     config = _config(served, recipe, examples, details)
     path = os.path.join(extra, CONFIG_NAME)
-    with open(path, "w", encoding="utf-8") as file:
+    # Names of files may have bytes that are no text.
+    text = {"encoding": "utf-8", "errors": "backslashreplace"}
+    with open(path, "w", **text) as file:
         json.dump(config, file, indent=2, ensure_ascii=False)
         file.write("\n")
     path = os.path.join(target, "README.md")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(model_card.card(config))
+    with open(path, "w", **text) as file:
+        file.write(model_card.card(config, recipe))
     requests = [
         (name, _request(function, asked))
         for name, function in signatures.items()
