@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.growth import check_linear
-from tfcopy.error_lines import one_line, printable
+from tfcopy.error_lines import one_line, printable, status_of
 
 # As TensorFlow 2.21 says it; to have it said takes the allocator 10 seconds.
 OUT_OF_MEMORY = """Graph execution error:
@@ -118,3 +118,26 @@ def test_no_control_character_is_told():
     text = printable("".join(map(chr, points)))
     controls = {*map(chr, [*range(32), *range(127, 160)])}
     assert len(text) == len(points) and not controls & {*text}
+
+
+@pytest.mark.parametrize(
+    "error, status, told",
+    [
+        (RecursionError("too\ndeep"), 1, "Error: too deep\n"),
+        (KeyboardInterrupt(), 130, "\nInterrupted.\n"),
+        (None, 0, ""),
+    ],
+)
+def test_a_command_ends_with_one_line(monkeypatch, capsys, error, status, told):
+    def work():
+        if error is not None:
+            raise error
+
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "1")
+    monkeypatch.delenv("TFCOPY_DEBUG", raising=False)
+    assert status_of(work) == status
+    assert capsys.readouterr().err == told
+    if status == 1:
+        monkeypatch.setenv("TFCOPY_DEBUG", "1")
+        with pytest.raises(RecursionError):
+            status_of(work)

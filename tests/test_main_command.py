@@ -1,6 +1,7 @@
 """The command `tfcopy`: what it runs, and what it says itself."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 
@@ -69,6 +70,84 @@ for module in sys.argv[1:]:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
+
+NOISE = """
+import os
+os.write(2, b"noise")
+raise ImportError("no TensorFlow here")
+"""
+USES = """
+ask model
+evaluate a --source a --reference a --vocabulary a
+score run --source a --target a
+export run
+translate_po model c.po
+build_vocabulary --input a --output out
+build_dictionary --source a --target a --output out --aligner ibm1
+build_definitions --wordnet . --output out
+train_sentencepiece --input a --output out --protect html
+prepare --train a a --output out
+"""
+
+
+def test_no_command_shows_what_tensorflow_says(tmp_path):
+    catalog = """
+msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+
+msgid "a"
+msgstr ""
+"""
+    for name, text in (
+        ("tensorflow/__init__.py", NOISE),
+        ("model/1/saved_model.pb", ""),
+        ("a", "a\n"),
+        ("c.po", catalog),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    program = """
+import runpy, sys
+for line in sys.argv[1].strip().splitlines():
+    module, *sys.argv[1:] = line.split()
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        assert end.code in (1, 2), line
+"""
+    uses = [line.split(" ", 1) for line in USES.strip().splitlines()]
+    lines = [f"{command.COMMANDS[name][0]} {rest}" for name, rest in uses]
+    env = {k: v for k, v in os.environ.items() if "TF_CPP" not in k}
+    path = [str(tmp_path), *sys.path]
+    done = subprocess.run(
+        [sys.executable, "-c", program, "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env=env | {"PYTHONPATH": os.pathsep.join(path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "noise" not in done.stderr
+    told = done.stderr.splitlines()
+    assert len(told) == len(uses), told
+    assert sum("no TensorFlow here" in x for x in told) >= len(uses) - 1, told
+
+
+@pytest.mark.slow
+def test_tensorflow_starts_in_silence(tmp_path):
+    (tmp_path / "a").write_text("a b\n")
+    env = {k: v for k, v in os.environ.items() if "TF_CPP" not in k}
+    flags = ["--input", tmp_path / "a", "--output", tmp_path / "vocabulary"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tfcopy.data.build_vocabulary", *flags],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=env,
+    )
+    assert done.returncode == 0 and not done.stderr, done.stderr
 
 
 def test_a_command_is_run_with_its_arguments():

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import runpy
+import socket
 import sys
 
 import pytest
@@ -84,6 +85,11 @@ def test_the_workers_of_compose_agree(started):
         ),
         ("--hosts a:1 b:2 europarl_ps", "--index is needed"),
         ("--hosts a:1 b:2 --index 0", "name a recipe"),
+        ("--hosts a b:2 --index 1 europarl_ps", "expected host:port"),
+        ("--hosts a:70000 --index 0 europarl_ps", "expected host:port"),
+        ("--workers 2 --host {x} --index 1 europarl_ps", "expected host:port"),
+        ("--workers 0 --index 0 europarl_ps", "--workers: '0' is not a pos"),
+        ("--workers 1 --index 0 no.recipe", "there is no recipe no.recipe"),
         ("--index 0 europarl_ps", "--hosts --workers is required"),
     ],
 )
@@ -92,6 +98,18 @@ def test_errors_name_the_flag(started, line, message, capsys):
         worker.main(line.split())
     assert error.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named(started, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        host = f"localhost:{taken.getsockname()[1]}"
+        line = f"--hosts a:1 {host} --index 1 europarl_ps"
+        with pytest.raises(SystemExit):
+            worker.main(line.split())
+        assert f"the port of {host} is taken" in capsys.readouterr().err
+        assert not started
+    worker.main(line.split())
+    assert started["config"]["task"]["index"] == 1
 
 
 def test_an_unknown_recipe_is_named(capsys, monkeypatch):

@@ -1,6 +1,12 @@
 """Errors in one line, as the commands tell them."""
 
+import argparse
+import os
 import re
+import sys
+
+from tfcopy.quiet import hide_notes
+from tfcopy.tolerant_output import tolerant_output
 
 # What terminals may obey instead of showing it.
 _CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
@@ -42,6 +48,38 @@ def one_line(error) -> str:
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]} ..."
     return text
+
+
+def status_of(work, reason=one_line) -> int:
+    """Does the work of a command; returns its exit status.
+
+    Errors are one line; TFCOPY_DEBUG=1 shows where they come from. Output that
+    cannot be written ends nothing.
+
+    Args:
+        work: Function without arguments.
+        reason: Function of an error, which gives that line.
+    """
+    hide_notes()
+    with tolerant_output():
+        try:
+            work()
+        except KeyboardInterrupt:
+            print("\nInterrupted.", file=sys.stderr)
+            return 130
+        except Exception as error:
+            if os.environ.get("TFCOPY_DEBUG"):
+                raise
+            print(f"Error: {reason(error)}", file=sys.stderr)
+            return 1
+    return 0
+
+
+def positive(text: str) -> int:
+    """The number that a flag is given."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
 
 
 def printable(text: str) -> str:

@@ -5,6 +5,14 @@ import os
 import sys
 
 
+def hide_notes() -> None:
+    """Has TensorFlow tell of errors only, if it is not imported yet.
+
+    A command tells itself what matters; TF_CPP_MIN_LOG_LEVEL=0 shows the rest.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+
 @contextlib.contextmanager
 def quiet():
     """Hides what the libraries write to standard error as they start.

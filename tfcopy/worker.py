@@ -7,11 +7,16 @@ go on from the last checkpoint.
 """
 
 import argparse
-import importlib.util
+import errno
 import json
 import os
+import re
 import runpy
+import socket
 import sys
+
+from tfcopy.__main__ import recipes
+from tfcopy.error_lines import positive
 
 _DESCRIPTION = """\
 Runs a recipe as one of several workers, each of which is started with the same
@@ -34,12 +39,19 @@ def cluster(hosts, index) -> str:
         index: Which of them this is, from 0.
 
     Raises:
-        ValueError: If there is no such worker.
+        ValueError: If there is no such worker, or a host has no port.
     """
+    for host in hosts:
+        port = re.fullmatch(r"\S+:(\d{1,5})", host)
+        if not port or int(port[1]) > 65535:
+            raise ValueError(
+                f"expected host:port of each worker. Received: {host!r}."
+            )
     if not 0 <= index < len(hosts):
         raise ValueError(
             f"--index must be from 0 to {len(hosts) - 1}. Received: {index}."
         )
+    _check_free(hosts[index])
     return json.dumps(
         {
             "cluster": {"worker": list(hosts)},
@@ -61,7 +73,7 @@ def main(arguments=None):
         "--hosts", nargs="+", metavar="HOST:PORT", help="all workers"
     )
     which.add_argument(
-        "--workers", type=int, metavar="N", help="how many there are"
+        "--workers", type=positive, metavar="N", help="how many there are"
     )
     parser.add_argument(
         "--host",
@@ -83,17 +95,31 @@ def main(arguments=None):
             parser.error("--index is needed where JOB_COMPLETION_INDEX is not")
     hosts = options.hosts
     if hosts is None:
-        hosts = [options.host.format(i) for i in range(options.workers)]
+        hosts = [
+            options.host.replace("{}", str(i)) for i in range(options.workers)
+        ]
+    name, *rest = recipe
+    if name not in recipes():
+        parser.error(f"there is no recipe {name}")
     try:
         os.environ["TF_CONFIG"] = cluster(hosts, index)
     except ValueError as error:
         parser.error(str(error))
-    name, *sys.argv[1:] = recipe
-    module = f"tfcopy.recipes.{name}"
-    if importlib.util.find_spec(module) is None:
-        parser.error(f"there is no recipe {name}")
-    runpy.run_module(module, run_name="__main__")
+    sys.argv[1:] = rest
+    runpy.run_module(f"tfcopy.recipes.{name}", run_name="__main__")
     return 0
+
+
+def _check_free(host):
+    """TensorFlow would tell of a port that is taken, but not which."""
+    try:
+        socket.create_server(("", int(host.rpartition(":")[2]))).close()
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ValueError(
+                f"the port of {host} is taken on this machine. End what "
+                "listens there, or tell all workers another one."
+            ) from None
 
 
 def _split(arguments):

@@ -264,9 +264,12 @@ def test_files_of_different_lengths_are_named(files, tmp_path, capsys):
         (["--aligner", "x"], "--aligner: Expected"),
         (["--rounds", "0"], "--rounds: Not of type PositiveInt: 0"),
         (["--min_probability", "2"], "--min_probability: Not of type"),
+        (["--config", "BAD"], "--config: 'utf-8' codec can't decode"),
     ],
 )
-def test_wrong_flags_are_explained(files, capsys, flags, message):
+def test_wrong_flags_are_explained(files, tmp_path, capsys, flags, message):
+    (tmp_path / "bad").write_bytes(b"\xff")
+    flags = [x.replace("BAD", str(tmp_path / "bad")) for x in flags]
     assert main([*files, "--output", "x", *flags]) == 2
     error = capsys.readouterr().err
     assert message in error and "--help" in error

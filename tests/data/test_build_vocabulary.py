@@ -1,6 +1,7 @@
 """The command that counts words: its files are those that recipes count."""
 
 import gzip
+import os
 
 import pytest
 
@@ -59,7 +60,12 @@ def test_words_are_cut_as_the_flags_say(texts, tmp_path):
     "arguments, status, message",
     [
         (["--input", "none.en"], 1, "none.en: cannot be read"),
-        (["--size", "3"], 1, "`max_size` must be at least 4"),
+        (["--size", "3"], 1, "--size: `max_size` must be at least 4"),
+        (["--size", "-1"], 2, "--size: '-1' is not a positive number"),
+        (["--min_count", "x"], 2, "--min_count: 'x' is not a positive"),
+        (["--output", ""], 1, "--output: cannot write"),
+        (["--protect", "("], 1, "Error: '(' is neither a name of spans"),
+        (["--protect", ""], 1, "an empty pattern"),
         (["--tokenization", "sentencepiece"], 1, "need each other"),
         (["--tokenization", "spaces"], 2, "invalid choice: 'spaces'"),
         (["--output", "OUT/a.en/x"], 1, "--output: cannot write"),
@@ -73,13 +79,24 @@ def test_words_are_cut_as_the_flags_say(texts, tmp_path):
     ],
 )
 def test_what_cannot_be_is_told(
-    texts, tmp_path, capsys, arguments, status, message
+    texts, tmp_path, capfd, arguments, status, message
 ):
     arguments = [x.replace("OUT", str(tmp_path)) for x in arguments]
     asked = ["--input", *texts, "--output", tmp_path / "words.txt"]
     assert start(*asked, *arguments) == status
-    assert message in capsys.readouterr().err
+    error = capfd.readouterr().err
+    assert message in error and (status == 2 or error.count("\n") == 1)
     assert not (tmp_path / "words.txt").exists()
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    end, other = os.pipe()
+    os.write(other, b"a b\n")
+    os.close(other)
+    path = tmp_path / "words.txt"
+    assert start("--input", f"/dev/fd/{end}", "--output", path) == 0
+    os.close(end)
+    assert words(path) == ["a", "b"]
 
 
 def test_a_text_without_words(tmp_path, capsys):

@@ -319,6 +319,8 @@ def test_errors_are_one_line(files, tmp_path, capsys):
     assert error.startswith("Error: --train takes two files")
     assert error.count("\n") == 1
     assert prepare.main(["--trian", "a"]) == 2
+    assert prepare.main(["--train", *files, "--output", ""]) == 1
+    assert "--output: a folder has a name" in capsys.readouterr().err
 
 
 def test_without_beam_it_says_what_to_install(

@@ -39,7 +39,7 @@ def parse(*arguments):
 
 
 def write(path, text):
-    path.write_text(text)
+    path.write_text(text, errors="surrogateescape")
     return str(path)
 
 
@@ -142,6 +142,7 @@ def test_wrong_flag_gives_one_line(capsys, arguments, message):
         ("unitz: 3", "--config: unknown flag unitz."),
         ("units: [3", "--config: .*line 1"),
         ("- units", "Unexpected config: - units."),
+        ("\udcff", "--config: 'utf-8' codec can't decode byte 0xff"),
     ],
 )
 def test_wrong_key_of_the_config_gives_one_line(

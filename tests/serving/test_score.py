@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import os
 
 import pytest
 
@@ -77,3 +78,18 @@ def test_the_command_scores_a_run(translator, tmp_path, capsys):
     (tmp_path / "target").write_text("x\n")
     assert score.main(flags) == 2
     assert "has 2 lines" in capsys.readouterr().err
+    for text, status, told in (("", 2, "source is empty"), ("\n \n", 0, "")):
+        for name in ("source", "target"):
+            (tmp_path / name).write_text(text)
+        assert score.main(flags) == status
+        out, err = capsys.readouterr()
+        assert told in err and out == "\n" * text.count("\n")
+    ends = []
+    for lines in (b"\xef\xbb\xbfthe session\r\nx\r\n", b"x the\n\n"):
+        end, other = os.pipe()
+        os.write(other, lines)
+        os.close(other)
+        ends.append(f"/dev/fd/{end}")
+    flags = ["--source", ends[0], "--target", ends[1]]
+    assert score.main([str(run), *flags]) == 0
+    assert float(capsys.readouterr().out.split()[0]) == float(first)

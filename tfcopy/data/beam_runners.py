@@ -6,6 +6,7 @@ Beam is an extra, and slow to import: nothing but what runs a pipeline does.
 import contextlib
 import importlib.util
 import logging
+import re
 from collections.abc import Iterable, Iterator
 
 # Beam's own DirectRunner first fetches a program from the network, Prism.
@@ -61,5 +62,6 @@ def split_flags(arguments) -> tuple[list[str], list[str]]:
 
 
 def reason(message: str) -> str:
-    """An error's message without the step that Beam adds to it."""
-    return message.partition(" [while running '")[0]
+    """An error's message without its type and step, which Beam adds to it."""
+    message = message.partition(" [while running '")[0]
+    return re.sub(r"^tfcopy\.[\w.]+: ", "", message)

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Mapping
 from tfcopy import filesystem
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read
-from tfcopy.error_lines import one_line
+from tfcopy.error_lines import status_of
+from tfcopy.quiet import quiet
 
 
 def coverage(lookup, counts: Mapping[str, int]) -> tuple[float, float]:
@@ -51,7 +52,8 @@ def run(folder, path, texts: Iterable = ()) -> None:
     Raises:
         ValueError, OSError: naming the file.
     """
-    from tfcopy.data.definitions import DefinitionLookup, wordnet
+    with quiet():
+        from tfcopy.data.definitions import DefinitionLookup, wordnet
 
     texts = list(texts)
     database = filesystem.glob(os.path.join(filesystem.escape(folder), "*"))
@@ -79,7 +81,7 @@ def _count(path) -> collections.Counter:
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.data.text.vocabulary import count_words
 
-    lines = ((line,) for line in read_lines(path))
+    lines = ((line,) for line in read_lines(path, once=True))
     return count_words(lines, [Tokenizer()])[0]
 
 
@@ -110,12 +112,9 @@ def main(arguments=None):
         help="text files whose words are looked up",
     )
     options = parser.parse_args(arguments)
-    try:
-        run(options.wordnet, options.output, options.words)
-    except (OSError, ValueError) as error:
-        print(f"Error: {one_line(error)}", file=sys.stderr)
-        return 1
-    return 0
+    return status_of(
+        lambda: run(options.wordnet, options.output, options.words)
+    )
 
 
 if __name__ == "__main__":

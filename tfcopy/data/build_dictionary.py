@@ -33,7 +33,8 @@ from tfcopy.data.alignment import pharaoh, systran_aligner, word_alignment
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.pairs import pair_counts
-from tfcopy.error_lines import one_line
+from tfcopy.error_lines import status_of
+from tfcopy.quiet import quiet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +85,8 @@ class Config:
 
 def run(config: Config) -> None:
     """Reads, aligns, counts and writes."""
-    from tfcopy.data.alignment import linked_senses  # imports TensorFlow
+    with quiet():
+        from tfcopy.data.alignment import linked_senses  # imports TensorFlow
 
     start = time.monotonic()
     aligner = _choose_aligner(config)
@@ -221,21 +223,18 @@ def main(arguments=None) -> int:
     parser.add_class_arguments(Config)
     try:
         options = parser.parse_args(arguments)
-    except (argparse.ArgumentError, jsonargparse.ArgumentError) as error:
+    except (
+        argparse.ArgumentError,
+        jsonargparse.ArgumentError,
+        UnicodeDecodeError,  # of what --config names
+    ) as error:
         text = re.sub(r'Parser key "(\w+)":', r"--\1:", str(error))
+        text = re.sub("^'utf-8' codec", r"--config: \g<0>", text)
         print(f"Error: {' '.join(text.split())}", file=sys.stderr)
         print(f"See {parser.prog} --help.", file=sys.stderr)
         return 2
     options.pop("config")
-    try:
-        run(Config(**options))
-    except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
-        return 130
-    except (OSError, ValueError) as error:
-        print(f"Error: {one_line(error)}", file=sys.stderr)
-        return 1
-    return 0
+    return status_of(lambda: run(Config(**options)))
 
 
 if __name__ == "__main__":

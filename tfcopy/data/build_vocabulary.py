@@ -15,7 +15,8 @@ import sys
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
-from tfcopy.error_lines import one_line
+from tfcopy.error_lines import positive, status_of
+from tfcopy.quiet import quiet
 
 
 def run(options) -> str:
@@ -25,16 +26,22 @@ def run(options) -> str:
         OSError, ValueError: naming the file or the flag.
     """
     # Late: they import TensorFlow, for which --help need not wait.
-    from tfcopy.data.text.vocabulary import Vocabulary, count_words
+    with quiet():
+        from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
     check_flag(options.protect)
     check_not_read({"--output": options.output}, {"--input": options.input})
     check_writable({"--output": options.output})
-    lines = ((x,) for path in options.input for x in read_lines(path))
+    lines = (
+        (x,) for path in options.input for x in read_lines(path, once=True)
+    )
     (counts,) = count_words(lines, [_tokenizer(options)])
     if not counts:
         raise ValueError(f"--input: no word in {', '.join(options.input)}.")
-    vocabulary = Vocabulary.build(counts, options.size, options.min_count)
+    try:
+        vocabulary = Vocabulary.build(counts, options.size, options.min_count)
+    except ValueError as error:
+        raise ValueError(f"--size: {error}") from None
     vocabulary.save(options.output)
     covered = sum(counts[word] for word in vocabulary.words)
     return (
@@ -69,15 +76,7 @@ def _tokenizer(options):
 def main(arguments=None):
     """Returns the exit status."""
     options = _parser().parse_args(arguments)
-    try:
-        print(run(options))
-    except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
-        return 130
-    except (OSError, ValueError) as error:
-        print(f"Error: {one_line(error)}", file=sys.stderr)
-        return 1
-    return 0
+    return status_of(lambda: print(run(options)))
 
 
 def _parser():
@@ -101,7 +100,7 @@ def _parser():
     )
     parser.add_argument(
         "--size",
-        type=int,
+        type=positive,
         default=30_000,
         metavar="N",
         help="most words, the four special ones included (default: "
@@ -109,7 +108,7 @@ def _parser():
     )
     parser.add_argument(
         "--min_count",
-        type=int,
+        type=positive,
         default=1,
         metavar="N",
         help="rarer words are left out (default: %(default)s)",

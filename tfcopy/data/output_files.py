@@ -44,6 +44,8 @@ def check_writable(outputs: Mapping[str, str | None]) -> None:
             continue
         folder = os.path.dirname(path) or "."
         try:
+            if not path:
+                raise OSError("a file has a name")
             if filesystem.isdir(path):
                 raise OSError("it is a folder")
             atomic_files.check_writable(folder)

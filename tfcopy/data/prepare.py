@@ -30,8 +30,9 @@ from tfcopy.data import beam_runners
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.output_files import check_writable
 from tfcopy.data.pairs import pair_counts
-from tfcopy.error_lines import one_line
+from tfcopy.error_lines import one_line, status_of
 from tfcopy.list_flags import as_lists
+from tfcopy.quiet import quiet
 
 _Tokenization = Literal["moses", "space", "characters", "sentencepiece"]
 
@@ -115,13 +116,16 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
         OSError, ValueError: If files cannot be read or written, or flags make
             no sense.
     """
-    from tfcopy.data.preparation import corpus_preparation
-    from tfcopy.data.preparation.preparation_settings import (
-        MANIFEST,
-        read_manifest,
-    )
+    with quiet():
+        from tfcopy.data.preparation import corpus_preparation
+        from tfcopy.data.preparation.preparation_settings import (
+            MANIFEST,
+            read_manifest,
+        )
 
     start = time.monotonic()
+    if not config.output:
+        raise ValueError("--output: a folder has a name.")
     check_writable({"--output": os.path.join(config.output, MANIFEST)})
     corpus = text_pairs.load(
         *(
@@ -252,8 +256,13 @@ def main(arguments=None) -> int:
     parser.add_class_arguments(Config)
     try:
         options = parser.parse_args(as_lists(Config, arguments))
-    except (argparse.ArgumentError, jsonargparse.ArgumentError) as error:
+    except (
+        argparse.ArgumentError,
+        jsonargparse.ArgumentError,
+        UnicodeDecodeError,  # of what --config names
+    ) as error:
         text = re.sub(r'Parser key "(\w+)":', r"--\1:", str(error))
+        text = re.sub("^'utf-8' codec", r"--config: \g<0>", text)
         print(f"Error: {' '.join(text.split())}", file=sys.stderr)
         print(f"See {parser.prog} --help.", file=sys.stderr)
         return 2
@@ -261,16 +270,10 @@ def main(arguments=None) -> int:
     if not beam_runners.is_installed():
         print(f"Error: {beam_runners.MISSING}", file=sys.stderr)
         return 1
-    try:
-        run(Config(**options), beam_flags)
-    except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
-        return 130
-    except (OSError, ValueError, RuntimeError) as error:
-        text = beam_runners.reason(one_line(error))
-        print(f"Error: {text}", file=sys.stderr)
-        return 1
-    return 0
+    return status_of(
+        lambda: run(Config(**options), beam_flags),
+        lambda error: beam_runners.reason(one_line(error)),
+    )
 
 
 if __name__ == "__main__":

@@ -19,9 +19,10 @@ from collections.abc import Iterable, Sequence
 
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.data.output_files import check_not_read
+from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
-from tfcopy.error_lines import one_line
+from tfcopy.error_lines import positive, status_of
+from tfcopy.quiet import quiet
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
 _RULES = "2581\t20\n"
@@ -64,7 +65,8 @@ def train(
     num_lines = 0
     failures = []  # of the lines, which SentencePiece would call its own
     if protect:
-        from tfcopy.data.text.protected_tokenizer import SPAN
+        with quiet():
+            from tfcopy.data.text.protected_tokenizer import SPAN
 
         lines = _without_spans(lines, protect)
         options["user_defined_symbols"] = [SPAN]
@@ -139,8 +141,9 @@ def _parts(line):
 
 def _without_spans(lines, protect):
     """The lines with `SPAN` for each span."""
-    from tfcopy.data.text.protected_tokenizer import cut_out
-    from tfcopy.data.text.string_tensor import string_tensor
+    with quiet():
+        from tfcopy.data.text.protected_tokenizer import cut_out
+        from tfcopy.data.text.string_tensor import string_tensor
 
     while chunk := list(itertools.islice(lines := iter(lines), 10_000)):
         rest, _ = cut_out(string_tensor(chunk), protect)
@@ -206,13 +209,13 @@ def main(arguments=None):
     )
     parser.add_argument(
         "--vocab_size",
-        type=int,
+        type=positive,
         default=16_000,
         help="number of pieces (default: %(default)s)",
     )
     parser.add_argument(
         "--merges",
-        type=int,
+        type=positive,
         help="number of merges of byte-pair encoding, instead of --vocab_size "
         "and --model_type",
     )
@@ -234,10 +237,17 @@ def main(arguments=None):
         help="default: %(default)s",
     )
     options = parser.parse_args(arguments)
+    return status_of(lambda: _run(options))
+
+
+def _run(options):
+    check_flag(options.protect)
+    check_not_read({"--output": options.output}, {"--input": options.input})
+    check_writable({"--output": options.output})
+    size = f"{options.vocab_size:,} pieces"
     try:
-        check_flag(options.protect)
-        check_not_read({"--output": options.output}, {"--input": options.input})
         if options.merges is not None:
+            size = f"{options.merges:,} merges"
             lines = list(lines_of(options.input))
             train_bpe(
                 lines, options.merges, options.output, protect=options.protect
@@ -251,17 +261,10 @@ def main(arguments=None):
                 protect=options.protect,
             )
     except ImportError:
-        message = "SentencePiece is missing: pip install 'tfcopy[subwords]'."
-    except (OSError, ValueError) as error:
-        message = one_line(error)
-    else:
-        size = f"{options.vocab_size:,} pieces"
-        if options.merges is not None:
-            size = f"{options.merges:,} merges"
-        print(f"{options.output}: {size}")
-        return 0
-    print(f"Error: {message}", file=sys.stderr)
-    return 1
+        raise ValueError(
+            "SentencePiece is missing: pip install 'tfcopy[subwords]'."
+        ) from None
+    print(f"{options.output}: {size}")
 
 
 if __name__ == "__main__":

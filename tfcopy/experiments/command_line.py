@@ -15,7 +15,7 @@ import jsonargparse
 from tfcopy import list_flags
 from tfcopy.error_lines import one_line
 from tfcopy.experiments.config import TOPICS
-from tfcopy.quiet import quiet
+from tfcopy.quiet import hide_notes, quiet
 from tfcopy.tolerant_output import open_missing_streams, tolerant_output
 
 _REPEAT = "Interrupted. Repeat the command to resume."
@@ -37,6 +37,7 @@ def late_imports(module_name, config_class, presets, description):
     if module_name == "__main__":
         open_missing_streams()
         parse(config_class, presets, description)
+        hide_notes()
     with quiet():
         yield
 
@@ -113,7 +114,9 @@ def parse(config_class, presets, description, arguments=None):
     except (
         argparse.ArgumentError,
         jsonargparse.ArgumentError,
-        *(OverflowError, UnicodeEncodeError),
+        OverflowError,
+        UnicodeDecodeError,  # of what --config names
+        UnicodeEncodeError,
     ) as error:
         message = one_line(_explain(config_class, error))
         print(f"Error: {message}", file=sys.stderr)
@@ -229,6 +232,7 @@ def _explain(config_class, error):
     )
     text = text.replace('Parser key "config":', "--config:")
     text = text.replace("Problems parsing config:", "--config:")
+    text = re.sub("^'utf-8' codec", r"--config: \g<0>", text)
     text = text.replace("argument --", "--")
     text = re.sub(r"(--\w+)/\1\+", r"\1", text)  # jsonargparse also appends
     return " ".join(text.split()).removesuffix(".") + "."

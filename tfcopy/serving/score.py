@@ -4,6 +4,8 @@ import argparse
 import json
 import sys
 
+from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.quiet import quiet
 from tfcopy.serving.client_library import commands
 
 _DESCRIPTION = """\
@@ -59,22 +61,24 @@ def _parse(arguments):
 
 
 def _score(options):
-    from tfcopy.serving.run_folder import RunFolder
+    # Late: wrong flags are reported at once.
+    with quiet():
+        from tfcopy.evaluation import translations
+        from tfcopy.serving.run_folder import RunFolder
+        from tfcopy.serving.servables import storage, target_scores
 
     run = RunFolder(options.run)
     system = run.find(options.system) if options.system else run.choose()[0]
-
-    # Late: wrong flags are reported at once.
-    from tfcopy.data.corpora.text_lines import read_lines
-    from tfcopy.evaluation import translations
-    from tfcopy.serving.servables import storage, target_scores
-
-    sides = [list(read_lines(x)) for x in (options.source, options.target)]
+    sides = [
+        list(read_lines(x, once=True)) for x in (options.source, options.target)
+    ]
     if len(sides[0]) != len(sides[1]):
         raise ValueError(
             f"{options.source} has {len(sides[0]):,} lines, and "
             f"{options.target} {len(sides[1]):,}."
         )
+    if not sides[0]:
+        raise ValueError(f"{options.source} is empty.")
     served = storage.load(run.path(system), {}, "best").served
     total = words = 0
     pairs = list(zip(*sides))

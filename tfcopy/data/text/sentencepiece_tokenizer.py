@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfcopy import filesystem
 from tfcopy.data.text.tokenization import normalize_blanks
+from tfcopy.quiet import quiet
 
 _STRINGS = tf.TensorSpec([None], tf.string)
 _SPLITS = tf.TensorSpec([None], tf.int64)
@@ -91,7 +92,8 @@ class SentencepieceTokenizer:
             return processor().detokenize(tokens)
 
         try:
-            with tf.init_scope():  # The model is read now, not later.
+            # The model is read now, not later; what is none, it prints, too.
+            with quiet(), tf.init_scope():
                 tokenize(tf.constant([""]))
         except tf.errors.OpError:
             raise ValueError(

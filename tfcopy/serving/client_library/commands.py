@@ -6,14 +6,9 @@ import os
 import sys
 
 from tfcopy.error_lines import one_line
+from tfcopy.error_lines import positive as positive
+from tfcopy.quiet import hide_notes
 from tfcopy.serving.client_library.signatures import AskError
-
-
-def positive(text):
-    """The number that a flag is given."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
 
 
 def add_trust(parser: argparse.ArgumentParser):
@@ -44,6 +39,7 @@ def run(program, work) -> int:
         with contextlib.suppress(AttributeError):  # closed, or none of Python's
             # Names of files may have bytes that are no text.
             stream.reconfigure(errors="backslashreplace")
+    hide_notes()
     try:
         work()
         write(b"")  # what was printed

@@ -41,6 +41,9 @@ def score(
         raise ValueError(
             "Only a model that reads nothing but ids can score targets."
         )
+    if not any(source.strip() and target.strip() for source, target in pairs):
+        yield from [None] * len(pairs)
+        return
     encoded = encoding.encode(
         pairs,
         translator.source_vocabulary,
