@@ -415,6 +415,8 @@ def test_flags_that_make_no_sense_are_named(model, tmp_path, capsys):
     out = ["--output", str(tmp_path / "out")]
     for more, message in (
         (["--input", str(tmp_path / "none")], "there is no"),
+        (["--input", str(tmp_path / "x")], "there is no file"),
+        (["--input", "/dev/null"], "there is no file"),
         (["--input", f"{tmp_path}/*/a.txt"], "files of the same name"),
         (["--input", f"{tmp_path}/x/a.txt", "--n_best", "2"], "needs --json"),
     ):

@@ -77,6 +77,7 @@ def test_errors_say_what_is_wrong(capsys, folder, tmp_path, monkeypatch):
         port = taken.getsockname()[1]
         line = error(capsys, folder, "--port", port)
     assert f"--port: {port} is taken on 127.0.0.1" in line
+    assert "expected an address" in error(capsys, folder, "--host", "")
     line = error(capsys, folder, "--host", "no.such.host.invalid")
     assert "cannot listen on no.such.host.invalid, port 7860 (" in line
     monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None)

@@ -285,9 +285,9 @@ class Run:
                 export(
                     system.served,
                     self.config.savedmodel_dir,
+                    recipe=self.config.recipe,
                     warmup_texts=system.warmup_texts,
                     details={
-                        "recipe": self.config.recipe,
                         **system.details,
                         choice.metric: score,
                         "parameters": system.num_parameters,

@@ -149,10 +149,12 @@ def _files(patterns):
     """The files that patterns name, whose answers have names of their own."""
     paths = []
     for pattern in patterns:
-        found = sorted(filesystem.glob(pattern))
-        paths += [filesystem.abspath(x) for x in found if filesystem.isfile(x)]
+        found = filter(filesystem.isfile, sorted(filesystem.glob(pattern)))
+        found = list(map(filesystem.abspath, found))
         if not found:
-            raise AskError(f"--input: there is no {pattern}.")
+            # A pipe could not be read again, nor by other processes.
+            raise AskError(f"--input: there is no file {pattern}.")
+        paths += found
     paths = list(dict.fromkeys(paths))
     names = {}
     for path in paths:
@@ -213,6 +215,8 @@ def _check_plan(options, paths):
 
 def _state(path):
     """What tells whether a file has changed: its size, and when it was."""
+    if filesystem.exists(path) and not filesystem.isfile(path):
+        raise AskError(f"{path}: a folder, or a pipe, which is read once only.")
     try:
         return [filesystem.size(path), filesystem.getmtime(path)]
     except OSError as error:

@@ -127,6 +127,8 @@ def _port(text):
 
 
 def _listen(host, port):
+    if not host:  # which would be every address
+        raise AskError("--host: expected an address. Received none.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

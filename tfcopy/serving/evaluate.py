@@ -151,6 +151,8 @@ def _answers(path, sources, options):
         with exported_model.load(
             path, batch_size=options.batch_size, trust=options.trust
         ) as model:
+            if not model.translates:
+                raise AskError(f"{path}: the model does not translate.")
             return [x.text for x in model.translate(sources)]
     lines = _lines(path)
     if len(lines) != len(sources):

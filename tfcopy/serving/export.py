@@ -105,7 +105,9 @@ def _export(options):
         raise ValueError(
             "A run is given twice: an ensemble is made of different ones."
         )
-    directory = options.to or runs[0].values.get("savedmodel_dir")
+    directory = options.to
+    if directory is None:
+        directory = runs[0].values.get("savedmodel_dir")
     if not directory:
         raise ValueError(f"{runs[0].folder} names no folder: pass --to.")
 

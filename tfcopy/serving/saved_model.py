@@ -66,7 +66,8 @@ def export(
             operations that TensorFlow Serving lacks.
     """
     directory = filesystem.abspath(os.fspath(directory))
-    recipe = recipe or os.path.basename(directory)
+    # Of the model, as a server of the folder knows it, and of the recipe.
+    names = os.path.basename(directory), recipe or os.path.basename(directory)
     if version is not None and filesystem.isdir(directory):
         there = numbered(directory).get(version)
         if there is not None:
@@ -81,7 +82,7 @@ def export(
         with scratch_folder(directory, ".exporting-") as temporary:
             os.chmod(temporary, 0o755)
             target = os.path.join(temporary, "model")
-            _write(served, temporary, target, recipe, warmup_texts, details)
+            _write(served, temporary, target, names, warmup_texts, details)
             return _publish(target, directory, version)
     except (OSError, tf.errors.OpError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -90,7 +91,8 @@ def export(
         ) from error
 
 
-def _write(served, folder, target, recipe, warmup_texts, details):
+def _write(served, folder, target, names, warmup_texts, details):
+    name, recipe = names
     served = served.with_files(folder).with_constants()
     signatures = served.signatures
     module = tf.Module(name="tfcopy")
@@ -111,20 +113,20 @@ def _write(served, folder, target, recipe, warmup_texts, details):
         file.write("\n")
     path = os.path.join(target, "README.md")
     with open(path, "w", **text) as file:
-        file.write(model_card.card(config, recipe))
+        file.write(model_card.card(config, name))
     requests = [
-        (name, _request(function, asked))
-        for name, function in signatures.items()
+        (signature, _request(function, asked))
+        for signature, function in signatures.items()
         for asked in (examples[:1], examples)
     ]
     # Programs are compiled before the first user asks.
     lengths = getattr(served, "compiled_sizes", ())
     requests += [
-        (name, _request(signatures[name], [{"text": " ".join(["a"] * words)}]))
-        for name in ("serving_default",)
+        (x, _request(signatures[x], [{"text": " ".join(["a"] * words)}]))
+        for x in ("serving_default",)
         for words in (size - 1 for size in lengths)
     ]
-    warmup.write(os.path.join(extra, warmup.FILE_NAME), requests, recipe)
+    warmup.write(os.path.join(extra, warmup.FILE_NAME), requests, name)
 
 
 def _example(texts):

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tests.serving.servables.text_models import make, plain
-from tfcopy.serving import ask
+from tfcopy.serving import ask, evaluate
 from tfcopy.serving.saved_model import export
 
 PAIRS = [
@@ -96,6 +96,7 @@ def test_errors_say_what_is_wrong(asked, folder, tmp_path):
     bad = lines_of([{**PAIRS[0], "dictionary": "old\tbig"}])
     assert '"dictionary" must be a list' in error(bad, entailment)
     assert "models that translate" in error(good, entailment, "--n_best", 2)
+    assert "--alignments is for" in error(good, entailment, "--alignments")
     path = tmp_path / "my.tsv"
     missing = error(good, entailment, "--dictionary", path)
     assert "my.tsv" in missing and "cannot read" in missing
@@ -105,3 +106,12 @@ def test_errors_say_what_is_wrong(asked, folder, tmp_path):
     path.write_text("zebra\tbark\n")
     message = error(b"a\n", language, "--dictionary", path)
     assert "reads no --dictionary" in message
+
+
+def test_only_translations_are_evaluated(folder, capsys):
+    flags = ["--source", __file__, "--reference", __file__]
+    assert evaluate.main([str(folder / "language"), *flags]) == 2
+    error = capsys.readouterr().err
+    assert error == f"evaluate: {folder / 'language'}: " + (
+        "the model does not translate.\n"
+    )

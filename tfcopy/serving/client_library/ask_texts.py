@@ -30,7 +30,7 @@ def answering(model, texts, options):
         AskError: If the model lacks what the options ask for, or the dictionary
             has lines of another form.
     """
-    for flag in ("n_best", "glossary"):
+    for flag in ("n_best", "glossary", "alignments"):
         if getattr(options, flag):
             raise AskError(
                 f"{model.name}: --{flag} is for models that translate."
