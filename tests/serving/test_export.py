@@ -213,6 +213,16 @@ def test_versions_count_up(tmp_path):
         assert json.load(file)["bleu"] == 54.4
 
 
+def test_numbers_of_files_are_taken(tmp_path):
+    (tmp_path / "01").write_text("mine")
+    (tmp_path / "3").symlink_to("nowhere")
+    for version in (1, 3):
+        with pytest.raises(ValueError, match="exists already"):
+            export(Echo(), tmp_path, version=version)
+    assert export(Echo(), tmp_path) == str(tmp_path / "4")
+    assert set(os.listdir(tmp_path)) == {"01", "3", "4"}
+
+
 def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
