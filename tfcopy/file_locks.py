@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import os
 import socket
+from collections.abc import Iterator
 
 from tfcopy import filesystem
 
@@ -90,6 +91,34 @@ def unlock_folder(folder) -> None:
 
 def _lock_of(folder):
     return os.path.join(filesystem.realpath(folder), LOCK_NAME)
+
+
+@contextlib.contextmanager
+def locked(path) -> Iterator[None]:
+    """Context in which this process has the lock of a file, there or not.
+
+    It is that of a hidden file beside it, which is removed at the end. Where
+    none can be made, as under a URL, nothing is locked.
+
+    Raises:
+        BlockingIOError: If another process has the lock.
+    """
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, f".locked-{name}")
+    descriptor = None
+    try:
+        descriptor = lock(beside, make=True)
+    except BlockingIOError:
+        raise
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.remove(beside)
+            os.close(descriptor)
 
 
 def _is_at(descriptor, path):

@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import os
 
-from tfcopy import filesystem
+from tfcopy import atomic_files, file_locks, filesystem
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
 from tfcopy.serving.catalogs.catalog_files import CatalogFile
 from tfcopy.serving.catalogs.catalog_filling import fill_all
@@ -119,10 +119,23 @@ def _parse(arguments):
 
 def _translate(options):
     check_flag(options.protect or ())
-    files = [
-        CatalogFile(path, output)
-        for path, output in _outputs(options.files, options.output)
-    ]
+    outputs = _outputs(options.files, options.output)
+    if options.output is not None:
+        for _, path in outputs:
+            atomic_files.make_folder(os.path.dirname(path))
+    with contextlib.ExitStack() as stack:
+        for path in sorted({filesystem.realpath(y or x) for x, y in outputs}):
+            try:
+                stack.enter_context(file_locks.locked(path))
+            except BlockingIOError as error:
+                raise AskError(
+                    f"{path}: another process is filling it. Wait for it to "
+                    "end, or choose another --output."
+                ) from error
+        _fill([CatalogFile(*pair) for pair in outputs], options)
+
+
+def _fill(files, options):
     _check_languages(files, options.language)
     if not any(file.open_entries for file in files):
         fill_all(files, None, _report)

@@ -17,6 +17,7 @@ from tests.serving.catalogs.catalogs import (
     write,
 )
 from tfcopy import atomic_files
+from tfcopy.serving import translate_po
 from tfcopy.serving.catalogs import catalog_filling
 
 
@@ -55,6 +56,31 @@ def test_a_killed_command_is_repeated(
     assert target.read_bytes() == paths[0].read_bytes()
     if output:
         assert paths[1].read_text() == many(60)
+
+
+@pytest.mark.parametrize("output", [(), ("--output", "new/b.po")])
+def test_two_at_once_are_no_mixture(tmp_path, fill, model, monkeypatch, output):
+    monkeypatch.chdir(tmp_path)
+    write(pathlib.Path("a.po"), many(3))
+    load, second = translate_po.LocalModel, []
+
+    def load_meanwhile(*arguments, **options):
+        if not second:
+            second.append(None)
+            second[0] = fill("a.po", *output, "--protect", "[0-9]+")
+        return load(*arguments, **options)
+
+    monkeypatch.setattr(translate_po, "LocalModel", load_meanwhile)
+    target = os.path.realpath(output[-1] if output else "a.po")
+    # The same file twice is filled once, and by one process.
+    assert fill("a.po", *(output or ["./a.po"]))[0] == 0
+    assert second[0][0] == 2 and second[0][1] == ""
+    assert second[0][2] == (
+        f"translate_po: {target}: another process is filling it. Wait for it "
+        "to end, or choose another --output.\n"
+    )
+    assert pathlib.Path(target).read_text().count("fuzzy") == 3
+    assert os.listdir(os.path.dirname(target)) == [os.path.basename(target)]
 
 
 def test_an_error_costs_nothing_that_was_translated(
