@@ -94,22 +94,23 @@ def _lock_of(folder):
 
 
 @contextlib.contextmanager
-def locked(path) -> Iterator[None]:
+def locked(path, busy: Exception) -> Iterator[None]:
     """Context in which this process has the lock of a file, there or not.
 
     It is that of a hidden file beside it, which is removed at the end. Where
     none can be made, as under a URL, nothing is locked.
 
-    Raises:
-        BlockingIOError: If another process has the lock.
+    Args:
+        path: The file.
+        busy: What is raised if another process has the lock.
     """
     folder, name = os.path.split(path)
     beside = os.path.join(folder, f".locked-{name}")
     descriptor = None
     try:
         descriptor = lock(beside, make=True)
-    except BlockingIOError:
-        raise
+    except BlockingIOError as error:
+        raise busy from error
     except OSError:
         pass
     try:

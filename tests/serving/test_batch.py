@@ -307,11 +307,8 @@ def test_two_commands_need_two_folders(model, tmp_path, capsys):
     out = tmp_path / "out"
     out.mkdir()
     arguments = ["any", "--input", str(tmp_path / "a.txt")]
-    lock = file_locks.lock(out / ".batch.lock", make=True)
-    try:
+    with file_locks.locked(out / "batch.json", ValueError()):
         assert batch.main([*arguments, "--output", str(out)]) == 2
-    finally:
-        os.close(lock)
     error = capsys.readouterr().err
     assert f"another command is answering into {out}" in error
     assert not list(out.glob("a-*"))

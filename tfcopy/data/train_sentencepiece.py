@@ -4,7 +4,7 @@
         --input europarl-v7.fr-en.en europarl-v7.fr-en.fr \\
         --vocab_size 16000 --output europarl.model
 
-Several files, plain or gzipped, one sentence per line, make one joint model.
+Several files, plain or compressed, one sentence per line, make one joint model.
 `--merges 20000` trains byte-pair encoding with that number of merges. Of over a
 million lines a random sample of that size is read.
 """
@@ -188,7 +188,7 @@ def train_bpe(lines: Iterable[str], merges: int, path, **options):
 
 
 def lines_of(paths: Iterable) -> Iterable[str]:
-    """The lines of files, plain or gzipped; invalid UTF-8 becomes U+FFFD."""
+    """The lines of files, plain or compressed; invalid UTF-8 becomes U+FFFD."""
     for path in paths:
         yield from read_lines(path, errors="replace", once=True)
 

@@ -3,7 +3,6 @@
 The command of `tfcopy.serving.batch_answers`; it needs the extra `beam`.
 """
 
-import contextlib
 import functools
 import os
 import sys
@@ -23,7 +22,6 @@ from tfcopy.serving.client_library.version_folders import find_version
 
 _PROGRAM = "batch"
 _PLAN = "batch.json"
-_LOCK = ".batch.lock"
 _PLAN_FIELDS = {"asked": dict, "files": dict}
 _DESCRIPTION = """\
 Answers all texts of files as `python -m tfcopy.serving.ask` answers lines, as a
@@ -89,7 +87,11 @@ def _answer(options, beam_flags):
     for path in paths:
         record_files.check(path)
     filesystem.makedirs(options.output)
-    with _locked(options.output):
+    busy = AskError(
+        f"--output: another command is answering into {options.output}. Wait "
+        "for it to end, or choose another folder."
+    )
+    with file_locks.locked(os.path.join(options.output, _PLAN), busy):
         _answer_files(options, paths, beam_flags)
 
 
@@ -123,26 +125,6 @@ def _answer_files(options, paths, beam_flags):
         f"{counts['shards']:,} shards written, "
         f"{counts['shards_there_before']:,} there before"
     )
-
-
-@contextlib.contextmanager
-def _locked(folder):
-    """Keeps other commands from a folder; an AskError if one is there."""
-    lock = None
-    try:
-        lock = file_locks.lock(os.path.join(folder, _LOCK), make=True)
-    except BlockingIOError as error:
-        raise AskError(
-            f"--output: another command is answering into {folder}. Wait for "
-            "it to end, or choose another folder."
-        ) from error
-    except OSError:
-        pass  # A store or a file system without locks.
-    try:
-        yield
-    finally:
-        if lock is not None:
-            os.close(lock)
 
 
 def _files(patterns):

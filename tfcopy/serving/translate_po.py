@@ -125,13 +125,11 @@ def _translate(options):
             atomic_files.make_folder(os.path.dirname(path))
     with contextlib.ExitStack() as stack:
         for path in sorted({filesystem.realpath(y or x) for x, y in outputs}):
-            try:
-                stack.enter_context(file_locks.locked(path))
-            except BlockingIOError as error:
-                raise AskError(
-                    f"{path}: another process is filling it. Wait for it to "
-                    "end, or choose another --output."
-                ) from error
+            busy = AskError(
+                f"{path}: another process is filling it. Wait for it to end, "
+                "or choose another --output."
+            )
+            stack.enter_context(file_locks.locked(path, busy))
         _fill([CatalogFile(*pair) for pair in outputs], options)
 
 
