@@ -142,7 +142,7 @@ class CommandAttacks:
     def fill_disks(self, pool):
         """Meets full disks of several sizes, then finds room."""
         used = size_of(self.whole.place)
-        sizes = [used * k // _NUM_SIZES + _PAGE for k in range(_NUM_SIZES)]
+        sizes = [used * k // _NUM_SIZES for k in range(_NUM_SIZES)]
         with self.bar(len(sizes), "full disks") as bar:
             for _ in pool.map(self._fill_disk, sizes):
                 bar.update()
