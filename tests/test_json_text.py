@@ -11,6 +11,7 @@ from tfcopy.data.corpora.tables import Table
 from tfcopy.json_text import JsonError, parse_json, shortened
 from tfcopy.serving.client_library import ask_texts, local_model
 from tfcopy.serving.client_library.rest_transport import _error
+from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.training import distribution
 
 DEEP = "[" * 100_000
@@ -98,6 +99,7 @@ def test_what_is_read_in_part_may_be_damaged(tmp_path):
     folder.mkdir()
     for content in (DEEP, "[]", "\xff", ""):
         (folder / local_model.CONFIG_NAME).write_text(content)
-        assert local_model.read_config(tmp_path) == {}
+        with pytest.raises(AskError, match="tfcopy.json is damaged"):
+            local_model.read_config(tmp_path)
     response = type("Response", (), {"status": 400, "reason": "Bad"})
     assert _error(response, DEEP).startswith("HTTP 400 Bad: [[[")

@@ -84,6 +84,25 @@ def test_label_smoothing_is_the_same_however_a_word_is_said(copied):
     )
 
 
+def test_label_smoothing_of_words_that_nothing_points_at():
+    # The weights of pointing are zero in float32, as in a baseline.
+    split = helpers.distribution_of(
+        np.tile(SHORTLIST, (1, 5, 1)), np.zeros((1, 5, S))
+    )
+    penalty = losses.LabelSmoothing(losses.generated, 0.1)
+
+    def cost(x):
+        logits, copied = x
+        changed = split._replace(generate_logits=logits, copy_log_probs=copied)
+        return ops.sum(penalty(BATCH, changed))
+
+    _, found, _ = helpers.gradients(
+        cost, (split.generate_logits, split.copy_log_probs)
+    )
+    for gradient in found:
+        assert np.isfinite(helpers.to_numpy(gradient)).all()
+
+
 def test_penalties_add_up():
     penalty = losses.total([losses.CoveragePenalty(), lambda *_: 2.0])
     expected = losses.CoveragePenalty()(BATCH, distribution()) + 2.0

@@ -61,7 +61,7 @@ def trained(tmp_path_factory):
             lines = (f"{the} name{i} is {i % 7} .\n" for i in range(60))
             pathlib.Path(name).write_text("".join(lines))
         pathlib.Path("theirs.fr").write_text("le nom .\n" * 60)
-        arguments = [*TINY, "--train", "test.en", "test.fr"]
+        arguments = [*TINY, "--train", "test.en", "test.fr", "--run=demo"]
         status = command_line.main(
             europarl_ps.Config,
             europarl_ps.PRESETS,

@@ -1,43 +1,42 @@
 """Graphs that plain servers do not run are refused."""
 
-import types
-
 import pytest
-import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 from tfcopy.serving.saved_model import _check_operations
 
 
-def function_of(*operations):
-    """A function whose graph has these operations."""
-    nodes = [
-        tf.compat.v1.NodeDef(name=f"n{i}", op=name)
-        for i, name in enumerate(operations)
-    ]
-    graph = tf.compat.v1.GraphDef(node=nodes)
-    return types.SimpleNamespace(
-        graph=types.SimpleNamespace(as_graph_def=lambda: graph)
-    )
+def write(folder, operation, is_compiled):
+    """A SavedModel whose graph has an operation."""
+    model = saved_model_pb2.SavedModel()
+    meta = model.meta_graphs.add()
+    meta.object_graph_def.SetInParent()
+    meta.graph_def.node.add(name="a", op="Placeholder")
+    meta.graph_def.node.add(name="b", op=operation)
+    if is_compiled:
+        function = meta.graph_def.library.function.add()
+        function.signature.name = "f_1"
+        function.attr["_XlaMustCompile"].b = True
+    (folder / "saved_model.pb").write_bytes(model.SerializeToString())
 
 
 @pytest.mark.parametrize(
-    ("operation", "xla", "is_served"),
+    ("operation", "is_compiled", "xla", "received"),
     [
-        ("AddV2", False, True),
-        ("_FusedMatMul", False, True),
-        ("_XlaMustCompile", False, False),
-        ("_XlaMustCompile", True, True),
-        ("XlaLaunch", True, False),
-        ("EagerPyFunc", False, False),
-        ("CaseFoldUTF8", True, False),
+        ("AddV2", False, False, None),
+        ("AddV2", True, False, "_XlaMustCompile"),
+        ("AddV2", True, True, None),
+        ("XlaLaunch", False, True, "XlaLaunch"),
+        ("EagerPyFunc", False, False, "EagerPyFunc"),
+        ("CaseFoldUTF8", False, True, "CaseFoldUTF8"),
     ],
 )
-def test_xla_is_served_where_it_is_asked_for(operation, xla, is_served):
-    function = function_of("Placeholder", operation)
-    if is_served:
-        _check_operations(function, xla)
+def test_xla_is_served_where_it_is_asked_for(
+    tmp_path, operation, is_compiled, xla, received
+):
+    write(tmp_path, operation, is_compiled)
+    if received is None:
+        _check_operations(tmp_path, xla)
         return
-    with pytest.raises(
-        ValueError, match=f"Received operations: {operation}\\."
-    ):
-        _check_operations(function, xla)
+    with pytest.raises(ValueError, match=f"Received operations: {received}\\."):
+        _check_operations(tmp_path, xla)

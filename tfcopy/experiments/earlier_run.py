@@ -81,7 +81,7 @@ def check_place(folder, log_dir):
 def _systems_of_run(folder):
     try:
         return _systems(folder, RunFolder(folder))
-    except RunError:
+    except (RunError, OSError):  # A folder that cannot be read is told later.
         return []
 
 

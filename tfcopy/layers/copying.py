@@ -132,7 +132,8 @@ def mean_log_probs(distribution, source_copy_ids):
     generated = generated + ops.expand_dims(distribution.log_generate, -1)
     # (B, T, S) x (B, S, S): each word's mass, at its first position.
     copied = ops.matmul(ops.exp(distribution.copy_log_probs), same)
-    copied = ops.log(ops.maximum(copied, 1e-38))
+    # What is less is nothing; its gradient is finite.
+    copied = ops.log(ops.maximum(copied, 1e-30))
     gained = ops.where(
         ops.expand_dims(known, 1), log_add(generated, copied) - generated, 0.0
     )

@@ -183,7 +183,9 @@ COLUMNS = {
     pyarrow.timestamp("ns"): DAYS,
     pyarrow.timestamp("us", "Europe/Berlin"): DAYS,
     pyarrow.time64("us"): st.times(),
-    pyarrow.duration("us"): st.timedeltas(),
+    pyarrow.duration("us"): st.timedeltas(
+        datetime.timedelta(days=-99_999), datetime.timedelta(days=99_999)
+    ),  # More are too long for the library's own Python values.
     pyarrow.decimal128(38, 3): DECIMALS,
     pyarrow.dictionary(pyarrow.int32(), pyarrow.string()): st.sampled_from(
         ["a", "", "é"]

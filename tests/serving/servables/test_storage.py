@@ -404,7 +404,7 @@ def test_what_else_can_be_set(system, tmp_path):
         ),
         ({"xla": "true"}, "xla: a search with a shortlist"),
         ({"num_beams": "x"}, "num_beams must be an integer .*: x"),
-        ({"num_beams": "0"}, "num_beams. must be at least 1"),
+        ({"num_beams": "0"}, "num_beams. must be from 1"),
         ({"min_length": "99"}, "min_length. must be .*below"),
         ({"length_penalty": "nan"}, "length_penalty must be a number"),
         ({"refill": "yes"}, "refill must be true or false"),

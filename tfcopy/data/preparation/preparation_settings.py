@@ -14,7 +14,7 @@ MANIFEST = "prepared.json"
 FORMAT = 1
 _FIELDS = {
     "settings": dict,
-    "corpus": {"fingerprints": {...: str}, "num_skipped": int},
+    "corpus": {"fingerprints": {...: str}, "num_skipped": {...: int}},
     "texts": {"sizes": {...: [int]}, "checksums": {...: str}},
     "vocabularies": {...: {"file": str, "checksum": str}},
     "splits": {...: {"shards": [dict], "checksum": str}},
@@ -132,6 +132,10 @@ def read_manifest(folder) -> dict:
             f"{path}: expected format {FORMAT}. "
             f"Received: {manifest.get('format')}."
         )
+    corpus = manifest.get("corpus")
+    if isinstance(corpus, dict) and isinstance(corpus.get("num_skipped"), int):
+        # As releases before wrote it.
+        corpus["num_skipped"] = {"train": corpus["num_skipped"]}
     checked_files.check_fields(path, manifest, _FIELDS)
     return manifest
 
@@ -154,8 +158,6 @@ def files_of(manifest) -> dict[str, str]:
 def pairs_of(manifest) -> dict[str, dict[str, int]]:
     """The `pair_counts` of each split."""
     texts, num_skipped = manifest["texts"], manifest["corpus"]["num_skipped"]
-    if isinstance(num_skipped, int):  # In folders of older releases.
-        num_skipped = {"train": num_skipped}
     found = {}
     for name, sizes in texts["sizes"].items():
         written = sum(sizes)
