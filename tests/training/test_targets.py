@@ -132,8 +132,20 @@ def test_one_graph_for_all_sizes():
     trainer = make_trainer(steps=10, accumulate=2)
     trainer.fit()
     step = trainer.step_for(None)
-    for function in (step.update, step.accumulate, step.evaluate):
+    evaluate = step.evaluate_with(
+        tuple(standin.labelled_dev_data().element_spec)
+    )
+    for function in (step.update, step.accumulate, evaluate):
         assert function.experimental_get_tracing_count() == 1
+
+
+def test_what_is_for_training_alone_may_be_missing_elsewhere():
+    trainer = make_trainer()
+    expected = trainer.evaluate(standin.labelled_dev_data)
+    spec = standin.labelled_dev_data().element_spec
+    other = make_trainer(model=trainer.model)
+    other.step_for({**spec, "alignment": tf.TensorSpec((None, 3), tf.float32)})
+    assert other.evaluate(standin.labelled_dev_data) == expected
 
 
 def test_compiled_step_equals_the_plain_one():

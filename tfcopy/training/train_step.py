@@ -3,6 +3,8 @@
 Shapes: L replicas of this process, G seed generators.
 """
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
@@ -86,7 +88,15 @@ class TrainStep:
 
         self.accumulate = graph(self._accumulate, specs and specs[:3])
         self.update = graph(self._update, specs)
-        self.evaluate = graph(self._evaluate, specs and specs[:1], "score")
+        # By the names in a batch: an alignment, say, is for training alone.
+        self.evaluate_with = functools.cache(
+            lambda names: graph(
+                self._evaluate,
+                specs
+                and self._signature({x: element_spec[x] for x in names})[:1],
+                "score",
+            )
+        )
         self.predict = tf.function(
             objective.predict,
             input_signature=specs and [specs[0][0]],
@@ -109,7 +119,7 @@ class TrainStep:
         ]
         return tf.nest.map_structure(
             lambda x: x.numpy()[: len(batches)].astype(np.float64).sum(),
-            self.evaluate(tuple(filled)),
+            self.evaluate_with(tuple(filled[0]))(tuple(filled)),
         )
 
     def _signature(self, element_spec):

@@ -92,7 +92,10 @@ def expected():
 @pytest.fixture
 def whole(corpus, expected, tmp_path):
     if not expected:
+        # The user's own, whatever it is called.
+        (tmp_path / "whole" / "preparing-notes").mkdir(parents=True)
         prepare(corpus, tmp_path / "whole")
+        (tmp_path / "whole" / "preparing-notes").rmdir()
         expected.update(content(tmp_path / "whole"))
     return expected
 

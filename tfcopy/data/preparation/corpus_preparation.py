@@ -27,6 +27,7 @@ from tfcopy.data.preparation.preparation_settings import (
 from tfcopy.data.preparation.preparation_steps import Preparation
 
 _WORK = "preparing-"
+_WORKED = re.compile(f"{_WORK}[0-9a-f]{{32}}")  # with a `fingerprint`
 _SHARD = re.compile(r"(train|validation|test)-\d{5}(-of-\d{5}\.npy|\.jsonl)")
 
 
@@ -90,7 +91,7 @@ def _refuse_others(folder, work, settings):
     is_published = filesystem.exists(os.path.join(work, MANIFEST))
     for name in sorted(filesystem.listdir(folder)):
         path = os.path.join(folder, name)
-        if name.startswith(_WORK) and name != os.path.basename(work):
+        if _WORKED.fullmatch(name) and name != os.path.basename(work):
             raise ValueError(
                 f"--output: {path} is what a command with another corpus or "
                 "other flags has begun. Repeat that command, remove that "
