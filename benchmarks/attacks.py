@@ -120,7 +120,7 @@ def _attack(folder, pool, tally, options):
         if "permissions" in only:
             attacks.forbid(pool)
         if "pairs" in only:
-            attacks.start_two(pool, options.pairs)
+            attacks.start_two(options.pairs)
     if RECIPE.name in options.attacked:
         if "output" in only:
             run.close_output(pool)

@@ -3,6 +3,7 @@
 Not a benchmark itself: `attacks` uses it.
 """
 
+import concurrent.futures
 import json
 import subprocess
 import time
@@ -209,9 +210,12 @@ class CommandAttacks:
 
     # === Two at once ===
 
-    def start_two(self, pool, count):
+    def start_two(self, count):
         """Runs pairs of jobs at once, every other one with other flags."""
-        with self.bar(count, "pairs") as bar:
+        with (
+            concurrent.futures.ThreadPoolExecutor(2) as pool,
+            self.bar(count, "pairs") as bar,
+        ):
             for number in range(count):
                 self._start_two(pool, number)
                 bar.update()
