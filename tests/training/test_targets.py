@@ -146,6 +146,7 @@ def test_what_is_for_training_alone_may_be_missing_elsewhere():
     other = make_trainer(model=trainer.model)
     other.step_for({**spec, "alignment": tf.TensorSpec((None, 3), tf.float32)})
     assert other.evaluate(standin.labelled_dev_data) == expected
+    assert len(list(other.predict(standin.labelled_dev_data))) == 3
 
 
 def test_compiled_step_equals_the_plain_one():

@@ -25,6 +25,7 @@ from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.serving import model_card
 from tfcopy.serving.client_library import operations
 from tfcopy.serving.client_library.local_model import CONFIG_NAME, FORMAT
+from tfcopy.serving.client_library.version_folders import numbers_in
 from tfcopy.serving.servables import warmup
 
 
@@ -68,7 +69,7 @@ def export(
     # Of the model, as a server of the folder knows it, and of the recipe.
     names = os.path.basename(directory), recipe or os.path.basename(directory)
     if version is not None and filesystem.isdir(directory):
-        there = _taken(directory).get(version)
+        there = dict(numbers_in(directory)).get(version)
         if there is not None:
             raise ValueError(
                 f"{there} exists already. Choose another `version`, or none "
@@ -179,15 +180,6 @@ def _check_operations(target, compiles):
         )
 
 
-def _taken(directory):
-    """What has a number as its name, a folder or not: paths by numbers."""
-    return {
-        int(name): os.path.join(directory, name)
-        for name in filesystem.listdir(directory)
-        if name.isascii() and name.isdecimal()
-    }
-
-
 def _path(directory, version):
     return os.path.join(directory, str(version))
 
@@ -195,7 +187,7 @@ def _path(directory, version):
 def _publish(target, directory, version):
     """Renames the finished folder; another export may take a number first."""
     while True:
-        number = version or max(_taken(directory), default=0) + 1
+        number = version or max(dict(numbers_in(directory)), default=0) + 1
         try:
             publish_folder(
                 target, _path(directory, number), last="saved_model.pb"

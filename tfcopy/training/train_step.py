@@ -88,19 +88,25 @@ class TrainStep:
 
         self.accumulate = graph(self._accumulate, specs and specs[:3])
         self.update = graph(self._update, specs)
-        # By the names in a batch: an alignment, say, is for training alone.
+
+        def spec_of(names):
+            """The batches of all replicas, of which only some parts are there.
+
+            An alignment, say, is for training alone.
+            """
+            some = {name: element_spec[name] for name in names}
+            return specs and self._signature(some)[:1]
+
+        # Functions of the names in a batch.
         self.evaluate_with = functools.cache(
-            lambda names: graph(
-                self._evaluate,
-                specs
-                and self._signature({x: element_spec[x] for x in names})[:1],
-                "score",
-            )
+            lambda names: graph(self._evaluate, spec_of(names), "score")
         )
-        self.predict = tf.function(
-            objective.predict,
-            input_signature=specs and [specs[0][0]],
-            autograph=False,
+        self._predict_with = functools.cache(
+            lambda names: tf.function(
+                objective.predict,
+                input_signature=specs and [spec_of(names)[0][0]],
+                autograph=False,
+            )
         )
 
     def score(self, group):
@@ -121,6 +127,10 @@ class TrainStep:
             lambda x: x.numpy()[: len(batches)].astype(np.float64).sum(),
             self.evaluate_with(tuple(filled[0]))(tuple(filled)),
         )
+
+    def predict(self, batch):
+        """What the model makes of a batch, on one device."""
+        return self._predict_with(tuple(batch))(batch)
 
     def _signature(self, element_spec):
         batch = tf.nest.map_structure(relax_shape, element_spec)

@@ -4,9 +4,17 @@ As TensorFlow Serving does, `001` is taken for version 1.
 """
 
 import os
+from collections.abc import Iterator
 
 from tfcopy import filesystem
 from tfcopy.serving.client_library.signatures import AskError
+
+
+def numbers_in(folder) -> Iterator[tuple[int, str]]:
+    """Yields all numbers that are names, of folders or files, and paths."""
+    for name in filesystem.listdir(folder):
+        if name.isascii() and name.isdecimal():
+            yield int(name), os.path.join(folder, name)
 
 
 def numbered(folder) -> dict[int, str]:
@@ -19,12 +27,12 @@ def numbered(folder) -> dict[int, str]:
         AskError: If two have the same number.
     """
     paths = {}
-    for name in filesystem.listdir(folder):
-        path = os.path.join(folder, name)
-        if not (name.isascii() and name.isdecimal() and filesystem.isdir(path)):
+    for number, path in numbers_in(folder):
+        if not filesystem.isdir(path):
             continue
-        other = paths.setdefault(int(name), path)
+        other = paths.setdefault(number, path)
         if other != path:
+            name = os.path.basename(path)
             raise AskError(
                 f"{folder}: {name} and {os.path.basename(other)} are the same "
                 "version. Rename or remove one of them."

@@ -10,7 +10,7 @@ def log_softmax_at(logits, ids):
 
 
 def mean_log_softmax(logits, ids):
-    """The mean of `log_softmax(logits)` and some of it; see the same."""
+    """That of all words, and some of it; see `tensorflow_log_softmax`."""
     log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
     some = ops.take_along_axis(log_probs, ids, axis=-1)
     return ops.mean(log_probs, axis=-1), some
