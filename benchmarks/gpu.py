@@ -304,8 +304,10 @@ def compare_layer(name, kind):
     with compiled_functions.on(kind):
         _, found = outputs_and_gradients(name, weights)
     gaps = [
-        float(np.max(np.abs(x - y) / np.maximum(1, np.abs(x)), initial=0))
+        float(np.max(np.abs(gap) / np.maximum(1, np.abs(x)), initial=0))
         for x, y in zip(expected, found)
+        # Of masks, too.
+        for gap in [np.subtract(x, y, dtype="float64")]
     ]
     greatest = max(gaps, default=0.0)
     return {"greatest_difference": greatest, "differs": not greatest < 1e-4}

@@ -78,6 +78,11 @@ def test_kernels_are_counted():
     assert compiled_functions.kernels(program) == 3
 
 
+def test_masks_are_compared_as_well():
+    found = gpu.compare_layer("padding_mask", "cpu")
+    assert found == {"greatest_difference": 0.0, "differs": False}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_all_systems_and_layers(backend, tmp_path):
