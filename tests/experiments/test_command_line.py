@@ -47,6 +47,27 @@ def test_defaults_are_those_of_the_config():
     assert parse() == Config()
 
 
+@pytest.mark.parametrize(
+    ("flags", "is_own"),
+    [
+        ([], False),
+        (["--preset", "demo", "--updates", "3"], False),
+        (["--train", "[a, b]"], True),
+        (["--preset=demo", "--tfds=x", "--run=x"], True),
+        (["--preset=thorough"], True),
+    ],
+)
+def test_the_demos_preset_is_for_its_own_corpus_alone(flags, is_own):
+    parsed = command_line.parse(
+        europarl_ps.Config, europarl_ps.PRESETS, "", flags
+    )
+    defaults = europarl_ps.Config()
+    for name, value in europarl_ps.PRESETS["demo"].items():
+        expected = getattr(defaults, name) if is_own else value
+        if f"--{name}" not in flags:
+            assert getattr(parsed, name) == expected, name
+
+
 def test_flags_win_over_config_and_config_over_preset(tmp_path):
     path = write(tmp_path / "c.yaml", "units: 3\nrate: 0.25\nsystems: [b]\n")
     preset = Config(preset="paper", units=1024, rate=0.5)

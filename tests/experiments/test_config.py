@@ -137,13 +137,28 @@ def test_a_run_is_named_after_its_data(recipe, flags, expected):
     assert config.run_name(recipe.Config(**flags)) == expected
 
 
+@pytest.mark.parametrize("name", RECIPES)
+def test_minutes_are_told_of_what_was_measured_alone(name):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    for preset, minutes in recipe.Config.minutes.items():
+        flags = {"preset": preset, **recipe.PRESETS.get(preset, {})}
+        made = recipe.Config(**flags, log_dir="elsewhere", seed=7)
+        assert config.expected_minutes(made) == minutes
+        assert (
+            config.expected_minutes(
+                dataclasses.replace(made, updates=made.updates + 1)
+            )
+            is None
+        )
+
+
 # Flags that may change when a run is resumed: they do not change what a model
 # computes. Of files the content is part of the identity, not the name.
 FILES = """prepared train validation test train_file validation_file test_file
     tfds data_dir download bin_dir data dictionary wordnet vectors vocabulary
     source_vocabulary target_vocabulary source_vectors target_vectors
     catalogs sentencepiece_model train_tags validation_tags test_tags
-    guided_alignment"""
+    guided_alignment demo"""
 HOW_LONG = """systems datasets tokenizations updates eval_every save_every
     patience epochs
     coverage_updates anneal_epoch"""

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import time
 import types
 import typing
 
@@ -132,10 +133,24 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, flag):
 
 def test_systems_are_announced(tmp_path, capsys):
     run = make_run(tmp_path)
+    assert capsys.readouterr().out == "2 systems\n"
     assert list(run.each({})) == list(run.each({}, "words")) == ["a", "b"]
     assert capsys.readouterr().out.split("\n") == [
         *("", "[1/2] a", "", "[2/2] b"),
         *("", "[words 1/2] a", "", "[words 2/2] b", ""),
+    ]
+
+
+def test_minutes_are_announced(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Config, "minutes", {"demo": 3.4})
+    run = make_run(tmp_path)
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    for _ in run.each({}):
+        now += 89
+    assert capsys.readouterr().out.split("\n") == [
+        "2 systems, about 3 minutes on two cores",
+        *("", "[1/2] a", "", "[2/2] b (about 1 minute left)", ""),
     ]
 
 

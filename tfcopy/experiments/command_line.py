@@ -14,7 +14,7 @@ import jsonargparse
 
 from tfcopy import list_flags
 from tfcopy.error_lines import one_line
-from tfcopy.experiments.config import TOPICS
+from tfcopy.experiments.config import TOPICS, corpus_flag
 from tfcopy.quiet import hide_notes, quiet
 from tfcopy.tolerant_output import open_missing_streams, tolerant_output
 
@@ -50,8 +50,8 @@ def main(config_class, presets, run, description, arguments=None):
     Args:
         config_class: The recipe's config; each field becomes a flag, as
             `config.flag` tells.
-        presets: Name to the fields that differ from the defaults; `demo` is
-            the defaults themselves.
+        presets: Name to the fields that differ from the defaults. Those of
+            `demo`, if there are any, are for its own corpus alone.
         run: Function of the config. If it raises an exception with an
             `exit_code`, such as `TrainingInterrupted`, that is the exit status.
         description: First lines of `--help`.
@@ -99,18 +99,16 @@ def parse(config_class, presets, description, arguments=None):
         action=jsonargparse.ActionConfigFile,
         help="YAML file of flags; flags that follow it override it.",
     )
-    _add_flags(parser, config_class, ["demo", *presets])
+    _add_flags(parser, config_class, list({"demo": {}} | presets))
     try:
         for argument in given:
             argument.encode()
         namespace = parser.parse_args(arguments)
-        if namespace.preset in presets:
-            parser.set_defaults(presets[namespace.preset])
-            namespace = parser.parse_args(arguments)
-        values = {
-            field.name: _plain(field.name, getattr(namespace, field.name))
-            for field in dataclasses.fields(config_class)
-        }
+        config = _config(config_class, namespace)
+        preset = presets.get(namespace.preset)
+        if preset and not (namespace.preset == "demo" and corpus_flag(config)):
+            parser.set_defaults(preset)
+            config = _config(config_class, parser.parse_args(arguments))
     except (
         argparse.ArgumentError,
         jsonargparse.ArgumentError,
@@ -122,7 +120,16 @@ def parse(config_class, presets, description, arguments=None):
         print(f"Error: {message}", file=sys.stderr)
         print(f"See {parser.prog} --help.", file=sys.stderr)
         raise SystemExit(2) from None
-    return config_class(**values)
+    return config
+
+
+def _config(config_class, namespace):
+    return config_class(
+        **{
+            field.name: _plain(field.name, getattr(namespace, field.name))
+            for field in dataclasses.fields(config_class)
+        }
+    )
 
 
 def _add_flags(parser, config_class, presets):

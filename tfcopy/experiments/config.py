@@ -66,12 +66,13 @@ def group(cls):
     return dataclasses.dataclass(frozen=True)(cls)
 
 
-def configuration(recipe, *, baselines=(), **defaults):
+def configuration(recipe, *, baselines=(), minutes={}, **defaults):
     """Makes a class the config of a recipe.
 
     Args:
         recipe: Name of the recipe, which its folders are named after.
         baselines: The systems that flags `baseline_X` are those of.
+        minutes: Preset to the minutes that it takes on two cores, measured.
         **defaults: What the recipe wants for flags that it inherits.
 
     Raises:
@@ -93,6 +94,7 @@ def configuration(recipe, *, baselines=(), **defaults):
             cls.__annotations__[name] = field.type
             setattr(cls, name, flag(default, **field.metadata))
         cls.recipe, cls.baselines = recipe, tuple(baselines)
+        cls.minutes = minutes
         return group(cls)
 
     return decorate
@@ -108,10 +110,15 @@ class RunConfig:
     recipe: ClassVar[str]
     presets: ClassVar[dict[str, dict]] = {}
     baselines: ClassVar[tuple[str, ...]] = ()
+    minutes: ClassVar[dict[str, float]] = {}
 
     systems: list[str] = training([], "Systems to train.", fixed=False)
     preset: str = results(
-        "demo", "Set of defaults: corpus, model sizes and training."
+        "demo",
+        "Set of defaults: corpus, model sizes and training. Those below are of "
+        "data that a flag names; without any, demo is the quickest way to "
+        "see what the recipe does, and thorough, where there is one, takes "
+        "longer and learns more of a larger corpus.",
     )
     devices: str | None = training(
         None,
@@ -296,6 +303,20 @@ def changed(config: RunConfig) -> dict:
     return flags
 
 
+def expected_minutes(config: RunConfig) -> float | None:
+    """What a preset takes on two cores; `None` if flags change that."""
+    preset = config.presets.get(config.preset, {})
+    for field in dataclasses.fields(config):
+        if field.metadata["topic"] == "results" or field.name == "seed":
+            continue
+        default = field.default
+        if default is dataclasses.MISSING:
+            default = field.default_factory()
+        if getattr(config, field.name) != preset.get(field.name, default):
+            return None
+    return config.minutes.get(config.preset)
+
+
 def trainer_options(config: TrainingConfig) -> dict:
     """The arguments of `training.Trainer` that the flags of all recipes set."""
     return {
@@ -325,19 +346,31 @@ def run_name(config: RunConfig) -> str:
     It is the preset's if the corpus is the preset's own, or else that of the
     corpus: its first file without extensions, its folder, or its dataset.
     """
+    is_demo = config.preset == "demo"
+    flag = corpus_flag(config, () if is_demo else _PLACES)
+    if flag is None:
+        return config.preset
+    name = _readable(flag, getattr(config, flag)) or "data"
+    if not is_demo or name in ("demo", *config.presets):
+        return f"{config.preset}_{name}"
+    return name
+
+
+def corpus_flag(config: RunConfig, ignored=()) -> str | None:
+    """The flag that names another corpus than the preset's, if one does.
+
+    Args:
+        config: The recipe's config, or an object with its fields.
+        ignored: Flags that do not count.
+    """
     flags = {field.name: field.default for field in dataclasses.fields(config)}
     flags |= config.presets.get(config.preset, {})
-    is_demo = config.preset == "demo"
     for flag in _CORPORA:
-        if flag not in flags or not is_demo and flag in _PLACES:
+        if flag not in flags or flag in ignored:
             continue
-        value = getattr(config, flag)
-        if value not in (flags[flag], None, "files", []):
-            name = _readable(flag, value) or "data"
-            if not is_demo or name in ("demo", *config.presets):
-                return f"{config.preset}_{name}"
-            return name
-    return config.preset
+        if getattr(config, flag) not in (flags[flag], None, "files", []):
+            return flag
+    return None
 
 
 def _readable(flag, value):

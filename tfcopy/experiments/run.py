@@ -27,6 +27,7 @@ from tfcopy.experiments import (
 from tfcopy.experiments.config import (
     RunConfig,
     changed,
+    expected_minutes,
     identity,
     of_system,
     run_name,
@@ -127,6 +128,7 @@ class Run:
         self._check_folders(config.systems)
         training.set_precision(config.precision)
         self._start = time.monotonic()
+        print(_announced(config))
         self._has_begun = False
         self._data_identity: dict = {}
         self.systems: dict[str, System] = {}
@@ -153,9 +155,14 @@ class Run:
         self._data_identity = data_identity
         self._begin(part)
         names = self.config.systems
-        for number, name in enumerate(names, 1):
-            where = " ".join(filter(None, [part, f"{number}/{len(names)}"]))
-            print(f"\n[{where}] {name}")
+        begun = time.monotonic()
+        for done, name in enumerate(names):
+            where = " ".join(filter(None, [part, f"{done + 1}/{len(names)}"]))
+            left = (time.monotonic() - begun) / max(done, 1)
+            left *= len(names) - done
+            # Systems that an earlier run has trained take no time.
+            left = f" (about {_minutes(left)} left)" if left > 60 else ""
+            print(f"\n[{where}] {name}{left}")
             yield name
 
     def _begin(self, part):
@@ -353,6 +360,21 @@ Serve it:        docker run -p 127.0.0.1:8501:8501 \\
                  curl -d {request} \\
                    localhost:8501/v1/models/{recipe}:predict"""
         )
+
+
+def _announced(config):
+    """What a run is about to do, and how long that takes if it is known."""
+    number = len(config.systems)
+    systems = f"{number} system{'s' if number > 1 else ''}"
+    minutes = expected_minutes(config)
+    if minutes is None:
+        return systems
+    return f"{systems}, about {_minutes(60 * minutes)} on two cores"
+
+
+def _minutes(seconds):
+    number = max(1, round(seconds / 60))
+    return f"{number} minute{'s' if number > 1 else ''}"
 
 
 class Stopwatch:

@@ -50,6 +50,19 @@ class Config(translator_flags.TranslatorConfig):
 
 
 PRESETS = {
+    "demo": {
+        "demo": "small",
+        "embedding_dim": 64,
+        "units": 128,
+        "encoder_units": 64,
+        "dropout": 0.0,
+        "learning_rate": 1e-2,
+        "warmup": 60,
+        "batch_size": 256,
+        "updates": 600,
+        "eval_every": 150,
+    },
+    "thorough": {},
     "paper": {
         "source_vocabulary_size": 30_000,
         "target_vocabulary_size": 30_000,
@@ -68,7 +81,7 @@ PRESETS = {
         "patience": 10,
         "max_target_length": 200,
         "bleu_tokenize": "none",
-    }
+    },
 }
 
 COLUMNS = {

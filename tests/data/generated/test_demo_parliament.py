@@ -78,10 +78,27 @@ def test_bad_sizes_and_folders_give_clear_messages(tmp_path):
         demo_parliament.load(file, num_train=1, num_validation=1, num_test=1)
 
 
-def test_sentences_are_the_same_on_every_machine():
+@pytest.mark.parametrize(
+    ("size", "digest"),
+    [("large", "a7042faba9d5c09c"), ("small", "2cf5f753daabfec1")],
+)
+def test_sentences_are_the_same_on_every_machine(size, digest):
     """A new digest is due whenever the grammar changes, and only then."""
-    text = repr(list(demo_parliament.generate("test", 1000)))
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "a7042faba9d5c09c"
+    text = repr(list(demo_parliament.generate("test", 1000, size=size)))
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == digest
+
+
+def test_the_small_corpus_has_half_of_the_words():
+    large, small = (
+        {
+            word
+            for _, text in demo_parliament.generate("train", 5_000, size=size)
+            for word in words(text)
+            if re.fullmatch("[a-zà-ÿœ]+", word)
+        }
+        for size in ("large", "small")
+    )
+    assert small < large and len(small) < 0.8 * len(large)
 
 
 # === What stands in it ===

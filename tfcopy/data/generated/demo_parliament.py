@@ -15,12 +15,14 @@ from tfcopy.data.generated import generated_corpus
 from tfcopy.data.generated.demo_parliament_grammar import Grammar
 
 LANGUAGES = ("en", "fr")
+_NUM_TRAIN = {"small": 100_000, "large": 200_000}
 
 
 def load(
     data_dir: str | os.PathLike | None = None,
     *,
-    num_train: int = 200_000,
+    size: str = "large",
+    num_train: int | None = None,
     num_validation: int = 500,
     num_test: int = 500,
     seed: int = 0,
@@ -30,7 +32,10 @@ def load(
 
     Args:
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
-        num_train: Number of training pairs.
+        size: `"large"`, or `"small"`, which has half of the words and is learnt
+            in a minute or two.
+        num_train: Number of training pairs; by default 200,000 of the large
+            corpus and 100,000 of the small one.
         num_validation: Number of validation pairs.
         num_test: Number of test pairs.
         seed: The same seed gives the same sentences on every machine.
@@ -39,10 +44,10 @@ def load(
     pairs = generated_corpus.GeneratedPairs(
         corpus="demo_parliament",
         sides=("en", "fr"),
-        generate=generate,
-        grammar=_grammar_fingerprint(),
+        generate=functools.partial(generate, size=size),
+        grammar=_grammar_fingerprint(size),
         seed=seed,
-        num_train=num_train,
+        num_train=num_train or _NUM_TRAIN[size],
         num_validation=num_validation,
         num_test=num_test,
     )
@@ -83,17 +88,19 @@ _EXAMPLES = (
 )
 
 
-def generate(split: str, num_pairs: int, seed: int = 0) -> Iterator:
+def generate(
+    split: str, num_pairs: int, seed: int = 0, size: str = "large"
+) -> Iterator:
     """Yields English-French pairs without storing them anywhere."""
-    grammar = Grammar(seed, split)
+    grammar = Grammar(seed, split, small=size == "small")
     for _ in range(num_pairs):
         yield grammar.sentence()
 
 
 @functools.cache
-def _grammar_fingerprint() -> str:
+def _grammar_fingerprint(size: str) -> str:
     """Changes with the grammar, so that a stale corpus is never read."""
     return generated_corpus.grammar_fingerprint(
         ("demo_names", "demo_parliament_patterns", "demo_parliament_words"),
-        list(generate("train", 200)),
+        list(generate("train", 200, size=size)),
     )

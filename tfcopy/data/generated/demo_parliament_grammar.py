@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import random
 import re
+from collections.abc import Sequence
 
 from tfcopy.data.generated import slot_filling, text_tables
 from tfcopy.data.generated.demo_names import Names
@@ -58,6 +59,8 @@ _OPENINGS = {
     "questions": 0.0,
     "headings": 0.0,
 }
+# The small grammar has every second line of the sections that are longer.
+_SHORT_SECTION = 11
 _MAX_TOKENS = 29  # on either side, counting every punctuation mark as a token
 
 
@@ -87,11 +90,13 @@ class Grammar:
     Args:
         seed: Any integer or string; the same seed gives the same sentences.
         split: `"train"`, `"validation"` or `"test"`.
+        small: Whether to do with half of the words, which are learnt sooner.
     """
 
-    def __init__(self, seed, split: str):
+    def __init__(self, seed, split: str, small: bool = False):
         self.rng = random.Random(f"{seed}/{split}")
         self.names = Names(self.rng, split)
+        self.small = small
 
     def sentence(self) -> tuple[str, str]:
         """Draws one English sentence and its French translation."""
@@ -218,8 +223,13 @@ class Grammar:
 
     # === Phrases of ordinary words ===
 
+    def _choose(self, lines: Sequence):
+        """A line of a section, or what was made of it, of those in use."""
+        halved = self.small and len(lines) > _SHORT_SECTION
+        return self.rng.choice(lines[::2] if halved else lines)
+
     def _definite(self, section: str) -> Phrase:
-        return self.rng.choice(_phrases(section))
+        return self._choose(_phrases(section))
 
     def _body(self) -> Phrase:
         if self.rng.random() < 0.12:
@@ -256,7 +266,7 @@ class Grammar:
         )
 
     def _country(self) -> Phrase:
-        en, fr = self.rng.choice(_WORDS["countries"]).sides()
+        en, fr = self._choose(_WORDS["countries"]).sides()
         place, fr = fr.split("; ")
         fr, gender, number = fr.rsplit(" ", 2)
         return Phrase(
@@ -294,7 +304,7 @@ class Grammar:
     def _noun_phrase(
         self, articles, plural, adjectives, adjective_share
     ) -> Phrase:
-        en, fr = self.rng.choice(_WORDS["documents"]).sides()
+        en, fr = self._choose(_WORDS["documents"]).sides()
         fr, gender = fr.rsplit(" ", 1)
         feminine = gender == "f"
         en, fr = number_forms(en)[plural], number_forms(fr)[plural]
@@ -313,7 +323,7 @@ class Grammar:
 
     def _adjective(self, section: str) -> tuple[str, list, bool]:
         """The English word, the French forms, and whether these come first."""
-        en, fr = self.rng.choice(_WORDS[section]).sides()
+        en, fr = self._choose(_WORDS[section]).sides()
         before = fr.startswith("<")
         return en, adjective_forms(fr.lstrip("<")), before
 
@@ -336,7 +346,7 @@ class Grammar:
         return self._verb("reporting verbs")
 
     def _verb(self, section: str) -> Phrase:
-        en, fr = self.rng.choice(_WORDS[section]).sides()
+        en, fr = self._choose(_WORDS[section]).sides()
         base, *others = en.split("/")
         regular = base + ("d" if base.endswith("e") else "ed")
         past, participle = others or (regular, regular)

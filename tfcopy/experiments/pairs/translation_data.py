@@ -99,7 +99,7 @@ def load_corpus(
             f" Received: --source_language {config.source_language} "
             f"--target_language {config.target_language}."
         )
-    return demo.load(source_language=config.source_language)
+    return demo.load(size=config.demo, source_language=config.source_language)
 
 
 def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
