@@ -60,6 +60,7 @@ class GeneratedPairs(tfds.core.BuilderConfig):
             )
         parts = (self.corpus, self.seed, *sizes, self.grammar)
         self.name = "_".join(map(str, parts))
+        self._sources = {}  # of the splits that were drawn to their ends
 
     @property
     def splits(self) -> dict[str, int]:
@@ -72,17 +73,24 @@ class GeneratedPairs(tfds.core.BuilderConfig):
 
     def pairs(self, split: str) -> Iterator:
         """Yields the pairs of a split; no source stands in an earlier one."""
-        seen = set()
-        for name, number in self.splits.items():
-            # Of the sentences without names, some come again.
-            drawn = self.generate(name, 2 * number + 100, self.seed)
-            fresh = (pair for pair in drawn if pair[0] not in seen)
-            fresh = itertools.islice(fresh, number)
-            if name == split:
-                yield from fresh
-                return
-            # Within a split they may.
-            seen |= {source for source, _ in list(fresh)}
+        splits = list(self.splits)
+        earlier = splits[: splits.index(split)]
+        seen = set().union(*map(self._sources_of, earlier))
+        number = self.splits[split]
+        # Of the sentences without names, some come again.
+        drawn = self.generate(split, 2 * number + 100, self.seed)
+        fresh = (pair for pair in drawn if pair[0] not in seen)
+        own = set()  # Within a split they may.
+        for pair in itertools.islice(fresh, number):
+            own.add(pair[0])
+            yield pair
+        self._sources[split] = own
+
+    def _sources_of(self, split):
+        if split not in self._sources:
+            for _ in self.pairs(split):
+                pass
+        return self._sources[split]
 
 
 def load(
