@@ -5,7 +5,8 @@ the pointer-generator with coverage; compares them and the article's lead by
 ROUGE, shows what was copied, and exports the best one. Any corpus with a source
 and a shorter target will do: summaries, headlines, questions.
 
-    python -m tfcopy.recipes.cnn_dailymail_pg                 demo news, minutes
+    python -m tfcopy.recipes.cnn_dailymail_pg                    demo news
+    python -m tfcopy.recipes.cnn_dailymail_pg --preset thorough  trained longer
     python -m tfcopy.recipes.cnn_dailymail_pg --preset paper  as in the paper
     python -m tfcopy.recipes.cnn_dailymail_pg --bin_dir finished_files/chunked
     python -m tfcopy.recipes.cnn_dailymail_pg --train a.src a.tgt
@@ -132,6 +133,13 @@ class Config(
 
 
 PRESETS = {
+    "demo": {
+        "learning_rate": 6e-3,
+        "warmup": 50,
+        "updates": 500,
+        "eval_every": 125,
+    },
+    "thorough": {},
     "paper": {
         "tfds": "cnn_dailymail",
         "lowercase": True,
@@ -152,7 +160,7 @@ PRESETS = {
         "num_beams": 4,
         "min_summary_length": 35,
         "max_summary_length": 120,
-    }
+    },
 }
 
 

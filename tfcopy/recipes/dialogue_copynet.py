@@ -6,7 +6,8 @@ dates and the like: DS-I, whose test inputs share the fillers of the training
 inputs, and DS-II, whose fillers were never seen in training. Measures how often
 the response is the best answer, and among the ten best; exports the best.
 
-    python -m tfcopy.recipes.dialogue_copynet                   a small demo
+    python -m tfcopy.recipes.dialogue_copynet                    a small demo
+    python -m tfcopy.recipes.dialogue_copynet --preset thorough  trained longer
     python -m tfcopy.recipes.dialogue_copynet --preset paper    as in the paper
     python -m tfcopy.recipes.dialogue_copynet --train a.src a.tgt
                                             your own inputs and responses
@@ -94,6 +95,14 @@ class Config(
 
 
 PRESETS = {
+    "demo": {
+        "dropout": 0.0,
+        "learning_rate": 5e-3,
+        "warmup": 50,
+        "updates": 800,
+        "eval_every": 200,
+    },
+    "thorough": {},
     "paper": {
         "tokenization": "characters",
         "embedding_dim": 150,
@@ -102,7 +111,7 @@ PRESETS = {
         "batch_size": 20,
         "updates": 3_250,
         "eval_every": 325,
-    }
+    },
 }
 
 

@@ -3,7 +3,8 @@
 Trains the paper's baseline (nmt) and the same model with a pointer softmax,
 compares them, shows what was copied, and exports the better one.
 
-    python -m tfcopy.recipes.europarl_ps                        the demo corpus
+    python -m tfcopy.recipes.europarl_ps                        a small demo
+    python -m tfcopy.recipes.europarl_ps --preset thorough      a larger one
     python -m tfcopy.recipes.europarl_ps --data_dir europarl/   Europarl v7
     python -m tfcopy.recipes.europarl_ps --train a.en a.fr       your own files
     python -m tfcopy.recipes.europarl_ps --preset paper         as in the paper
@@ -14,7 +15,7 @@ Repeating an interrupted command resumes it where it stopped.
 import sys
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.pairs import translator_flags
+from tfcopy.experiments.pairs import corpus_flags, translator_flags
 
 PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 
@@ -33,7 +34,7 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
     patience=5,
     num_beams=5,
 )
-class Config(translator_flags.TranslatorConfig):
+class Config(translator_flags.TranslatorConfig, corpus_flags.DemoConfig):
     """Corpus, model, training, search, and where the results go."""
 
     data_dir: str | None = config.data(
@@ -56,11 +57,12 @@ PRESETS = {
         "units": 128,
         "encoder_units": 64,
         "dropout": 0.0,
-        "learning_rate": 1e-2,
+        "source_vocabulary_size": 1_100,
+        "target_vocabulary_size": 1_100,
+        "learning_rate": 6e-3,
         "warmup": 60,
-        "batch_size": 256,
-        "updates": 600,
-        "eval_every": 150,
+        "updates": 2_000,
+        "eval_every": 500,
     },
     "thorough": {},
     "paper": {
@@ -136,6 +138,7 @@ def prepare(config, folder):
         download=config.download,
         tokenized=config.tokenization == "space",
         seed=config.seed,
+        size=config.demo,
     )
     return translation_systems.prepare(config, corpus, folder)
 

@@ -6,7 +6,8 @@ LCSTS is available from its owners on request. Without it, English news in the
 same format are generated, with names that are in no vocabulary; their scores
 cannot be compared with the paper's.
 
-    python -m tfcopy.recipes.lcsts_copynet                   generated news
+    python -m tfcopy.recipes.lcsts_copynet                    generated news
+    python -m tfcopy.recipes.lcsts_copynet --preset thorough  trained longer
     python -m tfcopy.recipes.lcsts_copynet --data_dir LCSTS/ --preset paper
 
 Chinese words need jieba: pip install "tfcopy[jieba]". The exported word model
@@ -108,6 +109,14 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
 
 
 PRESETS = {
+    "demo": {
+        "dropout": 0.0,
+        "learning_rate": 5e-3,
+        "warmup": 50,
+        "updates": 400,
+        "eval_every": 100,
+    },
+    "thorough": {},
     "paper": {
         "num_train": 50_000,
         "num_test": 1_106,
@@ -121,7 +130,7 @@ PRESETS = {
         "updates": 1_000_000,
         "eval_every": 5_000,
         "patience": 10,
-    }
+    },
 }
 
 

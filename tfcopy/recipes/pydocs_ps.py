@@ -4,7 +4,8 @@ Trains a baseline (nmt) and a model that points at code, links and placeholders
 instead of translating them, compares how much markup they keep, and exports
 the better one. Text is cut into pieces; each span of markup is one word.
 
-    python -m tfcopy.recipes.pydocs_ps                       the demo catalogue
+    python -m tfcopy.recipes.pydocs_ps                       a demo catalogue
+    python -m tfcopy.recipes.pydocs_ps --preset thorough     trained longer
     python -m tfcopy.recipes.pydocs_ps --catalogs locale/es  gettext catalogues
     python -m tfcopy.recipes.pydocs_ps --train a.en a.es    your own files
     python -m tfcopy.recipes.pydocs_ps --preset full         larger models
@@ -46,6 +47,19 @@ class Config(translator_flags.TranslatorConfig):
 
 
 PRESETS = {
+    "demo": {
+        "embedding_dim": 64,
+        "units": 128,
+        "encoder_units": 64,
+        "dropout": 0.0,
+        "learning_rate": 1e-2,
+        "schedule": "linear",
+        "warmup": 60,
+        "batch_size": 128,
+        "updates": 500,
+        "eval_every": 125,
+    },
+    "thorough": {},
     "full": {
         "pieces": 4_000,
         "source_vocabulary_size": 4_500,
@@ -61,7 +75,7 @@ PRESETS = {
         "patience": 12,
         "max_length": 100,
         "max_target_length": 160,
-    }
+    },
 }
 
 COLUMNS = {

@@ -6,6 +6,7 @@ alignments (pag) and one that repeats them (rpag), scores their translations,
 draws where each attended and when it planned, and exports the best one.
 
     python -m tfcopy.recipes.wmt15_pag                      generated text
+    python -m tfcopy.recipes.wmt15_pag --preset thorough    more of it, longer
     python -m tfcopy.recipes.wmt15_pag --train a.en a.de ...
     python -m tfcopy.recipes.wmt15_pag --preset paper       WMT 2015, by TFDS
 
@@ -60,7 +61,11 @@ SYSTEMS = ("baseline", "baseline_ln", "pag", "pag_ln", "rpag", "rpag_ln")
     eval_every=130,
     num_beams=5,
 )
-class Config(model_flags.PlannerConfig, corpus_flags.TranslationConfig):
+class Config(
+    model_flags.PlannerConfig,
+    corpus_flags.TranslationConfig,
+    corpus_flags.DemoConfig,
+):
     """Corpus, models, training, search, and where the results go."""
 
     bpe_merges: PositiveInt = config.data(
@@ -116,6 +121,14 @@ class Config(model_flags.PlannerConfig, corpus_flags.TranslationConfig):
 
 
 PRESETS = {
+    "demo": {
+        "demo": "small",
+        "learning_rate": 5e-3,
+        "warmup": 50,
+        "updates": 400,
+        "eval_every": 100,
+    },
+    "thorough": {},
     "paper": {
         "target_language": "de",
         "bpe_merges": 20_000,
@@ -138,7 +151,7 @@ PRESETS = {
         "updates": 350_000,
         "eval_every": 5_000,
         "num_beams": 15,
-    }
+    },
 }
 
 
@@ -225,7 +238,7 @@ def prepare(config, folder):
         pair = f"{config.target_language}-{config.source_language}"
         config = dataclasses.replace(config, tfds=f"wmt15_translate/{pair}")
     corpus = translation_data.load_corpus(
-        config, preset=config.preset, seed=config.seed
+        config, preset=config.preset, seed=config.seed, size=config.demo
     )
     tokenizers = (
         source_tokenizer(config, corpus, folder),

@@ -88,18 +88,24 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
         "out whole for validation and test.",
         fixed=False,
     )
-    demo: Literal["small", "large"] = data(
-        "large",
-        "Size of the corpus that is generated where no flag names one: small "
-        "or large.",
-        fixed=False,
-    )
     source_language: str = data("en", "Language code of the source.")
     target_language: str = data("fr", "Language code of the target.")
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results(
         "13a",
         "Tokenisation by sacreBLEU: 13a, or none for text that is already "
         "tokenised.",
+    )
+
+
+@group
+class DemoConfig:
+    """The sentences of a parliament that are generated."""
+
+    demo: Literal["small", "large"] = data(
+        "large",
+        "Size of the corpus that is generated where no flag names one: small "
+        "or large.",
+        fixed=False,
     )
 
 

@@ -39,6 +39,7 @@ def load_corpus(
     download: bool = False,
     tokenized: bool = False,
     seed: int = 0,
+    **demo_options,
 ):
     """The corpus that the flags ask for.
 
@@ -54,6 +55,7 @@ def load_corpus(
         download: Whether Europarl is fetched if it is not there.
         tokenized: Whether files are tokenised already.
         seed: Chooses what is held out.
+        **demo_options: What else `demo.load` is called with.
     """
     languages = {
         "source_language": config.source_language,
@@ -99,7 +101,7 @@ def load_corpus(
             f" Received: --source_language {config.source_language} "
             f"--target_language {config.target_language}."
         )
-    return demo.load(size=config.demo, source_language=config.source_language)
+    return demo.load(source_language=config.source_language, **demo_options)
 
 
 def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
