@@ -35,6 +35,21 @@ ENDLESS_SCHEDULES = ("constant", "inverse_sqrt", "plateau")
 # Headings of `--help`, in its order.
 TOPICS = ("data", "model", "training", "search", "results")
 
+# What `--help` shows of a recipe; `--help_all` shows all flags.
+COMMON = {
+    *("train", "validation", "test", "tfds", "data_dir", "catalogs"),
+    *("source_column", "target_column", "source_language", "target_language"),
+    *("tokenization", "tokenizations"),
+    *("source_vocabulary_size", "target_vocabulary_size", "vocabulary_size"),
+    *("max_source_length", "bin_dir", "pointers"),
+    *("corpus", "data", "train_file", "validation_file", "test_file"),
+    *("num_train", "dictionary", "wordnet", "vectors", "datasets"),
+    *("rules_per_type", "instances", "num_nodes", "num_words", "q"),
+    *("units", "encoder", "decoder", "head", "depth", "systems", "devices"),
+    *("learning_rate", "batch_size", "updates", "seed", "num_beams"),
+    *("preset", "run", "savedmodel_dir", "fresh"),
+}
+
 
 def flag(default, help, topic, fixed):
     """A field of a config.
@@ -234,8 +249,9 @@ class TrainingConfig:
     )
     xla: Literal["auto", "on", "off"] = training(
         "auto",
-        "Compile training by XLA: auto if there is a GPU. Each shape of a "
-        "batch is compiled anew; those of pairs of texts are at most 16 then.",
+        "Compile training by XLA: on, off, or auto (if there is a GPU). Each "
+        "shape of a batch is compiled anew; those of pairs of texts are at "
+        "most 16 then.",
         fixed=False,
     )
     precision: Literal["float32", "mixed_bfloat16"] = training(

@@ -195,7 +195,9 @@ class PlannerConfig(PairsConfig):
         "paper's), or, for the baseline alone, transformer.",
     )
     head: Literal[("softmax", *POINTING_HEADS)] = model(
-        "softmax", "Output head; all but softmax can copy."
+        "softmax",
+        "Output head: softmax, or one that can copy, pointer_softmax, "
+        "pointer_generator or copynet.",
     )
     encoder_units: PositiveInt | None = model(
         None,
@@ -291,7 +293,7 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         "attention.",
     )
     activation: Literal["relu", "tanh"] = model(
-        "relu", "Activation of the hidden layers."
+        "relu", "Activation of the hidden layers: relu or tanh."
     )
     temperature: PositiveFloat = model(
         2.0, "Inverse temperature of the switch."
