@@ -55,6 +55,11 @@ setup(
     package_data={
         "tfcopy": ["py.typed"],
         "tfcopy.data.generated": ["tables/*.txt"],
+        "tfcopy.serving": [
+            "server_files/*.*",
+            "server_files/c/*.[ch]",
+            "server_files/c/Makefile",
+        ],
     },
     install_requires=[
         "tensorflow>=2.21,<2.22",

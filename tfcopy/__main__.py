@@ -32,6 +32,10 @@ COMMANDS = {
         "tfcopy.serving.translate_po",
         "fill what is not translated in gettext catalogues",
     ),
+    "serving_files": (
+        "tfcopy.serving.serving_files",
+        "write the Compose file and settings of TensorFlow Serving",
+    ),
     "models_config": (
         "tfcopy.serving.models_config",
         "write what TensorFlow Serving reads to find models",
