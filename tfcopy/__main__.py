@@ -112,6 +112,7 @@ def _run_recipe(name, *arguments):
         return main(["recipes"])
     if name not in recipes():
         return _unknown("recipe", name, recipes())
+    sys.path.append("")  # For a --head of the current folder, as `python -m`.
     return _run(f"tfcopy.recipes.{name}", arguments)
 
 

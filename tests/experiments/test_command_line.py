@@ -30,6 +30,7 @@ class Config:
     merge: Literal["max", "sum"] = config.search("max", "How to add up.")
     systems: list[Literal["a", "b"]] = config.training(["a"], "To train.")
     files: list[str] | None = config.data(None, "Two files.")
+    head: config.PointingHead = config.model("copynet", "Output head.")
     fresh: bool = config.results(False, "Start anew.")
 
 
@@ -120,6 +121,12 @@ def test_switches_need_no_value(arguments, fresh):
         ("--units 1e400", "--units must be a positive integer. .*1e400"),
         ("--rate 0", "--rate must be a positive number. Received: 0."),
         ("--merge foo", "--merge must be max or sum. Received: foo."),
+        (
+            "--head foo",
+            "--head must be pointer_softmax, pointer_generator, copynet or "
+            "MODULE:CLASS. Received: foo.",
+        ),
+        ("--head my_heads:", "--head must be .* Received: my_heads:."),
         ("--systems c", "--systems must be a list, such as a b, of a or b. "),
         ("--systems [c]", "--systems must be a list, .* of a or b. "),
         ("--files --fresh", "--files: expected one argument."),

@@ -15,6 +15,7 @@ import jsonargparse
 from tfcopy import list_flags
 from tfcopy.error_lines import one_line
 from tfcopy.experiments.config import COMMON, TOPICS
+from tfcopy.head_names import HEADS, POINTING_HEADS
 from tfcopy.quiet import hide_notes, quiet
 from tfcopy.tolerant_output import open_missing_streams, tolerant_output
 
@@ -253,11 +254,13 @@ _EXPECTED = {
     "NonNegativeFloat": "a non-negative number",
     "Share": "a number of at least 0 and below 1",
     "Seed": "a non-negative integer below 2^32",
+    "Head": f"{', '.join(HEADS)} or MODULE:CLASS",
+    "PointingHead": f"{', '.join(POINTING_HEADS)} or MODULE:CLASS",
 }
 _RECEIVED = (
     r"Given value: (.*)$",
     r"Got value: (.*)$",
-    r"Not of type \w+: (.*) does not conform",
+    r"Not of type \w+: (.*) does not (?:conform|match)",
     r"Not of type \w+: .*: '(.*)'",
 )
 

@@ -18,7 +18,10 @@ from jsonargparse.typing import (
     PositiveFloat,
     PositiveInt,
     restricted_number_type,
+    restricted_string_type,
 )
+
+from tfcopy.head_names import HEADS, POINTING_HEADS
 
 # Types of flags, in addition to `PositiveInt` and the others of Pydantic.
 Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
@@ -26,8 +29,12 @@ Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
 Beams = restricted_number_type("Beams", int, [(">=", 1), ("<=", 10_000)])
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
 
-# The output heads that can point, as `models.head_choice` knows them.
-POINTING_HEADS = ("pointer_softmax", "pointer_generator", "copynet")
+# What `models.head_choice` makes, by name or of one's own.
+_OWN_HEAD = r"[\w.]+:\w+"
+Head = restricted_string_type("Head", f"^({'|'.join(HEADS)}|{_OWN_HEAD})$")
+PointingHead = restricted_string_type(
+    "PointingHead", f"^({'|'.join(POINTING_HEADS)}|{_OWN_HEAD})$"
+)
 
 # Learning rates that do not depend on the number of updates to come.
 ENDLESS_SCHEDULES = ("constant", "inverse_sqrt", "plateau")
