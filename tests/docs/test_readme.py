@@ -47,11 +47,19 @@ def commands():
                 yield command
 
 
-RECIPES = [x for x in commands() if " tfcopy.recipes." in x]
+def words_of(command):
+    """Those of a command, without `tfcopy` or its module's package."""
+    name, *rest = shlex.split(command.removeprefix("python -m tfcopy."))
+    if name.startswith("recipes."):
+        return ["recipe", name.removeprefix("recipes."), *rest]
+    return rest if name == "tfcopy" else [name, *rest]
+
+
+RECIPES = [x for x in commands() if words_of(x)[0] == "recipe"]
 OTHERS = [x for x in commands() if x not in RECIPES]
 # Commands whose files are not there, and what they say.
 EXPECTED = {
-    "python -m tfcopy.serving.translate_po": "manual.po: cannot be read",
+    "tfcopy translate_po": "manual.po: cannot be read",
 }
 
 
@@ -84,8 +92,8 @@ def test_the_pages_have_what_is_tested_here():
 
 @pytest.mark.parametrize("command", RECIPES)
 def test_flags_of_recipes_are_there(command):
-    _, _, module, *arguments = shlex.split(command)
-    recipe = importlib.import_module(module)
+    _, name, *arguments = words_of(command)
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
     command_line.parse(recipe.Config, recipe.PRESETS, "", arguments)
 
 
@@ -94,17 +102,17 @@ def test_commands_on_what_was_trained(trained, command, monkeypatch, capsys):
     monkeypatch.chdir(trained)
     if "|" in command:
         python = shlex.quote(sys.executable)
-        shell = re.sub(r"\bpython(?= -m)", python, command)
+        shell = re.sub(r"\btfcopy(?= ask)", f"{python} -m tfcopy", command)
+        assert shell != command
         done = subprocess.run(
             ["bash", "-c", shell], capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0 and done.stdout, done.stderr
         return
     # In this process, which has TensorFlow already.
-    name, *arguments = shlex.split(command.removeprefix("python -m "))
-    if name == "tfcopy":
-        name = tfcopy_command.COMMANDS[arguments.pop(0)][0]
-    status = importlib.import_module(name).main(arguments)
+    name, *arguments = words_of(command)
+    module = importlib.import_module(tfcopy_command.COMMANDS[name][0])
+    status = module.main(arguments)
     printed = capsys.readouterr()
     for start, message in EXPECTED.items():
         if command.startswith(start):
