@@ -133,13 +133,13 @@ class RunConfig:
 
     systems: list[str] = training([], "Systems to train.", fixed=False)
     preset: str = results(
-        "demo", "Set of defaults: corpus, model sizes and training."
+        "demo", "Set of defaults for corpus, model sizes and training."
     )
     devices: str | None = training(
         None,
         "Where to train: cpu, cpu:2 (two logical CPUs), gpu (all GPUs), "
         "gpu:0,2 (two of them); by default all GPUs, or the CPU if there is "
-        "none. Several machines are told by TF_CONFIG.",
+        "none. `tfcopy worker` uses several machines.",
         fixed=False,
     )
     seed: Seed = training(0, "Random seed of weights, shuffling and noise.")
@@ -169,7 +169,7 @@ class RunConfig:
         False,
         "Start over: discard the checkpoints and logs of an earlier run "
         "of this name. The same command, repeated after an interruption, "
-        "goes on nevertheless.",
+        "resumes even so.",
     )
 
 
@@ -185,9 +185,9 @@ class TrainingConfig:
     )
     weight_decay: NonNegativeFloat = training(
         0.0,
-        "What each update takes from the weights, besides, as a share of "
-        "them for a learning rate of 1; not from biases and other vectors, "
-        "such as those of normalisation, but from matrices and tables.",
+        "Share of the weights, times the learning rate, that each update also "
+        "subtracts: of matrices and tables, not of biases and other vectors, "
+        "such as those of normalisation.",
     )
     schedule: Literal[
         "constant", "linear", "cosine", "inverse_sqrt", "plateau"
