@@ -12,6 +12,14 @@ VERSION = re.search(
     re.MULTILINE,
 )[1]
 
+
+def long_description():
+    """README for PyPI, which has none of the files that it links to."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"!\[[^]]*\]\((?!https:)[^)]*\)\n+", "", text)
+    return re.sub(r"\[([^]]*)\]\((?!https:)[^)]*\)", r"\1", text)
+
+
 # All that there are wheels for; it has no source distribution.
 ALIGN = [
     "systran-align>=3.5; "
@@ -32,7 +40,7 @@ setup(
     name="tfcopy",
     version=VERSION,
     description="Sequence models that copy, point, plan and read definitions",
-    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description=long_description(),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     license_files=["LICENSE"],
@@ -55,6 +63,11 @@ setup(
     package_data={
         "tfcopy": ["py.typed"],
         "tfcopy.data.generated": ["tables/*.txt"],
+        "tfcopy.serving": [
+            "server_files/*.*",
+            "server_files/c/*.[ch]",
+            "server_files/c/Makefile",
+        ],
     },
     install_requires=[
         "tensorflow>=2.21,<2.22",

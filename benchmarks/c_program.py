@@ -1,4 +1,4 @@
-"""The C program of `serving/c`, built, and asked through frames.
+"""The C program of an export, built, and asked through frames.
 
 Not a benchmark itself: those of serving use it.
 """
@@ -11,10 +11,10 @@ import sys
 import tempfile
 from typing import NamedTuple
 
+from tfcopy.serving import serving_files
 from tfcopy.serving.client_library import operations
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SOURCE = os.path.join(ROOT, "serving", "c")
+SOURCE = serving_files.FILES / "c"
 
 
 class Timing(NamedTuple):

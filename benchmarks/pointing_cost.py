@@ -26,7 +26,7 @@ from keras import ops
 from benchmarks import timing
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.experiments.config import POINTING_HEADS
+from tfcopy.head_names import POINTING_HEADS
 from tfcopy.layers import (
     OutputProjection,
     Readout,

@@ -2,7 +2,7 @@
 
     python -m benchmarks.serving_latency savedmodels/europarl_ps --demo
 
-Times requests of several batch sizes through the C program of `serving/c`,
+Times requests of several batch sizes through the C program of exports,
 from the bytes of the texts to those of the answers, and the same requests
 through `tf.saved_model.load` in Python, in turn. Texts are random words of the
 model's vocabulary, lines of a file, or the demo corpus' test sentences. Also

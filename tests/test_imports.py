@@ -31,6 +31,7 @@ ALLOWED = {
     "filesystem": (),
     "file_forms": ("filesystem",),
     "json_text": (),
+    "head_names": (),
     "atomic_files": ("file_locks", "filesystem"),
     "checked_files": ("atomic_files", "filesystem", "json_text"),
     "error_lines": ("quiet", "tolerant_output"),
@@ -40,7 +41,10 @@ ALLOWED = {
     "quiet": (),
     "tolerant_output": (),
     "layers": ("tokens", "keras_internals"),
-    "models": ("tokens", "batch_fields", "keras_internals", "layers"),
+    "models": (
+        *("tokens", "batch_fields", "keras_internals", "layers"),
+        "head_names",
+    ),
     "losses": ("tokens", "layers"),
     "decoding": ("tokens", "layers"),
     "data": (

@@ -32,6 +32,10 @@ COMMANDS = {
         "tfcopy.serving.translate_po",
         "fill what is not translated in gettext catalogues",
     ),
+    "serving_files": (
+        "tfcopy.serving.serving_files",
+        "write the Compose file and settings of TensorFlow Serving",
+    ),
     "models_config": (
         "tfcopy.serving.models_config",
         "write what TensorFlow Serving reads to find models",
@@ -108,6 +112,7 @@ def _run_recipe(name, *arguments):
         return main(["recipes"])
     if name not in recipes():
         return _unknown("recipe", name, recipes())
+    sys.path.append("")  # For a --head of the current folder, as `python -m`.
     return _run(f"tfcopy.recipes.{name}", arguments)
 
 

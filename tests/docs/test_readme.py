@@ -1,4 +1,4 @@
-"""README's commands and programs, as they are printed."""
+"""Commands and programs of the first pages, as they are printed."""
 
 import importlib
 import pathlib
@@ -14,7 +14,10 @@ from tfcopy import __main__ as tfcopy_command
 from tfcopy.experiments import command_line
 from tfcopy.recipes import europarl_ps
 
-README = pathlib.Path(__file__).parents[2] / "README.md"
+ROOT = pathlib.Path(__file__).parents[2]
+README = ROOT / "README.md"
+# What README has no room for.
+PAGES = (README, ROOT / "docs" / "own_data.md")
 BLOCK = re.compile(r"(?:(?:^    .*)?\n)+", re.MULTILINE)
 # Commands of other programs, and one that waits for a browser.
 NOT_RUN = ("pip ", "tensorboard ", "docker ", "curl ", "pytest", ". ")
@@ -22,11 +25,12 @@ NOT_RUN += ("python3 -m venv", "python -m tfcopy.serving.demo")
 
 
 def blocks():
-    """The indented parts of the page, without the blanks before them."""
-    for match in BLOCK.finditer(README.read_text(encoding="utf-8")):
-        text = re.sub("^    ", "", match[0], flags=re.MULTILINE).strip("\n")
-        if text:
-            yield text
+    """The indented parts of the pages, without the blanks before them."""
+    for page in PAGES:
+        for match in BLOCK.finditer(page.read_text(encoding="utf-8")):
+            text = re.sub("^    ", "", match[0], flags=re.MULTILINE).strip("\n")
+            if text:
+                yield text
 
 
 def is_program(block):
@@ -43,11 +47,19 @@ def commands():
                 yield command
 
 
-RECIPES = [x for x in commands() if " tfcopy.recipes." in x]
+def words_of(command):
+    """Those of a command, without `tfcopy` or its module's package."""
+    name, *rest = shlex.split(command.removeprefix("python -m tfcopy."))
+    if name.startswith("recipes."):
+        return ["recipe", name.removeprefix("recipes."), *rest]
+    return rest if name == "tfcopy" else [name, *rest]
+
+
+RECIPES = [x for x in commands() if words_of(x)[0] == "recipe"]
 OTHERS = [x for x in commands() if x not in RECIPES]
 # Commands whose files are not there, and what they say.
 EXPECTED = {
-    "python -m tfcopy.serving.translate_po": "manual.po: cannot be read",
+    "tfcopy translate_po": "manual.po: cannot be read",
 }
 
 
@@ -73,15 +85,15 @@ def trained(tmp_path_factory):
     return folder
 
 
-def test_the_page_has_what_is_tested_here():
+def test_the_pages_have_what_is_tested_here():
     assert len(RECIPES) > 25 and len(OTHERS) >= 5
     assert sum(map(is_program, blocks())) >= 3
 
 
 @pytest.mark.parametrize("command", RECIPES)
 def test_flags_of_recipes_are_there(command):
-    _, _, module, *arguments = shlex.split(command)
-    recipe = importlib.import_module(module)
+    _, name, *arguments = words_of(command)
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
     command_line.parse(recipe.Config, recipe.PRESETS, "", arguments)
 
 
@@ -90,17 +102,17 @@ def test_commands_on_what_was_trained(trained, command, monkeypatch, capsys):
     monkeypatch.chdir(trained)
     if "|" in command:
         python = shlex.quote(sys.executable)
-        shell = re.sub(r"\bpython(?= -m)", python, command)
+        shell = re.sub(r"\btfcopy(?= ask)", f"{python} -m tfcopy", command)
+        assert shell != command
         done = subprocess.run(
             ["bash", "-c", shell], capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0 and done.stdout, done.stderr
         return
     # In this process, which has TensorFlow already.
-    name, *arguments = shlex.split(command.removeprefix("python -m "))
-    if name == "tfcopy":
-        name = tfcopy_command.COMMANDS[arguments.pop(0)][0]
-    status = importlib.import_module(name).main(arguments)
+    name, *arguments = words_of(command)
+    module = importlib.import_module(tfcopy_command.COMMANDS[name][0])
+    status = module.main(arguments)
     printed = capsys.readouterr()
     for start, message in EXPECTED.items():
         if command.startswith(start):
@@ -123,3 +135,16 @@ def test_commands_in_the_text_are_there():
         assert importlib.util.find_spec(module), module
     for name in set(re.findall(r"`tfcopy (\w+)", text)):
         assert name in tfcopy_command.COMMANDS, name
+
+
+def test_the_package_index_gets_no_link_that_it_has_no_file_for():
+    source = (ROOT / "setup.py").read_text(encoding="utf-8")
+    names = {"__file__": str(ROOT / "setup.py")}
+    exec(source[: source.index("\nsetup(")], names)
+    text = names["long_description"]()
+    assert "](" in text
+    assert re.findall(r"\]\((?!https://)|!\[", text) == []
+    # Only links and pictures are other than on the page.
+    words = re.sub(r"\]\([^)]*\)", "", README.read_text(encoding="utf-8"))
+    for word in re.sub(r"\]\([^)]*\)", "", text).replace("[", "").split():
+        assert word in words.replace("[", "")

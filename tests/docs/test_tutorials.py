@@ -52,6 +52,8 @@ def test_your_own_pairs(run, capsys):
 def test_your_own_decoder(run, capsys):
     names = run("your_own_decoder")
     assert names["right"][names["is_unknown"]].mean() > 0.9
+    first, second = names["history"].history["loss"]
+    assert second < first and second < 1
     assert "unknown words right: " in capsys.readouterr().out
 
 

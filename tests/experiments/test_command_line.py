@@ -1,10 +1,12 @@
 import dataclasses
+import importlib
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+import typing
 from typing import Literal
 
 import pytest
@@ -12,8 +14,8 @@ import tensorflow as tf
 from jsonargparse.typing import PositiveFloat, PositiveInt
 
 from tests.test_error_lines import OUT_OF_MEMORY
+from tfcopy import __main__ as tfcopy_command
 from tfcopy.experiments import command_line, config
-from tfcopy.recipes import europarl_ps
 
 
 @config.group
@@ -28,6 +30,7 @@ class Config:
     merge: Literal["max", "sum"] = config.search("max", "How to add up.")
     systems: list[Literal["a", "b"]] = config.training(["a"], "To train.")
     files: list[str] | None = config.data(None, "Two files.")
+    head: config.PointingHead = config.model("copynet", "Output head.")
     fresh: bool = config.results(False, "Start anew.")
 
 
@@ -139,6 +142,12 @@ def test_switches_need_no_value(arguments, fresh):
         ("--units 1e400", "--units must be a positive integer. .*1e400"),
         ("--rate 0", "--rate must be a positive number. Received: 0."),
         ("--merge foo", "--merge must be max or sum. Received: foo."),
+        (
+            "--head foo",
+            "--head must be pointer_softmax, pointer_generator, copynet or "
+            "MODULE:CLASS. Received: foo.",
+        ),
+        ("--head my_heads:", "--head must be .* Received: my_heads:."),
         ("--systems c", "--systems must be a list, such as a b, of a or b. "),
         ("--systems [c]", "--systems must be a list, .* of a or b. "),
         ("--files --fresh", "--files: expected one argument."),
@@ -182,27 +191,70 @@ def assert_wrong(capsys, arguments, message):
     assert second.endswith("--help.")
 
 
-def test_help_groups_the_flags_and_has_text_and_default_of_each(capsys):
+def helps(capsys, recipe, flag):
+    """What `--help` and the like print, and in it the text of each flag."""
     with pytest.raises(SystemExit) as error:
-        command_line.parse(
-            europarl_ps.Config, europarl_ps.PRESETS, "What.", ["--help"]
-        )
+        command_line.parse(recipe.Config, recipe.PRESETS, "What.", [flag])
     assert error.value.code == 0
     out = capsys.readouterr().out
+    groups = out[out.index("\ndata:") :].split("\n\n")
+    options = [x for group in groups for x in group.split("\n  --")[1:]]
+    return out, {x.split()[0]: " ".join(x.split()) for x in options}
+
+
+@pytest.mark.parametrize("name", tfcopy_command.recipes())
+def test_help_groups_the_flags_and_has_text_and_default_of_each(capsys, name):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    out, found = helps(capsys, recipe, "--help_all")
     headings = re.findall(r"^(\w+):$", out, re.MULTILINE)
-    assert headings == ["options", *config.TOPICS]
-    options = out.split("\n  --")
-    helps = {text.split()[0]: " ".join(text.split()) for text in options[1:]}
-    for field in dataclasses.fields(europarl_ps.Config):
-        assert "default: " in helps[field.name], field.name
-        words = helps[field.name].split("(type")[0].split()
-        assert len(words) > 3, f"--{field.name} has no help"
+    fields = {x.name: x for x in dataclasses.fields(recipe.Config)}
+    topics = {field.metadata["topic"] for field in fields.values()}
+    expected = [x for x in config.TOPICS if x in topics]
+    assert headings == ["options", *expected]
+    kinds = typing.get_type_hints(recipe.Config)
+    assert sorted(found) == sorted(fields)
+    for field in fields:
+        text, _, default = found[field].partition(" (default: ")
+        assert default, field
+        assert len(text.split()) > 3, f"--{field} has no help"
+        for choice in choices(kinds[field]):  # None of them is said twice.
+            assert re.search(rf"\b{choice}\b", text), (field, choice)
+        assert ("{" in text) == (field == "preset" or kinds[field] is bool)
 
 
-def test_help_comes_before_tensorflow():
+def choices(kind):
+    """What a `Literal` in a type lists."""
+    arguments = typing.get_args(kind)
+    if typing.get_origin(kind) is Literal:
+        return arguments
+    return [x for argument in arguments for x in choices(argument)]
+
+
+@pytest.mark.parametrize("name", tfcopy_command.recipes())
+def test_help_shows_what_is_changed_most(capsys, name):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    out, found = helps(capsys, recipe, "--help")
+    number = len(dataclasses.fields(recipe.Config))
+    assert out.endswith(f"\n--help_all shows all {number} flags.\n")
+    assert 12 <= len(found) <= 28 and out.count("\n") < 130
+    assert {"preset", "run", "fresh", "updates", "systems"} <= found.keys()
+    assert found.items() <= helps(capsys, recipe, "--help_all")[1].items()
+
+
+def test_common_flags_are_there():
+    recipes = [
+        importlib.import_module(f"tfcopy.recipes.{name}")
+        for name in tfcopy_command.recipes()
+    ]
+    fields = [dataclasses.fields(recipe.Config) for recipe in recipes]
+    assert config.COMMON <= {field.name for some in fields for field in some}
+
+
+@pytest.mark.parametrize("flag", ["--help", "--help_all"])
+def test_help_comes_before_tensorflow(flag):
     """A process of its own: only there is it not imported yet."""
     code = (
-        "import runpy, sys; sys.argv = ['x', '--help']\n"
+        f"import runpy, sys; sys.argv = ['x', '{flag}']\n"
         "name = 'tfcopy.recipes.europarl_ps'\n"
         "try: runpy.run_module(name, run_name='__main__')\n"
         "except SystemExit as end: assert end.code == 0\n"

@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 
 import pytest
 from google.protobuf import (
@@ -14,9 +13,9 @@ from google.protobuf import (
 )
 from tensorflow_serving.config import model_server_config_pb2
 
-from tfcopy.serving import models_config
+from tfcopy.serving import models_config, serving_files
 
-SERVING = Path(__file__).parents[2] / "serving"
+SERVING = serving_files.FILES
 
 
 @pytest.fixture

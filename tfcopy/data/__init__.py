@@ -8,7 +8,7 @@ import importlib
 
 _HOMES = {
     "tfcopy.data.pairs.copy_ids": (
-        *("decode", "encode_pairs", "encode_source"),
+        *("decode", "encode_pairs", "encode_source", "pointers"),
     ),
     "tfcopy.data.pairs.encoding": ("EncodedCorpus", "encode"),
     "tfcopy.data.pairs.pipeline": (

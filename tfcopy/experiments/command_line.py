@@ -14,7 +14,8 @@ import jsonargparse
 
 from tfcopy import list_flags
 from tfcopy.error_lines import one_line
-from tfcopy.experiments.config import TOPICS, corpus_flag
+from tfcopy.experiments.config import COMMON, TOPICS, corpus_flag
+from tfcopy.head_names import HEADS, POINTING_HEADS
 from tfcopy.quiet import hide_notes, quiet
 from tfcopy.tolerant_output import open_missing_streams, tolerant_output
 
@@ -82,24 +83,35 @@ def parse(config_class, presets, description, arguments=None):
     """The config that a command line asks for.
 
     Flags win over `--config`, and both over the preset. A wrong flag ends the
-    process with a message and the status 2.
+    process with a message and the status 2. `--help` shows the flags of
+    `config.COMMON`, `--help_all` all.
     """
+    given = sys.argv[1:] if arguments is None else arguments
+    names = {field.name for field in dataclasses.fields(config_class)}
+    shown = names if "--help_all" in given else names & COMMON
     parser = jsonargparse.ArgumentParser(
         prog=_program(),
         usage="%(prog)s [flags]",
         description=description,
+        epilog=(
+            f"--help_all shows all {len(names)} flags."
+            if shown < names
+            else None
+        ),
         formatter_class=_HelpFormatter,
         allow_abbrev=False,
         exit_on_error=False,
     )
-    given = sys.argv[1:] if arguments is None else arguments
     arguments = list_flags.as_lists(config_class, given)
     parser.add_argument(
         "--config",
         action=jsonargparse.ActionConfigFile,
         help="YAML file of flags; flags that follow it override it.",
     )
-    _add_flags(parser, config_class, list({"demo": {}} | presets))
+    parser.add_argument(
+        "--help_all", action="help", help="Show all flags and exit."
+    )
+    _add_flags(parser, config_class, list({"demo": {}} | presets), shown)
     try:
         for argument in given:
             argument.encode()
@@ -132,8 +144,11 @@ def _config(config_class, namespace):
     )
 
 
-def _add_flags(parser, config_class, presets):
-    """Adds the fields of a config to a parser, by topic."""
+def _add_flags(parser, config_class, presets, shown):
+    """Adds the fields of a config to a parser, by topic.
+
+    Only the `shown` ones are in its help.
+    """
     fields = dataclasses.fields(config_class)
     kinds = typing.get_type_hints(config_class)
     for topic in TOPICS:
@@ -141,18 +156,37 @@ def _add_flags(parser, config_class, presets):
         for field in fields:
             if field.metadata["topic"] != topic:
                 continue
-            options = {"type": kinds[field.name]}
+            kind = kinds[field.name]
+            options = {"type": kind, "metavar": _metavar(kind)}
             if field.name == "preset":
                 options = {"choices": presets}
+            text = field.metadata["help"].replace("%", "%%")
             default = field.default
             if default is dataclasses.MISSING:
                 default = field.default_factory()
             group.add_argument(
                 f"--{field.name}",
                 default=default,
-                help=field.metadata["help"].replace("%", "%%"),
+                help=text if field.name in shown else argparse.SUPPRESS,
                 **options,
             )
+
+
+def _metavar(kind):
+    """What stands for a value in the help, whose text has the choices."""
+    if kind is bool:
+        return "{true,false}"
+    arguments = [a for a in typing.get_args(kind) if a is not type(None)]
+    if typing.get_origin(kind) is typing.Literal:
+        return "NAME"
+    if typing.get_origin(kind) is list:
+        return f"{_metavar(arguments[0])} ..."
+    if arguments:
+        return _metavar(arguments[0])
+    return next(
+        (x for base, x in ((int, "N"), (float, "X")) if issubclass(kind, base)),
+        "TEXT",
+    )
 
 
 def _plain(name, value):
@@ -168,11 +202,25 @@ def _plain(name, value):
 
 
 class _HelpFormatter(jsonargparse.DefaultHelpFormatter):
-    """Keeps the line breaks of the description."""
+    """Keeps the line breaks of the description, and says choices once."""
 
     def _fill_text(self, text, width, indent):
         lines = text.strip().splitlines()
         return "\n".join(indent + line for line in lines)
+
+    def _get_help_string(self, action):
+        if action.dest == "print_config":
+            return "Print the flags as such a file, and exit."
+        if action.nargs == 0 or action.dest == "config":
+            return action.help
+        return f"{action.help} (default: %(default)s)"
+
+    def _format_action_invocation(self, action):
+        names = [x for x in action.option_strings if not x.endswith("+")]
+        if action.nargs == 0:
+            return ", ".join(names)
+        metavar = self._format_args(action, action.dest.upper())
+        return f"{', '.join(names)} {metavar}"
 
 
 class _Terminated(KeyboardInterrupt):
@@ -213,11 +261,13 @@ _EXPECTED = {
     "NonNegativeFloat": "a non-negative number",
     "Share": "a number of at least 0 and below 1",
     "Seed": "a non-negative integer below 2^32",
+    "Head": f"{', '.join(HEADS)} or MODULE:CLASS",
+    "PointingHead": f"{', '.join(POINTING_HEADS)} or MODULE:CLASS",
 }
 _RECEIVED = (
     r"Given value: (.*)$",
     r"Got value: (.*)$",
-    r"Not of type \w+: (.*) does not conform",
+    r"Not of type \w+: (.*) does not (?:conform|match)",
     r"Not of type \w+: .*: '(.*)'",
 )
 

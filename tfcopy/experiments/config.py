@@ -18,7 +18,10 @@ from jsonargparse.typing import (
     PositiveFloat,
     PositiveInt,
     restricted_number_type,
+    restricted_string_type,
 )
+
+from tfcopy.head_names import HEADS, POINTING_HEADS
 
 # Types of flags, in addition to `PositiveInt` and the others of Pydantic.
 Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
@@ -26,14 +29,33 @@ Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
 Beams = restricted_number_type("Beams", int, [(">=", 1), ("<=", 10_000)])
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
 
-# The output heads that can point, as `models.head_choice` knows them.
-POINTING_HEADS = ("pointer_softmax", "pointer_generator", "copynet")
+# What `models.head_choice` makes, by name or of one's own.
+_OWN_HEAD = r"[\w.]+:\w+"
+Head = restricted_string_type("Head", f"^({'|'.join(HEADS)}|{_OWN_HEAD})$")
+PointingHead = restricted_string_type(
+    "PointingHead", f"^({'|'.join(POINTING_HEADS)}|{_OWN_HEAD})$"
+)
 
 # Learning rates that do not depend on the number of updates to come.
 ENDLESS_SCHEDULES = ("constant", "inverse_sqrt", "plateau")
 
 # Headings of `--help`, in its order.
 TOPICS = ("data", "model", "training", "search", "results")
+
+# What `--help` shows of a recipe; `--help_all` shows all flags.
+COMMON = {
+    *("train", "validation", "test", "tfds", "data_dir", "catalogs"),
+    *("source_column", "target_column", "source_language", "target_language"),
+    *("tokenization", "tokenizations"),
+    *("source_vocabulary_size", "target_vocabulary_size", "vocabulary_size"),
+    *("max_source_length", "bin_dir", "pointers"),
+    *("corpus", "data", "train_file", "validation_file", "test_file"),
+    *("num_train", "dictionary", "wordnet", "vectors", "datasets"),
+    *("rules_per_type", "instances", "num_nodes", "num_words", "q"),
+    *("units", "encoder", "decoder", "head", "depth", "systems", "devices"),
+    *("learning_rate", "batch_size", "updates", "seed", "num_beams"),
+    *("preset", "run", "savedmodel_dir", "fresh"),
+}
 
 
 def flag(default, help, topic, fixed):
@@ -115,16 +137,15 @@ class RunConfig:
     systems: list[str] = training([], "Systems to train.", fixed=False)
     preset: str = results(
         "demo",
-        "Set of defaults: corpus, model sizes and training. Those below are of "
-        "data that a flag names; without any, demo is the quickest way to "
-        "see what the recipe does, and thorough, where there is one, takes "
-        "longer and learns more of a larger corpus.",
+        "Set of defaults for corpus, model sizes and training. What is shown "
+        "below holds where a flag names your data. Without one, demo is the "
+        "quickest way to see what a recipe does; thorough takes longer.",
     )
     devices: str | None = training(
         None,
         "Where to train: cpu, cpu:2 (two logical CPUs), gpu (all GPUs), "
         "gpu:0,2 (two of them); by default all GPUs, or the CPU if there is "
-        "none. Several machines are told by TF_CONFIG.",
+        "none. `tfcopy worker` uses several machines.",
         fixed=False,
     )
     seed: Seed = training(0, "Random seed of weights, shuffling and noise.")
@@ -154,7 +175,7 @@ class RunConfig:
         False,
         "Start over: discard the checkpoints and logs of an earlier run "
         "of this name. The same command, repeated after an interruption, "
-        "goes on nevertheless.",
+        "resumes even so.",
     )
 
 
@@ -170,9 +191,9 @@ class TrainingConfig:
     )
     weight_decay: NonNegativeFloat = training(
         0.0,
-        "What each update takes from the weights, besides, as a share of "
-        "them for a learning rate of 1; not from biases and other vectors, "
-        "such as those of normalisation, but from matrices and tables.",
+        "Share of the weights, times the learning rate, that each update also "
+        "subtracts: of matrices and tables, not of biases and other vectors, "
+        "such as those of normalisation.",
     )
     schedule: Literal[
         "constant", "linear", "cosine", "inverse_sqrt", "plateau"
@@ -241,8 +262,9 @@ class TrainingConfig:
     )
     xla: Literal["auto", "on", "off"] = training(
         "auto",
-        "Compile training by XLA: auto if there is a GPU. Each shape of a "
-        "batch is compiled anew; those of pairs of texts are at most 16 then.",
+        "Compile training by XLA: on, off, or auto (if there is a GPU). Each "
+        "shape of a batch is compiled anew; those of pairs of texts are at "
+        "most 16 then.",
         fixed=False,
     )
     precision: Literal["float32", "mixed_bfloat16"] = training(

@@ -10,6 +10,7 @@ import keras
 from tfcopy import filesystem, tokens
 from tfcopy.experiments.batch_limit import batch_limit
 from tfcopy.experiments.config import ENDLESS_SCHEDULES, TrainingConfig
+from tfcopy.models.head_choice import head_class
 
 # Flags of files and folders that are read after others, or after a corpus is
 # made. (What names the training corpus is read first of all.)
@@ -42,6 +43,15 @@ def check_named_files(config):
                     f"--{field.name}: cannot read {path} "
                     f"({os.strerror(number)})."
                 )
+
+
+def check_head(config):
+    """Raises a ValueError if `--head` names no class of a head."""
+    if hasattr(config, "head"):
+        try:
+            head_class(config.head)
+        except ValueError as error:
+            raise ValueError(f"--head {error}") from error
 
 
 def check_systems(config, systems):

@@ -109,6 +109,7 @@ class Run:
         )
         flag_checks.check_schedule(config)
         flag_checks.check_named_files(config)
+        flag_checks.check_head(config)
         earlier_run.check_place(self.folder, config.log_dir)
         self.strategy = training.choose_strategy(config.devices)
         flag_checks.check_devices(config, self.strategy.num_replicas_in_sync)

@@ -78,10 +78,10 @@ class Config(
         "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
         fixed=False,
     )
-    head: Literal[config.POINTING_HEADS] = config.model(
+    head: config.PointingHead = config.model(
         "pointer_generator",
         "Output head of the systems that point: pointer_generator, "
-        "pointer_softmax or copynet.",
+        "pointer_softmax, copynet, or your own, as MODULE:CLASS.",
     )
     encoder: Literal["lstm", "transformer"] = config.model(
         "lstm",

@@ -108,10 +108,10 @@ class Config(
         "Systems to train, any of nmt_lvt and pointer_softmax_lvt.",
         fixed=False,
     )
-    head: Literal[config.POINTING_HEADS] = config.model(
+    head: config.PointingHead = config.model(
         "pointer_softmax",
         "Output head of the system that points: pointer_softmax, "
-        "pointer_generator or copynet.",
+        "pointer_generator, copynet, or your own, as MODULE:CLASS.",
     )
     merge: Literal["max", "sum"] = config.search(
         "max",

@@ -83,7 +83,9 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
         fixed=False,
     )
     min_score: Literal[1, 2, 3, 4, 5] = config.data(
-        3, "Pairs of parts II and III with a lower score are left out."
+        3,
+        "Lowest score (1, 2, 3, 4 or 5) of the pairs of parts II and III that "
+        "are kept.",
     )
     character_vocabulary_size: PositiveInt = config.data(
         3_000, "Size of the character vocabulary, special words included."

@@ -108,8 +108,8 @@ class Config(
     )
     systems: list[Literal[SYSTEMS]] = config.training(
         ["baseline", "pag", "rpag"],
-        "Systems to train, any of baseline, pag and rpag, and the same with "
-        "the suffix _ln for layer normalisation.",
+        "Systems to train, any of baseline, pag, rpag, and, with layer "
+        "normalisation, baseline_ln, pag_ln, rpag_ln.",
         fixed=False,
     )
     baseline_embedding_dim: PositiveInt | None = config.model(

@@ -27,7 +27,8 @@ examples:
   %(prog)s savedmodels --latest 2
   %(prog)s savedmodels --versions europarl_ps=1,3 --label europarl_ps:stable=1
 
-then, from the project's root:
+then:
+  tfcopy serving_files
   docker compose -f serving/compose.yaml up -d
   curl -d '{"instances": ["The session is closed."]}' \\
     localhost:8501/v1/models/europarl_ps:predict"""

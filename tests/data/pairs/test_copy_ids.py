@@ -3,7 +3,12 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.pairs.copy_ids import decode, encode_pairs, encode_source
+from tfcopy.data.pairs.copy_ids import (
+    decode,
+    encode_pairs,
+    encode_source,
+    pointers,
+)
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.tokenization import Tokenizer
@@ -58,6 +63,20 @@ def test_labels_of_the_europarl_example():
         size + 5,
         NO_COPY,
     ]
+
+
+def test_pointers_of_ids_are_those_of_the_words():
+    ids = encode_one(unmatched="unk")
+    found = pointers([ids["target_ids"]], [ids["source_copy_ids"]], FRENCH.size)
+    assert found.tolist() == [ids["pointers"]] and found.dtype == "int32"
+    # The first of two places; padding is generated.
+    found = pointers([[9, 4, 3, 0], [9, 3, 0, 0]], [[4, 9, 9], [9, 4, 0]], 9)
+    assert found.tolist() == [[1, -1, -1, -1], [0, -1, -1, -1]]
+
+
+def test_a_copied_word_that_the_source_lacks_is_told():
+    with pytest.raises(ValueError, match="has 9 in row 1, which is not in"):
+        pointers([[9, 3], [4, 9]], [[9, 4], [4, 0]], 9)
 
 
 def test_labels_under_the_other_policies():

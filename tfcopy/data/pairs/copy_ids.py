@@ -18,6 +18,7 @@ Reference: Gulcehre et al., 2016, section 4; Gu et al., 2016, section 3.3.
 import itertools
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
@@ -175,6 +176,37 @@ def encode_pairs(
         "target_ids": _append(target_words, target_ids, special.EOS),
         "pointers": _append(target_words, pointers, special.GENERATE),
     }
+
+
+def pointers(target_ids, source_copy_ids, vocabulary_size) -> np.ndarray:
+    """Where words were copied from, the labels of `PointerSoftmaxHead`.
+
+    `encode_pairs` has them already; this is for ids that were made otherwise.
+
+    Args:
+        target_ids: Extended ids of the targets, `(B, T)`.
+        source_copy_ids: Extended ids of the sources, `(B, S)`.
+        vocabulary_size: V; words below are generated.
+
+    Returns:
+        int32 `(B, T)`: the first position in the source that has the id, or
+        `GENERATE`.
+
+    Raises:
+        ValueError: If a source lacks a word that its target copies.
+    """
+    target_ids = np.asarray(target_ids)
+    same = target_ids[:, :, None] == np.asarray(source_copy_ids)[:, None]
+    is_copied = target_ids >= vocabulary_size
+    lacking = np.argwhere(is_copied & ~same.any(-1))
+    if len(lacking):
+        row, place = lacking[0]
+        raise ValueError(
+            f"`target_ids` has {target_ids[row, place]} in row {row}, which is "
+            "not in that row of `source_copy_ids`."
+        )
+    places = np.where(is_copied, same.argmax(-1), special.GENERATE)
+    return places.astype("int32")
 
 
 def decode(

@@ -53,7 +53,7 @@ def draw_reading(systems, questions, answers, texts, folder):
     }
     chosen = example_choice.choose_examples(log_probs, right, better, worse)
     if not len(chosen):
-        print(f"No question that {better} gets right and {worse} wrong.")
+        print(f"{better} answers no question right that {worse} gets wrong.")
         return
     number = int(chosen[0])
     question = questions[number]

@@ -111,7 +111,7 @@ def print_gap(closed: Mapping[str, float], baseline: str, best: str):
     """Prints what `gap_closed` gives."""
     for name, share in closed.items():
         print(
-            f"With words never seen in training, {name} closes {share:.0f} % "
+            f"On words never seen in training, {name} closes {share:.0f} % "
             f"of the gap between {baseline}, which cannot know them, and "
-            f"{best}, which does."
+            f"{best}, which can."
         )

@@ -92,8 +92,8 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
     target_language: str = data("fr", "Language code of the target.")
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results(
         "13a",
-        "Tokenisation by sacreBLEU: 13a, or none for text that is already "
-        "tokenised.",
+        "Tokenisation by sacreBLEU: 13a, intl, zh, char, or none for text "
+        "that is already tokenised.",
     )
 
 
@@ -156,8 +156,8 @@ class SummariesConfig(CorpusConfig, CaseConfig):
     )
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results(
         "13a",
-        "Tokenisation by sacreBLEU: 13a, or none for text that is already "
-        "tokenised.",
+        "Tokenisation by sacreBLEU: 13a, intl, zh, char, or none for text "
+        "that is already tokenised.",
     )
 
 

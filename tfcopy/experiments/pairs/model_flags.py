@@ -10,8 +10,9 @@ from jsonargparse.typing import (
 )
 
 from tfcopy.experiments.config import (
-    POINTING_HEADS,
     Beams,
+    Head,
+    PointingHead,
     RunConfig,
     Seed,
     Share,
@@ -152,10 +153,10 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
 class CopyNetConfig(PairsConfig, AttentionConfig):
     """CopyNet, the paper's baselines, and additions of the authors' code."""
 
-    head: Literal[POINTING_HEADS] = model(
+    head: PointingHead = model(
         "copynet",
-        "Output head of the system copynet: copynet, pointer_softmax or "
-        "pointer_generator.",
+        "Output head of the system copynet: copynet, pointer_softmax, "
+        "pointer_generator, or your own, as MODULE:CLASS.",
     )
     end_mark: bool = data(
         False,
@@ -194,8 +195,10 @@ class PlannerConfig(PairsConfig):
         "Decoder: gru (two layers, as in the released script), biscale (the "
         "paper's), or, for the baseline alone, transformer.",
     )
-    head: Literal[("softmax", *POINTING_HEADS)] = model(
-        "softmax", "Output head; all but softmax can copy."
+    head: Head = model(
+        "softmax",
+        "Output head: softmax, or one that can copy, pointer_softmax, "
+        "pointer_generator, copynet, or your own, as MODULE:CLASS.",
     )
     encoder_units: PositiveInt | None = model(
         None,
@@ -291,7 +294,7 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         "attention.",
     )
     activation: Literal["relu", "tanh"] = model(
-        "relu", "Activation of the hidden layers."
+        "relu", "Activation of the hidden layers: relu or tanh."
     )
     temperature: PositiveFloat = model(
         2.0, "Inverse temperature of the switch."

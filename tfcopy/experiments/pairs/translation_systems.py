@@ -74,7 +74,7 @@ def train_and_answer(run, data) -> dict:
     config, answers = run.config, {}
     for name in run.each(data.identity):
         head = "softmax" if name == "nmt" else config.head
-        name = "nmt" if name == "nmt" else head
+        name = "nmt" if name == "nmt" else head.rpartition(":")[2]
         system = build(run, name, head, data)
         _, trained = pointer_softmax_steps.train(system, head, data)
         for variant, translator in variants(system.served, head).items():

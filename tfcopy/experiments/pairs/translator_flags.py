@@ -5,7 +5,7 @@ from typing import Literal
 from jsonargparse.typing import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from tfcopy.experiments.config import (
-    POINTING_HEADS,
+    PointingHead,
     data,
     group,
     model,
@@ -96,10 +96,11 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         "Systems to train, any of nmt and pointer_softmax.",
         fixed=False,
     )
-    head: Literal[POINTING_HEADS] = model(
+    head: PointingHead = model(
         "pointer_softmax",
         "Output head of the system that points, which is named after it: "
-        "pointer_softmax, pointer_generator or copynet.",
+        "pointer_softmax, pointer_generator, copynet, or your own, as "
+        "MODULE:CLASS.",
     )
     max_target_length: PositiveInt = search(
         60, "Maximum length of a translation, in words."

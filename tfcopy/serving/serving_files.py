@@ -1,0 +1,80 @@
+"""Writes what TensorFlow Serving needs: a Compose file and its settings."""
+
+import argparse
+import os
+import pathlib
+import shlex
+import sys
+
+from tfcopy import filesystem
+from tfcopy.atomic_files import write_atomically
+from tfcopy.error_lines import printable
+from tfcopy.serving.client_library import commands
+from tfcopy.serving.client_library.signatures import AskError
+
+FILES = pathlib.Path(__file__).with_name("server_files")
+
+_DESCRIPTION = """\
+Writes the files that TensorFlow Serving is started with: compose.yaml, which
+serves all models of savedmodels/, the settings that it names, and a C program
+that asks a model without Python. A file that is there already and differs is
+never replaced: move it away, or name another folder."""
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    parser = argparse.ArgumentParser(
+        "python -m tfcopy.serving.serving_files", description=_DESCRIPTION
+    )
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        default="serving",
+        help="folder to write to (default: %(default)s)",
+    )
+    folder = parser.parse_args(arguments).folder
+    return commands.run("serving_files", lambda: write(folder))
+
+
+def write(folder: str) -> None:
+    """Writes the files to a folder, and prints what it has done.
+
+    Raises:
+        AskError: If another file is there; then nothing is written.
+        OSError: If the folder cannot be written.
+    """
+    contents = {
+        os.path.join(folder, path.relative_to(FILES)): path.read_bytes()
+        for path in sorted(FILES.rglob("*"))
+        # Not the program, where it was built.
+        if path.suffix or path.name == "Makefile"
+    }
+    new = [path for path, text in contents.items() if _is_new(path, text)]
+    for path in new:
+        filesystem.makedirs(os.path.dirname(path) or ".")
+    for path in contents:
+        if path in new:
+            write_atomically(path, lambda file: file.write(contents[path]))
+        print(f"{printable(path)}: {'written' if path in new else 'is there'}")
+    compose = shlex.quote(os.path.join(folder, "compose.yaml"))
+    print("\nTo serve the models of savedmodels/:\n")
+    print("  tfcopy models_config savedmodels")
+    print(f"  docker compose -f {printable(compose)} up -d")
+
+
+def _is_new(path, text):
+    """Whether nothing is at a path; an error if something else is."""
+    if filesystem.isfile(path):
+        with filesystem.open(path, "rb") as file:
+            if file.read() == text:
+                return False
+    elif not filesystem.exists(path) and not os.path.islink(path):
+        return True
+    raise AskError(
+        f"{path}: something else is there. Move it away, or name another "
+        "folder; nothing was written."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
