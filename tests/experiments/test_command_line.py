@@ -16,6 +16,7 @@ from jsonargparse.typing import PositiveFloat, PositiveInt
 from tests.test_error_lines import OUT_OF_MEMORY
 from tfcopy import __main__ as tfcopy_command
 from tfcopy.experiments import command_line, config
+from tfcopy.recipes import europarl_ps
 
 
 @config.group

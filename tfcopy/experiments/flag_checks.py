@@ -47,7 +47,7 @@ def check_named_files(config):
 
 def check_head(config):
     """Raises a ValueError if `--head` names no class of a head."""
-    if hasattr(config, "head"):
+    if any(field.name == "head" for field in dataclasses.fields(config)):
         try:
             head_class(config.head)
         except ValueError as error:
