@@ -90,8 +90,7 @@ class Grammar:
     Args:
         seed: Any integer or string; the same seed gives the same sentences.
         split: `"train"`, `"validation"` or `"test"`.
-        small: Whether to do with half of the words and few short numbers,
-            which are learnt sooner.
+        small: Whether to do with half of the words, which are learnt sooner.
     """
 
     def __init__(self, seed, split: str, small: bool = False):
@@ -182,8 +181,7 @@ class Grammar:
         return Phrase.same(self.names.code())
 
     def _number(self) -> Phrase:
-        # Numbers of three digits are too rare for any vocabulary, too.
-        digits = self.rng.choice((1, 3, 3) if self.small else (1, 2, 2, 3, 3))
+        digits = self.rng.choice((1, 2, 2, 3, 3))
         number = self.rng.randrange(max(3, 10 ** (digits - 1)), 10**digits)
         return Phrase.plain(f"{number}", f"{number}", plural=True)
 
