@@ -61,8 +61,8 @@ PRESETS = {
         "target_vocabulary_size": 1_100,
         "learning_rate": 6e-3,
         "warmup": 60,
-        "updates": 2_000,
-        "eval_every": 500,
+        "updates": 2_400,
+        "eval_every": 600,
     },
     "thorough": {},
     "paper": {
