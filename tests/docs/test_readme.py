@@ -92,7 +92,7 @@ def test_commands_on_what_was_trained(trained, command, monkeypatch, capsys):
         python = shlex.quote(sys.executable)
         shell = re.sub(r"\bpython(?= -m)", python, command)
         done = subprocess.run(
-            ["bash", "-c", shell], capture_output=True, text=True, timeout=120
+            ["bash", "-c", shell], capture_output=True, text=True
         )
         assert done.returncode == 0 and done.stdout, done.stderr
         return
