@@ -1,6 +1,7 @@
 import gc
 import os
 import random
+import sys
 
 # JAX compiles the tests' tiny functions for longer than it runs them.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -8,9 +9,36 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
+if sys.dont_write_bytecode:
+    # Compiling TensorFlow's 3,000 modules anew takes each of the suite's
+    # processes 9 seconds; the workers and all they start share these.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.pycache_prefix = os.environ.setdefault(
+        "PYTHONPYCACHEPREFIX",
+        os.path.abspath(f"{__file__}/../../.pytest_cache/bytecode"),
+    )
+
 import pytest  # noqa: E402
 
 # The process that only hands out the tests does without Keras.
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plain_graphs(request):
+    """Most tests run a graph once, which takes less time than rewriting it.
+
+    Files of the marker `optimised_graphs` have the graphs that users have.
+    """
+    import keras
+
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        is_plain = not request.node.get_closest_marker("optimised_graphs")
+        tf.config.optimizer.set_experimental_options(
+            {"disable_meta_optimizer": is_plain}
+        )
 
 
 @pytest.fixture(autouse=True, scope="module")

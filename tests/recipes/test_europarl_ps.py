@@ -34,6 +34,8 @@ from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import SPECIAL_TOKENS
 from tfcopy.training.checkpoints import Checkpoints
 
+pytestmark = pytest.mark.optimised_graphs
+
 TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --updates 4
 --eval_every 2 --batch_size 8 --max_target_length 6 --num_beams 2
 --systems [pointer_softmax]""".split()
