@@ -1,6 +1,8 @@
+import collections
 import gc
 import os
 import random
+import sys
 
 # JAX compiles the tests' tiny functions for longer than it runs them.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -8,9 +10,40 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
+if sys.dont_write_bytecode:
+    # Compiling TensorFlow's 3,000 modules anew takes each of the suite's
+    # processes 9 seconds; the workers and all they start share these.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.pycache_prefix = os.environ.setdefault(
+        "PYTHONPYCACHEPREFIX",
+        os.path.abspath(f"{__file__}/../../.pytest_cache/bytecode"),
+    )
+
 import pytest  # noqa: E402
 
+from tests import time_budget  # noqa: E402
+
 # The process that only hands out the tests does without Keras.
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plain_graphs(request):
+    """Most tests run a graph once, which takes less time than rewriting it.
+
+    Files of the marker `optimised_graphs`, and all of the other tiers, have
+    the graphs that users have.
+    """
+    import keras
+
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        is_plain = request.config.option.markexpr == time_budget.TIER
+        is_plain &= not request.node.get_closest_marker("optimised_graphs")
+        tf.config.optimizer.set_experimental_options(
+            {"disable_meta_optimizer": is_plain}
+        )
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -30,7 +63,7 @@ def fixed_seed(seeded_libraries):
     np.random.seed(0)
 
 
-def pytest_configure():
+def pytest_configure(config):
     import hypothesis
 
     # How fast the machine is says nothing about the code.
@@ -40,12 +73,41 @@ def pytest_configure():
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("unhurried")
+    config.pluginmanager.register(time_budget.Clock())
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    """Gives slow tests their time, and others their tier.
+
+    What Hypothesis draws is of both: a third of the examples in the first
+    tier, all of them in the long one.
+    """
+    import hypothesis
+
+    is_first = config.option.markexpr == time_budget.TIER
+    cases = collections.Counter()
+    drawn = set()
     for item in items:
+        function, few = item.function, item.get_closest_marker("few")
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(3600))
+        elif few and not item.get_closest_marker("long"):
+            cases[function] += 1
+            if cases[function] > few.args[0]:
+                item.add_marker(pytest.mark.long)
+        if hypothesis.is_hypothesis_test(function):
+            drawn.add(function)
+            if not is_first:
+                item.add_marker(pytest.mark.long)
+    for function in drawn if is_first else ():
+        # A test's own number stands above that of any profile.
+        own = function._hypothesis_internal_use_settings
+        function._hypothesis_internal_use_settings = hypothesis.settings(
+            own, max_examples=-(-own.max_examples // 3)
+        )
+    # What takes longest is not left to the end.
+    order = {name: i for i, name in enumerate(time_budget.BUDGET["first"])}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 def pytest_collection_finish():

@@ -67,7 +67,6 @@ for module in sys.argv[1:]:
         [sys.executable, "-c", program, *modules],
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
 
@@ -124,7 +123,6 @@ for line in sys.argv[1].strip().splitlines():
         [sys.executable, "-c", program, "\n".join(lines)],
         capture_output=True,
         text=True,
-        timeout=120,
         cwd=tmp_path,
         env=env | {"PYTHONPATH": os.pathsep.join(path)},
     )
@@ -144,7 +142,6 @@ def test_tensorflow_starts_in_silence(tmp_path):
         [sys.executable, "-m", "tfcopy.data.build_vocabulary", *flags],
         capture_output=True,
         text=True,
-        timeout=300,
         env=env,
     )
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -159,6 +156,5 @@ def test_a_command_is_run_with_its_arguments():
             [sys.executable, "-m", "tfcopy", *arguments],
             capture_output=True,
             text=True,
-            timeout=120,
         )
         assert done.returncode == status and expected in done.stderr

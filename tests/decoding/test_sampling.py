@@ -16,6 +16,8 @@ from tests.decoding.searching import (
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
 
+pytestmark = pytest.mark.few(1)
+
 SAMPLES = 3_000
 # The chi-square statistic of 9 degrees of freedom is above this once in 10,000.
 UNLIKELY = 33.7

@@ -105,7 +105,7 @@ def test_commands_on_what_was_trained(trained, command, monkeypatch, capsys):
         shell = re.sub(r"\btfcopy(?= ask)", f"{python} -m tfcopy", command)
         assert shell != command
         done = subprocess.run(
-            ["bash", "-c", shell], capture_output=True, text=True, timeout=120
+            ["bash", "-c", shell], capture_output=True, text=True
         )
         assert done.returncode == 0 and done.stdout, done.stderr
         return

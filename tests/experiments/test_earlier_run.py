@@ -20,11 +20,11 @@ from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 DATA = {"training data": "1"}
 # A process that locks the path that it is given, and waits to be killed.
 HOLDER = """
-import sys, time
+import signal, sys
 from tfcopy import file_locks
 file_locks.lock(sys.argv[1], make=True)
 print("locked", flush=True)
-time.sleep(60)
+signal.pause()
 """
 
 
@@ -48,7 +48,7 @@ def hold():
 
 def kill(process):
     process.kill()
-    assert process.wait(10) == -signal.SIGKILL
+    assert process.wait() == -signal.SIGKILL
     process.stdout.close()
 
 

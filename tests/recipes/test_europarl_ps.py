@@ -34,6 +34,8 @@ from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import SPECIAL_TOKENS
 from tfcopy.training.checkpoints import Checkpoints
 
+pytestmark = pytest.mark.optimised_graphs
+
 TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --updates 4
 --eval_every 2 --batch_size 8 --max_target_length 6 --num_beams 2
 --systems [pointer_softmax]""".split()
@@ -453,8 +455,16 @@ def test_shown_sentences_are_among_those_that_the_demo_has_to_know():
 @pytest.mark.parametrize(
     ("name", "size", "num_train"),
     [
-        ("parliament_sentences.txt", "large", 200_000),
-        ("small_parliament_sentences.txt", "small", 100_000),
+        ("parliament_sentences.txt", "large", 20_000),
+        ("small_parliament_sentences.txt", "small", 10_000),
+        pytest.param(
+            *("parliament_sentences.txt", "large", 200_000),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            *("small_parliament_sentences.txt", "small", 100_000),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_the_held_out_sentences_are_in_no_training_corpus(
@@ -502,6 +512,7 @@ def test_training_with_links_is_another_training(tmp_path, corpus, capsys):
     assert_error(capsys, tmp_path, arguments, message)
 
 
+@pytest.mark.long
 def test_another_head_and_the_large_vocabulary_trick(
     tmp_path, corpus, monkeypatch
 ):

@@ -104,10 +104,10 @@ def test_the_command_serves_until_ctrl_c(folder):
         assert process.stdout.readline() == "Starting ...\n"
         first, address, *_ = process.stdout.readline().split()
         assert first == "Open" and address.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(address, timeout=60) as answer:
+        with urllib.request.urlopen(address) as answer:
             assert '"title":"tfcopy"' in answer.read().decode()
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60) == ("", "")
+        assert process.communicate() == ("", "")
         assert process.returncode == 0
     finally:
         process.kill()

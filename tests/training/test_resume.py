@@ -120,6 +120,17 @@ def test_models_are_imported_without_keras_hub(tmp_path):
     assert process.finish() == 0, process.text
 
 
+def idle(options):
+    signal.pause()
+
+
+def test_an_idle_process_is_not_waited_for(tmp_path):
+    process = TrainingProcess(tmp_path / "log.txt", main=idle)
+    with pytest.raises(TimeoutError, match="Idle for 1 seconds"):
+        process.finish(seconds=1)
+    assert not process.is_alive()
+
+
 def test_stops_in_process_and_resumes(tmp_path, undisturbed):
     """Interrupted between an update and its dev score, at every place."""
     options = OPTIONS | {"log_dir": tmp_path / "logs"}

@@ -78,7 +78,7 @@ def show(page, tab):
     page.refresh()
 
 
-def wait(page, script, holds, seconds=60):
+def wait(page, script, holds, seconds=250):
     """What a script gives, once that is as it should be."""
     end = time.monotonic() + seconds
     while True:

@@ -55,16 +55,30 @@ class TrainingProcess:
         """Sends a signal."""
         os.kill(self._process.pid, number)
 
+    def is_alive(self):
+        return self._process.is_alive()
+
+    def _processor_seconds(self):
+        """What it has used so far, in whole seconds."""
+        with open(f"/proc/{self._process.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) // os.sysconf("SC_CLK_TCK")
+
     def finish(self, seconds=100):
         """Returns the exit code, as `subprocess` does.
 
         Raises:
-            TimeoutError: If it takes longer; the process is killed.
+            TimeoutError: If it does nothing for so long, on a machine however
+                busy; the process is killed.
         """
-        self._process.join(seconds)
-        if self._process.is_alive():
-            self.kill()
-            raise TimeoutError(f"After {seconds} seconds: {self.text}")
+        spent, end = None, 0.0
+        while self.is_alive():
+            if spent != (spent := self._processor_seconds()):
+                end = time.monotonic() + seconds
+            elif time.monotonic() > end:
+                self.kill()
+                raise TimeoutError(f"Idle for {seconds} seconds: {self.text}")
+            self._process.join(0.2)
         return self._process.exitcode
 
     def kill(self):

@@ -29,6 +29,7 @@ from tfcopy.serving.servables.object_json import Decoder, Encoder
 from tfcopy.serving.servables.stored_files import StoredFiles
 from tfcopy.serving.servables.translator import Translator
 
+pytestmark = pytest.mark.optimised_graphs
 PROTECTED = ProtectedTokenizer(Tokenizer("space"), ("rst", "html"))
 TOKENIZERS = {"source_tokenizer": PROTECTED, "target_tokenizer": PROTECTED}
 GLOSSARY = Glossary([("the session", "la séance"), ("is", "``est``")])
@@ -39,6 +40,13 @@ TEXTS = [
     "<b> :mod:`x y` </b> </s> , <unk>",
     "``is`` the sessions is .",
 ]
+
+
+@pytest.fixture(scope="module")
+def saying(tmp_path_factory):
+    """A copier that says terms; each of its graphs is made once."""
+    translator = copier(glossary=GLOSSARY, **TOKENIZERS)
+    return translator.with_files(tmp_path_factory.mktemp("words"))
 
 
 def must_copy(**options):
@@ -74,8 +82,8 @@ def test_all_spans_come_back_and_no_others():
 
 
 @pytest.mark.parametrize("xla", [False, True])
-def test_given_translations_are_said(xla):
-    translator = copier(glossary=GLOSSARY, xla=xla, **TOKENIZERS)
+def test_given_translations_are_said(saying, xla):
+    translator = saying.copy(xla=True) if xla else saying
     answers = translator.translate(tf.constant(TEXTS))["text"].numpy()
     expected = [
         "the ``a b`` of ``a b`` ``est`` ``c``",
@@ -92,8 +100,8 @@ def test_given_translations_are_said(xla):
     assert alone.numpy()[0].decode() == expected[0]
 
 
-def test_a_request_brings_its_own_terms_which_come_first():
-    translator = copier(glossary=GLOSSARY, **TOKENIZERS)
+def test_a_request_brings_its_own_terms_which_come_first(saying):
+    translator = saying
     lines = [
         ["``a b``\tno", "the\tEL", ""],
         ["the session\tla sesión", "session\tx", "no tab"],
@@ -113,9 +121,8 @@ def test_a_request_brings_its_own_terms_which_come_first():
         ask(tf.constant(TEXTS), tf.constant(lines[:2]))
 
 
-def test_words_are_shown_as_typed_and_as_translated():
-    translator = copier(glossary=GLOSSARY, **TOKENIZERS)
-    outputs = translator.analyse(tf.constant(["the session is <b>"]))
+def test_words_are_shown_as_typed_and_as_translated(saying):
+    outputs = saying.analyse(tf.constant(["the session is <b>"]))
     words = outputs["tokens"].numpy()[0, 0].tolist()
     assert words == ["la séance".encode(), b"``est``", b"<b>"]
     source = outputs["source_tokens"].numpy()[0].tolist()
@@ -160,11 +167,13 @@ def test_settings(tmp_path):
         copier(glossary=GLOSSARY)
 
 
-def test_the_commands_send_a_glossary(tmp_path, monkeypatch, capfdbinary):
+def test_the_commands_send_a_glossary(
+    saying, tmp_path, monkeypatch, capfdbinary
+):
     path = tmp_path / "terms.tsv"
     path.write_text("# terms\nof\tDE\n\nthe session\tla sesión\n")
     folder = str(tmp_path / "served")
-    saved_model.export(copier(glossary=GLOSSARY, **TOKENIZERS), folder)
+    saved_model.export(saying, folder)
     model = LocalModel(folder)
     monkeypatch.setattr(ask, "LocalModel", lambda *_, **__: model)
 
