@@ -53,16 +53,15 @@ class Config(translator_flags.TranslatorConfig, corpus_flags.DemoConfig):
 PRESETS = {
     "demo": {
         "demo": "small",
-        "embedding_dim": 64,
         "units": 128,
         "encoder_units": 64,
         "dropout": 0.0,
         "source_vocabulary_size": 1_100,
         "target_vocabulary_size": 1_100,
-        "learning_rate": 6e-3,
+        "learning_rate": 5e-3,
         "warmup": 60,
-        "updates": 2_400,
-        "eval_every": 600,
+        "updates": 1_900,
+        "eval_every": 475,
     },
     "thorough": {},
     "paper": {

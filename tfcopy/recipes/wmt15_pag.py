@@ -123,10 +123,9 @@ class Config(
 PRESETS = {
     "demo": {
         "demo": "small",
-        "learning_rate": 5e-3,
-        "warmup": 50,
-        "updates": 400,
-        "eval_every": 100,
+        "systems": ["baseline", "rpag"],
+        "updates": 550,
+        "eval_every": 110,
     },
     "thorough": {},
     "paper": {
