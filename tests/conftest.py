@@ -89,15 +89,18 @@ def pytest_collection_modifyitems(config, items):
     drawn = set()
     for item in items:
         function, few = item.function, item.get_closest_marker("few")
-        if item.get_closest_marker("slow"):
+        is_slow = item.get_closest_marker("slow")
+        if is_slow:
             item.add_marker(pytest.mark.timeout(3600))
+            # It stays what it is, whatever the other cases are.
+            item.own_markers = [x for x in item.own_markers if x.name != "long"]
         elif few and not item.get_closest_marker("long"):
             cases[function] += 1
             if cases[function] > few.args[0]:
                 item.add_marker(pytest.mark.long)
         if hypothesis.is_hypothesis_test(function):
             drawn.add(function)
-            if not is_first:
+            if not is_first and not is_slow:
                 item.add_marker(pytest.mark.long)
     for function in drawn if is_first else ():
         # A test's own number stands above that of any profile.

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests import time_budget
 
+LONG = pytest.mark.long
 DRAWN = []
 
 
@@ -59,7 +60,8 @@ def test_hypothesis_draws_a_third(number):
     DRAWN.append(number)
 
 
-def test_a_third_was_drawn(request):
+@pytest.mark.parametrize("tier", ["first", pytest.param("long", marks=LONG)])
+def test_a_third_was_drawn(request, tier):
     if not DRAWN:
         pytest.skip("needs the test before")
     is_first = request.config.option.markexpr == time_budget.TIER
