@@ -1,3 +1,4 @@
+import collections
 import gc
 import os
 import random
@@ -21,6 +22,8 @@ if sys.dont_write_bytecode:
 
 import pytest  # noqa: E402
 
+from tests import time_budget  # noqa: E402
+
 # The process that only hands out the tests does without Keras.
 
 
@@ -28,14 +31,16 @@ import pytest  # noqa: E402
 def plain_graphs(request):
     """Most tests run a graph once, which takes less time than rewriting it.
 
-    Files of the marker `optimised_graphs` have the graphs that users have.
+    Files of the marker `optimised_graphs`, and all of the other tiers, have
+    the graphs that users have.
     """
     import keras
 
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        is_plain = not request.node.get_closest_marker("optimised_graphs")
+        is_plain = request.config.option.markexpr == time_budget.TIER
+        is_plain &= not request.node.get_closest_marker("optimised_graphs")
         tf.config.optimizer.set_experimental_options(
             {"disable_meta_optimizer": is_plain}
         )
@@ -58,7 +63,7 @@ def fixed_seed(seeded_libraries):
     np.random.seed(0)
 
 
-def pytest_configure():
+def pytest_configure(config):
     import hypothesis
 
     # How fast the machine is says nothing about the code.
@@ -68,12 +73,44 @@ def pytest_configure():
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("unhurried")
+    config.pluginmanager.register(time_budget.Clock())
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    """Gives slow tests their time, and others their tier.
+
+    What Hypothesis draws is of both: a third of the examples in the first
+    tier, all of them in the long one.
+    """
+    import hypothesis
+
+    is_first = config.option.markexpr == time_budget.TIER
+    cases = collections.Counter()
+    drawn = set()
     for item in items:
-        if item.get_closest_marker("slow"):
+        function, few = item.function, item.get_closest_marker("few")
+        is_slow = item.get_closest_marker("slow")
+        if is_slow:
             item.add_marker(pytest.mark.timeout(3600))
+            # It stays what it is, whatever the other cases are.
+            item.own_markers = [x for x in item.own_markers if x.name != "long"]
+        elif few and not item.get_closest_marker("long"):
+            cases[function] += 1
+            if cases[function] > few.args[0]:
+                item.add_marker(pytest.mark.long)
+        if hypothesis.is_hypothesis_test(function):
+            drawn.add(function)
+            if not is_first and not is_slow:
+                item.add_marker(pytest.mark.long)
+    for function in drawn if is_first else ():
+        # A test's own number stands above that of any profile.
+        own = function._hypothesis_internal_use_settings
+        function._hypothesis_internal_use_settings = hypothesis.settings(
+            own, max_examples=-(-own.max_examples // 3)
+        )
+    # What takes longest is not left to the end.
+    order = {name: i for i, name in enumerate(time_budget.BUDGET["first"])}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 def pytest_collection_finish():

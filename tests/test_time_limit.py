@@ -57,7 +57,12 @@ def test_slow_tests_have_a_longer_limit(request):
     for name, limits in (("slow", [3600]), ("other", [])):
         added = []
         item = types.SimpleNamespace(
-            get_closest_marker={name: True}.get, add_marker=added.append
+            get_closest_marker={name: True}.get,
+            add_marker=added.append,
+            own_markers=[pytest.mark.long],
+            function=test_what_hangs_fails_by_its_name,
+            path=pathlib.Path(__file__),
         )
-        conftest.pytest_collection_modifyitems([item])
+        conftest.pytest_collection_modifyitems(request.config, [item])
         assert [mark.args[0] for mark in added] == limits
+        assert len(item.own_markers) == 1 - len(limits)

@@ -46,7 +46,12 @@ def assert_scores_are_teacher_forced(model, result):
 
 
 @pytest.mark.parametrize(
-    ("refill", "min_length"), [(False, 4), (True, 0), (True, 4)]
+    ("refill", "min_length"),
+    [
+        (False, 4),
+        pytest.param(True, 0, marks=pytest.mark.long),
+        pytest.param(True, 4, marks=pytest.mark.long),
+    ],
 )
 def test_scores_are_the_teacher_forced_log_probabilities(
     model, refill, min_length

@@ -55,6 +55,7 @@ def search(model, rows, prefix, **options):
     [*((options, False) for options in OPTIONS), (OPTIONS[1], True)],
     ids=str,
 )
+@pytest.mark.few(3)
 def test_answers_are_those_of_each_sentence_alone(options, has_prefix):
     ids, _ = sources()
     model = random_model(3, ids, L, V, eos_logit=5.0)
@@ -77,6 +78,7 @@ def test_answers_are_those_of_each_sentence_alone(options, has_prefix):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.few(2)
 def test_static_shapes_change_nothing(options):
     ids, _ = sources()
     model = random_model(3, ids, L, V, eos_logit=5.0)

@@ -16,6 +16,8 @@ from tests.decoding.searching import (
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
 
+pytestmark = pytest.mark.few(2)
+
 
 @pytest.fixture(
     scope="module", params=["softmax", "pointer_softmax", "copynet", "defined"]
@@ -39,6 +41,7 @@ def sentences(model):
     return best_first(score, [words_of(row) for row in range(2)], 3)
 
 
+@pytest.mark.few(4)
 def test_a_wide_beam_finds_what_brute_force_finds(model, sentences):
     result = search(model, num_beams=300, num_hypotheses=5, max_length=3)
     for row in range(2):
@@ -263,6 +266,7 @@ def test_coverage_penalty_lowers_the_score(model):
         {"length_penalty": float("inf")},
     ],
 )
+@pytest.mark.few(11)
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         SearchOptions(**options)

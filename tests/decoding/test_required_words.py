@@ -56,6 +56,7 @@ def is_complete(ids, required):
 
 
 @pytest.mark.parametrize("name", [x for x in MODELS if x != "softmax"])
+@pytest.mark.few(2)
 def test_a_wide_beam_finds_the_best_of_all_that_are_complete(name):
     model = MODELS[name]()
 
@@ -104,6 +105,7 @@ def enumerated(model, row, max_length, merge):
 
 @pytest.mark.parametrize("merge", ["sum", "max"])
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.few(2)
 def test_protected_words_have_all_their_ways(seed, merge):
     model = random_model(seed, SOURCE_IDS, 4, V)
     result = search(

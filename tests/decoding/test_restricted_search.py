@@ -11,6 +11,8 @@ from tfcopy import losses, tokens
 from tfcopy.decoding import Candidates, SearchOptions, search_among
 from tfcopy.layers import copying
 
+pytestmark = pytest.mark.few(2)
+
 # Of the words 4 to 6, which all stand in some source.
 CANDIDATES = np.array([0, 1, 2, 3, 5], "int32")
 
@@ -58,6 +60,7 @@ def words_of(row):
     return sorted({tokens.UNK, *CANDIDATES[4:].tolist()} | copies)
 
 
+@pytest.mark.few(4)
 def test_a_wide_beam_finds_what_brute_force_finds(model):
     result = search(
         model, CANDIDATES, num_beams=300, num_hypotheses=5, max_length=3

@@ -16,6 +16,8 @@ from tests.decoding.searching import (
 from tfcopy import tokens
 from tfcopy.decoding import SearchOptions
 
+pytestmark = pytest.mark.few(2)
+
 SAMPLES = 3_000
 # The chi-square statistic of 9 degrees of freedom is above this once in 10,000.
 UNLIKELY = 33.7
@@ -133,6 +135,7 @@ def test_samples_of_a_text_differ(model):
         ({"sample_seed": -1}, "`sample_seed` must be at least 0"),
     ],
 )
+@pytest.mark.few(5)
 def test_what_makes_no_sense_is_refused(option, message):
     with pytest.raises(ValueError, match=message):
         SearchOptions(sample=True, **option)

@@ -110,6 +110,7 @@ def test_a_wide_beam_finds_what_brute_force_finds(model):
         )
 
 
+@pytest.mark.few(2)
 def test_padding_and_other_sentences_change_nothing(model, trained):
     longer = {
         name: np.pad(x, ((0, 0), (0, 2)), constant_values=padding)
@@ -135,6 +136,7 @@ def test_all_probabilities_are_one(trained):
     helpers.assert_close(total, np.ones((2, 4)), 0, 1e-6)
 
 
+@pytest.mark.few(1)
 def test_saving_gives_the_same_model(model, trained, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -161,6 +163,7 @@ def test_the_loss_teaches_every_weight(head):
 
 
 @pytest.mark.parametrize("head", OF_HEAD)
+@pytest.mark.few(1)
 def test_in_mixed_precision_nearly_the_same(head):
     mixed = make_model(head, "mixed_bfloat16")
     plain = make_model(head)
@@ -181,6 +184,7 @@ def test_in_mixed_precision_nearly_the_same(head):
     keras.backend.backend() != "tensorflow", reason="JAX has no such graphs"
 )
 @pytest.mark.parametrize("static_shapes", [False, True])
+@pytest.mark.few(1)
 def test_compiled_searches_find_the_same(static_shapes):
     """One graph for all sizes; with static shapes one of XLA."""
     import tensorflow as tf

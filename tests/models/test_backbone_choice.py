@@ -278,6 +278,7 @@ def test_other_backbones_are_refused():
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.few(1)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
     expected = run(randomized(from_backbone(make_backbone(kind))))
     before = keras.config.dtype_policy()

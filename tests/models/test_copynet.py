@@ -118,6 +118,7 @@ def test_gives_a_distribution_for_each_target_word(options):
 
 
 @pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.few(2)
 def test_saving_gives_the_same_model(tmp_path, options):
     model = make_model(**options)
     model.save(tmp_path / "model.keras")

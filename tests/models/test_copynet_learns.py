@@ -79,6 +79,7 @@ def exact_matches(model, batch):
     return np.mean(np.all(actual == batch["target_ids"], axis=1))
 
 
+@pytest.mark.long
 def test_a_rule_with_one_variable():
     """64 pairs of a b c d X e f -> c d X g."""
     rng = np.random.default_rng(0)

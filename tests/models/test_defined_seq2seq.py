@@ -96,6 +96,7 @@ def test_every_weight_has_a_gradient(made):
         assert np.isfinite(gradient).all() and gradient.any(), weight.path
 
 
+@pytest.mark.few(2)
 def test_saving_gives_the_same_model(made, tmp_path):
     model, inputs = made
     path = tmp_path / "model.keras"
@@ -202,6 +203,7 @@ tensorflow_only = pytest.mark.skipif(
 
 
 @tensorflow_only
+@pytest.mark.long
 def test_a_dictionary_tells_the_answer():
     model, first, last = trained("mean")
     assert last < 0.5 * first

@@ -57,14 +57,15 @@ LSTM_READER = {"reader": "lstm", "combine": "transform"}
 DEEP = {"reader": "mean", "depth": 2, "phrases": True}
 DEEP_LSTM = {"reader": "lstm", "depth": 1, "combine": "transform"}
 BOTH = {"reader": "mean_linear", "spelling": SPELLING, "combine": "bands"}
+# One of each model first.
 CASES = {
-    "coattention": ("coattention", {"reader": "mean"}, {}),
     "coattention-both": ("coattention", BOTH, {"bidirectional_encoder": True}),
-    "coattention-deep": ("coattention", DEEP, {}),
     "esim": ("esim", LSTM_READER, {}),
+    "language": ("language", {"reader": None, "spelling": SPELLING}, {}),
+    "coattention": ("coattention", {"reader": "mean"}, {}),
+    "coattention-deep": ("coattention", DEEP, {}),
     "esim-deep": ("esim", DEEP_LSTM, {}),
     "esim-none": ("esim", {"reader": None}, {"share_encoders": True}),
-    "language": ("language", {"reader": None, "spelling": SPELLING}, {}),
     "language-dict1": ("language", *shared_lstm()),
 }
 
@@ -77,6 +78,7 @@ def made(request):
     return make(name, embedding_options, options)
 
 
+@pytest.mark.few(3)
 def test_saving_gives_the_same_model(made, tmp_path):
     model, embedding, texts, *_ = made
     batch = batch_for(embedding, texts)
@@ -104,6 +106,7 @@ def sizes_of(texts):
     return (next(iter(texts.values())) != 0).sum(1)
 
 
+@pytest.mark.few(3)
 def test_padding_changes_nothing(made):  # check 13
     model, embedding, texts, *_ = made
     sizes = sizes_of(texts)
@@ -114,6 +117,7 @@ def test_padding_changes_nothing(made):  # check 13
     helpers.assert_close(long, short)
 
 
+@pytest.mark.few(3)
 def test_an_example_alone_gives_the_same(made):
     model, embedding, texts, *_ = made
     sizes = sizes_of(texts)

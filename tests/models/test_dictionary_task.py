@@ -131,6 +131,7 @@ def trained(task, reader):
         for name in TASKS
     ],
 )
+@pytest.mark.few(1)
 def test_a_dictionary_tells_what_a_word_is(task):
     test = [*batches(TASKS[task][1], 4, seed=1)]
     model = trained(task, "mean")
@@ -143,6 +144,7 @@ def test_a_dictionary_tells_what_a_word_is(task):
 
 
 @pytest.mark.parametrize("task", TASKS)
+@pytest.mark.long
 def test_without_a_dictionary_there_is_nothing_to_learn(task):
     test = [*batches(TASKS[task][1], 4, seed=1)]
     model = trained(task, None)

@@ -91,6 +91,7 @@ def test_follows_the_equations():
 
 @LEARNS
 @pytest.mark.parametrize("size", [16, pytest.param(64, marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_learns_examples_by_heart(size):  # check 18
     rng = np.random.default_rng(0)
     embedding = make_embedding(reader="mean")

@@ -110,6 +110,7 @@ def test_follows_the_equations():
 
 
 @LEARNS
+@pytest.mark.long
 def test_learns_texts_by_heart():  # check 18
     rng = np.random.default_rng(0)
     embedding = make_embedding(reader="lstm")

@@ -131,6 +131,7 @@ def test_gives_a_distribution(model):
         assert replan.shape == (2, 6) and set(replan.flatten()) <= {0.0, 1.0}
 
 
+@pytest.mark.few(2)
 def test_saving_gives_the_same_model(model, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -154,6 +155,7 @@ def test_decode_step_takes_the_steps_of_the_model(model):
             helpers.assert_close(one, getattr(expected, name)[:, t], 1e-4, 1e-4)
 
 
+@pytest.mark.few(2)
 def test_a_sentence_alone_gives_the_same(model):
     both = model(BATCH)
     alone = model(
@@ -172,6 +174,7 @@ def test_a_sentence_alone_gives_the_same(model):
     helpers.assert_close(alone.log_generate, both.log_generate[1:, :3])
 
 
+@pytest.mark.few(2)
 def test_a_beam_of_one_is_greedy(model):
     options = SearchOptions(num_beams=1, max_length=5, merge="sum")
     sources = BATCH["source_ids"], BATCH["source_copy_ids"]

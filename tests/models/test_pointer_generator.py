@@ -61,6 +61,7 @@ def test_parameters_of_the_large_baseline():
 @pytest.mark.parametrize(
     "head", ["pointer_generator", "softmax", "pointer_softmax"]
 )
+@pytest.mark.few(4)
 def test_any_head_with_and_without_coverage(head, coverage):
     model = make_model(head=head, coverage=coverage)
     randomize(model)
@@ -82,6 +83,7 @@ def test_both_sides_share_one_table():
 
 
 @pytest.mark.parametrize("coverage", [False, True])
+@pytest.mark.few(1)
 def test_saving_gives_the_same_model(tmp_path, coverage):
     model = make_model(coverage=coverage)
     randomize(model)

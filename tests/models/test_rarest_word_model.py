@@ -283,6 +283,7 @@ def test_the_switch_leans_as_its_bias_says(temperature, bias, expected):
 
 
 @pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.few(2)
 def test_saving_gives_the_same_model(tmp_path, options):
     model = make_model(**options)
     model.save(tmp_path / "model.keras")
@@ -293,6 +294,7 @@ def test_saving_gives_the_same_model(tmp_path, options):
 
 
 @pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.few(2)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(options):
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")

@@ -82,6 +82,7 @@ def test_takes_ids_alone():
     assert set(make_model().input) == set(NAMES)
 
 
+@pytest.mark.few(2)
 def test_saving_gives_the_same_model(model, whole, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -142,6 +143,7 @@ def test_padding_changes_nothing(model, whole):
     assert not padded_copied[:, :, 5:].any()
 
 
+@pytest.mark.few(2)
 def test_a_sentence_alone_gives_the_same(model, whole):
     alone = run(
         model,
@@ -218,6 +220,7 @@ def test_mixed_precision_keeps_logs_and_weights_in_float32():
         assert keras.backend.standardize_dtype(x.dtype) == "float32"
 
 
+@pytest.mark.few(2)
 def test_one_graph_for_all_sizes(model):
     axes = {name: (0, 1) for name in INPUTS}
     graph = helpers.compiled(lambda inputs: tuple(model(inputs)), INPUTS, axes)
@@ -226,6 +229,7 @@ def test_one_graph_for_all_sizes(model):
         helpers.assert_close(graph(inputs), tuple(run(model, inputs)))
 
 
+@pytest.mark.long
 def test_loss_and_gradients_compiled_by_xla():
     model = make_model()
     weights = model.trainable_weights
@@ -289,6 +293,7 @@ def test_all_candidates_change_nothing(model, whole):
     helpers.assert_close(among_all, whole)
 
 
+@pytest.mark.few(2)
 def test_candidates_train_the_same_weights(model):
     restricted = model.with_candidates()
     pairs = zip(restricted.weights, model.weights, strict=True)
@@ -306,6 +311,7 @@ def test_candidates_train_the_same_weights(model):
     assert touched[3]
 
 
+@pytest.mark.few(2)
 def test_saving_keeps_candidates(model, tmp_path):
     path = tmp_path / "model.keras"
     model.with_candidates().save(path)

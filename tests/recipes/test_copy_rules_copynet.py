@@ -65,6 +65,7 @@ def test_results_hold_what_was_agreed(finished):
     assert os.path.isfile(os.path.join(found["savedmodel"], "saved_model.pb"))
 
 
+@pytest.mark.long
 def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
     before, path = figures(finished), results(finished)["savedmodel"]
     # Nor are its symbols counted again.

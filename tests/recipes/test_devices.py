@@ -219,6 +219,7 @@ def alone(request, tmp_path_factory):
 
 
 @some("europarl_ps")
+@pytest.mark.long
 def test_two_devices_end_as_one(alone):
     finish(alone.start("two", "--devices", "cpu:2"))
     assert_alike(alone, "one", "two")

@@ -452,11 +452,14 @@ def test_shown_sentences_are_among_those_that_the_demo_has_to_know():
     assert shown <= known
 
 
-def test_the_held_out_sentences_are_in_no_training_corpus():
+@pytest.mark.parametrize(
+    "num_train", [20_000, pytest.param(200_000, marks=pytest.mark.long)]
+)
+def test_the_held_out_sentences_are_in_no_training_corpus(num_train):
     pairs = held_out_sentences()
     assert len(set(pairs)) == 40
     assert all(len(pair) == 2 for pair in pairs)
-    train = demo_parliament.generate("train", 200_000)
+    train = demo_parliament.generate("train", num_train)
     assert not {source for source, _ in train} & {x for x, _ in pairs}
 
 
@@ -494,6 +497,7 @@ def test_training_with_links_is_another_training(tmp_path, corpus, capsys):
     assert_error(capsys, tmp_path, arguments, message)
 
 
+@pytest.mark.long
 def test_another_head_and_the_large_vocabulary_trick(
     tmp_path, corpus, monkeypatch
 ):

@@ -127,6 +127,7 @@ def test_results_hold_what_was_agreed(finished):
     assert (finished / "logs" / "demo" / "dev_nll.png").exists()
 
 
+@pytest.mark.long
 def test_pointers_are_counted(finished, finished_entity):
     """A name two in three times, or a name and, at times, `Nobody`."""
     for folder, low, high in ((finished, 60, 75), (finished_entity, 60, 75)):
@@ -136,6 +137,7 @@ def test_pointers_are_counted(finished, finished_entity):
     assert paper == {"train": 161, "validation": 139}
 
 
+@pytest.mark.long
 def test_scores_of_entities(finished_entity):
     found = results(finished_entity)
     assert found["paper"]["nmt_lvt"] == {
@@ -147,6 +149,7 @@ def test_scores_of_entities(finished_entity):
         assert set(scores["anonymised"]) >= {"rouge1", "rougeL_recall"}
 
 
+@pytest.mark.long
 def test_labels_are_smoothed_where_the_flag_says_so(finished, finished_entity):
     for folder, expected in ((finished, False), (finished_entity, True)):
         events = list(folder.rglob("events.out.tfevents.*"))
@@ -173,6 +176,7 @@ def test_finished_run_is_not_trained_again(
     assert figures(folder) == before
 
 
+@pytest.mark.long
 def test_export_answers_as_python_does(entity_run):
     folder, translator = entity_run
     served = tf.saved_model.load(results(folder)["savedmodel"]).signatures
@@ -187,6 +191,7 @@ def test_export_answers_as_python_does(entity_run):
     assert not re.search(b"@[0-9]", b" ".join(found["text"].numpy()))
 
 
+@pytest.mark.long
 def test_the_command_rebuilds_what_was_exported(finished_entity, monkeypatch):
     # Neither the corpus nor its vectors are needed.
     monkeypatch.delattr(headlines, "load_corpus")

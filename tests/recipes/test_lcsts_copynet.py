@@ -72,16 +72,26 @@ def damaged(chinese, tmp_path):
     return shutil.copytree(chinese, tmp_path / "lcsts")
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, chinese):
-    """A run on words, if jieba is there, and on characters."""
+# A second training, for words.
+BOTH = pytest.param(
+    "[words,characters]",
+    marks=[
+        pytest.mark.long,
+        pytest.mark.skipif(not HAS_JIEBA, reason="needs jieba"),
+    ],
+)
+
+
+@pytest.fixture(scope="module", params=["[characters]", BOTH])
+def trained(request, tmp_path_factory, chinese):
+    """A run on characters, and on words."""
     folder = tmp_path_factory.mktemp("trained")
     arguments = ["--data_dir", str(chinese), "--updates", "100"]
     arguments += ["--dropout", "0"]
     arguments += "--learning_rate 0.02 --schedule constant".split()
     arguments += "--character_vocabulary_size 40".split()
     arguments += "--word_vocabulary_size 30 --tokenizations".split()
-    arguments += ["[words,characters]" if HAS_JIEBA else "[characters]"]
+    arguments += [request.param]
     assert start(folder, *arguments) == 0
     return folder
 
@@ -109,7 +119,7 @@ def test_characters_are_copied(trained):
         assert scores[metric] > 80
 
 
-@pytest.mark.skipif(not HAS_JIEBA, reason="needs jieba")
+@pytest.mark.parametrize("trained", [BOTH], indirect=True)
 def test_words_are_copied_and_joined_without_blanks(trained):
     words = vocabulary(trained, "words")
     assert len(words) == 26 and {"今天", "下雨", "卖出"} <= set(words)

@@ -48,6 +48,7 @@ def finished():
     return starting.results(STORE)
 
 
+@pytest.mark.long
 def test_it_ends_as_a_run_in_local_folders(finished, tmp_path):
     train = write_corpus(str(tmp_path / "corpus"))
     assert start(tmp_path, "--train", *train) == 0
@@ -66,6 +67,7 @@ def test_it_ends_as_a_run_in_local_folders(finished, tmp_path):
     assert len(events) == 3 and all(map(filesystem.size, events))
 
 
+@pytest.mark.long
 def test_it_answers_from_there(finished, tmp_path, capsys):
     assert finished["savedmodel"] == f"{STORE}/served/1"
     with tfcopy.load(f"{STORE}/served") as model:
@@ -84,6 +86,7 @@ def test_it_answers_from_there(finished, tmp_path, capsys):
     assert "BLEU" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_finished_run_there_is_not_trained_again(finished, capsys):
     before = starting.figures(STORE)
     train = [f"{STORE}/corpus/a.{x}" for x in ("the", "le")]

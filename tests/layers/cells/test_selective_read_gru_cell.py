@@ -235,6 +235,7 @@ def test_gradients_are_those_of_an_unrolled_loop(cell, floats, training):
         assert helpers.to_numpy(gradient).any()
 
 
+@pytest.mark.long
 def test_the_same_compiled_by_xla(cell, floats):
     def run(floats):
         return outputs_and_gradients(cell, scan, floats)

@@ -80,6 +80,7 @@ def test_layer_contract_in_a_decoder(attention, options):
     ],
     ids=["rotary", "learned", "sinusoidal"],
 )
+@pytest.mark.few(6)
 def test_steps_of_beams_give_what_all_steps_give(attention, options, capacity):
     """Beams continue others, and see the words of these alone."""
     cell = randomized(make_cell(attention, **options))

@@ -248,6 +248,7 @@ def test_the_number_of_definitions_may_change_how_words_are_projected():
     helpers.assert_close(graph(padded(3 * READ)), 3 * expected)
 
 
+@pytest.mark.long
 def test_one_bucket_is_compiled_by_xla():
     reader = make_lstm(num_buckets=1)
     assert reader.supports_jit

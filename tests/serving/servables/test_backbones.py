@@ -28,7 +28,7 @@ pytestmark = QUIET
 TEXTS = [*SENTENCES[:2], "Köln 北京", ""]
 
 
-@pytest.fixture(scope="module", params=["bart", "t5"])
+@pytest.fixture(scope="module", params=["t5", "bart"])
 def translator(request, tmp_path_factory):
     hub = {"bart": bart_tokenizer, "t5": t5_tokenizer}[request.param]()
     pieces = hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
@@ -52,6 +52,7 @@ def translator(request, tmp_path_factory):
     )
 
 
+@pytest.mark.few(1)
 def test_the_export_answers_as_python(translator, tmp_path):
     expected = [x.text for x in translator.translate_all(TEXTS, progress=False)]
     path = export(translator, tmp_path / "served")

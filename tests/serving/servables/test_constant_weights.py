@@ -13,6 +13,7 @@ from tfcopy.serving.servables import constant_weights
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.few(3)
 def test_answers_are_the_same(name):
     model = MODELS[name]()
     constant = constant_weights.ConstantWeights(model)
