@@ -119,7 +119,9 @@ def parse(config_class, presets, description, arguments=None):
         config = _config(config_class, namespace)
         preset = presets.get(namespace.preset)
         if preset and not (namespace.preset == "demo" and corpus_flag(config)):
-            parser.set_defaults(preset)
+            # Its warm-up is for its own number of updates.
+            is_short = preset.get("warmup") and config.updates < 200
+            parser.set_defaults(preset | ({"warmup": 0} if is_short else {}))
             config = _config(config_class, parser.parse_args(arguments))
     except (
         argparse.ArgumentError,
