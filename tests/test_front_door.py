@@ -29,6 +29,7 @@ def test_to_import_it_imports_nothing_heavy():
     run(CHEAP)
 
 
+@pytest.mark.long
 def test_keras_knows_the_layers_and_models():
     run(REGISTERED.format(name="CoverageAttention"))
 
@@ -41,6 +42,7 @@ def test_its_names_are_there():
         tfcopy.nothing
 
 
+@pytest.mark.long
 def test_a_part_may_be_imported_first():
     # Its layers import Keras while they are imported themselves.
     run("from tfcopy.layers import CopyNetHead; import tfcopy.models")

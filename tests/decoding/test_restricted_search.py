@@ -118,6 +118,7 @@ def test_each_sentence_may_have_words_of_its_own(model):
     assert 5 not in said and (alike.ids[1] == 5).any()
 
 
+@pytest.mark.long
 def test_the_number_of_candidates_may_be_unknown():
     import tensorflow as tf
 

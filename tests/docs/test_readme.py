@@ -97,6 +97,7 @@ def test_flags_of_recipes_are_there(command):
     command_line.parse(recipe.Config, recipe.PRESETS, "", arguments)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", OTHERS)
 def test_commands_on_what_was_trained(trained, command, monkeypatch, capsys):
     monkeypatch.chdir(trained)

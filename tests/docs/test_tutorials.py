@@ -36,6 +36,7 @@ def run(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.long
 def test_your_own_pairs(run, capsys):
     pairs = itertools.islice(demo_parliament.generate("train", 600, 0), 600)
     for path, side in zip(("my.en", "my.fr"), zip(*pairs)):
@@ -49,6 +50,7 @@ def test_your_own_pairs(run, capsys):
     assert first.rpartition(" ")[0] == second
 
 
+@pytest.mark.long
 def test_your_own_decoder(run, capsys):
     names = run("your_own_decoder")
     assert names["right"][names["is_unknown"]].mean() > 0.9

@@ -122,6 +122,7 @@ def zoo():
     yield test_rarest_word_model.make_model()
 
 
+@pytest.mark.long
 @QUIET
 def test_matrices_and_tables_decay_in_every_model():
     found = {True: set(), False: set()}

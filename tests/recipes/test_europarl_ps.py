@@ -121,6 +121,7 @@ def test_finished_run_is_not_trained_again(
     assert after["seconds_training"] == seconds
 
 
+@pytest.mark.long
 def test_the_command_exports_the_same_model_without_the_corpus(
     finished, monkeypatch, capsys
 ):

@@ -74,6 +74,7 @@ def test_the_command_rebuilds_what_was_exported(finished):
     exporting.check_rebuilt(finished)
 
 
+@pytest.mark.long
 def test_what_is_exported_fills_catalogues(
     finished, catalogs, tmp_path, capsys
 ):

@@ -86,6 +86,7 @@ def test_both_systems_learn_the_task(finished):
     assert systems["softmax"]["copy_rate"] == 0
 
 
+@pytest.mark.long
 def test_finished_run_is_not_trained_again(finished, capsys, monkeypatch):
     before, path = figures(finished), results(finished)["savedmodel"]
     monkeypatch.setattr(run_module, "export", lambda *_, **__: path)  # slow

@@ -144,6 +144,7 @@ def test_input_of_another_form(asked, folder):
     )
 
 
+@pytest.mark.long
 def test_a_process_answers_each_line_at_once(folder):
     process = subprocess.Popen(
         [sys.executable, "-m", "tfcopy.serving.ask", folder],

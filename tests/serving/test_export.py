@@ -93,6 +93,7 @@ def loaded(exported):
     return tf.saved_model.load(exported)
 
 
+@pytest.mark.long
 def test_a_process_with_tensorflow_alone_gives_the_same_texts(
     random, exported, copier_export, tmp_path
 ):

@@ -54,6 +54,7 @@ def assert_same(weights, expected):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.long
 def test_two_replicas_equal_one_device(tmp_path, one_device):
     output = tmp_path / "weights"
     expected, options = one_device

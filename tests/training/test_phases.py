@@ -176,6 +176,7 @@ def test_annealing_goes_on_from_the_best_weights_with_smaller_steps():
     assert result.best_dev_nll <= best_nll + 1e-6
 
 
+@pytest.mark.long
 def test_resuming_an_annealed_run_changes_nothing(tmp_path):
     undisturbed = make_annealed(log_dir=tmp_path / "undisturbed")
     expected = undisturbed.fit()

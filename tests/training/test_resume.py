@@ -74,6 +74,7 @@ def kill_and_resume(folder, kills, expected, **options):
     assert_resumes(folder, expected, **options)
 
 
+@pytest.mark.long
 def test_kills_at_any_time_change_nothing(tmp_path, undisturbed):
     kill_and_resume(tmp_path, 2, undisturbed)
 

@@ -180,6 +180,7 @@ def test_missing_files_are_named(tmp_path):
         read(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not (WORDNET / "data.noun").exists(),
     reason=f"needs WordNet 3.0 in {WORDNET} (apt install wordnet-base)",

@@ -86,6 +86,7 @@ def test_the_dictionary_answers_each_question(dictionary):
             check_question(example, dictionary, num_things=3)
 
 
+@pytest.mark.long
 @settings(max_examples=12)
 @given(st.integers(120, 400), st.integers(2, 8), st.integers(0, 9))
 def test_questions_of_any_size_have_one_answer(num_words, num_things, seed):

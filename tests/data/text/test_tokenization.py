@@ -256,6 +256,7 @@ def test_folding_twice_changes_nothing_and_leaves_words(text):
     assert all(word.split() == [word] for word in once)
 
 
+@pytest.mark.long
 def test_folding_does_not_depend_on_the_locale():
     code = (
         "import tensorflow as tf; from tfcopy.data import Tokenizer; "

@@ -52,6 +52,7 @@ def translator(request, tmp_path_factory):
     )
 
 
+@pytest.mark.long
 @pytest.mark.few(1)
 def test_the_export_answers_as_python(translator, tmp_path):
     expected = [x.text for x in translator.translate_all(TEXTS, progress=False)]

@@ -12,6 +12,7 @@ from tfcopy.decoding import Candidates, SearchOptions, beam_search, search_among
 from tfcopy.serving.servables import constant_weights
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.few(3)
 def test_answers_are_the_same(name):

@@ -37,6 +37,7 @@ def asked(request, copier_served, function):
     return asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", LONG)
 def test_ten_megabytes_are_answered_at_once(asked, kind):
     text = LONG[kind] * (SIZE // len(LONG[kind]))

@@ -31,6 +31,7 @@ def words_of(served, texts):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_the_table_gives_what_reading_gives(made, function, name):
     served, model, features = made[name]

@@ -336,6 +336,7 @@ def test_a_shortlist_generates_translations_of_the_sources_words(
     assert generated - {TARGET.words[i] for i in always}
 
 
+@pytest.mark.long
 def test_one_text_is_searched_for_by_xla(random):
     free = random.copy(
         options=dataclasses.replace(random.options, same_in_every_batch=False)
