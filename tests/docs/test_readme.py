@@ -149,3 +149,13 @@ def test_the_package_index_gets_no_link_that_it_has_no_file_for():
     words = re.sub(r"\]\([^)]*\)", "", README.read_text(encoding="utf-8"))
     for word in re.sub(r"\]\([^)]*\)", "", text).replace("[", "").split():
         assert word in words.replace("[", "")
+
+
+def test_minutes_are_those_that_the_recipes_announce():
+    rows = re.findall(
+        r"^\| \[`(\w+)`\].* (\d+) \|$", README.read_text("utf-8"), re.MULTILINE
+    )
+    assert {name for name, _ in rows} == {*tfcopy_command.recipes()}
+    for name, minutes in rows:
+        recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+        assert int(minutes) == round(recipe.Config.minutes["demo"])

@@ -31,6 +31,7 @@ PAPER = {
 
 @config.configuration(
     "copy_rules_copynet",
+    minutes={"demo": 4},
     unfinished_compete=True,
     forbid_unk=True,
     dropout=0.2,

@@ -26,6 +26,7 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 
 @config.configuration(
     "eulerian_pag",
+    minutes={"demo": 6},
     baselines=["baseline"],
     unfinished_compete=True,
     forbid_unk=True,

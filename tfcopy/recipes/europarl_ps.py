@@ -22,6 +22,7 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 
 @config.configuration(
     "europarl_ps",
+    minutes={"demo": 4, "thorough": 13},
     unmatched="attention_argmax",
     embedding_dim=128,
     units=256,

@@ -60,6 +60,7 @@ PAPER_POINTERS = {
 
 @config.configuration(
     "gigaword_ps",
+    minutes={"demo": 5},
     candidates=400,
     candidates_from="sources",
     schedule="constant",

@@ -53,6 +53,7 @@ PAPER = {
 
 @config.configuration(
     "lm1b_definitions",
+    minutes={"demo": 1},
     vectors_dim=64,
     vocabulary_size=230,
     definition_vocabulary_size=3_000,

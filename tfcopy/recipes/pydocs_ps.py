@@ -25,6 +25,7 @@ from tfcopy.experiments.pairs import translator_flags
 
 @config.configuration(
     "pydocs_ps",
+    minutes={"demo": 4, "thorough": 9},
     target_language="es",
     tokenization="sentencepiece",
     pieces=1_000,

@@ -23,7 +23,7 @@ PAPER = {"softmax": 48.2, "pointer_softmax": 17.4}
 SYSTEMS = tuple(PAPER)
 
 
-@config.configuration("rarest_word_ps")
+@config.configuration("rarest_word_ps", minutes={"demo": 3})
 class Config(model_flags.RarestWordConfig):
     """Words, models, training, and where the results go."""
 

@@ -47,6 +47,7 @@ PAPER = {
 
 @config.configuration(
     "snli_definitions",
+    minutes={"demo": 4},
     baselines=["baseline", "glove"],
     vocabulary_size=250,
     baseline_vocabulary_size=3_000,

@@ -52,6 +52,7 @@ PAPER = {
 
 @config.configuration(
     "squad_definitions",
+    minutes={"demo": 6},
     baselines=["B"],
     vocabulary_size=250,
     baseline_vocabulary_size=3_000,

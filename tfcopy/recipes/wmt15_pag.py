@@ -53,6 +53,7 @@ SYSTEMS = ("baseline", "baseline_ln", "pag", "pag_ln", "rpag", "rpag_ln")
 
 @config.configuration(
     "wmt15_pag",
+    minutes={"demo": 6, "thorough": 12},
     baselines=["baseline", "baseline_ln"],
     unfinished_compete=True,
     forbid_unk=True,
