@@ -62,6 +62,9 @@ def read(data):
 )
 def test_text_is_the_same_in_all_forms(text, compression, encoding):
     text = text.removeprefix("\ufeff")
+    if encoding == "utf-16-le":
+        # With a zero after it, its mark is that of UTF-32.
+        text = text.lstrip("\0")
     data = text.encode()
     if encoding is not None:
         data = ENCODINGS[encoding] + text.encode(encoding)
