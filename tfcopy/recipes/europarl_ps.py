@@ -61,8 +61,8 @@ PRESETS = {
         "target_vocabulary_size": 1_100,
         "learning_rate": 5e-3,
         "warmup": 60,
-        "updates": 1_900,
-        "eval_every": 475,
+        "updates": 1_700,
+        "eval_every": 425,
     },
     "thorough": {},
     "paper": {
