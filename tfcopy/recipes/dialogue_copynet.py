@@ -42,7 +42,7 @@ SHOWN = 4  # answers
 
 @config.configuration(
     "dialogue_copynet",
-    minutes={"demo": 5, "thorough": 11},
+    minutes={"demo": 6, "thorough": 11},
     unfinished_compete=True,
     forbid_unk=True,
     dropout=0.2,

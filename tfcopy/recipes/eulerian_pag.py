@@ -6,8 +6,9 @@ one that plans its alignments (pag) and one that repeats them (rpag), measures
 how many circuits are entirely right, draws where each attended and when it
 planned, and exports the best one.
 
-    python -m tfcopy.recipes.eulerian_pag                 small graphs, minutes
-    python -m tfcopy.recipes.eulerian_pag --preset paper  the paper's sizes
+    python -m tfcopy.recipes.eulerian_pag                    small graphs
+    python -m tfcopy.recipes.eulerian_pag --preset thorough  all three systems
+    python -m tfcopy.recipes.eulerian_pag --preset paper     the paper's sizes
 
 Repeating an interrupted command resumes it where it stopped.
 """
@@ -26,7 +27,7 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 
 @config.configuration(
     "eulerian_pag",
-    minutes={"demo": 6},
+    minutes={"demo": 5, "thorough": 8},
     baselines=["baseline"],
     unfinished_compete=True,
     forbid_unk=True,
@@ -65,6 +66,8 @@ class Config(model_flags.PlannerConfig):
 
 
 PRESETS = {
+    "demo": {"systems": ["baseline", "pag"]},
+    "thorough": {},
     "paper": {
         "num_nodes": 7,
         "num_train": 300_000,
@@ -81,7 +84,7 @@ PRESETS = {
         "batch_size": 32,
         "updates": 30_000,
         "eval_every": 1_000,
-    }
+    },
 }
 
 

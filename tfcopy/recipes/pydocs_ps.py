@@ -25,7 +25,7 @@ from tfcopy.experiments.pairs import translator_flags
 
 @config.configuration(
     "pydocs_ps",
-    minutes={"demo": 4, "thorough": 9},
+    minutes={"demo": 5, "thorough": 9},
     target_language="es",
     tokenization="sentencepiece",
     pieces=1_000,
