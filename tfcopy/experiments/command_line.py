@@ -14,7 +14,12 @@ import jsonargparse
 
 from tfcopy import list_flags
 from tfcopy.error_lines import one_line
-from tfcopy.experiments.config import COMMON, TOPICS, corpus_flag
+from tfcopy.experiments.config import (
+    COMMON,
+    TOPICS,
+    corpus_flag,
+    default_of,
+)
 from tfcopy.head_names import HEADS, POINTING_HEADS
 from tfcopy.quiet import hide_notes, quiet
 from tfcopy.tolerant_output import open_missing_streams, tolerant_output
@@ -163,12 +168,9 @@ def _add_flags(parser, config_class, presets, shown):
             if field.name == "preset":
                 options = {"choices": presets}
             text = field.metadata["help"].replace("%", "%%")
-            default = field.default
-            if default is dataclasses.MISSING:
-                default = field.default_factory()
             group.add_argument(
                 f"--{field.name}",
-                default=default,
+                default=default_of(field),
                 help=text if field.name in shown else argparse.SUPPRESS,
                 **options,
             )

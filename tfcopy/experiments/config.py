@@ -312,15 +312,19 @@ def identity(config: TrainingConfig) -> dict:
     return fixed
 
 
+def default_of(field: dataclasses.Field):
+    """What a flag is if it is not given."""
+    if field.default is dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
 def changed(config: RunConfig) -> dict:
     """The flags that are not at their defaults, as JSON can hold them."""
     flags = {}
     for field in dataclasses.fields(config):
-        default = field.default
-        if field.default_factory is not dataclasses.MISSING:
-            default = field.default_factory()
         value = getattr(config, field.name)
-        if value != default:
+        if value != default_of(field):
             flags[field.name] = value
     return flags
 
@@ -331,10 +335,8 @@ def expected_minutes(config: RunConfig) -> float | None:
     for field in dataclasses.fields(config):
         if field.metadata["topic"] == "results" or field.name == "seed":
             continue
-        default = field.default
-        if default is dataclasses.MISSING:
-            default = field.default_factory()
-        if getattr(config, field.name) != preset.get(field.name, default):
+        expected = preset.get(field.name, default_of(field))
+        if getattr(config, field.name) != expected:
             return None
     return config.minutes.get(config.preset)
 
@@ -382,7 +384,7 @@ def corpus_flag(config: RunConfig, ignored=()) -> str | None:
     """The flag that names another corpus than the preset's, if one does.
 
     Args:
-        config: The recipe's config, or an object with its fields.
+        config: The recipe's config.
         ignored: Flags that do not count.
     """
     flags = {field.name: field.default for field in dataclasses.fields(config)}
