@@ -70,8 +70,9 @@ def test_load_is_quiet(tmp_path, capfd):
 
 
 def test_bad_sizes_and_folders_give_clear_messages(tmp_path):
-    with pytest.raises(CorpusError, match="at least one example"):
-        demo_parliament.load(tmp_path, num_test=0)
+    for name in ("num_train", "num_test"):
+        with pytest.raises(CorpusError, match="at least one example"):
+            demo_parliament.load(tmp_path, **{name: 0})
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(CorpusError, match="file.*--data_dir"):

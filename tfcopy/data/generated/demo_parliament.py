@@ -47,7 +47,7 @@ def load(
         generate=functools.partial(generate, size=size),
         grammar=_grammar_fingerprint(size),
         seed=seed,
-        num_train=num_train or _NUM_TRAIN[size],
+        num_train=_NUM_TRAIN[size] if num_train is None else num_train,
         num_validation=num_validation,
         num_test=num_test,
     )
