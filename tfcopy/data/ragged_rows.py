@@ -1,4 +1,8 @@
-"""Rows of ragged tensors, with few operations: every text read needs them."""
+"""Rows of ragged tensors, with few operations: every text read needs them.
+
+What TensorFlow has for the same checks its arguments, and makes from 80 to 200
+operations each time.
+"""
 
 import tensorflow as tf
 
@@ -35,4 +39,41 @@ def append(ragged, last):
         tf.tensor_scatter_nd_update(longer, places[:, None], ragged.values),
         splits + tf.range(tf.size(splits, tf.int64)),
         validate=False,
+    )
+
+
+def keep(ragged, mask):
+    """Drops values, but no rows.
+
+    Args:
+        ragged: Ragged tensor, `(B, None)`.
+        mask: Boolean, of the shape of its values: which to keep.
+
+    Returns:
+        Ragged tensor, `(B, None)`.
+    """
+    counts = tf.concat([[0], tf.cumsum(tf.cast(mask, tf.int64))], axis=0)
+    return tf.RaggedTensor.from_row_splits(
+        tf.gather(ragged.values, tf.where(mask)[:, 0]),
+        tf.gather(counts, ragged.row_splits),
+        validate=False,
+    )
+
+
+def join(ragged, separator=""):
+    """Joins the strings of each row to one.
+
+    Args:
+        ragged: Ragged tensor of strings, `(B, None)`.
+        separator: What stands between them; TensorFlow leaves it out after
+            empty strings that begin a row.
+
+    Returns:
+        Strings, `(B,)`; `""` for a row without any.
+    """
+    return tf.strings.unsorted_segment_join(
+        ragged.values,
+        rows_of(ragged),
+        tf.size(ragged.row_splits) - 1,
+        separator,
     )

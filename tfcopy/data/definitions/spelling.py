@@ -17,6 +17,7 @@ from tfcopy.data.definitions.definition_slots import (
     num_fillers,
     without_frequent,
 )
+from tfcopy.data.ragged_rows import keep, rows_of
 from tfcopy.data.text.vocabulary import Vocabulary
 
 TOO_LONG = ("crop", "ends")
@@ -116,7 +117,7 @@ def _shortened(spelt, max_length, too_long):
     """Ragged characters, `(W, None)`, without those beyond `max_length`."""
     if too_long == "crop":
         return spelt[:, :max_length]
-    lengths = tf.gather(spelt.row_lengths(), spelt.value_rowids())
+    lengths = tf.gather(spelt.row_lengths(), rows_of(spelt))
     places = tf.ragged.range(spelt.row_lengths()).values
     half = max_length // 2
     is_short = lengths <= max_length
@@ -124,5 +125,4 @@ def _shortened(spelt, max_length, too_long):
     is_hyphen = ~is_short & (places == half)
     is_end = (places < half) | (places >= lengths - half)
     spelt = spelt.with_values(tf.where(is_hyphen, "-", spelt.values))
-    kept = spelt.with_values(is_short | is_hyphen | is_end)
-    return tf.ragged.boolean_mask(spelt, kept)
+    return keep(spelt, is_short | is_hyphen | is_end)

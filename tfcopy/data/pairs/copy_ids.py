@@ -318,7 +318,7 @@ def _point_at_senses(pointers, is_asked, source, target, dictionary):
     """Rule 2: sets the pointers of words with a sense in the source."""
     asked = tf.where(is_asked)[:, 0]  # (N,) flat positions
     senses = dictionary.lookup(tf.gather(target[0], asked))  # (N, None)
-    owners = senses.value_rowids()
+    owners = rows_of(senses)
     sentences = tf.gather(tf.gather(target[1], asked), owners)
     positions = _first_positions(source, (senses.values, sentences))
     positions = tf.where(senses.values == _UNK_WORD, _ABSENT, positions)

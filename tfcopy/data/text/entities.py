@@ -31,6 +31,7 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.ragged_rows import join, keep, rows_of
 from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.data.text.tokenization import Tokenizer, lower
 from tfcopy.data.text.vocabulary import count_words
@@ -164,7 +165,7 @@ class Entities:
         """
         surfaces = self.surfaces(words.values)
         places = tf.where(self.is_entity(words.values))[:, 0]
-        rows = tf.gather(words.value_rowids(), places)
+        rows = tf.gather(rows_of(words), places)
         named = tf.gather(surfaces, places)
         _, distinct = tf.unique(
             lower(named) if self.lowercase else named, tf.int64
@@ -192,11 +193,11 @@ class Entities:
         """
         both = self.source(tf.concat([source_words, target_words], axis=1))
         places = tf.ragged.range(both.row_lengths()).values
-        lengths = tf.gather(source_words.row_lengths(), both.value_rowids())
+        lengths = tf.gather(source_words.row_lengths(), rows_of(both))
         is_source = places < lengths
         return (
-            source_words.with_values(tf.boolean_mask(both.values, is_source)),
-            target_words.with_values(tf.boolean_mask(both.values, ~is_source)),
+            keep(both, is_source),
+            keep(both, ~is_source),
         )
 
 
@@ -307,7 +308,7 @@ def anonymise(
             for tokenizer, text, limit in zip(tokenizers, texts, truncate)
         ]
         return [
-            tf.strings.reduce_join(tokenizer.fold(keys), axis=-1, separator=" ")
+            join(tokenizer.fold(keys), " ")
             for tokenizer, keys in zip(tokenizers, entities.pair(*words))
         ]
 

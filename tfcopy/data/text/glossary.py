@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import tensorflow as tf
 
 from tfcopy import file_forms
+from tfcopy.data.ragged_rows import join
 from tfcopy.data.text.tokenization import normalize_blanks
 
 # A mark: private characters of Unicode around the phrase's number.
@@ -131,9 +132,8 @@ def mark(text, phrases, protect: str, numbers=None):
     if numbers is None:
         numbers = tf.range(tf.size(phrases))
     text = normalize_blanks(text)
-    is_phrase = phrases != ""
-    phrases = tf.boolean_mask(phrases, is_phrase)
-    numbers = tf.boolean_mask(numbers, is_phrase)
+    places = tf.where(phrases != "")[:, 0]
+    phrases, numbers = tf.gather(phrases, places), tf.gather(numbers, places)
 
     def marked():
         parts, is_span = _cut(text, f"(?:{protect})")
@@ -144,7 +144,7 @@ def mark(text, phrases, protect: str, numbers=None):
             delimited, pattern, rf"{_EDGE}\0{_EDGE}"
         )
         flat = tf.where(is_span, flat, _numbered(edged, phrases, numbers))
-        return tf.strings.reduce_join(parts.with_flat_values(flat), axis=1)
+        return join(parts.with_flat_values(flat))
 
     return tf.cond(tf.size(phrases) > 0, marked, lambda: text)
 
@@ -192,7 +192,7 @@ def unmark(text, translations):
     padded = tf.concat([translations, [""]], axis=0)
     written = tf.gather(padded, tf.where(known, number, 0))
     flat = tf.where(known, written, flat)
-    joined = tf.strings.reduce_join(parts.with_flat_values(flat), axis=1)
+    joined = join(parts.with_flat_values(flat))
     return tf.reshape(joined, tf.shape(text))
 
 
@@ -235,4 +235,4 @@ def _numbered(edged, phrases, numbers):
     number = tf.gather(numbers, tf.where(is_phrase, found, 0))
     marks = tf.strings.join([_OPEN, tf.strings.as_string(number), _CLOSE])
     flat = tf.where(is_phrase, marks, flat)
-    return tf.strings.reduce_join(parts.with_flat_values(flat), axis=1)
+    return join(parts.with_flat_values(flat))

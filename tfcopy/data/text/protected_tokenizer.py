@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfcopy.data.ragged_rows import append, join, keep
 from tfcopy.data.text.glossary import MARK
 from tfcopy.data.text.span_patterns import pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
@@ -44,9 +45,9 @@ def cut_out(text, names):
     parts = tf.strings.split(marked, _EDGE)
     places = tf.ragged.range(parts.row_lengths()).flat_values
     is_span = places % 2 == 1
-    spans = tf.boolean_mask(parts.flat_values, is_span)
+    spans = tf.gather(parts.values, tf.where(is_span)[:, 0])
     rest = parts.with_flat_values(tf.where(is_span, SPAN, parts.flat_values))
-    return tf.strings.reduce_join(rest, axis=1), spans
+    return join(rest), spans
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,13 +94,10 @@ class ProtectedTokenizer:
             tokens.flat_values, f"({SPAN})", rf"{_EDGE}\1{_EDGE}"
         )
         parts = tf.strings.split(values, _EDGE)
-        lengths = parts.row_lengths()
-        owners = tf.repeat(tokens.value_rowids(), lengths)
-        kept = parts.flat_values != ""
-        return tf.RaggedTensor.from_value_rowids(
-            tf.boolean_mask(parts.flat_values, kept),
-            tf.boolean_mask(owners, kept),
-            nrows=tokens.nrows(),
+        parts = keep(parts, parts.values != "")
+        splits = tf.gather(parts.row_splits, tokens.row_splits)
+        return tf.RaggedTensor.from_row_splits(
+            parts.values, splits, validate=False
         )
 
     def fold(self, words):
@@ -126,14 +124,10 @@ class ProtectedTokenizer:
         rest = tokens.with_flat_values(tf.where(is_span, SPAN, values))
         text = tf.strings.split(self.inner.detokenize(rest), SPAN)
         # What follows each part: its span, or nothing at the end.
-        follows = tf.ragged.boolean_mask(
-            tokens, tokens.with_flat_values(is_span)
-        )
-        ends = tf.fill([tokens.nrows(), 1], "")
-        follows = tf.concat([follows, ends], axis=1).flat_values
+        follows = append(keep(tokens, is_span), "").values
         before, after = self._blanks(text.flat_values, follows)
         both = tf.strings.join([text.flat_values, before, follows, after])
-        return tf.strings.reduce_join(text.with_flat_values(both), axis=1)
+        return join(text.with_flat_values(both))
 
     def _blanks(self, parts, spans):
         """Blanks where a span would be none beside what is next to it.

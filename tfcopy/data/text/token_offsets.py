@@ -9,6 +9,7 @@ Shapes: B batch; tokens are ragged, (B, None).
 import numpy as np
 import tensorflow as tf
 
+from tfcopy.data.ragged_rows import keep, rows_of
 from tfcopy.data.text.tokenization import Tokenizer
 
 # Whether a code point is a blank, a control character or the zero-width space;
@@ -116,7 +117,7 @@ def _places(text, tokenizer):
     )
     if tokenizer.mode == "characters" and tokenizer.language != "zh":
         is_kept = _with_first_blanks(is_kept, places)
-    return tf.ragged.boolean_mask(places, is_kept)
+    return keep(places, is_kept.values)
 
 
 def _is_blank(points):
@@ -133,7 +134,7 @@ def _with_first_blanks(is_kept, places):
     last = tf.reduce_max(
         places.with_flat_values(tf.where(kept, places.flat_values, -1)), axis=1
     )
-    last = tf.gather(last, places.value_rowids())
+    last = tf.gather(last, rows_of(places))
     return is_kept.with_flat_values(
         kept | (after_kept & (places.flat_values < last))
     )

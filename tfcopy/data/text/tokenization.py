@@ -24,6 +24,8 @@ from typing import ClassVar
 
 import tensorflow as tf
 
+from tfcopy.data.ragged_rows import join
+
 MODES = ("moses", "space", "characters")
 LANGUAGES = ("en", "fr", "zh", "other")
 
@@ -213,11 +215,11 @@ def detokenize(tokens, *, mode="moses", language="en"):
     _check(mode, language)
     if mode == "characters":
         tokens = _swap(_swap(tokens, _BLANK, " "), 2 * _BLANK, _BLANK)
-        return tf.strings.reduce_join(tokens, axis=-1)
+        return join(tokens)
     if mode == "space":
         separator = "" if language == "zh" else " "
-        return tf.strings.reduce_join(tokens, axis=-1, separator=separator)
-    text = tf.strings.reduce_join(tokens, axis=-1, separator=" ")
+        return join(tokens, separator)
+    text = join(tokens, " ")
     text = tf.strings.join([" ", text, " "])
     for pattern, rewrite in _joints(language):
         text = tf.strings.regex_replace(text, pattern, rewrite)

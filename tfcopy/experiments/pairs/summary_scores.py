@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tfcopy.data.generated import demo_news
+from tfcopy.data.ragged_rows import join
 from tfcopy.data.text.string_tensor import string_tensor
 from tfcopy.evaluation import summaries, translations
 from tfcopy.experiments import export_choice, reporting
@@ -122,7 +123,7 @@ class TestSet:
         flat = self._tokenizer.tokenize(flat)
         if self._entities is not None:
             flat = self._entities.surfaces(flat)
-        flat = tf.strings.reduce_join(flat, axis=-1, separator=" ").numpy()
+        flat = join(flat, " ").numpy()
         flat = iter([line.decode() for line in flat.tolist()])
         return [
             "\n".join(line for line in (next(flat) for _ in some) if line)

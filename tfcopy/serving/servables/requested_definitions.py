@@ -14,6 +14,7 @@ from tfcopy import tokens as special
 from tfcopy.data.definitions.lemma_rules import RULES
 from tfcopy.data.definitions.lemmas import table
 from tfcopy.data.definitions.packing import DefinitionPacker
+from tfcopy.data.ragged_rows import rows_of
 from tfcopy.data.text import tokenization
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -130,7 +131,7 @@ class RequestedDefinitions(tf.Module):
         if self.layout == "padded":
             ids = ids.to_tensor(special.PAD)
             return {**pack, "ids": ids, "owners": owners, "weights": weights}
-        rows = ids.value_rowids()
+        rows = rows_of(ids)
         weights /= tf.cast(ids.row_lengths(), tf.float32)
         return {
             **pack,

@@ -111,4 +111,4 @@ def _filler(is_blank):
     """Ragged `(B, None)`: one word where a text has none."""
     lengths = tf.cast(is_blank, tf.int64)
     words = tf.fill([tf.reduce_sum(lengths)], _UNK_WORD)
-    return tf.RaggedTensor.from_row_lengths(words, lengths)
+    return tf.RaggedTensor.from_row_lengths(words, lengths, validate=False)

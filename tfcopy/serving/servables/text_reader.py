@@ -10,6 +10,7 @@ import keras
 import tensorflow as tf
 
 from tfcopy import tokens as special
+from tfcopy.data.ragged_rows import rows_of
 from tfcopy.data.text.readable_text import readable_text
 from tfcopy.serving.servables.definition_table import DefinitionTable
 from tfcopy.serving.servables.requested_definitions import RequestedDefinitions
@@ -153,7 +154,7 @@ class TextReader:
             slots = self._requested.find(
                 requested,
                 text.flat_values,
-                tf.cast(text.value_rowids(), tf.int32),
+                tf.cast(rows_of(text), tf.int32),
                 tf.gather(self._headwords, entries),
             )
             row = self._table.size - 1 + slots[:, None]
@@ -242,4 +243,4 @@ def _filler(words):
     """Ragged `(B, None)`: one unknown word where a text has none."""
     lengths = tf.cast(words.row_lengths() == 0, tf.int64)
     words = tf.fill([tf.reduce_sum(lengths)], _UNK_WORD)
-    return tf.RaggedTensor.from_row_lengths(words, lengths)
+    return tf.RaggedTensor.from_row_lengths(words, lengths, validate=False)
