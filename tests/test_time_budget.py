@@ -103,6 +103,7 @@ markers =
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("arguments", [["-n0"], ["-n2"], ["-n0", "suite"]])
 def test_a_whole_run_fails_if_a_test_takes_too_long(tmp_path, arguments):
     suite = tmp_path / "suite"

@@ -206,6 +206,7 @@ def test_other_settings_of_a_run_and_damage_are_named(in_shards, tmp_path):
         prepared_corpus.load(tmp_path)
 
 
+@pytest.mark.long
 def test_an_interrupted_preparation_goes_on(
     files, in_shards, tmp_path, monkeypatch
 ):

@@ -51,3 +51,11 @@ def test_a_sample_is_told(tmp_path, capsys):
     assert capsys.readouterr().err == (
         f"{path}: learned from 199 of 200 lines, drawn at random.\n"
     )
+
+
+def test_the_same_texts_make_the_same_file(tmp_path):
+    """Runs that learned their pieces would have other fingerprints."""
+    pytest.importorskip("sentencepiece")
+    for name in "ab":
+        train_sentencepiece.train_bpe(SHORT, 9, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

@@ -55,7 +55,7 @@ def search(model, rows, prefix, **options):
     [*((options, False) for options in OPTIONS), (OPTIONS[1], True)],
     ids=str,
 )
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_answers_are_those_of_each_sentence_alone(options, has_prefix):
     ids, _ = sources()
     model = random_model(3, ids, L, V, eos_logit=5.0)

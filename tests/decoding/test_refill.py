@@ -134,6 +134,7 @@ def test_the_average_may_count_bos():
         np.testing.assert_allclose(result.scores, [[score]], atol=1e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("min_length, length", [(34, 35), (35, 36)])
 def test_eos_is_dropped_before_the_least_length(min_length, length):
     model = random_model(0, SOURCE_IDS, 40, V, eos_logit=9.0)

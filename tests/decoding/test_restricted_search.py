@@ -60,7 +60,7 @@ def words_of(row):
     return sorted({tokens.UNK, *CANDIDATES[4:].tolist()} | copies)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 def test_a_wide_beam_finds_what_brute_force_finds(model):
     result = search(
         model, CANDIDATES, num_beams=300, num_hypotheses=5, max_length=3
@@ -90,6 +90,7 @@ def test_words_outside_can_only_be_copied(model):
     np.testing.assert_array_equal(COPY_IDS[rows, places], result.ids[outside])
 
 
+@pytest.mark.few(1)
 def test_all_words_change_nothing(model):
     options = {"num_beams": 4, "num_hypotheses": 4, "max_length": 6}
     everything = np.arange(V, dtype="int32")

@@ -70,6 +70,7 @@ def trained(model):
     return helpers.probabilities(model(INPUTS))
 
 
+@pytest.mark.few(2)
 def test_each_step_gives_what_training_gives(model):
     result = search(
         model,
@@ -184,7 +185,7 @@ def test_in_mixed_precision_nearly_the_same(head):
     keras.backend.backend() != "tensorflow", reason="JAX has no such graphs"
 )
 @pytest.mark.parametrize("static_shapes", [False, True])
-@pytest.mark.few(1)
+@pytest.mark.long
 def test_compiled_searches_find_the_same(static_shapes):
     """One graph for all sizes; with static shapes one of XLA."""
     import tensorflow as tf

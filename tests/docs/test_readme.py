@@ -122,6 +122,7 @@ def test_commands_on_what_was_trained(trained, command, monkeypatch, capsys):
     assert not status and printed.out, printed.err
 
 
+@pytest.mark.long
 def test_programs(trained, monkeypatch):
     monkeypatch.chdir(trained)
     names = {}

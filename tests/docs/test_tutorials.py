@@ -64,6 +64,7 @@ def test_a_new_head(run):
     assert names["head"].count_params() > 0
 
 
+@pytest.mark.long
 def test_export_serve_ask(run, random_export, tmp_path, capsys):  # noqa: F811
     target = tmp_path / "savedmodels" / "europarl_ps" / "1"
     os.makedirs(target.parent)

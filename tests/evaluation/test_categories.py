@@ -122,6 +122,7 @@ def test_projection_depends_on_the_seed_only():
     assert np.abs(one - other).max() > 0.1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("shape", [(4, 9), (5, 1), (12, 3)])
 @pytest.mark.parametrize("metric", METRICS)
 def test_few_or_equal_vectors_can_be_projected(shape, metric):

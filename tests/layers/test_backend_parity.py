@@ -21,8 +21,7 @@ from tfcopy.models import gru_translator
 
 MODELS = ("generated", "observed", "marginal")
 # What the backends do in files of their own: loops, cuts and a softmax.
-FIRST = ("bidirectional_gru", "copynet_head", "plan_attention", "lstm_reader")
-FIRST += ("selective_read_gru_cell", "transformer_cell", "generated")
+FIRST = ("bidirectional_gru", "copynet_head", "plan_attention", "generated")
 # How many definitions there are is data, which nobody differentiates by; where
 # it ties with the 1 in `maximum(number, 1)` the backends do it differently.
 NUMBERS = ("counts",)

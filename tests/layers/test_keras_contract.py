@@ -58,7 +58,7 @@ class OfTuple(keras.layers.Layer):
 @pytest.mark.filterwarnings("ignore:.*shuffle=True.*:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*any trainable weights:UserWarning")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 def test_passes_the_layer_test_of_keras(name):
     make, inputs = LAYERS[name]
     harness = TestCase()

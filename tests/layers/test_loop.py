@@ -187,6 +187,7 @@ def test_one_graph_for_all_lengths_and_batch_sizes():
         helpers.assert_close(graph(tensors), values_and_gradients(tensors))
 
 
+@pytest.mark.long
 def test_compiled_by_xla():
     tensors = as_tensors(make_tensors())
     graph = helpers.compiled(values_and_gradients, tensors, jit_compile=True)

@@ -78,6 +78,7 @@ def previous_words():
     return np.concatenate([first, targets[:, :-1]], axis=1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_have_the_probabilities_of_keras_hub(kind):
     """Its own model of the same backbone, asked for the same words."""
@@ -155,6 +156,7 @@ def saved(model, folder):
     return keras.saving.load_model(folder / "model.keras")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS[:2])
 def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
@@ -178,6 +180,7 @@ def test_a_backbone_is_trained():
     assert all(path.endswith("key/bias") for path in paths)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS[:2])
 def test_lora_is_trained_and_saved(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
@@ -197,6 +200,7 @@ def test_lora_is_trained_and_saved(kind, tmp_path):
     assert len(loaded.trainable_weights) == len(model.trainable_weights)
 
 
+@pytest.mark.few(1)
 def test_saving_gives_the_same_model(model, whole, tmp_path):
     loaded = saved(model, tmp_path)
     helpers.assert_close(run(loaded), whole)

@@ -55,6 +55,7 @@ def test_fit_needs_no_loss(fitted):
     assert cost(model) < history["loss"][-1]
 
 
+@pytest.mark.long
 def test_a_checkpoint_of_a_callback_is_evaluated_and_trained_on(fitted):
     model, _, history, path = fitted
     loaded = keras.models.load_model(path)
@@ -130,6 +131,7 @@ def own_model(head, dtype="float32"):
         keras.config.set_dtype_policy("float32")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", HEADS)
 def test_a_head_on_a_decoder_of_ones_own_is_trained(name, tmp_path):
     model = own_model(HEADS[name])
@@ -147,6 +149,7 @@ def test_a_head_on_a_decoder_of_ones_own_is_trained(name, tmp_path):
         helpers.assert_close(one, helpers.to_numpy(other))
 
 
+@pytest.mark.long
 def test_fit_in_mixed_precision():
     model = own_model(HEADS["copynet"], "mixed_bfloat16")
     x = {"source_ids": BATCH["source_ids"], "previous": 1 * MASK}

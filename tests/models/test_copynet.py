@@ -102,6 +102,7 @@ def test_parameters_of_each_part():
     }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_gives_a_distribution_for_each_target_word(options):
     distribution = run(make_model(**options))
@@ -127,6 +128,7 @@ def test_saving_gives_the_same_model(tmp_path, options):
     helpers.assert_close(tuple(run(loaded)), tuple(run(model)))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_decode_step_takes_the_steps_of_the_model(options):
     """Check 11: the scores of the step that said a word choose its places."""

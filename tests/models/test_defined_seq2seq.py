@@ -84,6 +84,7 @@ def test_steps_give_what_training_gives(made):
         helpers.assert_close(step, tuple(x[:, t : t + 1] for x in expected[:4]))
 
 
+@pytest.mark.few(2)
 def test_every_weight_has_a_gradient(made):
     model, inputs = made
 
@@ -96,7 +97,7 @@ def test_every_weight_has_a_gradient(made):
         assert np.isfinite(gradient).all() and gradient.any(), weight.path
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_saving_gives_the_same_model(made, tmp_path):
     model, inputs = made
     path = tmp_path / "model.keras"

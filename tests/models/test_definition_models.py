@@ -133,6 +133,7 @@ def test_an_example_alone_gives_the_same(made):
         helpers.assert_close(x, y)
 
 
+@pytest.mark.few(3)
 def test_the_loss_teaches_every_weight(made):
     model, embedding, texts, labels, loss = made
     batch = batch_for(embedding, texts)
@@ -198,6 +199,7 @@ def test_any_embedding_will_do():
             assert np.isfinite(helpers.to_numpy(x)).all()
 
 
+@pytest.mark.long
 def test_mixed_precision_gives_scores_alike():
     expected = {}
     for policy in ("float32", "mixed_bfloat16"):

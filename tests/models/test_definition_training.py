@@ -55,6 +55,7 @@ def dataset(batches):
     return data.apply(tf.data.experimental.assert_cardinality(len(batches)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "task", ["answers", pytest.param("texts", marks=pytest.mark.slow)]
 )

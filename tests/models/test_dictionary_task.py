@@ -131,7 +131,7 @@ def trained(task, reader):
         for name in TASKS
     ],
 )
-@pytest.mark.few(1)
+@pytest.mark.long
 def test_a_dictionary_tells_what_a_word_is(task):
     test = [*batches(TASKS[task][1], 4, seed=1)]
     model = trained(task, "mean")

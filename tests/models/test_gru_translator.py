@@ -151,6 +151,7 @@ def test_names_are_checked(option):
         gru_translator(8, 9, **{option: "other"}, **TINY)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("decoder", ["gru", "transformer"])
 def test_guided_attention_goes_where_the_links_are(decoder):
     """The words are random: nothing but the links can lead it there."""

@@ -78,6 +78,7 @@ def count(**options):
 BASELINE = {"embedding_dim": 512, "units": 1024, "encoder_units": 512}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("options", "total"),
     [
@@ -131,7 +132,7 @@ def test_gives_a_distribution(model):
         assert replan.shape == (2, 6) and set(replan.flatten()) <= {0.0, 1.0}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_saving_gives_the_same_model(model, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -139,6 +140,7 @@ def test_saving_gives_the_same_model(model, tmp_path):
     helpers.assert_close(tuple(model(BATCH)), tuple(model(BATCH)), 0, 0)
 
 
+@pytest.mark.few(2)
 def test_decode_step_takes_the_steps_of_the_model(model):
     expected = model(BATCH)
     memory, state = model.encode(BATCH["source_ids"], BATCH["source_copy_ids"])
@@ -193,6 +195,7 @@ def test_a_beam_of_one_is_greedy(model):
         ended |= ids == EOS
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("decoder", ["biscale", "gru"])
 @pytest.mark.parametrize("system", ["pag", "rpag"])
 def test_a_planner_that_always_plans_is_the_baseline(system, decoder):
@@ -259,6 +262,7 @@ def test_what_the_penalty_teaches():
     assert taught == [True, True, False]
 
 
+@pytest.mark.few(2)
 def test_the_loss_teaches_every_weight(model):
     training = {**BATCH, "pointers": np.full((2, 6), -1, "int32")}
     copies = any(x in str(type(model.head)) for x in ("Copy", "Pointer"))

@@ -247,6 +247,7 @@ def test_loss_and_gradients_compiled_by_xla():
     helpers.assert_close(graph(batch), step(batch))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="exports a SavedModel"
 )

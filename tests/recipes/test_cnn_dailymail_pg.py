@@ -81,6 +81,7 @@ def test_coverage_starts_from_the_pointer_generator(finished, capsys):
     assert more == 16  # w_c
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("options", "updates"),
     [

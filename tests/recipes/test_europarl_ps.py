@@ -346,6 +346,7 @@ def test_fresh_changes_no_other_run(tmp_path, corpus, capsys, monkeypatch):
     assert starting.files(tmp_path / "logs") == after
 
 
+@pytest.mark.long
 def test_loss_that_is_not_finite(tmp_path, corpus, capsys):
     arguments = ["--train", corpus, "--learning_rate", "1e30"]
     message = r"Update \d \(epoch 0, batch \d\) has loss nan"
@@ -357,6 +358,7 @@ def test_loss_that_is_not_finite(tmp_path, corpus, capsys):
             assert all(np.isfinite(archive[k]).all() for k in archive)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "part", [pytest.param("results", marks=pytest.mark.slow), "served"]
 )

@@ -186,6 +186,7 @@ def test_the_command_rebuilds_what_was_exported(finished):
     exporting.check_rebuilt(finished)
 
 
+@pytest.mark.long
 def test_answers_of_the_translator_are_those_of_the_evaluation():
     """With random weights, so that there are all kinds of answers."""
     config = recipe.Config(

@@ -111,6 +111,7 @@ def test_answers_are_those_of_python(program, tmp_path):
     assert output == b" ".join(found[0]) + b"\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "served, output",
     [
@@ -279,6 +280,7 @@ def test_frames_are_answered(echo):
     assert output == b"".join(answers)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "lines, message",
     [
@@ -345,6 +347,7 @@ def test_input_that_cannot_be_read_is_told(echo, flags):
     assert done.stderr == b"ask: standard input: Is a directory\n"
 
 
+@pytest.mark.long
 def test_a_damaged_model_is_refused(program, copier_export, tmp_path):
     for size in (0, 100, 5_000):
         folder = tmp_path / str(size)

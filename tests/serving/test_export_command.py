@@ -103,6 +103,7 @@ def test_the_list_tells_what_would_be_exported(run, capsys, average, row):
     assert re.search(f"^pointer_softmax +{row}", out, re.MULTILINE), out
 
 
+@pytest.mark.long
 def test_a_run_that_is_under_way(run, tmp_path, capsys):
     """It has best weights but no checkpoint yet, and its folder was moved."""
     moved = run.rename(tmp_path / "moved")

@@ -23,6 +23,7 @@ def translator():
     return made.copy(options=options)
 
 
+@pytest.mark.long
 def test_the_score_of_an_answer_is_that_of_the_search(translator):
     answers = translator.translate_all(SOURCES)
     pairs = [(x, y.text) for x, y in zip(SOURCES, answers)]

@@ -128,6 +128,7 @@ def stop(trainer, update):
         trainer.fit()
 
 
+@pytest.mark.long
 def test_a_disturbed_run_ends_alike(tmp_path, best):
     """It is stopped, and has lost the newest checkpoint and an average."""
     _, undisturbed, _, expected = best
@@ -146,6 +147,7 @@ def test_a_disturbed_run_ends_alike(tmp_path, best):
         assert own.best_dev_nll == expected.best_dev_nll
 
 
+@pytest.mark.long
 def test_the_last_weights_are_averaged_of_a_run_that_went_on(tmp_path, plain):
     options = {"average": "last", "average_of": 2, "log_dir": tmp_path}
     trainer, seen, result = run(steps=7, **options)
@@ -156,6 +158,7 @@ def test_the_last_weights_are_averaged_of_a_run_that_went_on(tmp_path, plain):
     assert_same_bits(weights_of(trainer), mean_weights([plain[10], plain[12]]))
 
 
+@pytest.mark.long
 def test_lost_weights_are_left_out(tmp_path, capsys):
     options = {"average": "last", "average_of": 2, "log_dir": tmp_path}
     stop(make(**options)[0], 11)
@@ -167,12 +170,14 @@ def test_lost_weights_are_left_out(tmp_path, capsys):
     assert result.averaged_updates == [8, 12]
 
 
+@pytest.mark.long
 def test_without_dev_data_the_moving_average_is_used(tmp_path, plain):
     for _ in range(2):  # trained, and loaded
         trainer, _, _ = run(dev_data=None, ema=EMA, log_dir=tmp_path)
         assert_close(weights_of(trainer), moving_averages(plain)[12])
 
 
+@pytest.mark.long
 def test_a_phase_begins_with_a_new_average():
     """Before its first update there is none, and weights are scored."""
     phase = training.Phase(6, lambda: None)

@@ -49,6 +49,7 @@ def resume(folder, **options):
     return standin.make_trainer(**options).fit()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["truncated", "empty", "one bit"])
 def test_damaged_checkpoint_falls_back_to_the_one_before(folder, capsys, how):
     damage(newest(folder), how)
@@ -127,6 +128,7 @@ def test_an_array_of_another_shape_is_damage(folder):
     assert Checkpoints(folder / "checkpoints").load()[1]["state"]["update"] == 4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["truncated", "one bit"])
 @pytest.mark.parametrize("steps", [6, 8])
 def test_damaged_best_weights_are_sought_anew(folder, capsys, steps, how):
@@ -171,6 +173,7 @@ def test_training_outlives_a_full_disk(tmp_path, monkeypatch, capsys):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 
 
+@pytest.mark.long
 def test_no_size_of_a_disk_ends_training(tmp_path, capsys):
     """From one dev score to the next a file may have another size."""
     sizes = [40, 64, 80, 100, 200, 1000]

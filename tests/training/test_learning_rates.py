@@ -71,6 +71,7 @@ def make_trainer(**options):
     return standin.make_trainer(optimizer=training.Adam(schedule), **options)
 
 
+@pytest.mark.long
 def test_a_resumed_run_goes_on_with_the_schedule(tmp_path):
     undisturbed = make_trainer()
     undisturbed.fit()

@@ -52,6 +52,7 @@ def weights_of(trainer):
     return [v.numpy() for v in trainer.model.weights]
 
 
+@pytest.mark.long
 def test_before_its_start_a_phase_changes_nothing():
     trainer, flag = make_trainer(steps=START - 1)
     trainer.fit()
@@ -115,6 +116,7 @@ def test_the_loss_alone_makes_the_perplexity():
     assert scores.penalty > 0 == without.penalty
 
 
+@pytest.mark.long
 def test_the_penalty_moves_the_weights():
     def one_step(value):
         trainer, flag = make_trainer(steps=1, start=99)
@@ -134,6 +136,7 @@ def test_patience_begins_the_next_phase():
     assert result.stopped_early and result.updates == 10
 
 
+@pytest.mark.long
 def test_resuming_at_any_place_changes_nothing(tmp_path):
     undisturbed, _ = make_trainer(log_dir=tmp_path / "undisturbed")
     undisturbed.fit()

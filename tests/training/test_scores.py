@@ -30,6 +30,7 @@ def weights_after(steps):
     return weights_of(trainer)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "values, lower_is_better, best_update",
     [
@@ -50,6 +51,7 @@ def test_the_best_weights_have_the_best_score(
     assert scores.nll == pytest.approx(result.best_dev_nll, rel=1e-6)
 
 
+@pytest.mark.long
 def test_a_metric_may_be_the_score():
     trainer = make_trainer(score="accuracy", steps=40)
     result = trainer.fit()
@@ -72,6 +74,7 @@ def test_training_stops_when_the_score_gets_no_better():
     assert (result.updates, result.best_update) == (8, 4)
 
 
+@pytest.mark.long
 def test_a_plateau_halves_the_learning_rate(tmp_path):
     """As often whether training was interrupted or not."""
     values = [10.0, 20.0, 20.0, 15.0, 15.0, 99.0, 1.0, 1.0]
@@ -116,6 +119,7 @@ def scored_by_weights(predictions):
     return {"exact": math.sin(20 * total)}
 
 
+@pytest.mark.long
 def test_resuming_at_any_place_changes_nothing(tmp_path):
     options = {
         "score_predictions": scored_by_weights,
@@ -136,6 +140,7 @@ def test_resuming_at_any_place_changes_nothing(tmp_path):
     assert_same_bits(weights_of(trainer), weights_of(undisturbed))
 
 
+@pytest.mark.long
 def test_the_best_score_so_far_outlasts_an_interruption(tmp_path):
     options = {"log_dir": tmp_path, "steps": 8}
     trainer = make_trainer([10.0, 30.0], **options)

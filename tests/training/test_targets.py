@@ -149,6 +149,7 @@ def test_what_is_for_training_alone_may_be_missing_elsewhere():
     assert len(list(other.predict(standin.labelled_dev_data))) == 3
 
 
+@pytest.mark.long
 def test_compiled_step_equals_the_plain_one():
     weights = []
     for jit_compile in (False, True):

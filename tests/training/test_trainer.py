@@ -111,6 +111,7 @@ def test_is_traced_once_for_all_lengths():
     assert evaluate.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.long
 def test_compiled_step_equals_the_plain_one():
     weights = []
     for jit_compile in (False, True):

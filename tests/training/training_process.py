@@ -59,9 +59,12 @@ class TrainingProcess:
         return self._process.is_alive()
 
     def _processor_seconds(self):
-        """What it has used so far, in whole seconds."""
-        with open(f"/proc/{self._process.pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
+        """What it has used so far, in whole seconds; `None` once it is gone."""
+        try:
+            with open(f"/proc/{self._process.pid}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            return None
         return sum(map(int, fields[11:13])) // os.sysconf("SC_CLK_TCK")
 
     def finish(self, seconds=100):

@@ -17,6 +17,13 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 
+from google.protobuf import (
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
+    text_format,
+)
+
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
@@ -26,6 +33,12 @@ from tfcopy.quiet import quiet
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
 _RULES = "2581\t20\n"
+# What a model's file tells of them, `normalizer_spec.normalization_rule_tsv`.
+_PROTOCOL = """name: "model"
+    message_type {name: "Rules" field {
+        name: "path" number: 6 type: TYPE_STRING}}
+    message_type {name: "Model" field {
+        name: "rules" number: 3 type: TYPE_MESSAGE type_name: ".Rules"}}"""
 # SentencePiece drops longer lines, and those with this character, unsaid.
 _MOST_BYTES = 4192
 _RESERVED = "▅"
@@ -115,7 +128,21 @@ def train(
             "drawn at random.",
             file=sys.stderr,
         )
-    write_atomically(path, lambda file: file.write(model.getvalue()))
+    content = _without_path(model.getvalue())
+    write_atomically(path, lambda file: file.write(content))
+
+
+def _without_path(model: bytes) -> bytes:
+    """A model that does not tell where its rules were read, a new place each
+    time; all that the protocol below leaves out stays as it is."""
+    file = descriptor_pb2.FileDescriptorProto()
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(text_format.Parse(_PROTOCOL, file))
+    message = message_factory.GetMessageClass(
+        pool.FindMessageTypeByName("Model")
+    ).FromString(model)
+    message.rules.ClearField("path")
+    return message.SerializeToString(deterministic=True)
 
 
 def _words(line):

@@ -98,6 +98,7 @@ def test_what_was_looked_up_before_is_taken():
         np.testing.assert_array_equal(x, now[name])
 
 
+@pytest.mark.long
 def test_an_export_holds_the_tables(tmp_path):
     module = tf.Module()
     module.features = make(only=Vocabulary.build({"dogs": 1, "the": 1}))

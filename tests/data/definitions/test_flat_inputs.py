@@ -42,6 +42,7 @@ def test_has_the_inputs_of_a_model(layout, spelt):
         assert x.dtype.name == inputs[name].dtype, name
 
 
+@pytest.mark.long
 def test_is_a_batch_of_tf_data():
     found = batch("padded")
     dataset = tf.data.Dataset.from_tensors(0).map(lambda _: batch("padded"))

@@ -164,6 +164,7 @@ def test_in_a_pipeline(lookup):
     assert rows == lookup.entries(tf.constant(words)).numpy().tolist()
 
 
+@pytest.mark.long
 def test_in_a_saved_model(tmp_path):
     served = tf.Module()
     served.lookup = DefinitionLookup(SMALL)

@@ -248,6 +248,7 @@ def test_packs_what_plain_retrieval_finds(data):
     assert found == of_words
 
 
+@pytest.mark.long
 def test_works_in_tf_data_and_in_a_saved_model(tmp_path):
     made = packer("flat", exclude_top_k=1)
     texts = [entries_of(*BATCH), entries_of(["e"], ["b"])]

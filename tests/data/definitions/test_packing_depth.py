@@ -143,6 +143,7 @@ def test_without_a_depth_all_is_as_before():
     ]
 
 
+@pytest.mark.long
 def test_in_a_graph(tmp_path):
     made = make(CYCLE, depth=2)
     entries = tf.constant([[[1], [2]], [[0], [1]]])

@@ -160,6 +160,7 @@ def test_words_may_be_looked_up_on_their_own(lookup):
     assert not lookup.numbers("").numpy().any()
 
 
+@pytest.mark.long
 def test_in_a_pipeline_and_in_a_saved_model(lookup, tmp_path):
     words = tf.constant([["He", "gave", "up"], ["Steam", "engines", ""]])
     expected = [x.numpy().tolist() for x in lookup.phrases(words)]

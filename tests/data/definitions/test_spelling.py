@@ -121,6 +121,7 @@ def test_spells_as_python_does(words, max_length, too_long, multiple):
         assert len(rows) == num_rows
 
 
+@pytest.mark.long
 def test_works_in_tf_data_and_in_a_saved_model(tmp_path):
     words = tf.constant([["ab", "é", ""], ["ab", "z", "b"]])
     expected = spellings(words, CHARACTERS)

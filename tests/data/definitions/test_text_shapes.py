@@ -45,6 +45,7 @@ def many(layout, number=80, seed=0):
     return [batch(rng, layout) for _ in range(number)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_there_are_few_shapes(layout):
     seen = many(layout)
@@ -61,6 +62,7 @@ def test_there_are_few_shapes(layout):
     assert len(others - {shapes_of(x) for x in padded}) <= 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_padding_changes_no_vector(layout):
     reader = {"reader": "mean" if layout == "flat" else "lstm"}

@@ -74,6 +74,7 @@ def test_fingerprints_change_with_every_argument(load):
         assert list(changed.test) != list(corpus.test)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("load", LOADERS)
 def test_half_of_the_held_out_words_are_seen_in_training(load):
     corpus = load(num_validation=400, num_test=400)
@@ -92,6 +93,7 @@ def test_half_of_the_held_out_words_are_seen_in_training(load):
         assert not train & own[name]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("load", LOADERS)
 def test_plain_words_are_more_frequent_than_invented_ones(load):
     """A vocabulary of the most frequent words has no invented one."""

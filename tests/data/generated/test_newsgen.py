@@ -64,6 +64,7 @@ def tokens(texts, tokenizer=WORDS):
 # === The files ===
 
 
+@pytest.mark.long
 def test_the_loader_reads_what_was_generated(corpora):
     for script, corpus in corpora.items():
         for split, size in SIZES.items():

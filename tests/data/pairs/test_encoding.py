@@ -214,6 +214,7 @@ def test_second_start_reads_the_cache(tmp_path, vocabularies):
     assert path.stat().st_mtime_ns == stamp
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "change",
     [

@@ -42,6 +42,7 @@ def texts_of(encoded, words):
     return ["".join(row).replace("▁", " ").strip() for row in pieces]
 
 
+@pytest.mark.long
 def test_each_epoch_has_the_same_texts_and_other_pieces(parts):
     cuttings = make(parts)
     epochs = [cuttings(epoch) for epoch in range(6)]

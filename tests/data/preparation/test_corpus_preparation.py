@@ -161,6 +161,7 @@ def test_a_damaged_file_of_the_steps_is_made_anew(
             shutil.rmtree(copy)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("is_damaged", [False, True])
 def test_a_command_killed_while_it_publishes_goes_on(
     corpus, whole, tmp_path, monkeypatch, is_damaged

@@ -64,6 +64,7 @@ def test_byte_pairs_are_those_of_their_publisher(trained, tmp_path):
     assert found == [[0, *ids] if ids else [] for ids in expected]
 
 
+@pytest.mark.long
 def test_ids_are_those_of_keras_hub(hub, pieces):
     @tf.function(
         input_signature=[tf.TensorSpec([None], tf.string)], autograph=False

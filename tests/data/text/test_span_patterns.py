@@ -43,6 +43,7 @@ def test_python_finds_what_tensorflow_finds(name, text):
     assert found == [match[0] for match in by_re]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_long_texts_take_no_longer_than_they_are(name):
     for part in HOSTILE:

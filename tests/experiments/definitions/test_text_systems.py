@@ -1,5 +1,7 @@
 """Batches of texts, as XLA compiles training on them."""
 
+import pytest
+
 from tests.data.definitions.test_features import make
 from tests.data.definitions.test_text_batches import TEXTS
 from tfcopy.data.definitions import TextBatches
@@ -9,6 +11,7 @@ from tfcopy.experiments.definitions import text_systems
 from tfcopy.recipes.lm1b_definitions import Config
 
 
+@pytest.mark.long
 def test_compiled_batches_of_tokens_have_few_shapes(capsys):
     lengths = text_systems._longest_texts(TEXTS)
     assert lengths == ((1, 1), (2, 2), (3, 3))

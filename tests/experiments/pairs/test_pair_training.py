@@ -128,6 +128,7 @@ def test_each_token_of_an_update_counts_the_same():
         np.testing.assert_allclose(weight.numpy(), expected, atol=1e-6)
 
 
+@pytest.mark.long
 def test_training_on_tokens_resumes_at_any_batch(tmp_path):
     undisturbed = make_trainer()
     assert undisturbed.fit().epochs == 1

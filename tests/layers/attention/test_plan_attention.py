@@ -207,6 +207,7 @@ def test_every_weight_learns(mode, layer_norm):
     assert np.isfinite(helpers.to_numpy(d_inputs["value"])).all()
 
 
+@pytest.mark.long
 def test_gradients_of_a_planner_that_always_plans():
     """Of all weights, against differences; the commitment then has none."""
     layer = make(always_replan=True)

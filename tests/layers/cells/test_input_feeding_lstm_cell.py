@@ -69,7 +69,7 @@ def run_steps(cell, inputs, state, memory):
 
 @pytest.mark.parametrize("make", [attention, lambda: BahdanauAttention(A)])
 @pytest.mark.parametrize("input_units", [None, X])
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_layer_contract_in_a_decoder(make, input_units, inputs):
     size = input_units or E
     helpers.check_layer(

@@ -55,6 +55,7 @@ def cell():
     return make_cell()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("attention", [BahdanauAttention, CoverageAttention])
 def test_layer_contract_in_a_decoder(attention, inputs):
     helpers.check_layer(

@@ -48,6 +48,7 @@ def unrolled(cell, words, annotations=None, mask=MASK):
     return cell.unroll(words, None, None, memory)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("attention", "options"),
     [
@@ -80,7 +81,7 @@ def test_layer_contract_in_a_decoder(attention, options):
     ],
     ids=["rotary", "learned", "sinusoidal"],
 )
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 def test_steps_of_beams_give_what_all_steps_give(attention, options, capacity):
     """Beams continue others, and see the words of these alone."""
     cell = randomized(make_cell(attention, **options))

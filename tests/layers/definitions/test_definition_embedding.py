@@ -76,6 +76,7 @@ def numpy_definitions(table, slots, glosses=GLOSSES):
     return means
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "options, pack",
     [

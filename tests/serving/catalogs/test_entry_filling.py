@@ -188,6 +188,7 @@ def test_nothing_but_open_entries_changes(tmp_path_factory, catalog, answer):
     assert filled_text(after, outcomes) == after
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "part", ["a", ":a", "`", " ", "a  b", "\\\\", '\\"', "a\\n"]
 )

@@ -51,6 +51,7 @@ def lines_of(pairs):
     return "".join(json.dumps(pair) + "\n" for pair in pairs).encode()
 
 
+@pytest.mark.long
 def test_objects_are_answered_with_a_dictionary(asked, folder, tmp_path):
     model = folder / "entailment"
     status, labels, error = asked(lines_of(PAIRS), model)

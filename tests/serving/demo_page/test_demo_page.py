@@ -6,6 +6,7 @@ where to write, `test_screenshots` makes the pictures of the documentation.
 
 import contextlib
 import http.client
+import importlib.util
 import math
 import os
 import shutil
@@ -16,7 +17,9 @@ import urllib.parse
 import pytest
 from keras import ops
 
-pytest.importorskip("gradio")
+# Each process collects all files: the library is imported by tests only.
+if importlib.util.find_spec("gradio") is None:
+    pytest.skip("gradio is not installed", allow_module_level=True)
 
 from tests.serving.demo_page import browser as browsers  # noqa: E402
 from tests.serving.servables import text_models  # noqa: E402
@@ -420,6 +423,7 @@ def test_a_model_that_cannot_be_loaded_is_an_error_of_one_line(tiny):
     tiny.wait(lambda: not tiny.texts(ERROR))
 
 
+@pytest.mark.long
 def test_screenshots(page, tmp_path):
     folder = os.environ.get("TFCOPY_SCREENSHOTS", tmp_path)
     page.refresh()
@@ -435,6 +439,7 @@ def test_screenshots(page, tmp_path):
         page.screenshot(os.path.join(folder, name), full=True)
 
 
+@pytest.mark.long
 def test_nobody_else_is_asked_for_anything(page, connections):
     browsers.assert_offline(page)
     assert not connections

@@ -67,6 +67,7 @@ def test_the_export_answers_as_python(translator, tmp_path):
     assert (analysis["copied_from"].numpy() >= 0).any()
 
 
+@pytest.mark.long
 def test_a_run_stores_model_and_tokenizer(translator, tmp_path):
     files = StoredFiles(tmp_path / "run" / "system")
     arguments = translator.arguments

@@ -49,6 +49,7 @@ def test_the_graph_holds_the_weights(random_served):
     )
 
 
+@pytest.mark.long
 def test_a_shortlist_takes_columns_of_the_constants(random_served):
     dictionary = Dictionary([("the", "la", 1.0), ("open", "est", 1.0)])
     few = random_served.copy(

@@ -104,6 +104,7 @@ def test_another_dictionary_gives_other_answers(translator):
     assert before["text"][0] != after["text"][0]
 
 
+@pytest.mark.long
 def test_no_answer_depends_on_the_others(translator):
     alone = [translator.translate(tf.constant([text])) for text in TEXTS[-9:]]
     together = translator.translate(tf.constant(TEXTS))
@@ -137,6 +138,7 @@ def test_reads_all_words_and_nothing_else(eagerly, append_eos):
     assert texts == ["of 北京 is", "Łukasz", ""]
 
 
+@pytest.mark.long
 def test_searches_sentences_that_are_encoded(translator):
     texts = [text for text in TEXTS if text]
     words = translator.source_tokenizer.tokenize(tf.constant(texts))

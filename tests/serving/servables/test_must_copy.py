@@ -81,6 +81,7 @@ def test_all_spans_come_back_and_no_others():
         assert sorted(spans_of(answer.decode(), names)) == sorted(expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("xla", [False, True])
 def test_given_translations_are_said(saying, xla):
     translator = saying.copy(xla=True) if xla else saying
@@ -121,6 +122,7 @@ def test_a_request_brings_its_own_terms_which_come_first(saying):
         ask(tf.constant(TEXTS), tf.constant(lines[:2]))
 
 
+@pytest.mark.long
 def test_words_are_shown_as_typed_and_as_translated(saying):
     outputs = saying.analyse(tf.constant(["the session is <b>"]))
     words = outputs["tokens"].numpy()[0, 0].tolist()
@@ -167,6 +169,7 @@ def test_settings(tmp_path):
         copier(glossary=GLOSSARY)
 
 
+@pytest.mark.long
 def test_the_commands_send_a_glossary(
     saying, tmp_path, monkeypatch, capfdbinary
 ):

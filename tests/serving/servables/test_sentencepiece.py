@@ -66,6 +66,7 @@ def answers(folder, texts, monkeypatch, capfdbinary):
     return capfdbinary.readouterr().out.decode().splitlines()
 
 
+@pytest.mark.long
 def test_the_served_model_holds_the_pieces(
     tokenizer, tmp_path, monkeypatch, capfdbinary
 ):

@@ -81,6 +81,7 @@ def assert_same_answers(found, expected):
         np.testing.assert_array_equal(found[name], expected[name], name)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_text_models_answer_as_before(made, tmp_path, name):
     served, *_ = made[name]

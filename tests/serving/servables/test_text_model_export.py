@@ -37,6 +37,7 @@ def loaded(folder):
     return tf.saved_model.load(folder).signatures
 
 
+@pytest.mark.long
 def test_an_edited_definition_changes_what_depends_on_it_alone(loaded, served):
     definitions = make_definitions(**EDITED)
     edited = make("language", "mean", definitions, num_words=3)[0]

@@ -82,6 +82,7 @@ def test_the_table_gives_what_reading_gives(made, function, name):
             assert found["next_words"][i].tolist() == words
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_changes_the_answers_to_its_own_examples_alone(
     made, function, name
@@ -107,6 +108,7 @@ def test_a_request_changes_the_answers_to_its_own_examples_alone(
         assert_close(ask(function(name), alone, given), expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_lines_that_define_nothing_are_ignored(made, function, name):
     texts = texts_of(made[name][0])

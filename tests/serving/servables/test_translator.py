@@ -69,6 +69,7 @@ def test_sources_may_lack_eos(eagerly):
     assert translator.analyse(tf.constant([""]))["text"].numpy() == [b""]
 
 
+@pytest.mark.long
 def test_a_graph_of_all_options_answers_as_python_does():
     """So that tests of some of them need no graph."""
     translator = everything()
@@ -129,6 +130,7 @@ def test_any_bytes_get_an_answer(copying, text):
         assert answers(copying, [text]) == [" ".join(words)]
 
 
+@pytest.mark.long
 def test_a_megabyte_is_cut(copying):
     outputs = copying.analyse(tf.constant(["ab " * 350_000, "x" * 1_000_000]))
     source = outputs["source_tokens"].numpy()
@@ -138,6 +140,7 @@ def test_a_megabyte_is_cut(copying):
     assert outputs["text"].numpy()[1] == b"x" * 1_000_000
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("num_beams", [1, 3])
 def test_an_answer_does_not_depend_on_the_batch(num_beams):
     options = SearchOptions(num_beams=num_beams, max_length=10, min_length=2)
@@ -224,6 +227,7 @@ def test_translate_all_keeps_the_order(random, copying):
     assert random.translate_all([], progress=False) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["random", "copying"])
 def test_n_best_all_gives_the_best_first(request, name):
     translator = request.getfixturevalue(name)
@@ -259,6 +263,7 @@ def test_no_text_is_told_twice(eagerly, random):
     np.testing.assert_allclose(outputs["attention"].sum(-1), is_word, atol=1e-5)
 
 
+@pytest.mark.long
 def test_search_all_agrees_with_translate_all(random):
     pairs = [(text, "la session") for text in sentences(9) if text]
     encoded = encode(pairs, random.source_vocabulary, TARGET, progress=False)
@@ -311,6 +316,7 @@ def test_only_the_candidates_are_generated(eagerly, random):
     assert generated and generated <= {TARGET.words[i] for i in few}
 
 
+@pytest.mark.long
 def test_a_shortlist_generates_translations_of_the_sources_words(
     eagerly, random
 ):

@@ -94,16 +94,19 @@ def variants(translator, head) -> dict:
 
     `None` names the search without additions.
     """
-    options = translator.options
-    free = dataclasses.replace(options, must_copy=False)
-    if options.must_copy:
-        translator = translator.copy(options=free)
-    found = {None: translator}
+
+    def searching(must_copy):
+        if must_copy == translator.options.must_copy:
+            return translator  # With the graphs that it has.
+        return translator.copy(
+            options=dataclasses.replace(translator.options, must_copy=must_copy)
+        )
+
+    found = {None: searching(must_copy=False)}
     if head == "softmax" and not translator.replace_unk:
-        found["unk_replaced"] = translator.copy(replace_unk=True)
+        found["unk_replaced"] = found[None].copy(replace_unk=True)
     elif getattr(translator.source_tokenizer, "protect", ()):
-        must = dataclasses.replace(options, must_copy=True)
-        found["must_copy"] = translator.copy(options=must)
+        found["must_copy"] = searching(must_copy=True)
     return found
 
 
