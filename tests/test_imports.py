@@ -67,6 +67,8 @@ ALLOWED = {
         "evaluation",
     ),
 }
+# How models are proved. What users import and deploy, the library, does without.
+LABORATORY = ("experiments", "recipes", "figures", "data/generated")
 ALLOWED["experiments"] = tuple(ALLOWED)
 ALLOWED["recipes"] = tuple(ALLOWED)
 ALLOWED["__main__"] = (*ALLOWED, "__version__")
@@ -130,6 +132,20 @@ def test_imports_go_one_way():
                     continue
                 allowed = (part, *ALLOWED[part])
                 assert other in allowed, f"{path}: {name}"
+
+
+def test_the_library_imports_nothing_of_the_laboratory():
+    commands = ("__main__.py", "worker.py")  # They start recipes by name.
+    homes = tuple(f"tfcopy.{x.replace('/', '.')}" for x in LABORATORY)
+    library = [
+        path
+        for path in FILES
+        if not name_of(path).startswith((*LABORATORY, *commands))
+    ]
+    assert len(library) < len(FILES)
+    for path in library:
+        for name in imported(path):
+            assert not name.startswith(homes), f"{path}: {name}"
 
 
 def test_a_recipe_imports_no_other_recipe():

@@ -14,7 +14,8 @@ import sys
 import pytest
 import yaml
 
-from tfcopy.data.generated import demo_catalog_files, demo_parliament
+from tests.data.generated import demo_catalog_files
+from tfcopy.data.generated import demo_parliament
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from tests.data.generated import demo_catalog_files
 from tests.recipes import exporting, starting
 from tests.recipes.starting import results
 from tfcopy.data import train_sentencepiece
-from tfcopy.data.generated import demo_catalog_files
 from tfcopy.recipes import pydocs_ps
 from tfcopy.serving import translate_po
 

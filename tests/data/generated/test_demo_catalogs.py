@@ -4,8 +4,9 @@ import string
 
 import pytest
 
+from tests.data.generated import demo_catalog_files
 from tfcopy.data.corpora import gettext_catalogs
-from tfcopy.data.generated import demo_catalog_files, demo_catalogs
+from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.generated.demo_catalogs_grammar import Grammar
 from tfcopy.data.generated.demo_catalogs_spans import COMMON
 from tfcopy.data.generated.demo_catalogs_spelling import (

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.serving.servables.encoded_search import search_all
 from tests.serving.servables.translators import (
     SOURCE,
     TARGET,
@@ -24,7 +25,6 @@ from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import gru_translator
 from tfcopy.serving.client_library import operations
 from tfcopy.serving.saved_model import export
-from tfcopy.serving.servables.encoded_search import search_all
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import PAD
 

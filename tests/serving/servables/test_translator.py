@@ -6,6 +6,7 @@ import tensorflow as tf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.serving.servables.encoded_search import search_all
 from tests.serving.servables.translators import (
     NAMES,
     SOURCE,
@@ -24,7 +25,6 @@ from tfcopy.data import (
     tokenize,
 )
 from tfcopy.decoding import SearchOptions
-from tfcopy.serving.servables.encoded_search import search_all
 from tfcopy.serving.servables.source_reading import read_sources
 
 

@@ -129,24 +129,6 @@ def two_regular(nodes, rng):
             return [tuple(edge) for edge in ends]
 
 
-def solve(source: str) -> str:
-    """The circuit of a graph, followed along its edges."""
-    graph, question = source.split(" ? ")
-    first, second, _ = question.split()
-    neighbours = {}
-    for line in graph.split(" ;"):
-        if line.strip():
-            start, _, end = line.split()
-            neighbours.setdefault(start, []).append(end)
-    circuit = [first, second]
-    while True:
-        last, here = circuit[-2:]
-        following = next(node for node in neighbours[here] if node != last)
-        if following == first:
-            return " ".join(circuit)
-        circuit.append(following)
-
-
 def sorted_match(answers: list[str], references: list[str]) -> float:
     """Percentage of answers with the right nodes, in any order.
 
