@@ -67,7 +67,7 @@ ALLOWED = {
         "evaluation",
     ),
 }
-# How models are proved. What users import and deploy, the library, does without.
+# How models are proved: the library, which users import, does without.
 LABORATORY = ("experiments", "recipes", "figures", "data/generated")
 ALLOWED["experiments"] = tuple(ALLOWED)
 ALLOWED["recipes"] = tuple(ALLOWED)

@@ -8,8 +8,8 @@ from tests.layers.flat_arguments import (
     FlatReader,
 )
 from tfcopy import layers
-from tfcopy.layers.encoders.initial_state import MeanInitialState
-from tfcopy.layers.encoders.word_gru import WordGRU
+from tfcopy.layers.encoders.recurrent import WordGRU
+from tfcopy.layers.encoders.states import MeanInitialState
 from tfcopy.layers.padding_mask import PaddingMask
 from tfcopy.layers.teacher_forcing import TeacherForcing
 

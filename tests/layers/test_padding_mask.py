@@ -3,7 +3,7 @@ import pytest
 
 from tests import helpers
 from tfcopy import layers, tokens
-from tfcopy.layers.encoders.initial_state import MeanInitialState
+from tfcopy.layers.encoders.states import MeanInitialState
 from tfcopy.layers.padding_mask import PaddingMask
 
 IDS = np.array([[5, tokens.EOS, tokens.PAD], [tokens.UNK, 7, 2]], "int32")

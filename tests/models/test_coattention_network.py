@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tests.layers.encoders.test_bidirectional_lstm import numpy_direction
-from tests.layers.encoders.test_forward_lstm import numpy_states
+from tests.layers.encoders.test_recurrent import (
+    numpy_direction_bidirectional_lstm,
+    numpy_states,
+)
 from tests.models.defined_texts import (
     batch_for,
     count,
@@ -84,8 +86,10 @@ def test_follows_the_equations():
         seen = over_context.T @ c
         u = np.concatenate([c, over_question @ q, over_question @ seen], -1)
         everywhere = np.ones((1, n))
-        forward, _ = numpy_direction(fusion, "forward", u[None], everywhere)
-        backward, _ = numpy_direction(
+        forward, _ = numpy_direction_bidirectional_lstm(
+            fusion, "forward", u[None], everywhere
+        )
+        backward, _ = numpy_direction_bidirectional_lstm(
             fusion, "backward", u[None, ::-1], everywhere
         )
         u = np.concatenate([forward[0], backward[0, ::-1]], axis=-1)

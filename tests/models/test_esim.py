@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tests.layers.encoders.test_bidirectional_lstm import numpy_direction
-from tests.layers.encoders.test_soft_alignment import numpy_alignment
+from tests.layers.encoders.test_matching import numpy_alignment
+from tests.layers.encoders.test_recurrent import (
+    numpy_direction_bidirectional_lstm,
+)
 from tests.models.defined_texts import (
     batch_for,
     count,
@@ -65,8 +67,10 @@ def test_follows_the_equations():
 
     def read(name, words):
         layer, everywhere = model.get_layer(name), np.ones((1, len(words)))
-        forward, _ = numpy_direction(layer, "forward", words[None], everywhere)
-        backward, _ = numpy_direction(
+        forward, _ = numpy_direction_bidirectional_lstm(
+            layer, "forward", words[None], everywhere
+        )
+        backward, _ = numpy_direction_bidirectional_lstm(
             layer, "backward", words[None, ::-1], everywhere
         )
         return np.concatenate([forward[0], backward[0, ::-1]], axis=-1)

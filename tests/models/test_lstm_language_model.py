@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tests.layers.encoders.test_forward_lstm import numpy_states
+from tests.layers.encoders.test_recurrent import numpy_states
 from tests.models.defined_texts import (
     V,
     batch_for,

@@ -4,7 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gru import numpy_gru
+from tests.layers.cells.test_gates import numpy_gru
 from tfcopy import losses
 from tfcopy.data.generated.rarest_word_task import RarestWord as Task
 from tfcopy.decoding import SearchOptions, beam_search

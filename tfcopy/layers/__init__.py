@@ -1,20 +1,19 @@
 """Layers that attend, point and copy, on every Keras backend."""
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
-from tfcopy.layers.attention.coverage_attention import CoverageAttention
-from tfcopy.layers.attention.final_context import FinalContext
-from tfcopy.layers.attention.multi_head_attention import MultiHeadAttention
-from tfcopy.layers.attention.multi_head_coverage_attention import (
+from tfcopy.layers.attention.coverage_attention import (
+    CoverageAttention,
     MultiHeadCoverageAttention,
 )
+from tfcopy.layers.attention.final_context import FinalContext
+from tfcopy.layers.attention.multi_head_attention import MultiHeadAttention
 from tfcopy.layers.attention.plan_attention import PlanAttention
 from tfcopy.layers.cells.attentional_gru_cell import AttentionalGRUCell
-from tfcopy.layers.cells.biscale_gru_cell import BiscaleGRUCell
 from tfcopy.layers.cells.conditional_gru_cell import ConditionalGRUCell
 from tfcopy.layers.cells.input_feeding_lstm_cell import InputFeedingLSTMCell
 from tfcopy.layers.cells.selective_read_gru_cell import SelectiveReadGRUCell
 from tfcopy.layers.cells.transformer_cell import TransformerCell
-from tfcopy.layers.cells.two_layer_gru_cell import TwoLayerGRUCell
+from tfcopy.layers.cells.two_layer_cells import BiscaleGRUCell, TwoLayerGRUCell
 from tfcopy.layers.copying import CopyDistribution, PlannedDistribution
 from tfcopy.layers.decoder import Decoder
 from tfcopy.layers.definitions.definition_embedding import DefinitionEmbedding
@@ -25,24 +24,28 @@ from tfcopy.layers.definitions.definition_readers import (
 )
 from tfcopy.layers.definitions.phrase_combination import PhraseCombination
 from tfcopy.layers.definitions.word_combination import WordCombination
-from tfcopy.layers.encoders.bidirectional_gru import BidirectionalGRU
-from tfcopy.layers.encoders.bidirectional_lstm import BidirectionalLSTM
-from tfcopy.layers.encoders.coattention import Coattention
-from tfcopy.layers.encoders.forward_lstm import ForwardLSTM
-from tfcopy.layers.encoders.masked_pooling import MaskedPooling
+from tfcopy.layers.encoders.matching import (
+    Coattention,
+    MaskedPooling,
+    SoftAlignment,
+)
 from tfcopy.layers.encoders.position_one_hot import PositionOneHot
-from tfcopy.layers.encoders.soft_alignment import SoftAlignment
-from tfcopy.layers.encoders.state_reduction import StateReduction
+from tfcopy.layers.encoders.recurrent import (
+    BidirectionalGRU,
+    BidirectionalLSTM,
+    ForwardLSTM,
+)
+from tfcopy.layers.encoders.states import StateReduction
 from tfcopy.layers.encoders.transformer_annotations import (
     TransformerAnnotations,
 )
 from tfcopy.layers.heads.copynet_head import CopyNetHead
-from tfcopy.layers.heads.deep_output import DeepOutput
-from tfcopy.layers.heads.noisy_tanh import NoisyTanh
-from tfcopy.layers.heads.output_projection import OutputProjection
 from tfcopy.layers.heads.pointer_generator_head import PointerGeneratorHead
-from tfcopy.layers.heads.pointer_softmax_head import PointerSoftmaxHead
-from tfcopy.layers.heads.readout import Readout
+from tfcopy.layers.heads.pointer_softmax_head import (
+    NoisyTanh,
+    PointerSoftmaxHead,
+)
+from tfcopy.layers.heads.readouts import DeepOutput, OutputProjection, Readout
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
 from tfcopy.layers.heads.span_head import SpanHead
 

@@ -9,7 +9,7 @@ from tfcopy.layers import (
     CoverageAttention,
     DeepOutput,
 )
-from tfcopy.layers.encoders.initial_state import MeanInitialState
+from tfcopy.layers.encoders.states import MeanInitialState
 from tfcopy.layers.initializers import SquareOrthogonal
 from tfcopy.models.embedding import make_embedding
 from tfcopy.models.head_choice import make_head

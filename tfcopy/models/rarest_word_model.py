@@ -11,7 +11,7 @@ from tfcopy import tokens
 from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.copying import MASKED, CopyDistribution
-from tfcopy.layers.encoders.word_gru import WordGRU
+from tfcopy.layers.encoders.recurrent import WordGRU
 from tfcopy.layers.memory import Memory
 from tfcopy.layers.padding_mask import PaddingMask
 

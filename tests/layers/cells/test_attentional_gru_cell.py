@@ -4,7 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gru import numpy_gru_reset_before
+from tests.layers.cells.test_gates import numpy_gru_reset_before
 from tfcopy.layers import (
     AttentionalGRUCell,
     BahdanauAttention,

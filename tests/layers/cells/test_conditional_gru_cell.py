@@ -4,7 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_gru import numpy_gru
+from tests.layers.cells.test_gates import numpy_gru
 from tfcopy.layers import BahdanauAttention, ConditionalGRUCell
 
 B, S, E, C, D, A = 2, 4, 3, 6, 5, 7

@@ -4,7 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_lstm import numpy_lstm
+from tests.layers.cells.test_gates import numpy_lstm
 from tfcopy.layers import (
     BahdanauAttention,
     CoverageAttention,

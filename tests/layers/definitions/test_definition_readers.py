@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.layers.cells.test_lstm import numpy_lstm
+from tests.layers.cells.test_gates import numpy_lstm
 from tests.layers.flat_arguments import FlatReader
 from tfcopy.layers import LSTMReader, MeanReader, RecurrentReader
 from tfcopy.tokens import BOS, EOS, PAD

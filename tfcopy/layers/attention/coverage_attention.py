@@ -1,4 +1,4 @@
-"""Additive attention with coverage.
+"""Attention with coverage, the sum of all earlier weights, as its state.
 
 Shapes: B batch, T target steps, S source steps, U units.
 """
@@ -7,7 +7,57 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
-from tfcopy.layers.attention.coverage import Coverage
+from tfcopy.layers.attention.multi_head_attention import MultiHeadAttention
+
+
+class Coverage:
+    """What attentions with coverage share: a state, and its weight `w_c`.
+
+    A subclass sets `starts_enabled`, and has `_coverage_size`, the size of
+    `w_c`.
+    """
+
+    has_state = True
+
+    def build(self, query_shape, value_shape, inputs_shape=None):
+        super().build(query_shape, value_shape, inputs_shape)
+        self.coverage_kernel = self.add_weight(
+            name="coverage_kernel",
+            shape=(self._coverage_size,),
+            initializer="zeros",
+        )
+        self.enabled = self.add_weight(
+            name="enabled",
+            shape=(),
+            initializer="ones" if self.starts_enabled else "zeros",
+            trainable=False,
+        )
+
+    def enable(self):
+        """Switches coverage on, for the second phase of training."""
+        self.starts_enabled = True
+        if self.built:
+            self.enabled.assign(1.0)
+
+    def prepare(self, value, value_mask=None):
+        kernel = ops.cast(self.coverage_kernel, "float32")
+        kernel = kernel * ops.cast(self.enabled, "float32")
+        return (
+            super()
+            .prepare(value, value_mask)
+            .updated(weights={"coverage": ops.expand_dims(kernel, 0)})
+        )
+
+    def initial_state(self, memory):
+        """The coverage before the first step: zeros, `(B, S)`."""
+        return ops.zeros_like(memory.sentences["mask_bias"])
+
+    def _next_state(self, state, weights):
+        return state + weights
+
+    def get_config(self):
+        return {**super().get_config(), "enabled": self.starts_enabled}
+
 
 FEATURES = ("vector", "scalar")
 
@@ -88,3 +138,42 @@ class CoverageAttention(Coverage, BahdanauAttention):
 
     def get_config(self):
         return {**super().get_config(), "feature": self.feature}
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class MultiHeadCoverageAttention(Coverage, MultiHeadAttention):
+    """Attention by several heads, with coverage as a feature of each score.
+
+    `w_ch * coverage_j` is added to the score of head h for source step j. The
+    coverage is that of the averaged weights; it is the state of `step`, `w_c`
+    starts at zero, and `enabled` has its effect, as in `CoverageAttention`.
+
+    Args:
+        units: As in `MultiHeadAttention`.
+        num_heads: As in `MultiHeadAttention`.
+        kernel_initializer: As in `MultiHeadAttention`.
+        enabled: As in `CoverageAttention`.
+
+    Call arguments and results are as in `MultiHeadAttention`, but the queries
+    are processed one after the other.
+    """
+
+    def __init__(
+        self,
+        units,
+        num_heads=4,
+        kernel_initializer="glorot_uniform",
+        enabled=True,
+        **kwargs,
+    ):
+        super().__init__(units, num_heads, kernel_initializer, **kwargs)
+        self.starts_enabled = enabled
+
+    @property
+    def _coverage_size(self):
+        return self.num_heads
+
+    def _add_to_scores(self, scores, state, memory):
+        kernel = ops.reshape(memory.weights["coverage"], (-1, 1, 1))
+        rows = state if len(state.shape) == 3 else ops.expand_dims(state, 1)
+        return scores + kernel * ops.expand_dims(rows, 1)

@@ -7,7 +7,7 @@ C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.gru import gru_update_reset_before
+from tfcopy.layers.cells.gates import gru_update_reset_before
 from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise

@@ -6,7 +6,7 @@ Shapes: B batch, S source steps, D units, A attention units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.gru import gru_update
+from tfcopy.layers.cells.gates import gru_update
 from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise

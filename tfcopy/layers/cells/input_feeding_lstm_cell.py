@@ -7,7 +7,7 @@ A attention units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.lstm import UnitForget, lstm_update
+from tfcopy.layers.cells.gates import UnitForget, lstm_update
 from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise

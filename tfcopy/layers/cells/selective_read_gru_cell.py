@@ -8,7 +8,7 @@ from keras import ops
 
 from tfcopy.layers.cells.attentional_gru_cell import AttentionalGRUCell
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.heads.copy_scores import copy_keys
+from tfcopy.layers.heads.copynet_head import copy_keys
 from tfcopy.layers.loop import Product
 from tfcopy.layers.memory import beside
 

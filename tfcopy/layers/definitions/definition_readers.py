@@ -11,7 +11,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.keras_internals import serialize_shared
-from tfcopy.layers.cells.lstm import add_lstm_weights, lstm_update
+from tfcopy.layers.cells.gates import add_lstm_weights, lstm_update
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.word_products import word_products
 

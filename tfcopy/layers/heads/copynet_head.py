@@ -14,8 +14,25 @@ from tfcopy.layers.copying import (
     log_normalizer,
     marginal_log_likelihood,
 )
-from tfcopy.layers.heads.copy_scores import copy_keys
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
+
+
+def copy_keys(annotations, kernel):
+    """`tanh(h_j W_c)`, whose product with a state is the score of position j.
+
+    The keys are the same at all steps. The scores are unbounded.
+
+    Args:
+        annotations: `(B, S, C)`.
+        kernel: `W_c`, `(C, D)`, of the annotations' dtype.
+
+    Returns:
+        `(B, S, D)`.
+
+    Reference:
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 8.
+    """
+    return ops.tanh(ops.matmul(annotations, kernel))
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -1,8 +1,16 @@
+"""The equations of GRU and LSTM."""
+
+import keras
 import numpy as np
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers.cells.gru import gru_update, gru_update_reset_before
+from tfcopy.layers.cells.gates import (
+    UnitForget,
+    gru_update,
+    gru_update_reset_before,
+    lstm_update,
+)
 
 
 def sigmoid(x):
@@ -27,7 +35,7 @@ def numpy_gru_reset_before(inputs, state, kernel):
     return update * state + (1 - update) * candidate
 
 
-def test_follows_the_equations():
+def test_follows_the_equations_of_gru():
     rng = np.random.default_rng(0)
     inputs, recurrent = rng.normal(size=(2, 4, 5, 9)).astype("float32")
     state = rng.normal(size=(4, 5, 3)).astype("float32")
@@ -71,3 +79,47 @@ def test_the_update_gate_keeps_the_state():
     zeros = np.zeros((1, 3), "float32")
     helpers.assert_close(run_reset_before(inputs, state, zeros), [[0.3]])
     helpers.assert_close(gru_update(inputs, zeros, state), [[0.3]])
+
+
+def numpy_lstm(projected, cell):
+    """Input gate, forget gate, candidate, output gate; no peepholes."""
+    i, f, candidate, o = np.split(projected, 4, axis=-1)
+    cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(candidate)
+    return sigmoid(o) * np.tanh(cell), cell
+
+
+def test_follows_the_equations_of_lstm():
+    rng = np.random.default_rng(0)
+    projected = rng.normal(size=(4, 5, 12)).astype("float32")
+    cell = rng.normal(size=(4, 5, 3)).astype("float32")
+    helpers.assert_close(
+        lstm_update(projected, cell), numpy_lstm(projected, cell)
+    )
+
+
+def test_equals_the_cell_of_keras():
+    rng = np.random.default_rng(0)
+    x, hidden, cell = rng.normal(size=(3, 2, 4)).astype("float32")
+    layer = keras.layers.LSTMCell(4)
+    _, expected = layer(x, [hidden, cell])
+    kernel, recurrent_kernel, bias = layer.get_weights()
+    projected = x @ kernel + hidden @ recurrent_kernel + bias
+    helpers.assert_close(lstm_update(projected, cell), tuple(expected))
+    helpers.assert_close(UnitForget()((16,)), bias)
+
+
+def test_saturated_gates_keep_or_replace_the_cell():
+    cell = np.array([[0.25]], "float32")
+    keep = np.array([[-1e4, 1e4, 5.0, 1e4]], "float32")
+    replace = np.array([[1e4, -1e4, 5.0, -1e4]], "float32")
+    hidden, new = lstm_update(keep, cell)
+    helpers.assert_close(hidden, np.tanh(cell))
+    helpers.assert_close(new, cell)
+    hidden, new = lstm_update(replace, cell)
+    helpers.assert_close(hidden, [[0.0]])
+    helpers.assert_close(new, [[np.tanh(5.0)]])
+
+
+def test_only_forget_gates_start_open():
+    bias = UnitForget()((8,), "float32")
+    helpers.assert_close(bias, [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])

@@ -1,0 +1,194 @@
+"""Two texts read beside each other."""
+
+import numpy as np
+import pytest
+
+from tests import helpers
+from tfcopy.layers import Coattention, MaskedPooling, SoftAlignment
+
+SOFT_ALIGNMENT_MASKS = {
+    "premise_mask": np.array([[True] * 4, [True, True, True, False]]),
+    "hypothesis_mask": np.array([[True] * 3, [True, True, False]]),
+}
+
+
+@pytest.fixture
+def inputs_soft_alignment():
+    rng = np.random.default_rng(0)
+    premise, hypothesis = rng.normal(size=(2, 4, 5)), rng.normal(size=(2, 3, 5))
+    sentences = {"premise": premise, "hypothesis": hypothesis}
+    return {
+        k: x.astype("float32") for k, x in sentences.items()
+    } | SOFT_ALIGNMENT_MASKS
+
+
+def numpy_alignment(premise, hypothesis):
+    """Of one pair without padding."""
+    scores = premise @ hypothesis.T
+    weights = np.exp(scores)
+    compared = []
+    for words, others, weights in (
+        (premise, hypothesis, weights),
+        (hypothesis, premise, weights.T),
+    ):
+        aligned = weights / weights.sum(1, keepdims=True) @ others
+        parts = [words, aligned, words - aligned, words * aligned]
+        compared.append(np.concatenate(parts, axis=-1))
+    return compared
+
+
+def test_layer_contract_of_soft_alignment(inputs_soft_alignment):
+    helpers.check_layer(
+        SoftAlignment(),
+        inputs_soft_alignment,
+        output_shapes=[(2, 4, 20), (2, 3, 20)],
+    )
+
+
+def test_follows_the_equations_without_padding(inputs_soft_alignment):
+    actual = SoftAlignment()(**inputs_soft_alignment)
+    for i, lengths in enumerate([(4, 3), (3, 2)]):
+        words = [
+            inputs_soft_alignment[name][i, :length]
+            for name, length in zip(("premise", "hypothesis"), lengths)
+        ]
+        for x, y, length in zip(actual, numpy_alignment(*words), lengths):
+            helpers.assert_close(x[i, :length], y)
+
+
+def test_large_scores_are_finite(inputs_soft_alignment):
+    large = {
+        name: 100 * x if "mask" not in name else x
+        for name, x in inputs_soft_alignment.items()
+    }
+    for x in helpers.to_numpy(SoftAlignment()(**large)):
+        assert np.isfinite(x).all()
+
+
+def test_sentences_without_words_are_finite(inputs_soft_alignment):
+    nothing = {
+        name: np.zeros_like(mask) for name, mask in SOFT_ALIGNMENT_MASKS.items()
+    }
+    for x in helpers.to_numpy(
+        SoftAlignment()(**{**inputs_soft_alignment, **nothing})
+    ):
+        assert np.isfinite(x).all()
+
+
+COATTENTION_MASKS = {
+    "context_mask": np.array([[True] * 4, [True, True, True, False]]),
+    "question_mask": np.array([[True] * 3, [True, False, False]]),
+}
+
+
+@pytest.fixture
+def inputs_coattention():
+    rng = np.random.default_rng(0)
+    context, question = rng.normal(size=(2, 4, 5)), rng.normal(size=(2, 3, 5))
+    texts = {"context": context, "question": question}
+    return {
+        k: x.astype("float32") for k, x in texts.items()
+    } | COATTENTION_MASKS
+
+
+def test_layer_contract_of_coattention(inputs_coattention):
+    helpers.check_layer(
+        Coattention(),
+        inputs_coattention,
+        output_shapes=[(2, 4, 15), (2, 4, 3), (2, 4, 3)],
+    )
+
+
+def test_the_numbers_of_the_notes():  # check 12
+    annotations, over_question, over_context = Coattention()(
+        np.array([[[1, 0], [0, 1], [1, 1]]], "float32"),
+        np.array([[[1, 0], [0, 2]]], "float32"),
+        np.ones((1, 3), bool),
+        np.ones((1, 2), bool),
+    )
+    helpers.assert_close(over_question[0, 0], [0.731059, 0.268941])
+    helpers.assert_close(over_context[0, :, 0], [0.422319, 0.155362, 0.422319])
+    helpers.assert_close(over_context[0, :, 1], [0.063379, 0.468311, 0.468311])
+    helpers.assert_close(
+        annotations[0],
+        [
+            [1, 0, 0.731059, 0.537883, 0.760473, 0.674215],
+            [0, 1, 0.119203, 1.761594, 0.568994, 0.893834],
+            [1, 1, 0.268941, 1.462117, 0.615854, 0.840087],
+        ],
+    )
+
+
+def test_all_weight_is_on_words(inputs_coattention):  # check 13
+    _, over_question, over_context = helpers.to_numpy(
+        Coattention()(**inputs_coattention)
+    )
+    helpers.assert_close(over_question.sum(2), np.ones((2, 4)))
+    helpers.assert_close(over_context.sum(1), np.ones((2, 3)))
+    assert (over_question[1, :, 1:] < 1e-6).all()
+    assert (over_context[1, 3] < 1e-6).all()
+
+
+def test_padding_changes_nothing(inputs_coattention):  # check 13
+    rng = np.random.default_rng(1)
+    other = dict(inputs_coattention)
+    for name, more in (("context", 2), ("question", 3)):
+        mask = inputs_coattention[f"{name}_mask"]
+        text = np.where(mask[..., None], inputs_coattention[name], rng.normal())
+        other[name] = np.pad(
+            text, ((0, 0), (0, more), (0, 0)), constant_values=9
+        )
+        other[f"{name}_mask"] = np.pad(mask, ((0, 0), (0, more)))
+    layer = Coattention()
+    expected, actual = layer(**inputs_coattention), layer(**other)
+    for i, (length, number) in enumerate([(4, 3), (3, 1)]):
+        helpers.assert_close(actual[0][i, :length], expected[0][i, :length])
+        for x, y in zip(actual[1:], expected[1:]):
+            helpers.assert_close(x[i, :length, :number], y[i, :length, :number])
+
+
+def test_texts_without_words_are_finite(inputs_coattention):
+    nothing = {
+        name: np.zeros_like(mask) for name, mask in COATTENTION_MASKS.items()
+    }
+    for x in helpers.to_numpy(
+        Coattention()(**{**inputs_coattention, **nothing})
+    ):
+        assert np.isfinite(x).all()
+
+
+MASK = np.array([[True] * 4, [True, True, False, False]])
+
+
+@pytest.fixture
+def inputs_masked_pooling():
+    inputs_masked_pooling = np.random.default_rng(0).normal(size=(2, 4, 3))
+    return {"inputs": inputs_masked_pooling.astype("float32"), "mask": MASK}
+
+
+def test_layer_contract_of_masked_pooling(inputs_masked_pooling):
+    helpers.check_layer(
+        MaskedPooling(),
+        inputs_masked_pooling,
+        output_shapes=(2, 6),
+        padded={"mask": ["inputs"]},
+    )
+
+
+@pytest.mark.parametrize("shift", [0, -10])
+def test_padding_is_left_out(inputs_masked_pooling, shift):  # check 14
+    """Also where all that is no padding is negative."""
+    x = inputs_masked_pooling["inputs"] + shift
+    if shift:
+        x[1, 2:] = 5
+    expected = [
+        np.concatenate([x[i, :n].mean(0), x[i, :n].max(0)])
+        for i, n in enumerate((4, 2))
+    ]
+    helpers.assert_close(MaskedPooling()(x, MASK), np.stack(expected))
+
+
+def test_a_sentence_without_words_is_zero(inputs_masked_pooling):
+    nothing = np.zeros_like(MASK)
+    actual = MaskedPooling()(inputs_masked_pooling["inputs"], nothing)
+    helpers.assert_close(actual, np.zeros((2, 6)))

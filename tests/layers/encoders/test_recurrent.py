@@ -1,0 +1,410 @@
+"""The recurrent encoders."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tests.layers.cells.test_gates import numpy_gru, numpy_lstm
+from tfcopy.layers import BidirectionalGRU, BidirectionalLSTM, ForwardLSTM
+from tfcopy.layers.encoders.recurrent import WordGRU
+
+MASK = np.array([[True] * 4, [True, True, False, False]])
+
+
+@pytest.fixture
+def inputs():
+    inputs = np.random.default_rng(0).normal(size=(2, 4, 3))
+    return {"inputs": inputs.astype("float32"), "mask": MASK}
+
+
+def with_random_biases(layer, inputs):
+    layer.build(inputs["inputs"].shape)
+    rng = np.random.default_rng(1)
+    for bias in (layer.forward_bias, layer.backward_bias):
+        bias.assign(rng.normal(size=bias.shape))
+    return layer
+
+
+@pytest.mark.parametrize("reset_after", [True, False])
+def test_layer_contract_of_bidirectional_gru(inputs, reset_after):
+    helpers.check_layer(
+        BidirectionalGRU(5, reset_after=reset_after),
+        inputs,
+        output_shapes=[(2, 4, 10), (2, 10)],
+        padded={"mask": ["inputs"]},
+    )
+
+
+def numpy_direction_bidirectional_gru(
+    inputs, mask, kernel, recurrent_kernel, bias
+):
+    state = np.zeros((len(inputs), len(recurrent_kernel)))
+    states = []
+    for x, keep in zip(inputs.swapaxes(0, 1), mask.T):
+        new = numpy_gru(x @ kernel + bias, state @ recurrent_kernel, state)
+        state = np.where(keep[:, None], new, state)
+        states.append(state)
+    return np.stack(states, axis=1)
+
+
+def test_follows_the_equations_of_bidirectional_gru(inputs):
+    layer = with_random_biases(BidirectionalGRU(5), inputs)
+    x, mask = inputs["inputs"], inputs["mask"]
+    forward, backward = (
+        [
+            ops.convert_to_numpy(getattr(layer, f"{direction}_{name}"))
+            for name in ("kernel", "recurrent_kernel", "bias")
+        ]
+        for direction in ("forward", "backward")
+    )
+    forward = numpy_direction_bidirectional_gru(x, mask, *forward)
+    backward = numpy_direction_bidirectional_gru(
+        x[:, ::-1], mask[:, ::-1], *backward
+    )
+    expected = np.concatenate([forward, backward[:, ::-1]], axis=-1)
+    final = np.concatenate([forward[:, -1], backward[:, -1]], axis=-1)
+    helpers.assert_close(layer(**inputs), (expected, final))
+
+
+def keras_direction(layer, name, inputs):
+    """Keras's GRU without a reset product, whose gates are update first."""
+
+    def reorder(weight):
+        weight = ops.convert_to_numpy(weight)
+        reset, update, candidate = np.split(weight, 3, axis=-1)
+        return np.concatenate([update, reset, candidate], axis=-1)
+
+    gru = keras.layers.GRU(
+        5, reset_after=False, return_sequences=True, use_cudnn=False
+    )
+    gru.build(inputs["inputs"].shape)
+    gru.set_weights(
+        [
+            reorder(getattr(layer, f"{name}_{weight}"))
+            for weight in ("kernel", "recurrent_kernel", "bias")
+        ]
+    )
+    return gru
+
+
+def test_the_reset_gate_may_act_before_the_product_as_in_keras(inputs):
+    layer = BidirectionalGRU(5, reset_after=False)
+    with_random_biases(layer, inputs)
+    forward, backward = (
+        keras_direction(layer, name, inputs) for name in ("forward", "backward")
+    )
+    annotations, final = layer(**inputs)
+    for row, length in enumerate(MASK.sum(axis=1)):
+        x = inputs["inputs"][row : row + 1, :length]
+        f = ops.convert_to_numpy(forward(x))
+        b = ops.convert_to_numpy(backward(x[:, ::-1]))[:, ::-1]
+        both = np.concatenate([f, b], axis=-1)
+        ends = np.concatenate([f[0, -1], b[0, 0]])
+        helpers.assert_close(annotations[row, :length], both[0])
+        helpers.assert_close(final[row], ends)
+
+
+@pytest.mark.parametrize("reset_after", [True, False])
+def test_more_padding_changes_nothing_of_bidirectional_gru(inputs, reset_after):
+    layer = BidirectionalGRU(5, reset_after=reset_after)
+    with_random_biases(layer, inputs)
+    annotations, final = layer(**inputs)
+    longer = {
+        "inputs": np.pad(inputs["inputs"], ((0, 0), (0, 3), (0, 0))),
+        "mask": np.pad(MASK, ((0, 0), (0, 3))),
+    }
+    longer_annotations, longer_final = layer(**longer)
+    helpers.assert_close(longer_annotations[:, :4], annotations)
+    helpers.assert_close(longer_final, final)
+
+
+def test_a_sentence_alone_gives_the_same_of_bidirectional_gru(inputs):
+    layer = with_random_biases(BidirectionalGRU(5), inputs)
+    annotations, final = layer(**inputs)
+    alone, final_alone = layer(inputs["inputs"][1:, :2], MASK[1:, :2])
+    helpers.assert_close(annotations[1:, :2], alone)
+    helpers.assert_close(final[1:], final_alone)
+
+
+def test_each_gate_has_its_own_orthogonal_kernel(inputs):
+    layer = with_random_biases(BidirectionalGRU(5), inputs)
+    kernels = [
+        block
+        for kernel in (
+            layer.forward_recurrent_kernel,
+            layer.backward_recurrent_kernel,
+        )
+        for block in np.split(ops.convert_to_numpy(kernel), 3, axis=-1)
+    ]
+    for kernel in kernels:
+        helpers.assert_close(kernel @ kernel.T, np.eye(5))
+    assert len({kernel.tobytes() for kernel in kernels}) == 6
+
+
+@pytest.fixture
+def layer_bidirectional_lstm(inputs):
+    layer_bidirectional_lstm = BidirectionalLSTM(5)
+    layer_bidirectional_lstm.build(inputs["inputs"].shape)
+    rng = np.random.default_rng(1)
+    for bias in (
+        layer_bidirectional_lstm.forward_bias,
+        layer_bidirectional_lstm.backward_bias,
+    ):
+        bias.assign(rng.normal(size=bias.shape))
+    return layer_bidirectional_lstm
+
+
+def test_layer_contract_of_bidirectional_lstm(inputs):
+    helpers.check_layer(
+        BidirectionalLSTM(5),
+        inputs,
+        output_shapes=[(2, 4, 10), (2, 20)],
+        padded={"mask": ["inputs"]},
+    )
+
+
+def numpy_direction_bidirectional_lstm(
+    layer_bidirectional_lstm, direction, inputs, mask
+):
+    """The hidden states after each step, and the last cell state."""
+    kernel, recurrent_kernel, bias = (
+        ops.convert_to_numpy(
+            getattr(layer_bidirectional_lstm, f"{direction}_{name}")
+        )
+        for name in ("kernel", "recurrent_kernel", "bias")
+    )
+    hidden = cell = np.zeros((len(inputs), len(recurrent_kernel)))
+    states = []
+    for x, keep in zip(inputs.swapaxes(0, 1), mask.T[..., None]):
+        projected = x @ kernel + hidden @ recurrent_kernel + bias
+        new_hidden, new_cell = numpy_lstm(projected, cell)
+        hidden = np.where(keep, new_hidden, hidden)
+        cell = np.where(keep, new_cell, cell)
+        states.append(hidden)
+    return np.stack(states, axis=1), cell
+
+
+def test_follows_the_equations_of_bidirectional_lstm(
+    layer_bidirectional_lstm, inputs
+):
+    x, mask = inputs["inputs"], inputs["mask"]
+    forward, forward_cell = numpy_direction_bidirectional_lstm(
+        layer_bidirectional_lstm, "forward", x, mask
+    )
+    backward, backward_cell = numpy_direction_bidirectional_lstm(
+        layer_bidirectional_lstm, "backward", x[:, ::-1], mask[:, ::-1]
+    )
+    final = [forward_cell, backward_cell, forward[:, -1], backward[:, -1]]
+    expected = (
+        np.concatenate([forward, backward[:, ::-1]], axis=-1),
+        np.concatenate(final, axis=-1),
+    )
+    helpers.assert_close(layer_bidirectional_lstm(**inputs), expected)
+
+
+def test_more_padding_changes_nothing_of_bidirectional_lstm(
+    layer_bidirectional_lstm, inputs
+):
+    annotations, final = layer_bidirectional_lstm(**inputs)
+    longer_annotations, longer_final = layer_bidirectional_lstm(
+        np.pad(inputs["inputs"], ((0, 0), (0, 3), (0, 0))),
+        np.pad(MASK, ((0, 0), (0, 3))),
+    )
+    helpers.assert_close(longer_annotations[:, :4], annotations)
+    helpers.assert_close(longer_final, final)
+
+
+def test_a_sentence_alone_gives_the_same_of_bidirectional_lstm(
+    layer_bidirectional_lstm, inputs
+):
+    annotations, final = layer_bidirectional_lstm(**inputs)
+    alone, final_alone = layer_bidirectional_lstm(
+        inputs["inputs"][1:, :2], MASK[1:, :2]
+    )
+    helpers.assert_close(annotations[1:, :2], alone)
+    helpers.assert_close(final[1:], final_alone)
+
+
+def test_forget_gates_start_open(inputs):
+    layer_bidirectional_lstm = BidirectionalLSTM(5)
+    layer_bidirectional_lstm(**inputs)
+    expected = np.repeat([0.0, 1.0, 0.0, 0.0], 5)
+    helpers.assert_close(layer_bidirectional_lstm.forward_bias, expected)
+    helpers.assert_close(layer_bidirectional_lstm.backward_bias, expected)
+
+
+def test_number_of_parameters_is_that_of_the_paper_of_bidirectional_lstm():
+    layer_bidirectional_lstm = BidirectionalLSTM(256)
+    layer_bidirectional_lstm.build((None, None, 128))
+    assert layer_bidirectional_lstm.count_params() == 2 * 394_240
+
+
+def test_forget_gates_may_start_half_open(inputs):
+    layer_bidirectional_lstm = BidirectionalLSTM(5, unit_forget_bias=False)
+    layer_bidirectional_lstm(**inputs)
+    assert layer_bidirectional_lstm.get_config()["unit_forget_bias"] is False
+    for bias in (
+        layer_bidirectional_lstm.forward_bias,
+        layer_bidirectional_lstm.backward_bias,
+    ):
+        helpers.assert_close(bias, np.zeros(20))
+
+
+@pytest.fixture
+def layer_forward_lstm(inputs):
+    layer_forward_lstm = ForwardLSTM(5)
+    layer_forward_lstm.build(inputs["inputs"].shape)
+    layer_forward_lstm.bias.assign(
+        np.random.default_rng(1).normal(size=layer_forward_lstm.bias.shape)
+    )
+    return layer_forward_lstm
+
+
+def numpy_states(layer_forward_lstm, inputs, mask):
+    """The hidden state after each step."""
+    kernel, recurrent_kernel, bias = map(
+        helpers.to_numpy, layer_forward_lstm.weights
+    )
+    hidden = cell = np.zeros((len(inputs), len(recurrent_kernel)))
+    states = []
+    for x, keep in zip(inputs.swapaxes(0, 1), mask.T[..., None]):
+        projected = x @ kernel + hidden @ recurrent_kernel + bias
+        new_hidden, new_cell = numpy_lstm(projected, cell)
+        hidden = np.where(keep, new_hidden, hidden)
+        cell = np.where(keep, new_cell, cell)
+        states.append(hidden)
+    return np.stack(states, axis=1)
+
+
+def test_layer_contract_of_forward_lstm(inputs):
+    helpers.check_layer(
+        ForwardLSTM(5),
+        inputs,
+        output_shapes=(2, 4, 5),
+        padded={"mask": ["inputs"]},
+    )
+
+
+def test_follows_the_equations_of_forward_lstm(layer_forward_lstm, inputs):
+    x = inputs["inputs"]
+    helpers.assert_close(
+        layer_forward_lstm(**inputs), numpy_states(layer_forward_lstm, x, MASK)
+    )
+    everywhere = numpy_states(layer_forward_lstm, x, np.ones_like(MASK))
+    helpers.assert_close(layer_forward_lstm(x), everywhere)
+
+
+def test_has_the_weights_of_keras(layer_forward_lstm, inputs):
+    other = keras.layers.LSTM(5, return_sequences=True)
+    other.build(inputs["inputs"].shape)
+    other.set_weights(layer_forward_lstm.get_weights())
+    helpers.assert_close(
+        layer_forward_lstm(**inputs), other(inputs["inputs"], mask=MASK)
+    )
+
+
+def test_a_text_without_words_is_zero(layer_forward_lstm, inputs):
+    actual = layer_forward_lstm(
+        inputs["inputs"], np.array([[True] * 4, [False] * 4])
+    )
+    helpers.assert_close(actual[1], np.zeros((4, 5)))
+
+
+def test_forget_gates_may_start_open():
+    for is_open in (False, True):
+        layer_forward_lstm = ForwardLSTM(2, unit_forget_bias=is_open)
+        layer_forward_lstm.build((None, None, 3))
+        expected = np.repeat([0.0, float(is_open), 0.0, 0.0], 2)
+        helpers.assert_close(layer_forward_lstm.bias, expected)
+
+
+def test_number_of_parameters_is_that_of_the_paper_of_forward_lstm():
+    layer_forward_lstm = ForwardLSTM(200)
+    layer_forward_lstm.build((None, None, 200))
+    assert layer_forward_lstm.count_params() == 320_800
+
+
+IDS = np.array([[1, 4, 2, 4], [3, 1, 0, 0]], "int32")
+INPUTS = {"ids": IDS, "mask": IDS != 0}
+
+
+def make_layer(num_words=5, length=4):
+    """With a bias, and large embeddings."""
+    layer = WordGRU(num_words, 3, 6)
+    layer.build((None, length), (None, length))
+    rng = np.random.default_rng(0)
+    for weight in (layer.embeddings, layer.bias):
+        weight.assign(rng.normal(size=weight.shape))
+    return layer
+
+
+# 8 words, and tables of fewer and of more rows.
+@pytest.mark.parametrize("num_words", [5, 20])
+def test_layer_contract_of_word_gru(num_words):
+    helpers.check_layer(
+        WordGRU(num_words, 3, 6),
+        INPUTS,
+        output_shapes=[(2, 4, 6), (2, 6)],
+        dynamic_axes={"ids": (0,), "mask": (0,)},
+    )
+
+
+@pytest.mark.parametrize("num_words", [5, 20])
+@pytest.mark.parametrize("length", [4, 1])
+def test_follows_the_equations_of_word_gru(num_words, length):
+    layer = make_layer(num_words, length)
+    ids, mask = IDS[:, :length], INPUTS["mask"][:, :length]
+    table, kernel, recurrent, bias = map(ops.convert_to_numpy, layer.weights)
+    state, states = np.zeros((2, 6)), []
+    for t in range(length):
+        inputs = table[ids[:, t]] @ kernel + bias
+        new = numpy_gru(inputs, state @ recurrent, state)
+        state = np.where(mask[:, t : t + 1], new, state)
+        states.append(state)
+    helpers.assert_close(layer(ids, mask), (np.stack(states, 1), state))
+
+
+def test_gradients_do_not_depend_on_how_words_are_projected():
+    """A batch repeated four times has more words than the table."""
+    layer = make_layer(20)
+
+    def gradients(times):
+        ids = np.tile(IDS, (times, 1))
+
+        def loss(_):
+            outputs = layer(ids, ids != 0, training=True)
+            return helpers.weighted_sum([x[-2:] for x in outputs])
+
+        weights = layer.trainable_weights
+        return tuple(helpers.gradients(loss, {}, weights)[2])
+
+    helpers.assert_close(gradients(4), gradients(1))
+
+
+def test_a_batch_of_unknown_size_chooses_as_it_runs():
+    layer = make_layer(20)
+    graph = helpers.compiled(
+        lambda x: layer(**x), INPUTS, {name: (0,) for name in INPUTS}
+    )
+    for times in (1, 4):
+        some = {name: np.tile(x, (times, 1)) for name, x in INPUTS.items()}
+        helpers.assert_close(graph(some), layer(**some))
+
+
+def test_padding_is_not_read():
+    layer = make_layer()
+    other = np.where(INPUTS["mask"], IDS, 4)
+    helpers.assert_close(layer(other, INPUTS["mask"]), layer(**INPUTS))
+
+
+def test_nothing_but_padding_keeps_zeros():
+    states, final = make_layer()(IDS * 0, IDS > 9)
+    assert not ops.convert_to_numpy(states).any()
+    assert not ops.convert_to_numpy(final).any()
+
+
+def test_unknown_length_raises():
+    with pytest.raises(ValueError, match=r"must be known.*\(None, None\)"):
+        WordGRU(5, 3, 6).build((None, None))

@@ -1,0 +1,107 @@
+"""The decoder's first state."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from tests import helpers
+from tfcopy.layers import StateReduction
+from tfcopy.layers.encoders.states import MeanInitialState
+
+MASK = np.array([[True] * 4, [True, True, False, False]])
+
+
+@pytest.fixture
+def inputs_initial_state():
+    annotations = np.random.default_rng(0).normal(size=(2, 4, 6))
+    return {"annotations": annotations.astype("float32"), "mask": MASK}
+
+
+def test_layer_contract_of_initial_state(inputs_initial_state):
+    helpers.check_layer(
+        MeanInitialState(5),
+        inputs_initial_state,
+        output_shapes=(2, 5),
+        padded={"mask": ["annotations"]},
+    )
+
+
+def test_is_the_projected_mean_of_the_words(inputs_initial_state):
+    layer = MeanInitialState(5)
+    layer.build((2, 4, 6))
+    layer.dense.bias.assign(np.arange(5.0))
+    kernel = ops.convert_to_numpy(layer.dense.kernel)
+    annotations = inputs_initial_state["annotations"]
+    means = np.stack([annotations[0].mean(0), annotations[1, :2].mean(0)])
+    helpers.assert_close(
+        layer(**inputs_initial_state), np.tanh(means @ kernel + np.arange(5))
+    )
+
+
+def test_a_sentence_without_words_is_all_bias(inputs_initial_state):
+    state = MeanInitialState(5)(
+        inputs_initial_state["annotations"], np.zeros((2, 4), "bool")
+    )
+    helpers.assert_close(state, np.zeros((2, 5)))
+
+
+@pytest.fixture
+def inputs_state_reduction():
+    rng = np.random.default_rng(0)
+    return {
+        "annotations": rng.normal(size=(2, 4, 6)).astype("float32"),
+        "mask": np.array([[True] * 4, [True, True, False, False]]),
+        "final": rng.normal(size=(2, 12)).astype("float32"),
+    }
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_layer_contract_of_state_reduction(inputs_state_reduction, parts):
+    helpers.check_layer(
+        StateReduction(5, parts, "tanh"),
+        inputs_state_reduction,
+        output_shapes=(2, parts * 5),
+        padded={"mask": ["annotations"]},
+    )
+
+
+def test_each_part_has_its_own_projection(inputs_state_reduction):
+    layer = StateReduction(5)
+    layer(**inputs_state_reduction)
+    parts = np.split(inputs_state_reduction["final"], 2, axis=-1)
+    expected = []
+    for i, (part, reduction) in enumerate(zip(parts, layer.reductions)):
+        reduction.bias.assign(np.arange(5.0) - i)
+        kernel = ops.convert_to_numpy(reduction.kernel)
+        expected.append(np.maximum(part @ kernel + np.arange(5) - i, 0))
+    state = layer(**inputs_state_reduction)
+    helpers.assert_close(state, np.concatenate(expected, axis=-1))
+    assert ops.convert_to_numpy(state).any()
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_parts_start_with_different_values(inputs_state_reduction, seed):
+    normal = keras.initializers.TruncatedNormal(stddev=1e-4, seed=seed)
+    layer = StateReduction(
+        5, kernel_initializer=normal, bias_initializer=normal
+    )
+    layer(**inputs_state_reduction)
+    for name in ("kernel", "bias"):
+        first, second = (
+            ops.convert_to_numpy(getattr(reduction, name))
+            for reduction in layer.reductions
+        )
+        assert (first != second).all()
+        assert 0 < np.abs(first).max() < 3e-4
+
+
+def test_number_of_parameters_is_that_of_the_paper():
+    layer = StateReduction(256)
+    layer.build((None, None, 512), final_shape=(None, 1024))
+    assert layer.count_params() == 262_656
+
+
+def test_state_must_be_divisible(inputs_state_reduction):
+    with pytest.raises(ValueError, match="a multiple of parts=5"):
+        StateReduction(5, parts=5)(**inputs_state_reduction)

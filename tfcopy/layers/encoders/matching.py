@@ -1,0 +1,208 @@
+"""Two texts read beside each other: alignment, coattention, pooling.
+
+Shapes: B batch, N words of one text, the premise or the context, M words of the
+other, the hypothesis or the question, D size.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.copying import MASKED
+from tfcopy.layers.masked_softmax import masked_softmax
+from tfcopy.layers.padding_mask import or_all
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class SoftAlignment(keras.layers.Layer):
+    """Compares each word of a sentence with its counterpart in the other.
+
+        E = a b^T
+        a~ = softmax of E over b, times b;  b~ = softmax over a, times a
+        [a ; a~ ; a - a~ ; a * a~],  [b ; b~ ; b - b~ ; b * b~]
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        premise: `(B, N, D)`, a.
+        hypothesis: `(B, M, D)`, b.
+        premise_mask: Boolean, `(B, N)`.
+        hypothesis_mask: Boolean, `(B, M)`.
+
+    Returns:
+        `(premise, hypothesis)`: `(B, N, 4 * D)` and `(B, M, 4 * D)`, float32.
+        Padding gets no weight; a sentence that is all padding, uniform
+        weights.
+
+    Reference:
+        [Chen et al., 2017](https://arxiv.org/abs/1609.06038), eq. 11-15.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+
+    def call(self, premise, hypothesis, premise_mask, hypothesis_mask):
+        scores = self._multiply(premise, _transpose(hypothesis))  # (B, N, M)
+        over_hypothesis = masked_softmax(
+            scores, ops.expand_dims(hypothesis_mask, 1), axis=2
+        )
+        over_premise = masked_softmax(
+            scores, ops.expand_dims(premise_mask, 2), axis=1
+        )
+        return (
+            _compare(premise, self._multiply(over_hypothesis, hypothesis)),
+            _compare(
+                hypothesis, self._multiply(_transpose(over_premise), premise)
+            ),
+        )
+
+    def _multiply(self, x, y):
+        x, y = (ops.cast(z, self.compute_dtype) for z in (x, y))
+        return ops.cast(ops.matmul(x, y), "float32")
+
+    def compute_output_spec(
+        self, premise, hypothesis, premise_mask, hypothesis_mask
+    ):
+        return tuple(
+            keras.KerasTensor((*x.shape[:-1], 4 * x.shape[-1]), "float32")
+            for x in (premise, hypothesis)
+        )
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+
+def _transpose(x):
+    return ops.transpose(x, (0, 2, 1))
+
+
+def _compare(words, aligned):
+    words = ops.cast(words, "float32")
+    return ops.concatenate(
+        [words, aligned, words - aligned, words * aligned], axis=-1
+    )
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class Coattention(keras.layers.Layer):
+    """Attention from each word of a context to a question, and back.
+
+        L = C Q^T
+        A_C = softmax of L over the question,  A_Q = over the context
+        [C ; A_C Q ; A_C S]  with  S = A_Q^T C
+
+    `S` summarises the context for each word of the question. The layer has no
+    weights: the paper's `tanh(Q W + b)` comes before it. The softmax is in
+    float32.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        context: `(B, N, D)`, C.
+        question: `(B, M, D)`, Q.
+        context_mask: Boolean, `(B, N)`.
+        question_mask: Boolean, `(B, M)`.
+
+    Returns:
+        `(annotations, context_attention, question_attention)`, float32:
+        `(B, N, 3 * D)`; `A_C`, `(B, N, M)`, whose rows are distributions
+        over the question; and `A_Q`, `(B, N, M)`, whose columns are
+        distributions over the context. Padding in the text that is summed over
+        gets no weight. A text that is all padding gets uniform weights.
+
+    Reference:
+        [Xiong et al., 2017](https://arxiv.org/abs/1611.01604), section 2.2,
+        without sentinels and without the recurrent fusion, as in
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
+        4.1.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+
+    def call(self, context, question, context_mask, question_mask):
+        question_mask = ops.expand_dims(question_mask, 1)  # (B, 1, M)
+        context_mask = ops.expand_dims(context_mask, 2)  # (B, N, 1)
+        scores = self._multiply(context, ops.transpose(question, (0, 2, 1)))
+        context_attention = masked_softmax(scores, question_mask, axis=2)
+        question_attention = masked_softmax(scores, context_mask, axis=1)
+        weights = ops.transpose(question_attention, (0, 2, 1))  # (B, M, N)
+        seen = self._multiply(weights, context)  # (B, M, D)
+        both = ops.concatenate(
+            [ops.cast(question, "float32"), seen], axis=-1
+        )  # (B, M, 2D)
+        attended = self._multiply(context_attention, both)  # (B, N, 2D)
+        annotations = ops.concatenate(
+            [ops.cast(context, "float32"), attended], axis=-1
+        )
+        return annotations, context_attention, question_attention
+
+    def _multiply(self, x, y):
+        x, y = (ops.cast(z, self.compute_dtype) for z in (x, y))
+        return ops.cast(ops.matmul(x, y), "float32")
+
+    def compute_output_spec(
+        self, context, question, context_mask, question_mask
+    ):
+        *leading, size = context.shape
+        attention = keras.KerasTensor((*leading, question.shape[1]), "float32")
+        return (
+            keras.KerasTensor((*leading, 3 * size), "float32"),
+            attention,
+            keras.KerasTensor(attention.shape, "float32"),
+        )
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class MaskedPooling(keras.layers.Layer):
+    """Average and maximum over the steps that are not padding.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: `(B, S, D)`.
+        mask: Boolean, `(B, S)`.
+
+    Returns:
+        `[average ; maximum]`, `(B, 2 * D)`, float32; zeros for a sentence
+        that is all padding.
+
+    Reference:
+        [Chen et al., 2017](https://arxiv.org/abs/1609.06038), eq. 18-20.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        mask = or_all(mask, inputs)
+        inputs = ops.cast(inputs, "float32")
+        mask = ops.expand_dims(mask, -1)  # (B, S, 1)
+        length = ops.sum(ops.cast(mask, "float32"), axis=1)  # (B, 1)
+        total = ops.sum(ops.where(mask, inputs, 0.0), axis=1)
+        maximum = ops.max(ops.where(mask, inputs, MASKED), axis=1)
+        return ops.concatenate(
+            [
+                total / ops.maximum(length, 1.0),
+                ops.where(length > 0, maximum, 0.0),
+            ],
+            axis=-1,
+        )
+
+    def compute_output_spec(self, inputs, mask=None):
+        batch, _, size = inputs.shape
+        return keras.KerasTensor((batch, 2 * size), "float32")
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs have no steps to mask."""
+        return None

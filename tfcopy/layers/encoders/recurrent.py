@@ -1,0 +1,538 @@
+"""Recurrent encoders: both directions in one loop, one direction, and words.
+
+Shapes: B batch, S source steps, E input size, U units a direction, G blocks
+of a kernel; of the GRU of words N words, E embedding size, D units.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.cells.gates import (
+    UnitForget,
+    add_lstm_weights,
+    gru_update,
+    gru_update_reset_before,
+    lstm_update,
+)
+from tfcopy.layers.cutting import split
+from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.padding_mask import or_all
+from tfcopy.layers.word_products import word_products
+
+
+class Bidirectional(keras.layers.Layer):
+    """Reads a sentence forwards and backwards; the base of such encoders.
+
+    Both directions take each step together, as one product of two stacked
+    matrices. Padding must be on the right; there the state is kept, so that the
+    backward direction starts at the last real word with zeros.
+
+    A subclass defines the number of blocks of its kernels (`blocks`), the
+    number of tensors of its state (`num_states`), the hidden state last, and
+    their update in a step (`update`).
+
+    Args:
+        units: Positive integer, the size of one direction's hidden state.
+        kernel_initializer: Initializer of each block of the input kernels.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+
+    Call arguments:
+        inputs: Embedded words, `(B, S, E)`.
+        mask: Boolean, `(B, S)`; nothing is padding if it is `None`.
+
+    Returns:
+        `(annotations, final)`: `(B, S, 2 * units)`, float32, and the last
+        states, `(B, num_states * 2 * units)`: each tensor of the state has both
+        directions side by side.
+    """
+
+    blocks = None
+    num_states = 1
+    bias_initializer = "zeros"
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+        self.units = units
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(
+            recurrent_initializer
+        )
+
+    def products(self, kernels):
+        """The products of a step, a dict for `scan`'s memory.
+
+        Args:
+            kernels: Recurrent kernels, `(2, units, G * units)`.
+        """
+        return {"recurrent": Product(kernels)}
+
+    def update(self, projected, state, memory):
+        """One step of both directions.
+
+        Args:
+            projected: Input products and bias, `(2, B, G * units)`.
+            state: List of tensors `(2, B, units)`.
+            memory: From `products`.
+
+        Returns:
+            The new state.
+        """
+        raise NotImplementedError
+
+    def build(self, inputs_shape, mask_shape=None):
+        blocks, width = self.blocks, self.blocks * self.units
+        for direction in ("forward", "backward"):
+            weights = {
+                "kernel": (
+                    (inputs_shape[-1], width),
+                    Blockwise(self.kernel_initializer, blocks),
+                ),
+                "recurrent_kernel": (
+                    (self.units, width),
+                    Blockwise(self.recurrent_initializer, blocks),
+                ),
+                "bias": ((width,), self.bias_initializer),
+            }
+            for name, (shape, initializer) in weights.items():
+                name = f"{direction}_{name}"
+                weight = self.add_weight(
+                    name=name, shape=shape, initializer=initializer
+                )
+                setattr(self, name, weight)
+
+    def call(self, inputs, mask=None, training=False):
+        mask = or_all(mask, inputs)
+        inputs = ops.cast(inputs, self.compute_dtype)
+        both = ops.stack(
+            [
+                self._project(inputs, "forward"),
+                ops.flip(self._project(inputs, "backward"), axis=0),
+            ],
+            axis=1,
+        )  # (S, 2, B, GU)
+        keep = ops.cast(ops.transpose(mask), "float32")
+        keep = ops.stack([keep, ops.flip(keep, axis=0)], axis=1)
+        keep = ops.expand_dims(keep, -1)  # (S, 2, B, 1)
+        kernels = [
+            ops.cast(kernel, self.compute_dtype)
+            for kernel in (
+                self.forward_recurrent_kernel,
+                self.backward_recurrent_kernel,
+            )
+        ]
+        memory = self.products(ops.stack(kernels))
+        # Keeps the batch size of `inputs` even if it is unknown.
+        zeros = ops.zeros_like(both[0, :, :, : self.units])
+        state = [zeros] * self.num_states
+        states, final = scan(self._step, (both, keep), state, memory, training)
+        # `unstack`, since the gradient of a slice writes the whole tensor.
+        forward, backward = ops.unstack(states, 2, axis=1)
+        backward = ops.flip(backward, axis=0)
+        annotations = ops.concatenate([forward, backward], axis=-1)
+        final = [x[direction] for x in final for direction in (0, 1)]
+        return (
+            ops.transpose(annotations, (1, 0, 2)),
+            ops.concatenate(final, axis=-1),
+        )
+
+    def _project(self, inputs, direction):
+        """The input products of all steps, `(S, B, GU)`, float32."""
+        kernel = getattr(self, f"{direction}_kernel")
+        bias = getattr(self, f"{direction}_bias")
+        projected = ops.matmul(
+            ops.transpose(inputs, (1, 0, 2)),
+            ops.cast(kernel, self.compute_dtype),
+        )
+        return ops.cast(projected, "float32") + ops.cast(bias, "float32")
+
+    def _step(self, inputs, state, memory):
+        projected, keep = inputs
+        new = self.update(projected, state, memory)
+        state = [x + keep * (y - x) for x, y in zip(state, new)]
+        return state[-1], state
+
+    def compute_output_spec(self, inputs, mask, training=False):
+        batch, length = inputs.shape[:2]
+        size = 2 * self.units
+        return (
+            keras.KerasTensor((batch, length, size), "float32"),
+            keras.KerasTensor((batch, self.num_states * size), "float32"),
+        )
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "recurrent_initializer": keras.initializers.serialize(
+                self.recurrent_initializer
+            ),
+        }
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class BidirectionalGRU(Bidirectional):
+    """Reads a sentence forwards and backwards with a GRU.
+
+    Arguments and padding are as in `Bidirectional`; `final` is
+    `[h_forward ; h_backward]`, `(B, 2 * units)`.
+
+    Args:
+        units: As in `Bidirectional`.
+        kernel_initializer: As in `Bidirectional`.
+        recurrent_initializer: As in `Bidirectional`.
+        reset_after: Whether the reset gate acts after the product with the
+            recurrent kernel (the dl4mt tutorial), or before (Cho et al.).
+
+    Reference:
+        [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473), A.2.1.
+    """
+
+    blocks = 3
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        reset_after=True,
+        **kwargs,
+    ):
+        super().__init__(
+            units, kernel_initializer, recurrent_initializer, **kwargs
+        )
+        self.reset_after = reset_after
+
+    def products(self, kernels):
+        if self.reset_after:
+            return super().products(kernels)
+        gates, candidate = split(kernels, [2 * self.units])
+        return {"gates": Product(gates), "candidate": Product(candidate)}
+
+    def update(self, projected, state, memory):
+        (hidden,) = state
+        if self.reset_after:
+            recurrent = memory["recurrent"](hidden)
+            return [gru_update(projected, recurrent, hidden)]
+        gates = memory["gates"](hidden)
+        return [
+            gru_update_reset_before(
+                projected, gates, memory["candidate"], hidden
+            )
+        ]
+
+    def get_config(self):
+        return {**super().get_config(), "reset_after": self.reset_after}
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class BidirectionalLSTM(Bidirectional):
+    """Reads a sentence forwards and backwards with an LSTM.
+
+    Arguments and padding are as in `Bidirectional`; `final` is
+    `[c_forward ; c_backward ; h_forward ; h_backward]`, `(B, 4 * units)`.
+
+    Args:
+        units: As in `Bidirectional`.
+        kernel_initializer: As in `Bidirectional`.
+        recurrent_initializer: As in `Bidirectional`.
+        unit_forget_bias: Whether the bias of the forget gates starts at 1.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.1.
+    """
+
+    blocks = 4
+    num_states = 2
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        unit_forget_bias=True,
+        **kwargs,
+    ):
+        super().__init__(
+            units, kernel_initializer, recurrent_initializer, **kwargs
+        )
+        self.unit_forget_bias = unit_forget_bias
+
+    @property
+    def bias_initializer(self):
+        return UnitForget() if self.unit_forget_bias else "zeros"
+
+    def update(self, projected, state, memory):
+        cell, hidden = state
+        recurrent = memory["recurrent"](hidden)
+        hidden, cell = lstm_update(projected + recurrent, cell)
+        return [cell, hidden]
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "unit_forget_bias": self.unit_forget_bias,
+        }
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class ForwardLSTM(keras.layers.Layer):
+    """Reads texts from left to right with an LSTM.
+
+    No peepholes, and the first state is zero. Where the mask is `False` the
+    state is kept. Weights have the layout of `keras.layers.LSTM`, which on a
+    GPU neither accepts rows without any word nor is compiled by XLA.
+
+    Args:
+        units: Positive integer, U.
+        kernel_initializer: Initializer of each block of the input kernel.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+        unit_forget_bias: Whether the bias of the forget gate starts at 1.
+
+    Call arguments:
+        inputs: Embedded words, `(B, S, E)`.
+        mask: Optional boolean, `(B, S)`.
+
+    Returns:
+        The hidden state after each step, `(B, S, U)`, float32.
+
+    Reference:
+        [Gers et al., 2000](https://doi.org/10.1162/089976600300015015).
+    """
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        unit_forget_bias=False,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+        self.units = units
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(
+            recurrent_initializer
+        )
+        self.unit_forget_bias = unit_forget_bias
+
+    def build(self, inputs_shape, mask_shape=None):
+        add_lstm_weights(self, inputs_shape[-1])
+
+    def call(self, inputs, mask=None, training=False):
+        kernel, recurrent_kernel = (
+            ops.cast(x, self.compute_dtype)
+            for x in (self.kernel, self.recurrent_kernel)
+        )
+        inputs = ops.cast(inputs, self.compute_dtype)
+        projected = ops.matmul(ops.transpose(inputs, (1, 0, 2)), kernel)
+        projected = ops.cast(projected, "float32")
+        projected = projected + ops.cast(self.bias, "float32")  # (S, B, 4U)
+        steps = {"projected": projected}
+        if mask is not None:
+            keep = ops.cast(ops.transpose(mask), "float32")
+            steps["keep"] = ops.expand_dims(keep, -1)  # (S, B, 1)
+        # Keeps the batch size of `inputs` even if it is unknown.
+        zeros = ops.zeros_like(projected[0, :, : self.units])
+        states, _ = scan(
+            self._step,
+            steps,
+            (zeros, zeros),
+            {"recurrent": Product(recurrent_kernel)},
+            training,
+        )
+        return ops.transpose(states, (1, 0, 2))
+
+    @staticmethod
+    def _step(inputs, state, memory):
+        cell, hidden = state
+        projected = inputs["projected"] + memory["recurrent"](hidden)
+        new_hidden, new_cell = lstm_update(projected, cell)
+        if "keep" in inputs:
+            new_hidden = hidden + inputs["keep"] * (new_hidden - hidden)
+            new_cell = cell + inputs["keep"] * (new_cell - cell)
+        return new_hidden, (new_cell, new_hidden)
+
+    def compute_output_shape(self, inputs_shape, mask_shape=None):
+        return (*inputs_shape[:-1], self.units)
+
+    def compute_output_spec(self, inputs, mask=None, training=False):
+        shape = self.compute_output_shape(inputs.shape)
+        return keras.KerasTensor(shape, "float32")
+
+    def compute_mask(self, inputs, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "recurrent_initializer": keras.initializers.serialize(
+                self.recurrent_initializer
+            ),
+            "unit_forget_bias": self.unit_forget_bias,
+        }
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class WordGRU(keras.layers.Layer):
+    """Embeds words, and reads them from left to right with a GRU.
+
+    `word_products` computes what words add to the gates. The first step, whose
+    state is zero, needs no recurrent product.
+
+    Padding must be on the right; there the state is kept.
+
+    Args:
+        num_words: N, specials included.
+        embedding_dim: E.
+        units: D.
+        embeddings_initializer: Initializer of the table.
+        kernel_initializer: Initializer of each block of the input kernel.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+
+    Call arguments:
+        ids: `(B, S)`, S known.
+        mask: Boolean, `(B, S)`.
+
+    Returns:
+        `(states, final)`: `(B, S, D)`, and the last of them, `(B, D)`;
+        float32.
+
+    Reference:
+        [Cho et al., 2014](https://arxiv.org/abs/1406.1078), eq. 5-8, with the
+        reset gate after the product.
+    """
+
+    def __init__(
+        self,
+        num_words,
+        embedding_dim,
+        units,
+        embeddings_initializer="uniform",
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.supports_masking = True
+        self.num_words = num_words
+        self.embedding_dim = embedding_dim
+        self.units = units
+        self.embeddings_initializer = keras.initializers.get(
+            embeddings_initializer
+        )
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(
+            recurrent_initializer
+        )
+
+    def build(self, ids_shape, mask_shape=None):
+        if ids_shape[1] is None:
+            raise ValueError(
+                "The length of `ids` must be known. "
+                f"Received: shape={tuple(ids_shape)}."
+            )
+        width = 3 * self.units
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.num_words, self.embedding_dim),
+            initializer=self.embeddings_initializer,
+        )
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(self.embedding_dim, width),
+            initializer=Blockwise(self.kernel_initializer, 3),
+        )
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel",
+            shape=(self.units, width),
+            initializer=Blockwise(self.recurrent_initializer, 3),
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(width,), initializer="zeros"
+        )
+
+    def call(self, ids, mask, training=False):
+        batch, length = ops.shape(ids)
+        project = word_products(
+            ops.convert_to_tensor(self.embeddings),
+            self.kernel,
+            self.bias,
+            batch * length,
+            self.compute_dtype,
+        )
+        projected = project(ops.transpose(ids))  # (S, B, 3D), float32
+        keep = ops.cast(ops.transpose(mask), "float32")
+        keep = ops.expand_dims(keep, -1)  # (S, B, 1)
+        first, others = split(projected, [1], axis=0)
+        keep_first, keep_others = split(keep, [1], axis=0)
+        zeros = ops.zeros_like(first)
+        state = gru_update(first, zeros, zeros[..., : self.units])
+        states = keep_first * state  # (1, B, D)
+        final = states[0]
+        if ids.shape[1] > 1:
+            kernel = ops.cast(self.recurrent_kernel, self.compute_dtype)
+            following, final = scan(
+                self._step,
+                (others, keep_others),
+                final,
+                {"recurrent": Product(kernel)},
+                training,
+            )
+            states = ops.concatenate([states, following], axis=0)
+        return ops.transpose(states, (1, 0, 2)), final
+
+    @staticmethod
+    def _step(inputs, state, memory):
+        projected, keep = inputs
+        new = gru_update(projected, memory["recurrent"](state), state)
+        state = state + keep * (new - state)
+        return state, state
+
+    def compute_output_spec(self, ids, mask, training=False):
+        batch, length = ids.shape
+        return (
+            keras.KerasTensor((batch, length, self.units), "float32"),
+            keras.KerasTensor((batch, self.units), "float32"),
+        )
+
+    def compute_mask(self, ids, previous_mask):
+        """The outputs carry no Keras mask: it is passed as an argument."""
+        return None
+
+    def get_config(self):
+        initializers = {
+            name: keras.initializers.serialize(getattr(self, name))
+            for name in (
+                "embeddings_initializer",
+                "kernel_initializer",
+                "recurrent_initializer",
+            )
+        }
+        return {
+            **super().get_config(),
+            "num_words": self.num_words,
+            "embedding_dim": self.embedding_dim,
+            "units": self.units,
+            **initializers,
+        }

@@ -1,0 +1,180 @@
+"""From a decoder's outputs to what a head projects on the vocabulary."""
+
+import keras
+from keras import ops
+
+from tfcopy.layers.rows import Dense
+
+
+class ProjectedOutputs(keras.layers.Layer):
+    """Projects a decoder's outputs, for a head; the base of such layers.
+
+    A subclass makes its layers (`_make_projections`) and calls them
+    (`_project`).
+
+    Args:
+        units: Positive integer.
+        dropout: Share of the output's elements dropped in training.
+        kernel_initializer: Initializer of all matrices.
+        seed: Optional integer, of the dropout.
+
+    Call arguments:
+        decoded: Dict of `decoder_outputs`.
+
+    Returns:
+        `(B, T, units)`.
+    """
+
+    def __init__(
+        self,
+        units,
+        dropout=0.0,
+        kernel_initializer="glorot_uniform",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.units = units
+        self.dropout = dropout
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.seed = seed
+        # As it was given: a name makes an initializer for each matrix, with a
+        # seed of its own, while one object would make all of them alike.
+        self._make_projections(kernel_initializer)
+        self.dropout_layer = keras.layers.Dropout(
+            dropout, seed=seed, dtype=self.dtype_policy
+        )
+
+    def _make_projections(self, kernel_initializer):
+        raise NotImplementedError
+
+    def _project(self, decoded):
+        raise NotImplementedError
+
+    def _dense(self, kernel_initializer, name):
+        return Dense(
+            self.units,
+            kernel_initializer=kernel_initializer,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def call(self, decoded, training=False):
+        return self.dropout_layer(self._project(decoded), training=training)
+
+    def compute_output_shape(self, decoded_shape):
+        return (*decoded_shape["hidden"][:-1], self.units)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "dropout": self.dropout,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "seed": self.seed,
+        }
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class Readout(keras.layers.Layer):
+    """Some of a decoder's outputs, concatenated.
+
+    Args:
+        parts: Names of `decoder_outputs`. Only the hidden state in CopyNet;
+            `("hidden", "context", "inputs")` gives each a linear term in the
+            head's logits.
+        dropout: Share of the elements dropped in training.
+        seed: Optional integer, of the dropout.
+
+    Call arguments:
+        decoded: dict of `decoder_outputs`.
+
+    Returns:
+        `(B, T, F)`, the parts concatenated.
+
+    Reference:
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393), eq. 7.
+    """
+
+    def __init__(self, parts=("hidden",), dropout=0.0, seed=None, **kwargs):
+        super().__init__(**kwargs)
+        self.parts = tuple(parts)
+        self.dropout = dropout
+        self.seed = seed
+        self.dropout_layer = keras.layers.Dropout(
+            dropout, seed=seed, dtype=self.dtype_policy
+        )
+
+    def call(self, decoded, training=False):
+        features = ops.concatenate([decoded[p] for p in self.parts], axis=-1)
+        return self.dropout_layer(features, training=training)
+
+    def compute_output_shape(self, decoded_shape):
+        shapes = [decoded_shape[part] for part in self.parts]
+        return (*shapes[0][:-1], sum(shape[-1] for shape in shapes))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "parts": self.parts,
+            "dropout": self.dropout,
+            "seed": self.seed,
+        }
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class DeepOutput(ProjectedOutputs):
+    """`tanh(hidden W_s + b_s + inputs W_e + b_e + context W_c + b_c)`.
+
+    Arguments and results are as in `ProjectedOutputs`.
+
+    Reference:
+        [Pascanu et al., 2014](https://arxiv.org/abs/1312.6026); the dl4mt
+        tutorial, session 2.
+    """
+
+    def _make_projections(self, kernel_initializer):
+        self.projections = [
+            self._dense(kernel_initializer, f"{name}_projection")
+            for name in ("state", "embedding", "context")
+        ]
+
+    def build(self, decoded_shape):
+        for projection, shape in zip(self.projections, _read(decoded_shape)):
+            projection.build(shape)
+
+    def _project(self, decoded):
+        inputs = _read(decoded)
+        return ops.tanh(
+            sum(layer(x) for layer, x in zip(self.projections, inputs))
+        )
+
+
+def _read(decoded):
+    """The inputs of the projections, in order."""
+    return decoded["hidden"], decoded["inputs"], decoded["context"]
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class OutputProjection(ProjectedOutputs):
+    """`[hidden ; context] W + b`, without an activation.
+
+    Arguments and results are as in `ProjectedOutputs`.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 4, the inner
+        of its two products.
+    """
+
+    def _make_projections(self, kernel_initializer):
+        self.projection = self._dense(kernel_initializer, "projection")
+
+    def build(self, decoded_shape):
+        hidden, context = decoded_shape["hidden"], decoded_shape["context"]
+        self.projection.build((*hidden[:-1], hidden[-1] + context[-1]))
+
+    def _project(self, decoded):
+        inputs = [decoded["hidden"], decoded["context"]]
+        return self.projection(ops.concatenate(inputs, axis=-1))
