@@ -34,7 +34,7 @@ from tfcopy import data, losses, models, training
 from tfcopy.decoding import SearchOptions
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
-from tfcopy.training.learning_rates import InverseSquareRoot, WarmUp
+from tfcopy.training.schedule import InverseSquareRoot, WarmUp
 
 KINDS = ("bart", "t5")
 ENOUGH = 0.99

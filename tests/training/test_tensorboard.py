@@ -7,7 +7,7 @@ from tensorboard.backend.event_processing import (
 
 from tests.training import standin
 from tfcopy import training
-from tfcopy.training import scalars, tensorboard
+from tfcopy.training import tensorboard
 from tfcopy.training.tensorboard import EventLog
 
 
@@ -128,8 +128,8 @@ def test_scalars_say_what_they_mean(tmp_path):
     metadata = read(tmp_path).SummaryMetadata
     assert "nats" in metadata("dev/loss").summary_description
     assert metadata("dev/new").summary_description == ""
-    assert "percent" in scalars.describe("test/bleu")
-    assert "percent" not in scalars.describe("test/perplexity")
+    assert "percent" in tensorboard.describe("test/bleu")
+    assert "percent" not in tensorboard.describe("test/perplexity")
 
 
 def test_later_files_forget_nothing(tmp_path):

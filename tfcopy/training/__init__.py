@@ -1,20 +1,16 @@
 """Training on a CPU, on GPUs and on several machines."""
 
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
-from tfcopy.training.compilation import is_worth_compiling
 from tfcopy.training.distribution import (
     choose_strategy,
     set_precision,
     strategy_of,
 )
 from tfcopy.training.interruption import TrainingInterrupted
-from tfcopy.training.learning_rates import InverseSquareRoot, WarmUp
 from tfcopy.training.optimizers import Adam
-from tfcopy.training.phases import Phase, anneal
-from tfcopy.training.projector import log_embeddings
-from tfcopy.training.targets import Targets
-from tfcopy.training.tensorboard import log_examples
-from tfcopy.training.train_step import TrainStep
+from tfcopy.training.schedule import InverseSquareRoot, Phase, WarmUp, anneal
+from tfcopy.training.tensorboard import log_embeddings, log_examples
+from tfcopy.training.train_step import Targets, TrainStep, is_worth_compiling
 from tfcopy.training.trainer import Trainer
 from tfcopy.training.training_loop import TrainingDiverged
 from tfcopy.training.training_options import Options

@@ -1,13 +1,143 @@
-"""When a run is saved, and how it is resumed."""
+"""When a run is saved, how it is resumed, and which weights are averaged."""
 
 import contextlib
+import dataclasses
 import math
 import time
 
+import numpy as np
+
+from tfcopy import keras_internals
 from tfcopy.training import checkpoint_arrays
-from tfcopy.training.averaging import MovingAverage, mean_weights, replaced
 from tfcopy.training.checkpoint_arrays import CheckpointError
-from tfcopy.training.training_state import State
+
+
+class MovingAverage:
+    """The moving average of a model's weights that its optimizer keeps.
+
+    It does so with Keras's `use_ema`; otherwise there is none. It is in the
+    optimizer's variables, and so in checkpoints, and updated once an update.
+
+    Args:
+        model: Keras model.
+        optimizer: Its optimizer, built.
+    """
+
+    def __init__(self, model, optimizer):
+        self._model = model
+        self._optimizer = optimizer
+        averages = keras_internals.moving_averages(optimizer)
+        self._averages = dict(zip(map(id, model.trainable_variables), averages))
+
+    @property
+    def exists(self):
+        """Whether there is one: there is none before the first update."""
+        return bool(self._averages) and self._optimizer.iterations.numpy() > 0
+
+    def variables(self):
+        """The model's weights in their order, averages instead of some."""
+        averages = self._averages if self.exists else {}
+        return [averages.get(id(w), w) for w in self._model.weights]
+
+    @contextlib.contextmanager
+    def used(self):
+        """Context in which the model has the average of its weights."""
+        if not self.exists:
+            yield
+            return
+        with replaced(self._model, [x.numpy() for x in self.variables()]):
+            yield
+
+    def use(self):
+        """Gives the model the average of its weights, if there is one."""
+        self._model.set_weights([x.numpy() for x in self.variables()])
+
+
+@contextlib.contextmanager
+def replaced(model, weights):
+    """Context in which a model has other weights, as `set_weights` takes."""
+    own = model.get_weights()
+    model.set_weights(weights)
+    try:
+        yield
+    finally:
+        model.set_weights(own)
+
+
+def mean_weights(several):
+    """The mean of several lists of weights, each weight computed in float64.
+
+    Integers are those of the last.
+
+    Args:
+        several: Lists of arrays, all of the same shapes.
+    """
+
+    def mean(arrays):
+        last = arrays[-1]
+        if last.dtype.kind in "iub":
+            return last
+        total = sum(array.astype(np.float64) for array in arrays)
+        return (total / len(arrays)).astype(last.dtype)
+
+    return [mean(arrays) for arrays in zip(*several, strict=True)]
+
+
+@dataclasses.dataclass
+class State:
+    """What a checkpoint holds besides weights and optimizer.
+
+    The `tokens` in the names of checkpoints are targets of any kind.
+    """
+
+    update: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    target_tokens: int = 0
+    timed_tokens: int = 0
+    timed_seconds: float = 0.0
+    best_nll: float = math.inf
+    best_penalty: float = 0.0
+    best_score: float | None = None
+    best_update: int = 0
+    bad_evaluations: int = 0
+    stopped_early: bool = False
+    evaluation_due: bool = False
+    phase: int = 0
+    # The dev scores whose weights are to be averaged: update, and cost, of
+    # which less is better. Then the updates and the scores of their mean.
+    kept: list[list] = dataclasses.field(default_factory=list)
+    average: dict | None = None
+    # The update of each dev score, and its loss.
+    dev_history: list[list] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, values):
+        """Restores a state from the dict that `to_dict` made."""
+        unknown = values.keys() - {f.name for f in dataclasses.fields(cls)}
+        if unknown:
+            raise ValueError(f"its state has {sorted(unknown)}, unknown here")
+        return cls(**values)
+
+    def to_dict(self):
+        """The fields as values that JSON can hold; empty ones are left out."""
+        fields = dataclasses.asdict(self)
+        return {k: v for k, v in fields.items() if v is not None}
+
+    def move_behind(self, item):
+        """Counts an update, whose last batch is an `Item`."""
+        self.update += 1
+        self.epoch, self.batch = item.epoch, item.index + 1
+        if item.last_of_epoch:
+            self.epoch, self.batch = item.epoch + 1, 0
+
+    def forget_best(self):
+        """Forgets the best score, so that the next one is the best."""
+        self.best_nll, self.best_penalty = math.inf, 0.0
+        self.best_score = None
+        self.best_update = self.bad_evaluations = 0
+        self.stopped_early = False
 
 
 class Saver:

@@ -1,10 +1,169 @@
-"""What is due after which update: dev scores, phases, the end."""
+"""What is due after which update, and with which learning rate: dev scores,
+phases, schedules of Keras's kind that it lacks, the end.
+"""
 
+import dataclasses
 import math
+from collections.abc import Callable
 
+import keras
 import numpy as np
+from keras import ops
+from keras.optimizers.schedules import LearningRateSchedule
 
-from tfcopy.training.phases import multiply_rate
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class WarmUp(LearningRateSchedule):
+    """Rises linearly to the first rate of a schedule, which then begins.
+
+    With warm-up over `W` updates, the rate of update `n`, counted from 1, is
+
+        n / W * schedule(0)    where n <= W
+        schedule(n - W)        after that
+
+    so that no update is made with a rate of zero, as the first one is in
+    Keras's own warm-up (`CosineDecay`), and update `W` has the highest rate.
+
+    Args:
+        schedule: `LearningRateSchedule`, or a number: a constant rate.
+        updates: Positive integer, `W`; 1 is no warm-up.
+    """
+
+    def __init__(self, schedule, updates):
+        super().__init__()
+        if updates < 1:
+            raise ValueError(
+                f"`updates` must be a positive integer. Received: {updates}."
+            )
+        self.schedule = schedule
+        self.updates = updates
+
+    def __call__(self, step):
+        updates = float(self.updates)
+        number = ops.cast(step, "float32") + 1.0
+        rate = self.schedule
+        if isinstance(rate, LearningRateSchedule):
+            rate = rate(ops.maximum(number - updates, 0.0))
+        return rate * ops.minimum(number / updates, 1.0)
+
+    def get_config(self):
+        schedule = self.schedule
+        if isinstance(schedule, LearningRateSchedule):
+            schedule = keras.saving.serialize_keras_object(schedule)
+        return {"schedule": schedule, "updates": self.updates}
+
+    @classmethod
+    def from_config(cls, config):
+        schedule = config["schedule"]
+        if isinstance(schedule, dict):
+            schedule = keras.saving.deserialize_keras_object(schedule)
+        return cls(schedule, config["updates"])
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class InverseSquareRoot(LearningRateSchedule):
+    """Falls with the inverse square root of the number of updates.
+
+    `rate * sqrt(W / (W + step))`. After warm-up over `W` updates (`WarmUp`)
+    this is, in update `n`,
+
+        rate * min(n / W, sqrt(W / n))
+
+    which is the paper's equation, whose rate is `(d_model * W) ** -0.5`.
+
+    Args:
+        rate: Positive number, the rate at step 0.
+        updates: Positive integer, `W`.
+
+    Reference:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), equation 3.
+    """
+
+    def __init__(self, rate, updates):
+        super().__init__()
+        if updates < 1:
+            raise ValueError(
+                f"`updates` must be a positive integer. Received: {updates}."
+            )
+        self.rate = rate
+        self.updates = updates
+
+    def __call__(self, step):
+        updates = float(self.updates)
+        number = updates + ops.cast(step, "float32")
+        return self.rate * ops.sqrt(updates / number)
+
+    def get_config(self):
+        return {"rate": self.rate, "updates": self.updates}
+
+
+@dataclasses.dataclass(frozen=True)
+class Phase:
+    """What changes after a number of updates.
+
+    It begins with the best weights found so far. From then on the best weights
+    are determined anew, since another objective gives other scores.
+
+    Attributes:
+        start: Updates, or epochs, before it. If the dev score has not improved
+            for `patience` evaluations, it begins at once.
+        begin: Called without arguments, once; what it changes must be kept in
+            weights of the model or variables of the optimizer, since it is
+            not called again on resumption.
+        reset_optimizer: Whether to reset the optimizer's state, as in See et
+            al.: with Adagrad's sums kept, the steps of a short phase would be
+            too small.
+        unit: The unit of `start`, "updates" or "epochs".
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), section 5.
+    """
+
+    start: int
+    begin: Callable[[], None]
+    reset_optimizer: bool = True
+    unit: str = "updates"
+
+    def __post_init__(self):
+        if self.unit not in ("updates", "epochs"):
+            raise ValueError(
+                '`unit` must be "updates" or "epochs". '
+                f"Received: unit={self.unit!r}."
+            )
+
+    def is_due(self, update, epoch):
+        """Whether the phase begins after as many updates, or whole epochs."""
+        return (epoch if self.unit == "epochs" else update) >= self.start
+
+
+def anneal(start, optimizer, factor=0.1, unit="updates"):
+    """Returns a `Phase` with a smaller learning rate, from the best weights on.
+
+    The optimizer keeps its state.
+
+    Args:
+        start, unit: As in `Phase`.
+        optimizer: The trainer's optimizer, whose learning rate must be a
+            number.
+        factor: What the learning rate is multiplied by.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286); the authors'
+        code trains question answering this way.
+    """
+
+    return Phase(
+        start,
+        lambda: multiply_rate(optimizer, factor),
+        reset_optimizer=False,
+        unit=unit,
+    )
+
+
+def multiply_rate(optimizer, factor):
+    """Multiplies the learning rate of an optimizer, which is a number."""
+    rate = float(np.array(optimizer.learning_rate))
+    optimizer.learning_rate = rate * factor
 
 
 class Schedule:

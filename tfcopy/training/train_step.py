@@ -1,15 +1,208 @@
-"""One update of the weights, on every replica at once.
+"""One update of the weights, on every replica at once, and what it is made for.
 
-Shapes: L replicas of this process, G seed generators.
+Shapes: L replicas of this process, G seed generators, B batch, T target steps.
 """
 
+import contextlib
 import functools
+import logging
+import time
 
 import numpy as np
 import tensorflow as tf
 
-from tfcopy import keras_internals
-from tfcopy.training.compilation import announced, is_worth_compiling
+from tfcopy import keras_internals, tokens
+from tfcopy.batch_fields import Batch
+from tfcopy.training.training_results import Totals
+
+
+class Targets:
+    """The tensor of a batch that holds the targets.
+
+    Where it is `(B, T)`, it holds the ids of words. Each of them has a cost,
+    and counts, but for padding. Where it is `(B,)`, as classes or positions
+    are, each example has one cost, `(B, 1)`, and counts once, whatever the
+    value. Losses, metrics and speeds are per word, or per example.
+
+    Args:
+        name: Name of the tensor.
+        element_spec: Dict of `tf.TensorSpec`, the spec of a batch.
+    """
+
+    def __init__(self, name, element_spec):
+        spec = element_spec.get(name)
+        if spec is None or spec.shape.rank not in (1, 2):
+            raise ValueError(
+                "`targets` must name a tensor of the batches, of shape (B, T) "
+                f"or (B,). Received: targets={name!r} for batches of "
+                f"{element_spec}."
+            )
+        self.name = name
+        self.per_example = spec.shape.rank == 1
+
+    @property
+    def unit(self):
+        """What is counted, as in the names of scores."""
+        return "examples" if self.per_example else "target_tokens"
+
+    def mask(self, batch):
+        """Returns what counts, boolean, `(B, T)` or `(B, 1)`."""
+        targets = batch[self.name]
+        if self.per_example:
+            return tf.ones_like(targets, tf.bool)[:, tf.newaxis]
+        return targets != tokens.PAD
+
+    def count(self, batch):
+        """Returns `(targets, examples)` of a batch, on the host."""
+        targets = np.asarray(batch[self.name])
+        if self.per_example:
+            return len(targets), len(targets)
+        return int(np.count_nonzero(targets != tokens.PAD)), len(targets)
+
+    def check_costs(self, costs):
+        """Raises `ValueError` unless costs of examples are `(B, 1)`."""
+        if self.per_example and not costs.shape.is_compatible_with([None, 1]):
+            raise ValueError(
+                "Costs must have the shape (B, 1), one for each example of "
+                f"`targets`. Received: shape={costs.shape} for "
+                f"targets={self.name!r}."
+            )
+
+
+class Objective:
+    """Costs and metrics of a model on one batch, on one replica.
+
+    Args:
+        model: Keras model of a dict of inputs.
+        loss: Callable `(batch, distribution)` that returns the negative log
+            likelihood of each target, of shape `(B, T)`; `(B, 1)` where each
+            example has one target.
+        targets: `Targets` of the batches.
+        penalty: Optional callable `(batch, distribution)` that returns what
+            the objective adds to the loss of each target, `(B, T)`.
+        metrics: Optional callable `(batch, distribution)` that returns a dict
+            of scalars, means over the targets.
+        by_example: Whether all sentences count equally, whatever their length:
+            the costs of tokens are divided by their number.
+    """
+
+    def __init__(
+        self, model, loss, targets, penalty=None, metrics=None, by_example=False
+    ):
+        self.model = model
+        self.targets = targets
+        self._loss = loss
+        self._penalty = penalty
+        self.metrics = metrics
+        self._by_example = by_example
+
+    def sums(self, batch):
+        """Returns the sums over a batch of the loss and of the objective.
+
+        The model is called as in training. The losses of its layers are not
+        in the sums.
+        """
+        nll, penalty = self._costs(batch, self._call(batch, training=True))
+        objective = nll if penalty is None else nll + penalty
+        if self._by_example:
+            counted = tf.cast(self.targets.mask(batch), tf.float32)
+            lengths = tf.reduce_sum(counted, 1, keepdims=True)
+            objective /= tf.maximum(lengths, 1.0)
+        return tf.reduce_sum(nll), tf.reduce_sum(objective)
+
+    def totals(self, batch):
+        """Returns the `Totals` of a batch, float32, without dropout."""
+        distribution = self.predict(batch)
+        nll, penalty = self._costs(batch, distribution)
+        counted = tf.cast(self.targets.mask(batch), tf.float32)
+        num_targets = tf.reduce_sum(counted)
+        metrics = self.metrics(batch, distribution) if self.metrics else {}
+        return Totals(
+            nll=tf.reduce_sum(nll),
+            penalty=tf.reduce_sum(0.0 if penalty is None else penalty),
+            targets=num_targets,
+            examples=tf.cast(tf.shape(nll)[0], tf.float32),
+            metrics={
+                name: tf.cast(mean, tf.float32) * num_targets
+                for name, mean in metrics.items()
+            },
+        )
+
+    def predict(self, batch):
+        """Returns the model's output for a batch, without dropout."""
+        return self._call(batch, training=False)
+
+    def _call(self, batch, training):
+        inputs = {name: Batch(batch)[name] for name in self.model.input}
+        return self.model(inputs, training=training)
+
+    def _costs(self, batch, distribution):
+        """Loss and penalty (or `None`) of each target, zero on padding."""
+        mask = self.targets.mask(batch)
+        costs = []
+        for function in (self._loss, self._penalty):
+            cost = function and function(Batch(batch), distribution)
+            if cost is not None:  # (B, T)
+                self.targets.check_costs(cost)
+                cost = tf.where(mask, cost, tf.zeros_like(cost))
+            costs.append(cost)
+        return costs
+
+
+def is_worth_compiling(model):
+    """Whether there is a GPU, and XLA can compile all layers."""
+    return bool(tf.config.list_physical_devices("GPU")) and all(
+        layer.supports_jit for layer in keras_internals.all_layers(model)
+    )
+
+
+def announced(function, purpose, report):
+    """A function that tells when XLA compiles a program for new shapes.
+
+    Args:
+        function: A `tf.function` whose first argument is a tuple of batches,
+            dicts of tensors.
+        purpose: What it does with them, such as "score".
+        report: Callable of a line.
+    """
+    seen = set()
+
+    def call(batches, *more):
+        shapes = _shapes_of(batches)
+        if shapes in seen:
+            return function(batches, *more)
+        seen.add(shapes)
+        what = f"program {len(seen)} to {purpose} batches of {shapes}"
+        report(f"XLA compiles {what} ...")
+        start = time.monotonic()
+        with _without_warnings():
+            result = function(batches, *more)
+        report(f"... which took {time.monotonic() - start:.0f} s")
+        return result
+
+    return call
+
+
+def _shapes_of(batches):
+    """The shape of each text of a batch, such as "source 32 x 16"."""
+    shapes = {
+        name.removesuffix("_ids"): " x ".join(map(str, x.shape))
+        for name, x in sorted(batches[0].items())
+        if name.endswith("_ids") and not name.endswith("_copy_ids")
+    }
+    return ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+
+
+@contextlib.contextmanager
+def _without_warnings():
+    """TensorFlow warns of functions that are traced for each shape."""
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 class TrainStep:

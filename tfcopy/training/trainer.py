@@ -9,20 +9,16 @@ import tensorflow as tf
 from tfcopy.training import seeds
 from tfcopy.training.checkpoints import Checkpoints
 from tfcopy.training.distribution import Replicas, strategy_of
-from tfcopy.training.objective import Objective
 from tfcopy.training.optimizers import check_optimizer
-from tfcopy.training.progress import Progress
-from tfcopy.training.reports import Reports
-from tfcopy.training.saver import Saver
+from tfcopy.training.reports import Progress, Reports
+from tfcopy.training.saver import Saver, State
 from tfcopy.training.schedule import Schedule
 from tfcopy.training.scoring import Scorer
-from tfcopy.training.targets import Targets
 from tfcopy.training.tensorboard import EventLog
-from tfcopy.training.train_step import TrainStep
+from tfcopy.training.train_step import Objective, Targets, TrainStep
 from tfcopy.training.training_loop import TrainingLoop
 from tfcopy.training.training_options import Options
 from tfcopy.training.training_results import Result
-from tfcopy.training.training_state import State
 from tfcopy.training.updates import Updates
 
 

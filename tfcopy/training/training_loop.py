@@ -3,7 +3,7 @@
 import math
 
 from tfcopy.training.interruption import Interruption, TrainingInterrupted
-from tfcopy.training.meter import Meter
+from tfcopy.training.reports import Meter
 
 
 class TrainingDiverged(RuntimeError):

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import NamedTuple
 
-from tfcopy.training.progress import perplexity
+from tfcopy.training.reports import perplexity
 
 
 class Totals(NamedTuple):

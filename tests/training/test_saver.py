@@ -1,5 +1,3 @@
-"""Means of weights against NumPy, and runs with them that are disturbed."""
-
 import os
 
 import keras
@@ -9,8 +7,8 @@ import pytest
 from tests.training import standin
 from tests.training.test_resume import assert_same_bits, stop_after
 from tfcopy import training
-from tfcopy.training.averaging import mean_weights
 from tfcopy.training.checkpoints import Checkpoints
+from tfcopy.training.saver import mean_weights
 
 OPTIONS = {"steps": 12, "eval_every": 2, "save_every": 3, "accumulate": 2}
 EMA = 0.7

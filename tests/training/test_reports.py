@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tfcopy.training.progress import Progress, clock, perplexity
+from tfcopy.training.reports import Progress, clock, perplexity
 
 
 class Terminal(io.StringIO):
