@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tfcopy import file_forms
 from tfcopy.data import Dictionary, Vocabulary
-from tfcopy.data.corpora import lcsts_records
-from tfcopy.data.corpora.json_tree import Node
+from tfcopy.data.corpora import lcsts
+from tfcopy.data.corpora.squad import Node
 from tfcopy.data.corpora.tables import Table
 from tfcopy.data.corpora.text_lines import read_lines
 from tfcopy.data.definitions import word_vectors
@@ -215,7 +215,7 @@ READERS = {
     ),
     "definitions": (lambda path: Definitions.load(path).headwords, "é\tx y\n"),
     "requested": (ask_texts.read_dictionary, "é\tx\n"),
-    "lcsts": (lambda path: list(lcsts_records._lines(path, "utf-8")), "é\n"),
+    "lcsts": (lambda path: list(lcsts._lines(path, "utf-8")), "é\n"),
 }
 
 

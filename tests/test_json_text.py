@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcopy import checked_files
-from tfcopy.data.corpora.json_tree import Node
+from tfcopy.data.corpora.squad import Node
 from tfcopy.data.corpora.tables import Table
 from tfcopy.json_text import JsonError, parse_json, shortened
 from tfcopy.serving.client_library import ask_texts, local_model

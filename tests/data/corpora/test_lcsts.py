@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tfcopy.data import Tokenizer
 from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.corpora.lcsts_records import encoding_of, read_records
+from tfcopy.data.corpora.lcsts import encoding_of, read_records
 
 # Score, short text, summary.
 TRAIN = [

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.definitions.definition_slots import (
+from tfcopy.data.definitions.packing import (
     check_options,
     distinct,
     num_fillers,

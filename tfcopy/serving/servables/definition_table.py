@@ -7,8 +7,11 @@ entries of a batch, D size of what a reader returns.
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.definitions.definition_slots import distinct, without_frequent
-from tfcopy.data.definitions.packing import DefinitionPacker
+from tfcopy.data.definitions.packing import (
+    DefinitionPacker,
+    distinct,
+    without_frequent,
+)
 
 _BLOCK = 1024  # entries that are read at once
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.definitions.lemma_rules import RULES
-from tfcopy.data.definitions.lemmas import table
+from tfcopy.data.definitions.lookup import table
 from tfcopy.data.definitions.packing import DefinitionPacker
 from tfcopy.data.ragged_rows import rows_of
 from tfcopy.data.text import tokenization
