@@ -116,6 +116,12 @@ def test_whole_files_are_held_out(tmp_path):
     assert other.fingerprint != corpus.fingerprint
 
 
+def test_a_twentieth_of_many_files_is_held_out():
+    files = {f"{i}.po": ["an entry"] for i in range(420)}
+    parts = gettext_catalogs._by_file(files, seed=0)
+    assert [len(part) for part in parts] == [378, 21, 21]
+
+
 def test_of_few_files_entries_are_held_out(tmp_path):
     write(tmp_path / "a.po", numbered(0, 60))
     corpus = gettext_catalogs.load(tmp_path, target_language="es")
