@@ -64,9 +64,14 @@ def test_a_shortlist_takes_columns_of_the_constants(random_served):
 
 
 def test_weights_that_no_graph_can_hold_are_refused(monkeypatch):
-    monkeypatch.setattr(constant_weights, "_MOST_BYTES", 10)
-    with pytest.raises(ValueError, match="constants=false"):
-        constant_weights.ConstantWeights(MODELS["softmax"]())
+    model = MODELS["softmax"]()
+    arrays = constant_weights.ConstantWeights(model).arrays()
+    size = sum(x.nbytes for x in arrays)
+    monkeypatch.setattr(constant_weights, "_MOST_BYTES", size)
+    constant_weights.ConstantWeights(model)
+    monkeypatch.setattr(constant_weights, "_MOST_BYTES", size - 1)
+    with pytest.raises(ValueError, match=f"{size:,} bytes.*constants=false"):
+        constant_weights.ConstantWeights(model)
 
 
 def test_only_what_is_asked_for_is_constant(random_served):
