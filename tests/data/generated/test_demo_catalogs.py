@@ -1,4 +1,5 @@
 import hashlib
+import inspect
 import re
 import string
 
@@ -173,3 +174,8 @@ def test_bad_arguments_are_named(tmp_path):
         demo_catalog_files.write_catalogs(tmp_path, 4, num_files=5)
     with pytest.raises(ValueError, match="source_language.*'fr'"):
         demo_catalog_files.write_catalogs(tmp_path, 40, source_language="fr")
+
+
+def test_figures_are_of_so_many_pairs():
+    parameters = inspect.signature(demo_catalogs.load).parameters
+    assert parameters["num_train"].default == 20_000

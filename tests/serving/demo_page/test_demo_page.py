@@ -443,3 +443,14 @@ def test_screenshots(page, tmp_path):
 def test_nobody_else_is_asked_for_anything(page, connections):
     browsers.assert_offline(page)
     assert not connections
+
+
+def test_a_model_tells_its_sizes_and_the_day_of_its_export():
+    from tfcopy.serving.demo_page.demo_page import _facts
+
+    config = {"system": "<nmt>", "source_vocabulary_size": 2000}
+    config |= {"search": {"num_beams": 5}, "created": "2026-11-25T19:46:09"}
+    assert _facts('a"b', config) == (
+        '<span data-model="a&quot;b">&lt;nmt&gt; · vocabulary of 2,000 words · '
+        "5 beams · exported 2026-11-25</span>"
+    )
