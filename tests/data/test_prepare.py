@@ -287,6 +287,7 @@ def test_duplicates_and_unlike_pairs_are_left_out(files, tmp_path, capsys):
     ]
 
 
+@pytest.mark.long
 def test_one_vocabulary_for_both_sides_that_are_cut(files, tmp_path):
     pytest.importorskip("apache_beam")
     more = ["--vocabulary_size", "50", "--append_eos", "false"]

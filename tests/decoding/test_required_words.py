@@ -136,6 +136,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**20),

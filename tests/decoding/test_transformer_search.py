@@ -70,7 +70,7 @@ def trained(model):
     return helpers.probabilities(model(INPUTS))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_each_step_gives_what_training_gives(model):
     result = search(
         model,

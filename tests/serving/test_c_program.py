@@ -190,6 +190,7 @@ def test_a_request_that_fails_is_told_and_the_next_is_answered(program, picky):
     assert "no such text" in error and error.count("\n") == 1
 
 
+@pytest.mark.long
 def test_errors_say_what_is_wrong(program, picky, tmp_path):
     for arguments, message in [
         ([str(tmp_path)], f"{tmp_path}: Could not find SavedModel"),

@@ -35,6 +35,7 @@ def run(texts, *arguments, source="source", reference="answers"):
     return evaluate.main([*map(str, arguments), *map(str, flags)])
 
 
+@pytest.mark.long
 def test_an_export_is_asked_and_compared_with_a_file(
     random_export, texts, capsys
 ):

@@ -135,6 +135,7 @@ def start_workers(folder, **options):
     ]
 
 
+@pytest.mark.long
 def test_accumulated_batches_equal_one_large_batch():
     def large(epoch, start_batch, context):
         return standin.dataset(range(start_batch, 7), size=8)

@@ -240,6 +240,7 @@ def test_resuming_at_any_place_changes_nothing(tmp_path):
     assert_same_bits(weights_of(trainer), weights_of(undisturbed))
 
 
+@pytest.mark.long
 def test_annealing_goes_on_from_the_best_weights_with_smaller_steps():
     trainer = make_annealed()
     seen = []

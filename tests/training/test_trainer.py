@@ -101,6 +101,7 @@ def test_epochs_end_training_and_leftovers_are_dropped():
     assert result.epochs == 1 and result.best_update == result.updates
 
 
+@pytest.mark.long
 def test_is_traced_once_for_all_lengths():
     trainer = standin.make_trainer(steps=10, accumulate=2)
     trainer.fit()

@@ -156,6 +156,7 @@ def test_an_empty_dictionary_finds_nothing():
     assert entries.numpy().tolist() == [[0] * NUM_ENTRIES] * 3
 
 
+@pytest.mark.long
 def test_in_a_pipeline(lookup):
     words = [["ran", "Turkey"], ["none", "most-watched"]]
     dataset = tf.data.Dataset.from_tensor_slices(words).map(lookup.entries)

@@ -59,6 +59,7 @@ def test_a_phrase_that_keeps_no_definition_is_none():
     assert not packed["phrase_positions"].numpy().any()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("depth", [0, 1])
 def test_has_the_inputs_of_a_model(layout, depth):

@@ -57,6 +57,7 @@ def tiny_steps(monkeypatch):
     monkeypatch.setattr(module, "_GROWTH", 2)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("tiny_steps")
 def test_the_first_tokens_are_those_of_the_whole_text():
     @settings(max_examples=150)

@@ -101,6 +101,7 @@ def test_given_translations_are_said(saying, xla):
     assert alone.numpy()[0].decode() == expected[0]
 
 
+@pytest.mark.long
 def test_a_request_brings_its_own_terms_which_come_first(saying):
     translator = saying
     lines = [

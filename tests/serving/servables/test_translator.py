@@ -140,7 +140,7 @@ def test_a_megabyte_is_cut(copying):
     assert outputs["text"].numpy()[1] == b"x" * 1_000_000
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("num_beams", [1, 3])
 def test_an_answer_does_not_depend_on_the_batch(num_beams):
     options = SearchOptions(num_beams=num_beams, max_length=10, min_length=2)
@@ -227,7 +227,7 @@ def test_translate_all_keeps_the_order(random, copying):
     assert random.translate_all([], progress=False) == []
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["random", "copying"])
 def test_n_best_all_gives_the_best_first(request, name):
     translator = request.getfixturevalue(name)
