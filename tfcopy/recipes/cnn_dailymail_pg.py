@@ -44,7 +44,7 @@ SYSTEMS = (
 
 @config.configuration(
     "cnn_dailymail_pg",
-    minutes={"demo": 6, "thorough": 25},
+    minutes={"demo": 5, "thorough": 25},
     max_source_length=120,
     max_target_length=60,
     clip_norm=2.0,

@@ -45,7 +45,7 @@ LEAST_OOV_RATE = 10.0
 
 @config.configuration(
     "lcsts_copynet",
-    minutes={"demo": 6, "thorough": 12},
+    minutes={"demo": 4, "thorough": 12},
     unfinished_compete=True,
     forbid_unk=True,
     dropout=0.2,
