@@ -195,10 +195,7 @@ class Entities:
         places = tf.ragged.range(both.row_lengths()).values
         lengths = tf.gather(source_words.row_lengths(), rows_of(both))
         is_source = places < lengths
-        return (
-            keep(both, is_source),
-            keep(both, ~is_source),
-        )
+        return keep(both, is_source), keep(both, ~is_source)
 
 
 def _hash(words):

@@ -136,7 +136,7 @@ def mark(text, phrases, protect: str, numbers=None):
     phrases, numbers = tf.gather(phrases, places), tf.gather(numbers, places)
 
     def marked():
-        parts, is_span = _cut(text, f"(?:{protect})")
+        parts, is_span = cut(text, f"(?:{protect})")
         flat = parts.flat_values
         delimited = tf.where(is_span, flat, _delimited(flat))
         pattern = tf.strings.join(["(?:", _any_of(phrases), ")"])
@@ -183,7 +183,7 @@ def unmark(text, translations):
         text: Strings of any shape.
         translations: Strings `(G,)`, by the marks' numbers.
     """
-    parts, marked = _cut(tf.reshape(text, [-1]), MARK)
+    parts, marked = cut(tf.reshape(text, [-1]), MARK)
     flat = parts.flat_values
     digits = tf.strings.regex_replace(flat, f"[{_OPEN}{_CLOSE}]", "")
     number = tf.strings.to_number(tf.where(marked, digits, "0"), tf.int32)
@@ -196,7 +196,7 @@ def unmark(text, translations):
     return tf.reshape(joined, tf.shape(text))
 
 
-def _cut(text, pattern):
+def cut(text, pattern):
     """Ragged parts of texts, and which of all the parts match."""
     edged = tf.strings.regex_replace(text, pattern, rf"{_EDGE}\0{_EDGE}")
     # Outside, inside, outside and so on; there may be nothing outside.

@@ -14,7 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfcopy.data.ragged_rows import append, join, keep
-from tfcopy.data.text.glossary import MARK
+from tfcopy.data.text.glossary import MARK, cut
 from tfcopy.data.text.span_patterns import pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 
@@ -38,13 +38,7 @@ def cut_out(text, names):
     """
     text = normalize_blanks(text)
     text = tf.strings.regex_replace(text, SPAN, _LOST)
-    marked = tf.strings.regex_replace(
-        text, f"(?:{pattern_of(names)})", rf"{_EDGE}\0{_EDGE}"
-    )
-    # Outside, inside, outside and so on; there may be nothing outside.
-    parts = tf.strings.split(marked, _EDGE)
-    places = tf.ragged.range(parts.row_lengths()).flat_values
-    is_span = places % 2 == 1
+    parts, is_span = cut(text, f"(?:{pattern_of(names)})")
     spans = tf.gather(parts.values, tf.where(is_span)[:, 0])
     rest = parts.with_flat_values(tf.where(is_span, SPAN, parts.flat_values))
     return join(rest), spans
