@@ -145,9 +145,12 @@ pointer_generator(vocabulary_size, *, head='pointer_generator',
 
 def signature(name, public):
     """Its arguments and their defaults, without types."""
+    # Of a class that inherits its `__init__`, Python 3.11.2 shows `__new__`.
+    called = public.__init__ if isinstance(public, type) else public
     parameters = [
         parameter.replace(annotation=parameter.empty)
-        for parameter in inspect.signature(public).parameters.values()
+        for parameter in inspect.signature(called).parameters.values()
+        if parameter.name != "self"
     ]
     return name + str(inspect.Signature(parameters))
 
