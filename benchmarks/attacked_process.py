@@ -19,10 +19,10 @@ _CONTEXT.set_forkserver_preload(
     [
         "benchmarks.run_attacks",
         "sacrebleu",
-        "tfcopy.data.preparation.beam_pipeline",
+        "tfcopy.data.preparation.corpus_preparation",
         "tfcopy.figures",
         "tfcopy.recipes.europarl_ps",
-        "tfcopy.serving.batch_answers.answering_pipeline",
+        "tfcopy.serving.batch_answers.answering",
         "tfcopy.serving.client_library.exported_model",
         "tfcopy.serving.saved_model",
     ]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks import serving_texts, timing
 from tfcopy.serving.client_library.version_folders import find_version
-from tfcopy.tolerant_output import tolerant_output
+from tfcopy.terminal import tolerant_output
 
 
 def ask(model, path, output):

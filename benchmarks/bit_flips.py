@@ -12,8 +12,8 @@ import numpy as np
 
 from tfcopy import checked_files
 from tfcopy.serving.run_folder import RunError, RunFolder
+from tfcopy.serving.servables.object_json import StoredFileError, StoredFiles
 from tfcopy.serving.servables.storage import FILE_NAME
-from tfcopy.serving.servables.stored_files import StoredFileError, StoredFiles
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 
 _ERRORS = (

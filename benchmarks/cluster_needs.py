@@ -21,7 +21,7 @@ import tensorflow as tf
 
 from benchmarks import prepare_scale, timing
 from tfcopy import losses, models
-from tfcopy.tolerant_output import tolerant_output
+from tfcopy.terminal import tolerant_output
 
 _SLOTS = 3  # copies of each weight in a checkpoint: itself and Adam's two
 _KEPT = 2  # checkpoints

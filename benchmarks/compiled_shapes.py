@@ -5,7 +5,7 @@
 
 Counts the shapes of the batches of five epochs as they are, padded to multiples
 of 4, 8 and 16, and with the few shapes that the recipes choose where XLA
-compiles (`tfcopy.data.pairs.batch_shapes`). Cells are the positions of sources
+compiles (`tfcopy.data.pairs.pipeline`). Cells are the positions of sources
 and targets. Nothing is trained.
 """
 
@@ -17,8 +17,8 @@ import time
 import numpy as np
 
 from benchmarks import timing
-from tfcopy.data.epoch_order import epoch_order
-from tfcopy.data.pairs.batch_shapes import choose_shapes, shape_for
+from tfcopy.data.epoch_batches import epoch_order
+from tfcopy.data.pairs.pipeline import choose_shapes, shape_for
 
 
 def main(arguments=None):

@@ -24,7 +24,7 @@ import tensorflow as tf
 from benchmarks import timing
 from tfcopy import losses
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import optimizer_choice
+from tfcopy.experiments import training_choices
 from tfcopy.experiments.pairs import copynet_steps, pair_training
 from tfcopy.recipes import copy_rules_copynet
 
@@ -89,7 +89,7 @@ def make_step(config, data, system, element_spec):
     return timing.make_step(
         model,
         losses.of_head(model.head),
-        optimizer_choice.make_optimizer(config, model, config.updates),
+        training_choices.make_optimizer(config, model, config.updates),
         element_spec,
         normalize="sentences",
         clip_norm=config.clip_norm,

@@ -132,7 +132,7 @@ def train_job(options):
 
     from benchmarks import timing
     from tfcopy import losses, training
-    from tfcopy.experiments import optimizer_choice
+    from tfcopy.experiments import training_choices
     from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
     from tfcopy.recipes import europarl_ps
 
@@ -148,7 +148,7 @@ def train_job(options):
     trainer = training.Trainer(
         model,
         losses.observed,
-        optimizer_choice.make_optimizer(config, model),
+        training_choices.make_optimizer(config, model),
         train_batches,
         penalty=pair_training.penalty_beside(config, losses.observed),
         steps=1,
@@ -199,7 +199,7 @@ def train_job(options):
 def translate_job(options):
     """Times the translation of the test set; the model's loading is apart."""
     from tfcopy.data.alignment import likely_translations
-    from tfcopy.experiments.pairs import translation_scores
+    from tfcopy.experiments.pairs import translation_systems
     from tfcopy.recipes import europarl_ps
     from tfcopy.serving.servables import storage
 
@@ -226,7 +226,7 @@ def translate_job(options):
     start = time.perf_counter()
     answers = translator.translate_all(texts, options.batch, progress=False)
     seconds = time.perf_counter() - start
-    scores = translation_scores.score(answers, data, config.bleu_tokenize)
+    scores = translation_systems.score(answers, data, config.bleu_tokenize)
     return {
         "seconds": seconds,
         "bleu": scores["bleu"],

@@ -35,9 +35,12 @@ from tfcopy.layers import (
 )
 from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.models import Seq2Seq
-from tfcopy.models.embedding import make_embedding
-from tfcopy.models.head_choice import make_head
-from tfcopy.models.transformer_choice import POINTING, transformer_cell
+from tfcopy.models.assembly import (
+    POINTING,
+    make_embedding,
+    make_head,
+    transformer_cell,
+)
 from tfcopy.training import Adam
 
 WARM_UP = 3

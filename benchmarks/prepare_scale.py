@@ -28,7 +28,7 @@ import numpy as np
 import psutil
 
 from benchmarks import timing
-from tfcopy.tolerant_output import tolerant_output
+from tfcopy.terminal import tolerant_output
 
 _BLOCK = 10_000  # pairs
 _BEAM = ("--", "--direct_running_mode=multi_processing")

@@ -39,7 +39,7 @@ def main():
 
 def measure(options):
     """What results.json holds of a system, of the peer."""
-    from tfcopy.experiments.pairs import translation_scores
+    from tfcopy.experiments.pairs import translation_systems
     from tfcopy.recipes import pydocs_ps
 
     with open(os.path.join(options.run, "results.json")) as file:
@@ -78,7 +78,7 @@ def measure(options):
         max_length=config.max_target_length,
     )
     answers = _answers(output, data.tokenizers[1])
-    scores = translation_scores.score(answers, data, config.bleu_tokenize)
+    scores = translation_systems.score(answers, data, config.bleu_tokenize)
     return {**peer.trained(), **searched, **scores}
 
 
@@ -122,7 +122,7 @@ def _answers(path, tokenizer):
     """The `Translation`s of a file of the peer."""
     import tensorflow as tf
 
-    from tfcopy.serving.client_library.hypotheses import Translation
+    from tfcopy.serving.client_library.answer_lines import Translation
 
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     rows = [

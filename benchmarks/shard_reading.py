@@ -19,7 +19,7 @@ from array_record.python import array_record_data_source, array_record_module
 from benchmarks import timing
 from tfcopy.data.pairs import encoded_shards, pipeline
 from tfcopy.data.pairs.encoding import EncodedCorpus
-from tfcopy.tolerant_output import tolerant_output
+from tfcopy.terminal import tolerant_output
 
 _SIDES = (("source_ids", "source_copy_ids"), ("target_ids", "pointers"))
 

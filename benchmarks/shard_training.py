@@ -30,7 +30,7 @@ import time
 import numpy as np
 
 from benchmarks import prepare_scale, timing, worker_loss
-from tfcopy.tolerant_output import tolerant_output
+from tfcopy.terminal import tolerant_output
 
 _ENV = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
 _SIZES = {"source_vocabulary_size": 8_000, "target_vocabulary_size": 8_000}
@@ -92,7 +92,7 @@ def updates(options, flags):
     import tensorflow as tf
 
     from tfcopy import losses, training
-    from tfcopy.experiments import command_line, optimizer_choice
+    from tfcopy.experiments import command_line, training_choices
     from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
     from tfcopy.recipes import europarl_ps
 
@@ -111,7 +111,7 @@ def updates(options, flags):
     trainer = training.Trainer(
         model,
         losses.observed,
-        optimizer_choice.make_optimizer(config, model),
+        training_choices.make_optimizer(config, model),
         train_batches,
         steps=1,
         clip_norm=1.0,

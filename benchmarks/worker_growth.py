@@ -23,7 +23,7 @@ import sys
 
 from benchmarks import timing, worker_loss
 from tfcopy.data.generated import demo_parliament
-from tfcopy.tolerant_output import tolerant_output
+from tfcopy.terminal import tolerant_output
 
 _CORES = sorted(os.sched_getaffinity(0))
 

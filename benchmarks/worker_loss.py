@@ -25,7 +25,7 @@ import time
 import numpy as np
 
 from benchmarks import timing
-from tfcopy.tolerant_output import tolerant_output
+from tfcopy.terminal import tolerant_output
 
 _UPDATE = re.compile(r"^update ([\d,]+)/")
 

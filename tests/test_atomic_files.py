@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from tfcopy import atomic_files, file_locks
+from tfcopy import atomic_files
 from tfcopy.atomic_files import replacement, scratch_folder, write_atomically
 
 
@@ -117,7 +117,7 @@ def test_without_locks_nothing_is_taken_for_a_leftover(tmp_path, monkeypatch):
     def flock(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(file_locks.fcntl, "flock", flock)
+    monkeypatch.setattr(atomic_files.fcntl, "flock", flock)
     (tmp_path / ".making-00000001").mkdir()
     (tmp_path / ".writing-00000001-x").touch()
     atomic_files.remove_leftovers(tmp_path)
@@ -139,10 +139,10 @@ def test_a_lock_that_was_taken_and_removed_meanwhile_is_none(
             path.unlink()
         files.append(descriptor)
 
-    monkeypatch.setattr(file_locks.fcntl, "flock", removed_at_first)
-    descriptor = file_locks.lock(path, make=True)
-    assert len(files) == 2 and not file_locks.is_left_over(path)
+    monkeypatch.setattr(atomic_files.fcntl, "flock", removed_at_first)
+    descriptor = atomic_files.lock(path, make=True)
+    assert len(files) == 2 and not atomic_files.is_left_over(path)
     os.close(descriptor)
-    assert file_locks.is_left_over(path)
+    assert atomic_files.is_left_over(path)
     path.unlink()
-    assert not file_locks.is_left_over(path) and not path.exists()
+    assert not atomic_files.is_left_over(path) and not path.exists()

@@ -17,7 +17,7 @@ from tfcopy.data import Dictionary, Vocabulary
 from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.squad import Node
 from tfcopy.data.corpora.tables import Table
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.text.glossary import Glossary

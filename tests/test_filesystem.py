@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from tfcopy import atomic_files, checked_files, filesystem
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 
 _NUMBERS = itertools.count()
 

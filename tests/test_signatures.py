@@ -6,6 +6,8 @@ Others' code depends on them: a new default is written down here, too.
 import inspect
 import re
 
+import keras
+
 from tfcopy import layers, models
 
 SIGNATURES = """
@@ -146,7 +148,8 @@ pointer_generator(vocabulary_size, *, head='pointer_generator',
 def signature(name, public):
     """Its arguments and their defaults, without types."""
     # Of a class that inherits its `__init__`, Python 3.11.2 shows `__new__`.
-    called = public.__init__ if isinstance(public, type) else public
+    is_layer = isinstance(public, type) and issubclass(public, keras.Layer)
+    called = public.__init__ if is_layer else public
     parameters = [
         parameter.replace(annotation=parameter.empty)
         for parameter in inspect.signature(called).parameters.values()

@@ -20,7 +20,7 @@ _MODULES += ("recipes", "serving", "tokens", "training")
 # What users ask for, and the modules that hold it.
 _NAMES = {
     "AskError": "tfcopy.serving.client_library.signatures",
-    "Translation": "tfcopy.serving.client_library.hypotheses",
+    "Translation": "tfcopy.serving.client_library.answer_lines",
     "load": "tfcopy.serving.client_library.exported_model",
 }
 __all__ = ["__version__", *_MODULES, *_NAMES]

@@ -1,4 +1,4 @@
-"""Special ids, the same in every vocabulary, and the special labels."""
+"""Special ids, the same in every vocabulary, and fields of batches."""
 
 PAD = 0
 UNK = 1
@@ -13,3 +13,17 @@ UNMATCHED = -2  # point wherever the model's own attention is highest
 
 # Copy id of a source position that must never be copied.
 NO_COPY = -1
+
+
+class Batch(dict):
+    """A batch, a dict of tensors by name, with an error that names them.
+
+    Raises:
+        ValueError: By `batch[name]` of a tensor that it lacks.
+    """
+
+    def __missing__(self, name):
+        raise ValueError(
+            f"A batch lacks {name!r}, which the model or its loss reads. It "
+            f"holds: {', '.join(sorted(self))}."
+        )

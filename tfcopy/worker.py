@@ -16,7 +16,7 @@ import socket
 import sys
 
 from tfcopy.__main__ import recipes
-from tfcopy.error_lines import positive
+from tfcopy.terminal import positive
 
 _DESCRIPTION = """\
 Runs a recipe as one of several workers, each of which is started with the same

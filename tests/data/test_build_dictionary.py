@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tfcopy.data import Dictionary, Vocabulary, build_dictionary
-from tfcopy.data.alignment.alignment_links import Links
-from tfcopy.data.alignment.linked_senses import build
+from tfcopy.data.alignment.likely_translations import build
+from tfcopy.data.alignment.word_alignment import Links
 from tfcopy.data.build_dictionary import main
 from tfcopy.data.text.tokenized_text import TokenizedText
 

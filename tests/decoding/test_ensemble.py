@@ -16,7 +16,7 @@ from tests.decoding.searching import (
 )
 from tfcopy import tokens
 from tfcopy.decoding import Candidates, Ensemble, SearchOptions, search_among
-from tfcopy.decoding.beams import with_beams
+from tfcopy.decoding.hypotheses import with_beams
 
 
 def words_of(row):

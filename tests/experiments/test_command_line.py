@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 from jsonargparse.typing import PositiveFloat, PositiveInt
 
-from tests.test_error_lines import OUT_OF_MEMORY
+from tests.test_terminal import OUT_OF_MEMORY
 from tfcopy import __main__ as tfcopy_command
 from tfcopy.experiments import command_line, config
 from tfcopy.recipes import europarl_ps

@@ -10,7 +10,7 @@ import pytest
 
 from tests.experiments.test_run import make_run
 from tests.recipes.starting import files
-from tfcopy import atomic_files, file_locks
+from tfcopy import atomic_files
 from tfcopy.checked_files import read_json, write_json
 from tfcopy.experiments import earlier_run
 from tfcopy.experiments import run as run_module
@@ -71,7 +71,7 @@ def train(run, name="a", part=""):
 
 
 def test_one_process_has_the_folder_and_its_death_ends_that(tmp_path, hold):
-    path = tmp_path / "logs" / "demo" / file_locks.LOCK_NAME
+    path = tmp_path / "logs" / "demo" / atomic_files.LOCK_NAME
     path.parent.mkdir(parents=True)
     process = hold(path)
     path.write_text("process 3 of a host")
@@ -90,16 +90,16 @@ def test_one_process_has_the_folder_and_its_death_ends_that(tmp_path, hold):
 
 def test_the_lock_ends_with_the_run(tmp_path, hold):
     run = begin(tmp_path)
-    path = tmp_path / "logs" / "demo" / file_locks.LOCK_NAME
+    path = tmp_path / "logs" / "demo" / atomic_files.LOCK_NAME
     with pytest.raises(BlockingIOError):
-        file_locks.lock(path)
+        atomic_files.lock(path)
     run.finish(paper={})
-    assert file_locks.is_left_over(path)
+    assert atomic_files.is_left_over(path)
 
 
 def test_only_the_first_worker_locks_and_writes(tmp_path, monkeypatch):
     monkeypatch.setattr(run_module, "worker_position", lambda _: (1, 2))
-    chief = tmp_path / "logs" / "demo" / file_locks.LOCK_NAME
+    chief = tmp_path / "logs" / "demo" / atomic_files.LOCK_NAME
     begin(tmp_path)
     assert not chief.exists() and not files(tmp_path)
     # It refuses what the first worker refuses.

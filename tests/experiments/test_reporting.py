@@ -1,3 +1,5 @@
+"""Dev scores of a run, told and compared, and what they choose."""
+
 import importlib
 import runpy
 import sys
@@ -6,17 +8,19 @@ import typing
 
 import numpy as np
 import pytest
+import tensorflow as tf
+from tensorboard.backend.event_processing import plugin_event_accumulator
 
 import tfcopy
 from tfcopy import figures
-from tfcopy.experiments import optional_figures as optional
 from tfcopy.experiments import reporting
+from tfcopy.experiments import reporting as optional
 from tfcopy.experiments.definitions import (
     answering_steps,
     entailment_steps,
     next_word_steps,
 )
-from tfcopy.experiments.pairs import translation_scores
+from tfcopy.experiments.pairs import translation_systems
 from tfcopy.serving.client_library.ask_texts import to_line
 
 
@@ -73,7 +77,7 @@ def print_answers():
 
 def print_translations():
     found = types.SimpleNamespace(text=WILD)
-    translation_scores.print_answers(
+    translation_systems.print_answers(
         types.SimpleNamespace(translate_all=lambda *_, **__: [found]), [WILD]
     )
 
@@ -117,8 +121,8 @@ def test_only_matplotlib_may_be_missing(monkeypatch):
     assert optional_figures() is figures
     monkeypatch.delattr(tfcopy, "figures")
     monkeypatch.delitem(sys.modules, "tfcopy.figures")
-    monkeypatch.setitem(sys.modules, "tfcopy.figures.images", None)
-    with pytest.raises(ImportError, match="tfcopy.figures.images"):
+    monkeypatch.setitem(sys.modules, "tfcopy.figures.word_grid", None)
+    with pytest.raises(ImportError, match="tfcopy.figures.word_grid"):
         optional_figures()
 
 
@@ -136,3 +140,126 @@ def test_the_paper_is_not_beside_data_of_ones_own(preset, train, is_shown):
     )
     paper = {"nmt": {"bleu": 20.19}}
     assert reporting.beside(config, paper) == (paper if is_shown else {})
+
+
+RESULTS = {
+    "nmt": {"history": {"updates": [5, 10, 15], "nll": [9.0, 4.0, 4.5]}},
+    "copynet": {"history": {"updates": [5, 10, 15], "nll": [4.0, 2.0, 1.0]}},
+    "slow": {"history": {"updates": [5, 10, 15], "nll": [9.0, 8.0, 7.0]}},
+}
+
+
+def encoded(num_tokens, num_pairs):
+    class Encoded:
+        num_target_tokens = num_tokens
+
+        def __len__(self):
+            return num_pairs
+
+    return Encoded()
+
+
+def test_history_is_nats_a_target():
+    result = types.SimpleNamespace(dev_history=[(5, 2.0), (10, 0.5)])
+    found = reporting.history(result, encoded(30, 10))
+    assert found == {"updates": [5, 10], "nll": [6.0, 1.5]}
+
+
+def test_history_of_nothing():
+    empty = {"updates": [], "nll": []}
+    result = types.SimpleNamespace(dev_history=[])
+    assert reporting.history(result, encoded(1, 1)) == empty
+    reporting.print_lead({"nmt": {"history": empty}})
+
+
+def test_lead_is_told(capsys):
+    reporting.print_lead(RESULTS)
+    assert capsys.readouterr().out.splitlines() == [
+        f"nmt's best dev score, 4 nats per target after 10 updates, was {what}."
+        for what in (
+            "reached by copynet after 5",
+            "not reached by slow, whose best is 7",
+        )
+    ]
+
+
+def test_picture_is_on_disk_and_in_tensorboard(tmp_path):
+    pytest.importorskip("matplotlib")
+    reporting.draw(RESULTS, str(tmp_path), "nats per sentence")
+    image = tf.io.decode_png((tmp_path / "dev_nll.png").read_bytes())
+    assert image.shape[:2] == (400, 500)
+    events = plugin_event_accumulator.EventAccumulator(
+        str(tmp_path / "all_systems")
+    )
+    events.Reload()
+    assert events.Tags()["tensors"] == ["dev_nll"]
+
+
+def test_without_matplotlib_nothing_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(reporting, "figures", None)
+    reporting.draw(RESULTS, str(tmp_path), "nats per sentence")
+    assert not list(tmp_path.iterdir())
+
+
+def test_full_disk_ends_nothing(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(reporting.figures, "save_png", full)
+    reporting.draw(RESULTS, str(tmp_path), "nats per sentence")
+    assert "no more events are written" in capsys.readouterr().out
+
+
+def test_the_best_score_chooses():
+    choice = reporting.best("bleu", {"a": 1.0, "b": 3.0, "c": 2.0})
+    assert (choice.system, choice.metric) == ("b", "bleu")
+    assert choice.scores == {"a": 1.0, "b": 3.0, "c": 2.0}
+    errors = reporting.best("error_rate", choice.scores, lowest=True)
+    assert errors.system == "a"
+
+
+def test_of_equal_systems_the_papers_is_exported():
+    scores = {"baseline": 2.0, "worse": 1.0, "papers": 2.0}
+    assert reporting.best("bleu", scores).system == "papers"
+
+
+def system(*answers):
+    """A system that gives these answers."""
+
+    def translate_all(sources):
+        assert sources == ("x", "y")
+        return [types.SimpleNamespace(text=text) for text in answers]
+
+    return types.SimpleNamespace(
+        served=types.SimpleNamespace(translate_all=translate_all)
+    )
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """Validation pairs, of which the first two choose."""
+    monkeypatch.setattr(reporting, "_NUM_EXAMPLES", 2)
+    return iter([("x", "1"), ("y", "2"), ("z", "3")])
+
+
+def share_right(texts, references):
+    right = [x == y for x, y in zip(texts, references, strict=True)]
+    return 100 * sum(right) / len(right)
+
+
+def test_the_best_answers_choose(pairs):
+    systems = {
+        "a": system("1", "0"),
+        "b": system("1", "2"),
+        "c": system("", ""),
+    }
+    choice = reporting.best_answers("match", systems, pairs, share_right)
+    assert choice.system == "b"
+    assert choice.scores == {"a": 50.0, "b": 100.0, "c": 0.0}
+
+
+def test_one_system_needs_no_answers(pairs):
+    choice = reporting.best_answers("m", {"a": None}, pairs, share_right)
+    assert (choice.system, choice.scores) == ("a", {})

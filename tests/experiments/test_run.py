@@ -10,7 +10,7 @@ import keras
 import pytest
 
 from tfcopy.checked_files import read_json
-from tfcopy.experiments import config, export_choice
+from tfcopy.experiments import config, reporting
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.run import Run
 
@@ -191,7 +191,7 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     run = make_run(tmp_path)
     run.build("a", make_model, lambda model: Served(), ["it's a text"])
     run.results["a"] = {"bleu": 1.5, "updates": 2}
-    choice = export_choice.best("bleu", {"a": 2.5, "b": 1.0})
+    choice = reporting.best("bleu", {"a": 2.5, "b": 1.0})
     report = run.finish(choice, 1.5, paper={"a": {"bleu": 2}}, more=3)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
     assert list(report) == [*keys, "exported", "exported_by", "more"]

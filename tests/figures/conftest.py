@@ -6,7 +6,7 @@ def drawn(monkeypatch):
     """All figures that are drawn."""
     from matplotlib.figure import Figure
 
-    from tfcopy.figures import images
+    from tfcopy.figures import word_grid
 
     recorded = []
 
@@ -15,5 +15,5 @@ def drawn(monkeypatch):
             super().__init__(*args, **kwargs)
             recorded.append(self)
 
-    monkeypatch.setattr(images, "Figure", Recorded)
+    monkeypatch.setattr(word_grid, "Figure", Recorded)
     return recorded

@@ -5,7 +5,7 @@ import tensorflow as tf
 pytest.importorskip("matplotlib")
 
 from tfcopy import figures
-from tfcopy.figures import fonts  # noqa: E402
+from tfcopy.figures import word_grid  # noqa: E402
 
 SOURCE = [
     "le",
@@ -97,10 +97,10 @@ def test_all_words_are_within_the_picture(source, target):
 
 
 def test_what_no_font_draws_is_as_long_as_a_word():
-    assert fonts.drawable("\U000f0000" * 9) == "<F0000><F0000><F0000>…"
-    assert fonts.drawable("\U000f0000") == "<F0000>"
-    assert fonts.drawable("x" * 25) == "x" * 23 + "…"
-    assert fonts.drawable("$" * 25) == "\\$" * 23 + "…"
+    assert word_grid.drawable("\U000f0000" * 9) == "<F0000><F0000><F0000>…"
+    assert word_grid.drawable("\U000f0000") == "<F0000>"
+    assert word_grid.drawable("x" * 25) == "x" * 23 + "…"
+    assert word_grid.drawable("$" * 25) == "\\$" * 23 + "…"
 
 
 def test_padding_is_cut_off(weights):

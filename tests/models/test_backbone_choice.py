@@ -8,7 +8,7 @@ from keras import ops
 from tests import helpers
 from tests.models.backbones import QUIET, ROWS, make_backbone
 from tfcopy import losses
-from tfcopy.decoding.beams import follow, with_beams
+from tfcopy.decoding.hypotheses import follow, with_beams
 from tfcopy.layers import CopyDistribution
 from tfcopy.models import from_backbone
 from tfcopy.tokens import BOS, EOS, NO_COPY, PAD

@@ -17,7 +17,7 @@ from tests.models.defined_texts import (
 from tests.models.test_seq2seq import BATCH, INPUTS, V, among
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.decoding.beams import with_beams
+from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import (
     copynet,

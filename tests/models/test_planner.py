@@ -10,7 +10,7 @@ from keras import ops
 from tests import helpers
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.decoding.beams import with_beams
+from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers import PlannedDistribution
 from tfcopy.layers.copying import merge
 from tfcopy.models import planner

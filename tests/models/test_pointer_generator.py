@@ -5,7 +5,7 @@ from keras import ops
 
 from tests import helpers
 from tfcopy import losses
-from tfcopy.decoding.beams import with_beams
+from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.models import Seq2Seq, pointer_generator
 from tfcopy.tokens import NO_COPY, PAD
 

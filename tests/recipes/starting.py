@@ -2,7 +2,7 @@
 
 import os
 
-from tfcopy import file_locks
+from tfcopy import atomic_files
 from tfcopy.checked_files import read_json
 from tfcopy.experiments import command_line
 
@@ -43,7 +43,7 @@ def files(folder):
         )
         for path in folder.rglob("*")
         # The lock is rewritten by every command.
-        if path.is_file() and path.name != file_locks.LOCK_NAME
+        if path.is_file() and path.name != atomic_files.LOCK_NAME
     }
 
 

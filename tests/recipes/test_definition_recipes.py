@@ -11,7 +11,7 @@ from tests.recipes.starting import figures, results
 from tfcopy.data.generated import demo_definitions
 from tfcopy.experiments import config
 from tfcopy.experiments import run as run_module
-from tfcopy.experiments.definitions.definition_demo import GROUPS
+from tfcopy.experiments.definitions.definition_data import GROUPS
 from tfcopy.recipes import lm1b_definitions, snli_definitions, squad_definitions
 
 TINY = """--units 4 --embedding_dim 6 --vectors_dim 8 --updates 2 --eval_every 1

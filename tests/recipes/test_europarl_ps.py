@@ -23,11 +23,7 @@ from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import command_line
-from tfcopy.experiments.pairs import (
-    translation_data,
-    translation_scores,
-    translation_systems,
-)
+from tfcopy.experiments.pairs import translation_data, translation_systems
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.recipes import europarl_ps
 from tfcopy.serving.servables.translator import Translator
@@ -152,7 +148,7 @@ def test_interrupted_run_ends_as_an_undisturbed_one(
     moments = [
         (vocabulary, "count_words", signal.SIGINT),
         (SamplePictures, "__call__", signal.SIGTERM),
-        (translation_scores, "answer", signal.SIGINT),
+        (translation_systems, "answer", signal.SIGINT),
     ]
     for place, name, number in moments:
         function = getattr(place, name)

@@ -13,13 +13,13 @@ import time
 import pytest
 import tensorflow as tf
 
-from tfcopy import file_locks
+from tfcopy import atomic_files
 from tfcopy.serving import batch
-from tfcopy.serving.batch_answers import block_answers, record_files
-from tfcopy.serving.batch_answers.block_answers import Answerer
-from tfcopy.serving.batch_answers.record_blocks import Block, JsonBlock
+from tfcopy.serving.batch_answers import answering, record_files
+from tfcopy.serving.batch_answers.answering import Answerer
+from tfcopy.serving.batch_answers.record_files import Block, JsonBlock
 from tfcopy.serving.client_library import answer_lines
-from tfcopy.serving.client_library.batched_model import BatchedModel
+from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.signatures import AskError, Signature
 
 pytest.importorskip("apache_beam")
@@ -84,7 +84,7 @@ def model(monkeypatch):
         model.batch_size = batch_size
         return model
 
-    monkeypatch.setattr(block_answers, "LocalModel", load)
+    monkeypatch.setattr(answering, "LocalModel", load)
     monkeypatch.setattr(batch, "find_version", lambda folder, version: folder)
     return model
 
@@ -307,7 +307,7 @@ def test_two_commands_need_two_folders(model, tmp_path, capsys):
     out = tmp_path / "out"
     out.mkdir()
     arguments = ["any", "--input", str(tmp_path / "a.txt")]
-    with file_locks.locked(out / "batch.json", ValueError()):
+    with atomic_files.locked(out / "batch.json", ValueError()):
         assert batch.main([*arguments, "--output", str(out)]) == 2
     error = capsys.readouterr().err
     assert f"another command is answering into {out}" in error

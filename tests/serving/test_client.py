@@ -14,7 +14,7 @@ from tests.serving.client_library.serving_server import ServingServer
 from tests.serving.servables.text_models import OTHERS, TEXTS, make
 from tests.serving.servables.translators import random_translator, sentences
 from tfcopy.serving import ask, client
-from tfcopy.serving.client_library.batched_model import BatchedModel
+from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import Signature

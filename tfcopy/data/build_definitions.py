@@ -16,10 +16,9 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from tfcopy import filesystem
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read
-from tfcopy.error_lines import status_of
-from tfcopy.quiet import quiet
+from tfcopy.terminal import quiet, status_of
 
 
 def coverage(lookup, counts: Mapping[str, int]) -> tuple[float, float]:

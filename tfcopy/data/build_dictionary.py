@@ -29,12 +29,11 @@ from jsonargparse.typing import (
     PositiveInt,
 )
 
-from tfcopy.data.alignment import pharaoh, systran_aligner, word_alignment
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.alignment import systran_aligner, word_alignment
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.pairs import pair_counts
-from tfcopy.error_lines import status_of
-from tfcopy.quiet import quiet
+from tfcopy.terminal import quiet, status_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +85,9 @@ class Config:
 def run(config: Config) -> None:
     """Reads, aligns, counts and writes."""
     with quiet():
-        from tfcopy.data.alignment import linked_senses  # imports TensorFlow
+        from tfcopy.data.alignment import (
+            likely_translations,  # imports TensorFlow
+        )
 
     start = time.monotonic()
     aligner = _choose_aligner(config)
@@ -100,21 +101,23 @@ def run(config: Config) -> None:
     source, target = _read(config)
     if config.alignment is not None:
         sides = source.sentences.lengths, target.sentences.lengths
-        links = pharaoh.read(config.alignment, np.stack(sides, axis=1))
+        links = word_alignment.read(config.alignment, np.stack(sides, axis=1))
     else:
         links = _align(source.folded, target.folded, aligner, config)
     if config.write_alignment is not None:
-        pharaoh.write(config.write_alignment, links, len(source.sentences))
+        word_alignment.write(
+            config.write_alignment, links, len(source.sentences)
+        )
     options = {
         name: getattr(config, name)
         for name in ("max_senses", "min_probability", "function_words")
     }
-    dictionary = linked_senses.build(
+    dictionary = likely_translations.build(
         target, source, links.reversed(), only_outside=shortlist, **options
     )
     _save(dictionary, config.output)
     if config.reverse_output is not None:
-        reverse = linked_senses.build(source, target, links, **options)
+        reverse = likely_translations.build(source, target, links, **options)
         _save(reverse, config.reverse_output)
     minutes = (time.monotonic() - start) / 60
     print(

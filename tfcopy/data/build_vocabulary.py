@@ -12,11 +12,10 @@ and --lowercase, and reads the file by --source_vocabulary or
 import argparse
 import sys
 
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
-from tfcopy.error_lines import positive, status_of
-from tfcopy.quiet import quiet
+from tfcopy.terminal import positive, quiet, status_of
 
 
 def run(options) -> str:

@@ -30,9 +30,7 @@ from tfcopy.data import beam_runners
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.output_files import check_writable
 from tfcopy.data.pairs import pair_counts
-from tfcopy.error_lines import one_line, status_of
-from tfcopy.list_flags import as_lists
-from tfcopy.quiet import quiet
+from tfcopy.terminal import as_lists, one_line, quiet, status_of
 
 _Tokenization = Literal["moses", "space", "characters", "sentencepiece"]
 

@@ -25,11 +25,10 @@ from google.protobuf import (
 )
 
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
-from tfcopy.error_lines import positive, status_of
-from tfcopy.quiet import quiet
+from tfcopy.terminal import positive, quiet, status_of
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
 _RULES = "2581\t20\n"
@@ -170,7 +169,7 @@ def _without_spans(lines, protect):
     """The lines with `SPAN` for each span."""
     with quiet():
         from tfcopy.data.text.protected_tokenizer import cut_out
-        from tfcopy.data.text.string_tensor import string_tensor
+        from tfcopy.data.text.tokenization import string_tensor
 
     while chunk := list(itertools.islice(lines := iter(lines), 10_000)):
         rest, _ = cut_out(string_tensor(chunk), protect)

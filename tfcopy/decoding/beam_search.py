@@ -10,8 +10,13 @@ from keras import ops, tree
 
 from tfcopy import tokens
 from tfcopy.decoding import batch_loop, required_words, sampling
-from tfcopy.decoding import records as record
-from tfcopy.decoding.beams import (
+from tfcopy.decoding import hypotheses as record
+from tfcopy.decoding.continuations import (
+    describe_source,
+    log_prob_of,
+    next_words,
+)
+from tfcopy.decoding.hypotheses import (
     EMPTY,
     Finished,
     best_of,
@@ -21,11 +26,6 @@ from tfcopy.decoding.beams import (
     only,
     together,
     with_beams,
-)
-from tfcopy.decoding.continuations import (
-    describe_source,
-    log_prob_of,
-    next_words,
 )
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.decoding.top_k import top_k

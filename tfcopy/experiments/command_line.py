@@ -12,8 +12,7 @@ import typing
 
 import jsonargparse
 
-from tfcopy import list_flags
-from tfcopy.error_lines import one_line
+from tfcopy import terminal
 from tfcopy.experiments.config import (
     COMMON,
     TOPICS,
@@ -21,8 +20,13 @@ from tfcopy.experiments.config import (
     default_of,
 )
 from tfcopy.head_names import HEADS, POINTING_HEADS
-from tfcopy.quiet import hide_notes, quiet
-from tfcopy.tolerant_output import open_missing_streams, tolerant_output
+from tfcopy.terminal import (
+    hide_notes,
+    one_line,
+    open_missing_streams,
+    quiet,
+    tolerant_output,
+)
 
 _REPEAT = "Interrupted. Repeat the command to resume."
 
@@ -107,7 +111,7 @@ def parse(config_class, presets, description, arguments=None):
         allow_abbrev=False,
         exit_on_error=False,
     )
-    arguments = list_flags.as_lists(config_class, given)
+    arguments = terminal.as_lists(config_class, given)
     parser.add_argument(
         "--config",
         action=jsonargparse.ActionConfigFile,

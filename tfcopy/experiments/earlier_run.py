@@ -11,7 +11,7 @@ import dataclasses
 import json
 import os
 
-from tfcopy import atomic_files, file_locks, filesystem
+from tfcopy import atomic_files, filesystem
 from tfcopy.checked_files import DamagedFileError, read_json, write_json
 from tfcopy.experiments.config import RunConfig, identity, of_system
 from tfcopy.experiments.run_events import ALL_SYSTEMS
@@ -41,7 +41,7 @@ def lock(folder):
         RunError: If another process has it.
     """
     try:
-        file_locks.lock_folder(folder)
+        atomic_files.lock_folder(folder)
     except BlockingIOError as error:
         raise RunError(
             f"{folder}: {error.strerror} is training there. Wait for it to "
@@ -49,7 +49,7 @@ def lock(folder):
         ) from error
 
 
-unlock = file_locks.unlock_folder
+unlock = atomic_files.unlock_folder
 
 
 def check_place(folder, log_dir):

@@ -8,9 +8,9 @@ import os
 import keras
 
 from tfcopy import filesystem, tokens
-from tfcopy.experiments.batch_limit import batch_limit
 from tfcopy.experiments.config import ENDLESS_SCHEDULES, TrainingConfig
-from tfcopy.models.head_choice import head_class
+from tfcopy.experiments.training_choices import batch_limit
+from tfcopy.models.assembly import head_class
 
 # Flags of files and folders that are read after others, or after a corpus is
 # made. (What names the training corpus is read first of all.)

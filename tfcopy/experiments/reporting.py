@@ -1,13 +1,27 @@
-"""What a recipe prints: tables, examples, and pictures of the whole run."""
+"""What a recipe prints and draws: tables, examples, curves, what is exported.
 
+Reference of the curves: Gulcehre et al., 2016, Figure 4.
+"""
+
+import dataclasses
 import itertools
+import math
 import os
+from collections.abc import Callable, Iterable, Mapping
 
 import tensorflow as tf
 
-from tfcopy.error_lines import shown
 from tfcopy.experiments import run_events
-from tfcopy.experiments.optional_figures import figures
+from tfcopy.terminal import shown
+
+try:
+    import matplotlib  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "matplotlib":
+        raise
+    figures = None
+else:
+    from tfcopy import figures
 
 
 def mark_copied(translation, are_parts=False) -> str:
@@ -134,3 +148,129 @@ def keep_picture(picture, path):
         with log.writer.as_default(0):
             tf.summary.image(name, picture)
     log.close()
+
+
+def history(result, encoded):
+    """A system's dev scores.
+
+    Args:
+        result: What its training gave, a `training.Result`.
+        encoded: The validation set, an `EncodedCorpus`.
+
+    Returns:
+        Dict of two lists, `updates` and `nll`, nats per target.
+    """
+    tokens = encoded.num_target_tokens / len(encoded)
+    return {
+        "updates": [update for update, _ in result.dev_history],
+        "nll": [round(loss * tokens, 3) for _, loss in result.dev_history],
+    }
+
+
+def updates_to_reach(curve, level):
+    """The first update of a `history` with a score as low, or `None`."""
+    pairs = zip(curve["updates"], curve["nll"])
+    return next((update for update, nll in pairs if nll <= level), None)
+
+
+def print_lead(results):
+    """Prints how soon each system reached the best score of the first."""
+    (first, *others) = results
+    best = min(results[first]["history"]["nll"], default=None)
+    if best is None:
+        return
+    needed = updates_to_reach(results[first]["history"], best)
+    for system in others:
+        found = updates_to_reach(results[system]["history"], best)
+        if found is None:
+            own = min(results[system]["history"]["nll"], default=math.inf)
+            when = f"was not reached by {system}, whose best is {own:.4g}"
+        else:
+            when = f"was reached by {system} after {found:,}"
+        print(
+            f"{first}'s best dev score, {best:.4g} nats per target after "
+            f"{needed:,} updates, {when}."
+        )
+
+
+def draw(results, folder, y_label):
+    """Writes `dev_nll.png` into the folder of a run, and to TensorBoard.
+
+    Args:
+        results: System to its results, with a `history`.
+        folder: The run's folder.
+        y_label: Unit of the scores.
+    """
+    if figures is None:
+        return
+    picture = figures.curves_figure(
+        {
+            system: (scores["history"]["updates"], scores["history"]["nll"])
+            for system, scores in results.items()
+        },
+        "Validation set",
+        "updates",
+        y_label,
+    )
+    path = os.path.join(folder, "dev_nll.png")
+    keep_picture(picture, path)
+
+
+_NUM_EXAMPLES = 200  # that choose, where answers have to be searched
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportChoice:
+    """The system to export.
+
+    Attributes:
+        system: Its key in `Run.systems`.
+        metric: Name of the figure that chose it.
+        scores: That figure on the validation set, of each system that could
+            be chosen; none if there was only one.
+    """
+
+    system: str
+    metric: str
+    scores: Mapping[str, float]
+
+
+def best(
+    metric: str, scores: Mapping[str, float], lowest: bool = False
+) -> ExportChoice:
+    """The best system; of equal ones the last, which is the paper's own.
+
+    Args:
+        metric: Name of the figure.
+        scores: That figure on the validation set, by system.
+        lowest: Whether less of it is better.
+    """
+    order = min if lowest else max
+    system = order(reversed(scores), key=scores.get)
+    return ExportChoice(system, metric, dict(scores))
+
+
+def best_answers(
+    metric: str, systems: Mapping, pairs: Iterable, score: Callable
+) -> ExportChoice:
+    """The system with the best answers to the first validation examples.
+
+    Perplexities would not do: a system that says `<unk>` has other events
+    than one that copies.
+
+    Args:
+        metric: Name of the figure.
+        systems: `System`s by name.
+        pairs: The validation pairs, source and target.
+        score: Function of answers and references to the figure, of which
+            more is better.
+    """
+    if len(systems) == 1:
+        return ExportChoice(*systems, metric, {})
+    sources, references = zip(*itertools.islice(pairs, _NUM_EXAMPLES))
+
+    def score_of(system):
+        answers = system.served.translate_all(sources)
+        return round(score([x.text for x in answers], references), 2)
+
+    return best(metric, {name: score_of(x) for name, x in systems.items()})

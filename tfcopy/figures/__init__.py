@@ -11,10 +11,10 @@ from tfcopy.figures.curve_figures import (
     panels_figure,
     rarity_figure,
 )
-from tfcopy.figures.images import save_png
 from tfcopy.figures.prediction_figures import (
     alignment_figure,
     next_words_figure,
 )
 from tfcopy.figures.reading_figures import reading_figure
+from tfcopy.figures.word_grid import save_png
 from tfcopy.figures.word_vector_figures import categories_figure

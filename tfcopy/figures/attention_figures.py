@@ -6,9 +6,15 @@ this file fails where it is missing.
 
 import numpy as np
 
-from tfcopy.figures.fonts import drawable, font_families, inches
-from tfcopy.figures.images import image_of, new_figure
-from tfcopy.figures.word_grid import Words, word_grid
+from tfcopy.figures.word_grid import (
+    Words,
+    drawable,
+    font_families,
+    image_of,
+    inches,
+    new_figure,
+    word_grid,
+)
 
 
 def attention_figure(

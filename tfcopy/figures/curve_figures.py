@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tfcopy.figures.images import image_of, new_figure
+from tfcopy.figures.word_grid import image_of, new_figure
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,9 +8,15 @@ Shapes: N words of a premise, M of a hypothesis.
 
 import numpy as np
 
-from tfcopy.figures.fonts import drawable, font_families
-from tfcopy.figures.images import image_of, new_figure
-from tfcopy.figures.word_grid import Words, longest, word_grid
+from tfcopy.figures.word_grid import (
+    Words,
+    drawable,
+    font_families,
+    image_of,
+    longest,
+    new_figure,
+    word_grid,
+)
 
 _LEAST = 1e-5  # probabilities below have no bar
 

@@ -12,8 +12,13 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from tfcopy.figures.fonts import drawable, font_families, inches
-from tfcopy.figures.images import image_of, new_figure
+from tfcopy.figures.word_grid import (
+    drawable,
+    font_families,
+    image_of,
+    inches,
+    new_figure,
+)
 
 
 def reading_figure(

@@ -9,14 +9,111 @@ cards up to about twenty words.
 """
 
 import dataclasses
+import functools
 import textwrap
+import unicodedata
 from collections.abc import Collection, Sequence
 
 import numpy as np
+import tensorflow as tf
+from matplotlib import font_manager
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from tfcopy.figures.fonts import drawable, font_families
-from tfcopy.figures.images import image_of, new_figure
+# Tried in this order for the words that the first font lacks.
+_FALLBACK_FAMILIES = (
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
+    "Droid Sans Fallback",
+    "Microsoft YaHei",
+    "SimHei",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Arial Unicode MS",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Unifont",
+)
+
+
+@functools.cache
+def font_families():
+    """Returns the installed families that together draw most scripts."""
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return [name for name in _FALLBACK_FAMILIES if name in installed]
+
+
+@functools.cache
+def _known_characters():
+    """Returns the code points that some font of `font_families` can draw."""
+    known = set()
+    for family in font_families():
+        path = font_manager.findfont(family)
+        known.update(font_manager.get_font(path).get_charmap())
+    return known
+
+
+def drawable(word, max_length=24):
+    """Replaces characters that no font can draw by their codes."""
+    known = _known_characters()
+    characters, length = [], 0
+    for character in unicodedata.normalize("NFC", word):
+        if ord(character) not in known or not character.isprintable():
+            character = f"<{ord(character):X}>"
+        length += len(character)
+        # A dollar would start a formula.
+        characters.append("\\$" if character == "$" else character)
+    if length <= max_length:
+        return "".join(characters)
+    kept, room = [], max_length - 1
+    for character in characters:
+        room -= len(character.removeprefix("\\"))
+        if room < 0:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def inches(labels):
+    """The room that the longest text takes, with margins, in inches."""
+    return 0.6 + 0.11 * max(map(_columns, labels), default=0)
+
+
+def _columns(text):
+    """How wide a text is, in columns; Chinese characters count twice."""
+    return sum(1 + (unicodedata.east_asian_width(x) in "WF") for x in text)
+
+
+def new_figure(**options):
+    """A figure that needs no display; the options are those of `Figure`."""
+    figure = Figure(**options)
+    FigureCanvasAgg(figure)  # which the figure keeps
+    return figure
+
+
+def image_of(figure):
+    """Draws a figure made by `new_figure`.
+
+    Returns:
+        uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`
+        and `save_png`.
+    """
+    figure.canvas.draw()
+    return tf.constant(np.asarray(figure.canvas.buffer_rgba())[None])
+
+
+def save_png(path, image):
+    """Writes an image made by `image_of` to a file."""
+    tf.io.write_file(path, tf.io.encode_png(image[0]))
+
 
 _DOTS = 100
 _WORD_SIZE = 10  # points

@@ -7,8 +7,12 @@ this file fails where it is missing.
 import numpy as np
 from matplotlib.transforms import Bbox
 
-from tfcopy.figures.fonts import drawable, font_families
-from tfcopy.figures.images import image_of, new_figure
+from tfcopy.figures.word_grid import (
+    drawable,
+    font_families,
+    image_of,
+    new_figure,
+)
 
 _MARKERS = "osD^vPX"  # with ten colours, 70 different combinations
 

@@ -4,9 +4,8 @@ from tfcopy.layers import Readout
 from tfcopy.layers.backbones.backbone_cell import BackboneCell
 from tfcopy.layers.backbones.backbone_embedding import BackboneEmbedding
 from tfcopy.layers.backbones.backbone_encoder import BackboneEncoder
-from tfcopy.models.head_choice import make_head
+from tfcopy.models.assembly import make_attention, make_head
 from tfcopy.models.seq2seq import Seq2Seq
-from tfcopy.models.transformer_choice import make_attention
 
 
 def from_backbone(

@@ -7,10 +7,10 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.batch_fields import Batch
 from tfcopy.keras_internals import compiled_metrics
 from tfcopy.layers.copying import CopyDistribution
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
+from tfcopy.tokens import Batch
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

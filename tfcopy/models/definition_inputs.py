@@ -41,7 +41,7 @@ def definition_inputs(names, embedding):
     `NAME_phrase_positions`, `(B, T)`. With a spelling it has
     `NAME_spelling_slots`, `(B, T)`, and all together `spelling_ids`,
     `(W + 1, K)`. Batches of these names are those of
-    `tfcopy.data.definitions.flat_inputs`.
+    `tfcopy.data.definitions.features`.
 
     Args:
         names: Names of the texts, which are read together.

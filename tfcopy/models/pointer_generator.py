@@ -10,14 +10,14 @@ from tfcopy.layers import (
     OutputProjection,
     StateReduction,
 )
-from tfcopy.models.embedding import make_embedding
-from tfcopy.models.head_choice import make_head
-from tfcopy.models.seq2seq import Seq2Seq
-from tfcopy.models.transformer_choice import (
+from tfcopy.models.assembly import (
     check_choice,
+    make_embedding,
     make_encoder,
+    make_head,
     transformer_cell,
 )
+from tfcopy.models.seq2seq import Seq2Seq
 
 CHOICES = ("lstm", "transformer")
 

@@ -187,11 +187,10 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import demo_news
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import (
+        model_flags,
         pair_data,
         pair_training,
-        summary_corpora,
-        summary_scores,
-        transformer_flags,
+        summary_data,
         translators,
     )
     from tfcopy.experiments.run import Run
@@ -202,7 +201,7 @@ def run(config):
     check(config)
     run = Run(config)
     data = prepare(config, run.data_folder)
-    test = summary_scores.TestSet(data, config.bleu_tokenize)
+    test = summary_data.TestSet(data, config.bleu_tokenize)
 
     answers = {}
     for name in run.each(data.identity):
@@ -215,13 +214,13 @@ def run(config):
         run.results[name] = {**trained, **scores}
 
     references = test.reference_rates()
-    summary_scores.print_examples(test, answers)
+    summary_data.print_examples(test, answers)
     print_comparison(run.results, references, reporting.beside(config, PAPER))
     if not run.systems:
         return run.finish(paper=PAPER, pairs=data.pairs, references=references)
-    best = summary_scores.best_on_validation(run, data)
+    best = summary_data.best_on_validation(run, data)
     if data.corpus.generated:
-        summary_scores.print_unseen_names(run.systems[best.system].served)
+        summary_data.print_unseen_names(run.systems[best.system].served)
     return run.finish(
         best,
         run.results[best.system]["rouge1"],
@@ -235,8 +234,8 @@ def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
     flag_checks.check_systems(config, SYSTEMS)
     flag_checks.check_vocabulary_sizes(config, "vocabulary_size")
-    summary_corpora.check(config)
-    transformer_flags.check(config, attention_units=config.attention_units)
+    summary_data.check(config)
+    model_flags.check(config, attention_units=config.attention_units)
     if config.decoder == "transformer" and config.decode_initial_attention:
         raise ValueError(
             "--decode_initial_attention needs --decoder lstm, whose steps "
@@ -254,7 +253,7 @@ def check(config):
     others = [config.train, config.prepared, config.bin_dir]
     others = any(x is not None for x in others)
     hides = config.preset == "paper" and is_presets and others
-    summary_corpora.check_one_corpus(
+    summary_data.check_one_corpus(
         {
             "--train": config.train,
             "--prepared": config.prepared,
@@ -269,8 +268,8 @@ def prepare(config, folder):
     if config.bin_dir is not None:
         corpus = cnn_dailymail.load_bin(config.bin_dir)
     else:
-        corpus = summary_corpora.load_corpus(config, demo_news, config.seed)
-    tokenizers = (summary_corpora.make_tokenizer(config, corpus),) * 2
+        corpus = summary_data.load_corpus(config, demo_news, config.seed)
+    tokenizers = (summary_data.make_tokenizer(config, corpus),) * 2
     vocabularies = pair_data.count_vocabularies(
         corpus,
         tokenizers,
@@ -315,7 +314,7 @@ def build(run, name, data):
             initializers=config.initializers,
             decode_initial_attention=config.decode_initial_attention,
             seed=config.seed,
-            **transformer_flags.model_options(config),
+            **model_flags.model_options(config),
         )
 
     def make_translator(model):

@@ -108,7 +108,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import copy_rules
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import translations
-    from tfcopy.experiments import export_choice, flag_checks, reporting
+    from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run, Stopwatch
 
@@ -132,7 +132,7 @@ def run(config):
 
     print_examples(test, answers)
     print_comparison(run.results)
-    best = export_choice.best_answers(
+    best = reporting.best_answers(
         "exact_match",
         run.systems,
         data.corpus.validation,

@@ -119,10 +119,9 @@ PRESETS = {
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.corpora import prepared_corpus, text_pairs
     from tfcopy.data.generated import dialogue
-    from tfcopy.data.text.string_tensor import string_tensor
-    from tfcopy.data.text.tokenization import Tokenizer
+    from tfcopy.data.text.tokenization import Tokenizer, string_tensor
     from tfcopy.evaluation import translations
-    from tfcopy.experiments import export_choice, flag_checks, reporting
+    from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run, Stopwatch
 
@@ -159,7 +158,7 @@ def run(config):
             scores[metric] = round(sum(values) / len(values), 2)
     print_comparison(run.results, ceilings)
     keys = {f"{part}/{name}": name for name in config.systems}
-    best = export_choice.best_answers(
+    best = reporting.best_answers(
         "top1",
         {key: run.systems[key] for key in keys},
         data.corpus.validation,

@@ -93,12 +93,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import eulerian
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import translations
-    from tfcopy.experiments import (
-        export_choice,
-        flag_checks,
-        learning_curves,
-        reporting,
-    )
+    from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps, planning
     from tfcopy.experiments.run import Run, Stopwatch
 
@@ -126,10 +121,10 @@ def run(config):
 
     reporting.print_marked_examples(data.test, answers, range(2))
     print_comparison(run.results)
-    learning_curves.print_lead(run.results)
-    learning_curves.draw(run.results, run.folder, "nats per circuit")
+    reporting.print_lead(run.results)
+    reporting.draw(run.results, run.folder, "nats per circuit")
     planning.draw_plans(run, data)
-    best = export_choice.best_answers(
+    best = reporting.best_answers(
         "exact_match",
         run.systems,
         data.corpus.validation,

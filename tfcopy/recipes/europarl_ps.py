@@ -99,12 +99,8 @@ COLUMNS = {
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import demo_parliament
-    from tfcopy.experiments import learning_curves, reporting
-    from tfcopy.experiments.pairs import (
-        translation_data,
-        translation_scores,
-        translation_systems,
-    )
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.pairs import translation_data, translation_systems
     from tfcopy.experiments.run import Run
 
 
@@ -114,18 +110,18 @@ def run(config):
     run = Run(config)
     data = prepare(config, run.data_folder)
     answers = translation_systems.train_and_answer(run, data)
-    translation_scores.print_examples(data, answers)
+    translation_systems.print_examples(data, answers)
     paper = reporting.beside(config, PAPER)
     note = "The paper's is on newstest2011, by multi-bleu." if paper else ""
-    translation_scores.print_comparison(run.results, paper, COLUMNS, note)
-    learning_curves.print_lead(run.results)
-    learning_curves.draw(run.results, run.folder, "nats per sentence")
-    best = translation_scores.best_on_validation(run, data)
+    translation_systems.print_comparison(run.results, paper, COLUMNS, note)
+    reporting.print_lead(run.results)
+    reporting.draw(run.results, run.folder, "nats per sentence")
+    best = translation_systems.best_on_validation(run, data)
     if data.corpus.generated:
         print("\nNames that the model has never seen:")
         examples = [source for source, _ in demo_parliament.examples()]
         served = run.systems[best.system].served
-        translation_scores.print_answers(served, examples)
+        translation_systems.print_answers(served, examples)
     score = translation_systems.score_of(run, best.system)
     return run.finish(best, score, paper=PAPER, pairs=data.pairs)
 

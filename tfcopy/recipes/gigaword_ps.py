@@ -166,13 +166,12 @@ COLUMNS = {
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.entities import placeholder_ids
-    from tfcopy.experiments import flag_checks, learning_curves, reporting
+    from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.config import run_name
     from tfcopy.experiments.pairs import (
-        entity_flags,
         headlines,
         pointer_softmax_steps,
-        summary_scores,
+        summary_data,
         translation_data,
         translators,
     )
@@ -183,18 +182,18 @@ def run(config):
     """Trains, compares, shows and exports; returns the results."""
     points = "pointer_softmax_lvt" in config.systems
     flag_checks.check_systems(config, SYSTEMS)
-    entity_flags.check(config, points)
+    headlines.check(config, points)
     suffix = "_entity" * (config.pointers == "entity")
     run = Run(config, config.run or f"{run_name(config)}{suffix}")
     data = headlines.prepare(config, run.data_folder, points)
-    test = summary_scores.TestSet(data, config.bleu_tokenize, split=False)
+    test = summary_data.TestSet(data, config.bleu_tokenize, split=False)
 
     answers = {}
     for name in run.each(data.identity):
         system = build(run, name, data)
         run.results[name], answers[name] = train_and_score(system, data, test)
 
-    summary_scores.print_examples(test, answers)
+    summary_data.print_examples(test, answers)
     paper, pointers = PAPER[config.pointers], PAPER_POINTERS[config.pointers]
     counted = headlines.pointers_per_100(data)
     print_comparison(
@@ -203,9 +202,9 @@ def run(config):
         counted,
         reporting.beside(config, pointers),
     )
-    learning_curves.print_lead(run.results)
-    learning_curves.draw(run.results, run.folder, "nats per headline")
-    best = summary_scores.best_on_validation(run, data)
+    reporting.print_lead(run.results)
+    reporting.draw(run.results, run.folder, "nats per headline")
+    best = summary_data.best_on_validation(run, data)
     return run.finish(
         best,
         run.results[best.system]["rouge1"],

@@ -142,7 +142,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import newsgen
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import summaries, translations
-    from tfcopy.experiments import export_choice, flag_checks, reporting
+    from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run, Stopwatch
 
@@ -319,7 +319,7 @@ def best_on_validation(run, part, data):
         `(choice, scores)`: `ExportChoice`, and its scores of the test set.
     """
     keys = {f"{part}/{SYSTEMS[name]}": name for name in run.config.systems}
-    best = export_choice.best_answers(
+    best = reporting.best_answers(
         "rouge1",
         {key: run.systems[key] for key in keys},
         data.corpus.validation,

@@ -22,7 +22,7 @@ from jsonargparse.typing import PositiveInt
 
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.definitions import definition_flags
-from tfcopy.experiments.definitions.word_sources import WordSources
+from tfcopy.experiments.definitions.definition_flags import WordSources
 
 # The systems of the paper's Table 3, and the mean of definitions.
 SYSTEMS = {
@@ -144,11 +144,9 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.definitions import (
         definition_data,
-        definition_demo,
-        definition_embeddings,
-        definition_report,
+        definition_features,
+        definition_pictures,
         definition_samples,
-        definition_vocabularies,
         next_word_steps,
         text_systems,
     )
@@ -156,7 +154,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.experiments.run import Run
     from tfcopy.layers import ForwardLSTM, RecurrentReader
     from tfcopy.models import lstm_language_model
-    from tfcopy.serving.servables.word_predictor import WordPredictor
+    from tfcopy.serving.servables.text_tasks import WordPredictor
 
 
 def run(config):
@@ -179,14 +177,14 @@ def run(config):
         run.results[name] = {
             **trained,
             **scores,
-            **definition_demo.group_scores(
+            **definition_data.group_scores(
                 config, data.test, lambda rows: score(data.test.subset(rows))[0]
             ),
         }
 
     next_word_steps.print_examples(data.test, costs, system.features.vocabulary)
     print_comparison(config, run.results)
-    return definition_report.finish(
+    return definition_pictures.finish(
         run, SYSTEMS, "perplexity", ("baseline", "glove"), paper=PAPER
     )
 
@@ -225,7 +223,7 @@ def prepare(config):
     data = definition_data.prepare(config, corpus, examples, sources)
     only = None
     if config.restricted:
-        only = definition_vocabularies.words_of_all_sources(config, data)
+        only = definition_data.words_of_all_sources(config, data)
     return data, only
 
 
@@ -235,7 +233,7 @@ def build(run, name, data, only):
     features = make_features(
         config, sources, data, exclude_top_k=-1, begin=True, only=only
     )
-    options = definition_embeddings.lstm_options(config)
+    options = definition_features.lstm_options(config)
 
     def make_model():
         lstm = reader = None
@@ -243,7 +241,7 @@ def build(run, name, data, only):
             lstm = ForwardLSTM(config.units, **options, name="lstm")
             reader = RecurrentReader(lstm)
         return lstm_language_model(
-            definition_embeddings.make_embedding(
+            definition_features.make_embedding(
                 config, sources, data, features, reader
             ),
             features.vocabulary.size,

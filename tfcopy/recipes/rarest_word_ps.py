@@ -41,7 +41,7 @@ PRESETS = {
 
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.experiments import export_choice, flag_checks, reporting
+    from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import rarest_word_steps
     from tfcopy.experiments.run import Run
 
@@ -70,7 +70,7 @@ def run(config):
     print_comparison(config, run.results)
     rarest_word_steps.draw(run.results, PAPER, config.num_pointed, run.folder)
     errors = {x: run.results[x]["dev_error_rate"] for x in run.systems}
-    best = export_choice.best("error_rate", errors, lowest=True)
+    best = reporting.best("error_rate", errors, lowest=True)
     return run.finish(
         best,
         run.results[best.system]["error_rate"],

@@ -27,7 +27,7 @@ from jsonargparse.typing import PositiveInt
 
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.definitions import definition_flags
-from tfcopy.experiments.definitions.word_sources import WordSources
+from tfcopy.experiments.definitions.definition_flags import WordSources
 
 # The systems of the paper's Table 2; --combine is added to them.
 SYSTEMS = {
@@ -164,10 +164,8 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.definitions import (
         definition_data,
-        definition_demo,
-        definition_embeddings,
+        definition_features,
         definition_pictures,
-        definition_report,
         definition_samples,
         entailment_steps,
         text_systems,
@@ -175,7 +173,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.experiments.definitions.definition_features import make_features
     from tfcopy.experiments.run import Run
     from tfcopy.models import esim
-    from tfcopy.serving.servables.entailment_classifier import (
+    from tfcopy.serving.servables.text_tasks import (
         EntailmentClassifier,
     )
 
@@ -198,7 +196,7 @@ def run(config):
         run.results[name] = {
             **trained,
             **entailment_steps.score(is_right),
-            **definition_demo.group_scores(
+            **definition_data.group_scores(
                 config,
                 data.test,
                 lambda rows: entailment_steps.score(is_right[rows]),
@@ -215,7 +213,7 @@ def run(config):
         categories = definition_pictures.draw_categories(
             systems["dict"], load_categories(config), run.folder
         )
-    return definition_report.finish(
+    return definition_pictures.finish(
         run,
         SYSTEMS,
         "accuracy",
@@ -256,11 +254,11 @@ def build(run, name, data):
 
     def make_model():
         return esim(
-            definition_embeddings.make_embedding(own, sources, data, features),
+            definition_features.make_embedding(own, sources, data, features),
             units=own.units,
             share_encoders=own.share_encoders,
             dropout=own.dropout,
-            **definition_embeddings.lstm_options(own),
+            **definition_features.lstm_options(own),
             seed=own.seed,
         )
 

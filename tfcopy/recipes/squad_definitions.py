@@ -22,7 +22,7 @@ from jsonargparse.typing import PositiveInt
 
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.definitions import definition_flags
-from tfcopy.experiments.definitions.word_sources import WordSources
+from tfcopy.experiments.definitions.definition_flags import WordSources
 
 # The systems of the paper's Table 1.
 SYSTEMS = {
@@ -157,21 +157,19 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy import losses, training
     from tfcopy.data.corpora import squad
     from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments import flag_checks, optimizer_choice, reporting
+    from tfcopy.experiments import flag_checks, reporting, training_choices
     from tfcopy.experiments.definitions import (
         answering_steps,
         definition_data,
-        definition_demo,
-        definition_embeddings,
+        definition_features,
         definition_pictures,
-        definition_report,
         definition_samples,
         text_systems,
     )
     from tfcopy.experiments.definitions.definition_features import make_features
     from tfcopy.experiments.run import Run
     from tfcopy.models import coattention
-    from tfcopy.serving.servables.answer_finder import AnswerFinder
+    from tfcopy.serving.servables.text_tasks import AnswerFinder
 
 
 def run(config):
@@ -194,12 +192,12 @@ def run(config):
         run.results[name] = {
             **trained,
             **score(range(len(test))),
-            **definition_demo.group_scores(config, data.test, score),
+            **definition_data.group_scores(config, data.test, score),
         }
 
     answering_steps.print_examples(test, answers)
     print_comparison(config, run.results)
-    pair = definition_report.worse_and_better(
+    pair = definition_pictures.worse_and_better(
         run.results, SYSTEMS, "exact_match"
     )
     if pair:
@@ -207,7 +205,7 @@ def run(config):
         definition_pictures.draw_reading(
             pair, test, answers, data.test, run.folder
         )
-    return definition_report.finish(
+    return definition_pictures.finish(
         run, SYSTEMS, "exact_match", ("B", "G"), paper=PAPER
     )
 
@@ -266,11 +264,11 @@ def build(run, name, data, questions):
 
     def make_model():
         return coattention(
-            definition_embeddings.make_embedding(own, sources, data, features),
+            definition_features.make_embedding(own, sources, data, features),
             units=own.units,
             bidirectional_encoder=own.bidirectional,
             dropout=own.dropout,
-            **definition_embeddings.lstm_options(own),
+            **definition_features.lstm_options(own),
             seed=own.seed,
         )
 
@@ -305,7 +303,7 @@ def train(text_system, data, questions):
         )
         return {name: scores[name] for name in ("exact_match", "f1")}
 
-    optimizer = optimizer_choice.make_optimizer(
+    optimizer = training_choices.make_optimizer(
         config, text_system.model, config.updates
     )
     phases = []

@@ -168,13 +168,12 @@ COLUMNS = {
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data import train_sentencepiece
     from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.experiments import flag_checks, learning_curves, reporting
+    from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import (
-        learned_pieces,
         pair_data,
         planning,
         translation_data,
-        translation_scores,
+        translation_systems,
     )
     from tfcopy.experiments.run import Run
 
@@ -195,7 +194,7 @@ def run(config):
             max_target_length=config.max_target_length,
         )
         trained = planning.train(system, data)
-        answers[name], scores = translation_scores.answer(
+        answers[name], scores = translation_systems.answer(
             system.served, data, config.bleu_tokenize
         )
         run.results[name] = {**trained, **scores}
@@ -203,16 +202,16 @@ def run(config):
     reporting.print_marked_examples(data.test, answers, range(3), "characters")
     paper = PAPER.get(config.target_language, {})
     shown = reporting.beside(config, paper)
-    translation_scores.print_comparison(
+    translation_systems.print_comparison(
         run.results,
         {name: shown[name] for name in run.results if name in shown},
         COLUMNS,
         "The paper's is on newstest2015, by multi-bleu." if shown else "",
     )
-    learning_curves.print_lead(run.results)
-    learning_curves.draw(run.results, run.folder, "nats per sentence")
+    reporting.print_lead(run.results)
+    reporting.draw(run.results, run.folder, "nats per sentence")
     planning.draw_plans(run, data)
-    best = translation_scores.best_on_validation(run, data)
+    best = translation_systems.best_on_validation(run, data)
     return run.finish(
         best, run.results[best.system]["bleu"], paper=paper, pairs=data.pairs
     )
@@ -267,12 +266,12 @@ def source_tokenizer(config, corpus, folder):
         return translation_data.sentencepiece_tokenizer(
             config.sentencepiece_model
         )
-    return learned_pieces.learn_once(
+    return pair_data.learn_once(
         folder,
         "source-{}.model",
         corpus,
-        learned_pieces.Pieces(
-            learned_pieces.Sides(corpus.train, (0,)),
+        pair_data.Pieces(
+            pair_data.Sides(corpus.train, (0,)),
             config.bpe_merges,
             "--bpe_merges",
             train_sentencepiece.train_bpe,

@@ -8,17 +8,13 @@ import os
 import sys
 import time
 
-from tfcopy import checked_files, file_locks, filesystem
+from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import beam_runners
-from tfcopy.error_lines import one_line
-from tfcopy.serving.batch_answers import block_answers, record_files
-from tfcopy.serving.client_library import (
-    answer_lines,
-    commands,
-    server_flags,
-)
+from tfcopy.serving.batch_answers import record_files
+from tfcopy.serving.client_library import answer_lines, commands
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.client_library.version_folders import find_version
+from tfcopy.terminal import one_line
 
 _PROGRAM = "batch"
 _PLAN = "batch.json"
@@ -91,7 +87,7 @@ def _answer(options, beam_flags):
         f"--output: another command is answering into {options.output}. Wait "
         "for it to end, or choose another folder."
     )
-    with file_locks.locked(os.path.join(options.output, _PLAN), busy):
+    with atomic_files.locked(os.path.join(options.output, _PLAN), busy):
         _answer_files(options, paths, beam_flags)
 
 
@@ -104,17 +100,17 @@ def _answer_files(options, paths, beam_flags):
     start = time.monotonic()
     with beam_runners.quietly():
         # Late: --help need not wait for it.
-        from tfcopy.serving.batch_answers import answering_pipeline
+        from tfcopy.serving.batch_answers import answering
 
-        work = answering_pipeline.Work(
+        work = answering.Work(
             paths,
             filesystem.abspath(options.output),
             options.shard_size,
             options.answer_field,
-            functools.partial(block_answers.load, options),
+            functools.partial(answering.load, options),
         )
         try:
-            counts = answering_pipeline.run(work, options.runner, beam_flags)
+            counts = answering.run(work, options.runner, beam_flags)
         except Exception as error:
             raise AskError(beam_runners.reason(one_line(error))) from error
     seconds = time.monotonic() - start
@@ -254,7 +250,7 @@ def _parse(arguments):
         "--server", metavar="ADDRESS", help="ask a server instead"
     )
     commands.add_trust(parser)
-    server_flags.add(parser)
+    commands.add(parser)
     return parser.parse_args(arguments)
 
 

@@ -6,14 +6,8 @@ By REST it needs neither TensorFlow nor gRPC; by gRPC the extra `client`.
 import os
 import sys
 
-from tfcopy.serving.client_library import (
-    answer_lines,
-    ask_texts,
-    commands,
-    server_flags,
-)
-from tfcopy.serving.client_library.connection import Connection
-from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library import answer_lines, ask_texts, commands
+from tfcopy.serving.client_library.remote_model import Connection, RemoteModel
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -66,7 +60,7 @@ def _parse(arguments):
         help="address of the server, such as host:8500",
     )
     parser.add_argument("model", metavar="MODEL", help="name of the model")
-    server_flags.add(parser)
+    commands.add(parser)
     parser.add_argument(
         "--status",
         action="store_true",
@@ -81,7 +75,7 @@ def _answer(options):
         options.model,
         batch_size=options.batch_size,
         at_once=options.at_once,
-        **server_flags.connection_options(options),
+        **commands.connection_options(options),
     )
     try:
         answer_lines.answer(model, options)
@@ -93,7 +87,7 @@ def _status(options):
     connection = Connection(
         options.address,
         options.model,
-        **server_flags.connection_options(options),
+        **commands.connection_options(options),
     )
     for version in connection.status():
         answer = ask_texts.to_json(version._asdict())

@@ -7,11 +7,11 @@ import importlib.util
 import socket
 import sys
 
-from tfcopy.quiet import quiet
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.demo_page.demo_guard import Guard
 from tfcopy.serving.demo_page.demo_models import Models
+from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
 Shows exported models in the browser: type a text and see the answer, each

@@ -5,11 +5,10 @@ import json
 import os
 
 from tfcopy import filesystem
-from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.error_lines import one_line, printable
-from tfcopy.quiet import quiet
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import one_line, printable, quiet
 
 _DESCRIPTION = """\
 Scores answers to the lines of a file against references, and compares systems
@@ -169,9 +168,9 @@ def _lines(path):
 
 def _scores(answers, references, options):
     """Scores of each system by its name."""
-    from tfcopy.evaluation import system_comparison
+    from tfcopy.evaluation import translations
 
-    scores = system_comparison.compare(
+    scores = translations.compare(
         answers,
         references,
         [x for x in options.metrics if x in _NAMES],
@@ -209,7 +208,7 @@ def _vocabulary(options):
 def _add_copied_words(scores, sources, answers, reference, vocabulary):
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-    from tfcopy.evaluation.copied_words import copied_words
+    from tfcopy.evaluation.translations import copied_words
 
     cut = Tokenizer13a()
 

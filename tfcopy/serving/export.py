@@ -163,7 +163,7 @@ def _system(run, options):
 
 
 def _open(folder):
-    from tfcopy.quiet import quiet
+    from tfcopy.terminal import quiet
 
     with quiet():
         from tfcopy.serving import run_folder

@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from tfcopy.error_lines import printable
+from tfcopy.terminal import printable
 
 # Flags that tell what a model was trained on.
 _CORPORA = ("train", "train_file", "catalogs", "tfds", "data", "data_dir")

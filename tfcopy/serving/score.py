@@ -4,9 +4,9 @@ import argparse
 import json
 import sys
 
-from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.quiet import quiet
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.serving.client_library import commands
+from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
 Writes for each pair of a source and a target the log of the probability that a

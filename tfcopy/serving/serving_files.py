@@ -8,9 +8,9 @@ import sys
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
-from tfcopy.error_lines import printable
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import printable
 
 FILES = pathlib.Path(__file__).with_name("server_files")
 

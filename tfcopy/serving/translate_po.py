@@ -7,12 +7,14 @@ import argparse
 import contextlib
 import os
 
-from tfcopy import atomic_files, file_locks, filesystem
+from tfcopy import atomic_files, filesystem
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
-from tfcopy.serving.catalogs.catalog_files import CatalogFile
-from tfcopy.serving.catalogs.catalog_filling import fill_all
-from tfcopy.serving.catalogs.catalog_model import CatalogModel
-from tfcopy.serving.client_library import commands, server_flags
+from tfcopy.serving.catalogs.catalog_filling import (
+    CatalogFile,
+    CatalogModel,
+    fill_all,
+)
+from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError
@@ -110,7 +112,7 @@ def _parse(arguments):
         help="asks a server: host:port for gRPC, http://host:port for REST",
     )
     commands.add_trust(parser)
-    server_flags.add(parser)
+    commands.add(parser)
     options = parser.parse_intermixed_args(arguments)
     if options.label is not None and options.server is None:
         parser.error("--label is for a model on a --server")
@@ -129,7 +131,7 @@ def _translate(options):
                 f"{path}: another process is filling it. Wait for it to end, "
                 "or choose another --output."
             )
-            stack.enter_context(file_locks.locked(path, busy))
+            stack.enter_context(atomic_files.locked(path, busy))
         _fill([CatalogFile(*pair) for pair in outputs], options)
 
 
@@ -193,7 +195,7 @@ def _opened(options):
         options.model,
         batch_size=options.batch_size,
         at_once=options.at_once,
-        **server_flags.connection_options(options),
+        **commands.connection_options(options),
     )
 
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import tqdm
 
-from tfcopy.tolerant_output import TolerantStream
+from tfcopy.terminal import TolerantStream
 
 
 class Meter:

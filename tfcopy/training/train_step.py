@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import keras_internals, tokens
-from tfcopy.batch_fields import Batch
+from tfcopy.tokens import Batch
 from tfcopy.training.training_results import Totals
 
 

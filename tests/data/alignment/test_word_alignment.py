@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.alignment import pharaoh, systran_aligner, word_alignment
-from tfcopy.data.alignment.alignment_links import Links, Sentences, one_to_one
-from tfcopy.data.alignment.word_alignment import NULL, align, ibm_model1
+from tfcopy.data.alignment import systran_aligner, word_alignment
+from tfcopy.data.alignment.word_alignment import (
+    NULL,
+    Links,
+    Sentences,
+    align,
+    ibm_model1,
+    one_to_one,
+)
 
 # la maison | the house; la fleur | the flower; une fleur | a flower
 LA, MAISON, FLEUR, UNE = range(4)
@@ -197,9 +203,9 @@ def test_pharaoh_round_trip(tmp_path_factory, pairs, random):
         if random.random() < 0.3
     ]
     path = tmp_path_factory.mktemp("links") / "links"
-    pharaoh.write(path, links_of(rows), len(pairs))
+    word_alignment.write(path, links_of(rows), len(pairs))
     assert path.read_text().count("\n") == len(pairs)
-    assert rows_of(pharaoh.read(path, lengths(source, target))) == rows
+    assert rows_of(word_alignment.read(path, lengths(source, target))) == rows
 
 
 def lengths(source, target):
@@ -209,13 +215,13 @@ def lengths(source, target):
 def test_pharaoh_format(tmp_path):
     path = tmp_path / "links"
     links = links_of([(0, 0, 1), (0, 1, 0), (2, 1, 1)])
-    pharaoh.write(path, links, 3)
+    word_alignment.write(path, links, 3)
     assert path.read_text() == "0-1 1-0\n\n1-1\n"
     path = tmp_path / "links.gz"
     path.write_bytes(gzip.compress(b"1-0 0-1  1-0\r\n\n1-1"))
-    assert rows_of(pharaoh.read(path, lengths(FRENCH, ENGLISH))) == rows_of(
-        links
-    )
+    assert rows_of(
+        word_alignment.read(path, lengths(FRENCH, ENGLISH))
+    ) == rows_of(links)
 
 
 @pytest.mark.parametrize(
@@ -234,12 +240,12 @@ def test_pharaoh_faults_are_named(tmp_path, text, message):
     path = tmp_path / "links"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        pharaoh.read(path, lengths(FRENCH, ENGLISH))
+        word_alignment.read(path, lengths(FRENCH, ENGLISH))
 
 
 def test_a_missing_alignment_is_named(tmp_path):
     with pytest.raises(ValueError, match="links: cannot be read"):
-        pharaoh.read(tmp_path / "links", lengths(FRENCH, ENGLISH))
+        word_alignment.read(tmp_path / "links", lengths(FRENCH, ENGLISH))
 
 
 # === systran-align ===

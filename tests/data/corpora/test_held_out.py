@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data.corpora.held_out import is_blank
-from tfcopy.data.text.string_tensor import string_tensor
-from tfcopy.data.text.tokenization import MODES, Tokenizer
+from tfcopy.data.text.tokenization import MODES, Tokenizer, string_tensor
 
 UNSEEN = "\0\t \x1b\x85\xa0\u200b\u200d\u2028\u2060\u3000\ufeff\U000e0001"
 

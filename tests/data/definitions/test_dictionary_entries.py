@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data import Tokenizer
-from tfcopy.data.definitions import Definitions
+from tfcopy.data.definitions import Definitions, dictionary_entries
 
 SMALL = Definitions(
     ("bank", "give up", "#"),
@@ -228,3 +228,92 @@ def test_what_a_file_cannot_hold_is_not_written(tmp_path, word, token):
     with pytest.raises(ValueError, match="must be.* Received: "):
         definitions.save(tmp_path / "a.tsv")
     assert not (tmp_path / "a.tsv").exists()
+
+
+@pytest.mark.parametrize(
+    "definitions",
+    [
+        Definitions(
+            ("run", "#lemma", "# x", "wake up", "Łódź"),
+            (
+                (("move", "fast"), ("a", "score")),
+                # Twice the same; a token with a blank; one without text.
+                (("x",), ("x",)),
+                (("a b", ""),),
+                (("\ud800", "\t\n"),),
+                (("a", "city"),),
+            ),
+            {"ran": ("run",), "his": (), "left": ("leave", "left")},
+            ("vn", "--", "-", "v", "n"),
+        ),
+        Definitions((), ()),
+    ],
+    ids=["odd", "empty"],
+)
+def test_any_definitions_come_back(definitions):
+    data = dictionary_entries.to_bytes(definitions)
+    again = dictionary_entries.from_bytes(data)
+    assert again == definitions
+    assert list(again.lemmas.items()) == list(definitions.lemmas.items())
+    assert dictionary_entries.to_bytes(again) == data
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"x", gzip.compress(b"{}")],
+    ids=["empty", "no gzip", "no definitions"],
+)
+def test_damage_is_noticed(damage):
+    whole = dictionary_entries.to_bytes(Definitions(("a",), ((("b",),),)))
+    for data in (damage, whole[:-9]):
+        with pytest.raises((ValueError, KeyError, OSError, EOFError)):
+            dictionary_entries.from_bytes(data)
+
+
+HEADWORDS = {
+    "n": "bus wolf box quiz church wish man city bu bos u class horse",
+    "v": "run try make mak walk rate rat pass passe use",
+    "a": "cold large larg",
+}
+
+
+@pytest.mark.parametrize(
+    "form, part, expected",
+    [
+        ("horses", "n", "horse"),
+        ("buses", "n", "bus"),
+        ("wolves", "n", "wolf"),
+        ("boxes", "n", "box"),
+        ("quizes", "n", "quiz"),
+        ("churches", "n", "church"),
+        ("wishes", "n", "wish"),
+        ("firemen", "n", None),
+        ("men", "n", "man"),
+        ("cities", "n", "city"),
+        ("boss", "n", None),  # not of `bos`
+        ("us", "n", None),
+        ("classes", "n", "class"),
+        ("horse", "n", None),
+        ("runs", "v", "run"),
+        ("tries", "v", "try"),
+        ("uses", "v", "use"),
+        ("walkes", "v", "walk"),
+        ("rated", "v", "rate"),
+        ("walked", "v", "walk"),
+        ("rating", "v", "rate"),  # not `rat`
+        ("walking", "v", "walk"),
+        ("horses", "v", None),
+        ("colder", "a", "cold"),
+        ("coldest", "a", "cold"),
+        ("larger", "a", "larg"),
+        ("walks", "r", None),
+    ],
+)
+def test_first_rule_that_gives_a_headword(form, part, expected):
+    headwords = HEADWORDS.get(part, "").split()
+    assert dictionary_entries.lemma(form, part, headwords) == expected
+
+
+def test_silent_e_comes_back():
+    for form in ("larger", "largest"):
+        assert dictionary_entries.lemma(form, "a", {"large"}) == "large"

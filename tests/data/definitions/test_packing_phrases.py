@@ -9,7 +9,7 @@ from tests.data.definitions.test_packing import (
     packer,
     read,
 )
-from tfcopy.data.definitions.flat_inputs import flat_inputs
+from tfcopy.data.definitions.features import flat_inputs
 from tfcopy.data.definitions.packing import LAYOUTS
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import definition_inputs

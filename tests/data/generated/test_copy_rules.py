@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tfcopy.data.corpora.corpus import SPLITS, CorpusError
-from tfcopy.data.generated import copy_rules, copy_rules_grammar
+from tfcopy.data.generated import copy_rules
 
 SMALL = {
     "rules_per_type": 3,
@@ -105,10 +105,9 @@ def test_a_rule_is_filled():
 
 
 def test_fillings_have_all_lengths_equally_often():
-    rng, symbols = random.Random(0), copy_rules_grammar.symbol_names(1000)
+    rng, symbols = random.Random(0), copy_rules.symbol_names(1000)
     drawn = [
-        copy_rules_grammar.filling(rng, symbols, 15).split()
-        for _ in range(10_000)
+        copy_rules.filling(rng, symbols, 15).split() for _ in range(10_000)
     ]
     lengths = collections.Counter(map(len, drawn))
     assert set(lengths) == set(range(1, 16))

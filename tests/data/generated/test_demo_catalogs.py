@@ -10,7 +10,7 @@ from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.generated.demo_catalogs_grammar import Grammar
 from tfcopy.data.generated.demo_catalogs_spans import COMMON
-from tfcopy.data.generated.demo_catalogs_spelling import (
+from tfcopy.data.generated.demo_catalogs_words import (
     capitalize,
     contract,
     english_verb,

@@ -1,6 +1,33 @@
 import collections
+import itertools
+import random
+import re
 
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.data.generated.definition_reading import asked_of, facts
+from tests.helpers import assert_close
+from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.definitions.dictionary_entries import RULES, lemma
+from tfcopy.data.generated import demo_definitions as demo
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
+from tfcopy.data.generated.demo_definitions_lexicon import (
+    FACETS,
+    Asked,
+    Draw,
+    Thing,
+    ask,
+    deal,
+    definition,
+    invent,
+    invent_things,
+    plain_nouns,
+    plain_things,
+    plain_words,
+)
 
 
 def test_articles_fit_the_next_word():
@@ -29,3 +56,174 @@ def test_plain_words_are_words_and_marks():
     assert {"An", "straw", "coal", "Aunt", "implement", "?"} < set(words)
     assert not any(set(word) & set("{}|_") for word in words)
     assert not {"origin", "colour origin"} & set(words)
+
+
+@settings(max_examples=10)
+@given(st.integers(1, 3_000), st.integers())
+def test_words_are_distinct_from_each_other_and_from_plain_ones(number, seed):
+    words = invent(number, random.Random(seed))
+    assert len(set(words)) == len(words) == number
+    assert invent(number, random.Random(seed)) == words
+    assert not set(words) & set(plain_words())
+    known = set(words)
+    for form in [*words, *map(str.lower, plain_words())]:
+        assert not any(lemma(form, part, known) for part in RULES), form
+
+
+def test_words_can_be_pronounced():
+    """Two syllables, and never more than four consonants in a row."""
+    for word in invent(2_000, random.Random(0)):
+        assert re.fullmatch(r"[a-z]{5,11}", word)
+        assert len(re.findall("[aeiou]+", word)) == 2, word
+        assert max(map(len, re.split("[aeiou]", word))) <= 3, word
+        assert not re.match("[aeiou]", word)
+
+
+@pytest.fixture
+def rng():
+    return random.Random(0)
+
+
+def test_all_wordings_say_what_is_known(rng):
+    for values in itertools.product(
+        lexicon.KINDS, lexicon.COLOURS, lexicon.ORIGINS
+    ):
+        thing = Thing("wug", *values)
+        for unknown in FACETS:
+            known = {x: getattr(thing, x) for x in FACETS if x != unknown}
+            text = definition(Thing("wug", **known), rng)
+            assert facts(text) == known, text
+
+
+def test_what_is_asked_holds_or_does_not(rng):
+    for thing in (
+        Thing("wug", "animal", "red"),
+        Thing("wug", None, "red", "the north"),
+    ):
+        for facet in FACETS:
+            for _ in range(60):
+                asked = ask(facet, thing, False, rng)
+                assert not asked.holds(thing)
+                if facet in thing.known:
+                    asked = ask(facet, thing, True, rng)
+                    assert asked.holds(thing)
+                assert asked_of(asked.phrase(rng)) == (facet, asked.value)
+
+
+def test_a_thing_is_of_its_kind():
+    animal, tool = Asked("kind", "animal"), Asked("kind", "tool")
+    thing = Thing("wug", "animal", "red")
+    assert animal.holds(thing) and not tool.holds(thing)
+    assert not animal.holds(Thing("dax", None, "red", "the north"))
+    assert thing.known == ["kind", "colour"]
+
+
+def test_plain_things_say_what_they_are(rng):
+    nouns = {
+        noun: name
+        for name, kind in lexicon.KINDS.items()
+        for noun in kind.nouns
+    }
+    for thing in itertools.islice(plain_things(rng), 500):
+        told = {x: getattr(thing, x) for x in thing.known if x != "kind"}
+        assert facts(thing.name) == told
+        words = set(thing.name.split()) & set(nouns)
+        assert {nouns[word] for word in words} == {thing.kind} - {None}
+        assert len(thing.known) == 2
+    for thing in itertools.islice(plain_nouns(rng), 64):
+        assert nouns[thing.name] == thing.kind
+
+
+@pytest.mark.parametrize("number", [120, 432, 501])
+def test_all_values_are_as_even_as_can_be(number, rng):
+    things = invent_things(number, rng)
+    assert sum(map(len, things.values())) == number
+    for of_split in things.values():
+        counts = collections.defaultdict(collections.Counter)
+        for thing in of_split:
+            counts["known"][tuple(thing.known)] += 1
+            for facet in thing.known:
+                counts[facet][getattr(thing, facet)] += 1
+        for counter in counts.values():
+            assert max(counter.values()) - min(counter.values()) <= 1
+
+
+def test_what_is_refused_comes_next(rng):
+    draw = Draw(iter(range(10)))
+    assert draw(lambda x: x == 2) == 2
+    assert draw(lambda x: x % 2) == 1
+    assert [draw() for _ in range(4)] == [0, 3, 4, 5]
+
+
+def test_deals_are_even(rng):
+    dealt = list(itertools.islice(deal("abc", rng), 9))
+    assert [sorted(dealt[i : i + 3]) for i in (0, 3, 6)] == [list("abc")] * 3
+
+
+PLAIN = frozenset(demo.plain_words())
+UNSEEN = sorted(demo.unseen_words())
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    """Of each word, of length 1."""
+    words, matrix = demo.vectors()
+    matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return dict(zip(words, matrix))
+
+
+def test_every_word_has_one_vector():
+    words, matrix = demo.vectors(dim=8, num_words=150)
+    assert matrix.shape == (len(words), 8) and matrix.dtype == np.float32
+    headwords = demo.dictionary(num_words=150).headwords
+    assert set(words) == PLAIN | set(headwords)
+    assert len(set(words)) == len(words)
+
+
+def test_numbers_are_alike_for_all_words():
+    words, matrix = demo.vectors(dim=300)
+    is_plain = np.array([word in PLAIN for word in words])
+    for rows in (matrix[is_plain], matrix[~is_plain]):
+        assert abs(rows.mean()) < 0.05
+        assert abs(rows.std() - 1) < 0.05
+
+
+def test_words_of_like_meaning_are_near(vectors):
+    near = [("axe", "tool"), ("hare", "creature"), ("red", "blood")]
+    far = [("axe", "animal"), ("hare", "red"), ("red", "green"), ("of", "a")]
+    assert min(vectors[x] @ vectors[y] for x, y in near) > 0.5
+    assert max(vectors[x] @ vectors[y] for x, y in far) < 0.4
+
+
+def test_invented_words_are_near_what_defines_them(vectors):
+    """The nearest value of each facet that is known, and no other."""
+    found = demo.dictionary()
+    definitions = dict(zip(found.headwords, found.definitions))
+    values = {
+        "kind": "animal tool instrument garment vehicle container dish plant",
+        "colour": "red green white black",
+        "origin": "north south east west",
+    }
+    right = []
+    for word in UNSEEN:
+        told = facts(" ".join(definitions[word][0]))
+        for facet, value in told.items():
+            nearest = max(
+                values[facet].split(), key=lambda x: vectors[x] @ vectors[word]
+            )
+            right.append(nearest == value.split()[-1])
+    assert len(right) == 2 * len(UNSEEN)
+    assert np.mean(right) > 0.97
+
+
+def test_vectors_follow_the_seed():
+    (words, one), (_, same) = (demo.vectors(dim=8, seed=3) for _ in "ab")
+    assert_close(one, same, rtol=0, atol=0)
+    assert demo.vectors(dim=8, seed=4)[0] != words
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(CorpusError, match="`dim` must be 8 or more.*: 7"):
+        demo.vectors(dim=7)
+    with pytest.raises(CorpusError, match="`num_words` must be from 120"):
+        demo.vectors(num_words=5)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.generated import demo_news, text_tables
 from tfcopy.data.generated.demo_names import split_of
-from tfcopy.data.generated.demo_news_grammar import KINDS, Event, NewsGrammar
+from tfcopy.data.generated.demo_news import KINDS, Event, NewsGrammar
 from tfcopy.data.text import tokenization
 from tfcopy.evaluation import summaries as summary_evaluation
 

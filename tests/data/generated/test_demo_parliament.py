@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.generated import demo_parliament, slot_filling
+from tfcopy.data.generated import demo_parliament, text_tables
 from tfcopy.data.generated.demo_names import Names, split_of
 from tfcopy.data.generated.demo_parliament_grammar import (
     _SECTIONS,
@@ -16,8 +16,6 @@ from tfcopy.data.generated.demo_parliament_grammar import (
     Phrase,
     _fill,
     _pairs,
-)
-from tfcopy.data.generated.demo_parliament_spelling import (
     elide,
     indefinite_article,
 )
@@ -210,7 +208,7 @@ def test_sentences_are_well_formed(seed, split):
 
 def test_patterns_use_the_same_names_on_both_sides():
     def slots(text):
-        return {slot.name for slot in slot_filling.slots(text)}
+        return {slot.name for slot in text_tables.slots(text)}
 
     sections = (*_SECTIONS, "clauses")
     patterns = [pair for section in sections for pair in _pairs(section)]

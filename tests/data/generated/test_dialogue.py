@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.generated import dialogue, dialogue_fillers
+from tfcopy.data.generated import dialogue, dialogue_patterns
 from tfcopy.data.generated.dialogue_patterns import DIALOGUES, PATTERNS
 from tfcopy.data.text import tokenization
 
@@ -49,7 +49,7 @@ def pools(dataset, split):
         halves = ["train", "test"]
     result = collections.defaultdict(tuple)
     for half in halves:
-        for type, fillers in dialogue_fillers.pools(half).items():
+        for type, fillers in dialogue_patterns.pools(half).items():
             result[type] += fillers
     return result
 
@@ -57,7 +57,7 @@ def pools(dataset, split):
 def content_words(text):
     """All words and figures of a text, but for function words."""
     words = re.split(r"[^\w:/-]+|'s\b", text.replace("o'clock", "").lower())
-    return {w for w in words if w} - set(dialogue_fillers.FUNCTION_WORDS)
+    return {w for w in words if w} - set(dialogue_patterns.FUNCTION_WORDS)
 
 
 # === Patterns and words ===
@@ -87,7 +87,7 @@ def test_numbers_of_patterns():
 
 
 def test_pools_are_large_and_have_two_halves():
-    train, test = map(dialogue_fillers.pools, dialogue_fillers.HALVES)
+    train, test = map(dialogue_patterns.pools, dialogue_patterns.HALVES)
     assert set(train) == set(test)
     assert {t for p in PATTERNS for t in p.slots.values()} == set(train)
     for type in train:
@@ -106,7 +106,7 @@ def test_pools_are_large_and_have_two_halves():
 
 
 def test_numbers_in_words():
-    in_words = dialogue_fillers._in_words
+    in_words = dialogue_patterns._in_words
     assert [in_words(number) for number in (7, 12, 14, 20, 99)] == [
         "seven",
         "twelve",
@@ -188,7 +188,7 @@ def test_fillers_of_the_test_set_of_ds_ii_are_never_seen(rows):
         known[dataset] = "\n".join(texts).lower()
     fillers = [
         filler
-        for pool in dialogue_fillers.pools("test").values()
+        for pool in dialogue_patterns.pools("test").values()
         for filler in pool
         if len(filler) >= 4
     ]
@@ -202,8 +202,8 @@ def test_fillers_of_the_test_set_of_ds_ii_are_never_seen(rows):
 
 
 def test_a_test_filler_in_the_training_sentences_is_an_error(monkeypatch):
-    train = dialogue_fillers.pools("train")
-    monkeypatch.setattr(dialogue_fillers, "pools", lambda half: train)
+    train = dialogue_patterns.pools("train")
+    monkeypatch.setattr(dialogue_patterns, "pools", lambda half: train)
     dialogue.generate("DS-I", dict.fromkeys(SIZES, 173))
     with pytest.raises(CorpusError, match="'.*' stands in a training"):
         dialogue.generate("DS-II", dict.fromkeys(SIZES, 173))
@@ -339,7 +339,7 @@ def test_bad_arguments_give_clear_messages(tmp_path, monkeypatch):
     file.touch()
     with pytest.raises(OSError, match="file"):
         dialogue.load(file, "DS-I", **SMALL)
-    few = {type: ("x", "y", "z") for type in dialogue_fillers.pools("train")}
-    monkeypatch.setattr(dialogue_fillers, "pools", lambda half: few)
+    few = {type: ("x", "y", "z") for type in dialogue_patterns.pools("train")}
+    monkeypatch.setattr(dialogue_patterns, "pools", lambda half: few)
     with pytest.raises(CorpusError, match="no more new dialogues.*fewer"):
         dialogue.generate("DS-I", SIZES)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tfcopy.data import Tokenizer
 from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.generated import newsgen, newsgen_grammar, text_tables
+from tfcopy.data.generated import newsgen, text_tables
 from tfcopy.data.generated.demo_names import split_of
-from tfcopy.data.generated.newsgen_grammar import (
+from tfcopy.data.generated.newsgen import (
     EVENTS,
     SYLLABLE,
     Story,
@@ -25,9 +25,7 @@ SIZES = {"train": 2000, "validation": 160, "test": 1106}
 VOCABULARY_SIZE = 1300
 # Classes of names.
 CLASSES = {
-    x.removesuffix(" forms")
-    for x in newsgen_grammar.WORDS
-    if x.endswith(" forms")
+    x.removesuffix(" forms") for x in newsgen.WORDS if x.endswith(" forms")
 }
 WORDS, CHARACTERS = Tokenizer(), Tokenizer(mode="characters")
 

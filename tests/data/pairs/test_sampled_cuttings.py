@@ -4,7 +4,7 @@ import pytest
 from tfcopy.data import SentencepieceTokenizer, train_sentencepiece
 from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.pairs.sampled_cuttings import SampledCuttings
-from tfcopy.data.text import sampled_pieces, vocabulary
+from tfcopy.data.text import sentencepiece_tokenizer, vocabulary
 
 pytest.importorskip("sentencepiece")
 
@@ -24,7 +24,9 @@ def parts(tmp_path_factory):
     train_sentencepiece.train(texts, 50, path)
     cutters = (SentencepieceTokenizer(str(path)),) * 2
     both = [
-        sampled_pieces.BothCuttings(x, sampled_pieces.sampled(x, 0.1))
+        sentencepiece_tokenizer.BothCuttings(
+            x, sentencepiece_tokenizer.sampled(x, 0.1)
+        )
         for x in cutters
     ]
     counts = vocabulary.count_words(PAIRS, both, progress=False)

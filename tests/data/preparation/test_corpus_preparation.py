@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tfcopy import atomic_files, file_locks, filesystem
+from tfcopy import atomic_files, filesystem
 from tfcopy.data.corpora import prepared_corpus, text_pairs
 from tfcopy.data.preparation import corpus_preparation
 from tfcopy.data.preparation.preparation_settings import MANIFEST, Settings
@@ -42,7 +42,7 @@ def corpus(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def steps_here(monkeypatch, tmp_path):
     """The steps one after the other, without the seconds of Beam."""
-    pipeline = pytest.importorskip("tfcopy.data.preparation.beam_pipeline")
+    pipeline = pytest.importorskip("tfcopy.data.preparation.corpus_preparation")
     monkeypatch.setattr(pipeline, "run", run_steps)
     monkeypatch.setattr(atomic_files, "_sync", lambda path: None)  # slow
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -76,7 +76,7 @@ def content(folder):
     """Content by name, without the lock."""
     found = {}
     for where, _, names in filesystem.walk(str(folder)):
-        for name in sorted({*names} - {file_locks.LOCK_NAME}):
+        for name in sorted({*names} - {atomic_files.LOCK_NAME}):
             path = os.path.join(where, name)
             with filesystem.open(path, "rb") as file:
                 found[filesystem.relpath(path, str(folder))] = file.read()
@@ -231,7 +231,7 @@ def test_nor_is_one_replaced_that_came_meanwhile(corpus, half):
 
 def test_one_process_has_the_folder(corpus, whole, half):
     before = content(half)
-    held = file_locks.lock(half / file_locks.LOCK_NAME, make=True)
+    held = atomic_files.lock(half / atomic_files.LOCK_NAME, make=True)
     try:
         with pytest.raises(ValueError, match="process .* is preparing a corp"):
             prepare(corpus, half)

@@ -3,17 +3,25 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfcopy.data import train_sentencepiece
+from tfcopy.data.text import tokenization as module
+from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.tokenization import (
     LANGUAGES,
     MODES,
     Tokenizer,
+    covering_span,
+    cut_out,
     detokenize,
+    readable_text,
     tokenize,
+    tokenize_with_offsets,
 )
 
 DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
@@ -317,3 +325,248 @@ def test_agrees_with_moses_on_europarl(language, least):
                 theirs.remove(token.decode())
                 shared += 2
     assert 100 * shared / total > least
+
+
+OFFSET_TOKENIZERS = [
+    Tokenizer(mode, language)
+    for mode in MODES
+    for language in LANGUAGES
+    if (mode, language) != ("moses", "zh")
+]
+BLANKS = " \t\u00a0\u200b\ufeff\u3000\x01\x02"
+ODD_TEXTS = [
+    "",
+    BLANKS,
+    "I don't, Mr. Smith; approx. five: No. 5… (1,000.50)",
+    "\u00a0 l'eau\u200b d'Estaing \ufeff",
+    "北京。great😀 👩‍👩‍👧 🇫🇷",
+    "a ▁ b▁▁",
+    "e\u0301 <unk> https://x.org/a?b.",
+]
+offset_texts = st.lists(
+    st.text(st.characters(codec="utf-8") | st.sampled_from(BLANKS + ".'’a▁"))
+    | st.sampled_from(ODD_TEXTS),
+    min_size=1,
+    max_size=5,
+)
+
+
+def offsets_of(offset_texts, tokenizer):
+    """Rows of (token, start, end)."""
+    parts = tokenize_with_offsets(
+        tf.constant([text.encode() for text in offset_texts]), tokenizer
+    )
+    return [
+        [(token.decode(), start, end) for token, start, end in zip(*row)]
+        for row in zip(*(part.to_list() for part in parts))
+    ]
+
+
+def check_offsets(text, tokenizer, row):
+    """Tokens stand where they should, in order; between them are blanks."""
+    place = 0
+    for token, start, end in row:
+        assert start >= place
+        assert is_blank(text[place:start])
+        if tokenizer.mode == "characters" and token in ("▁", "▁▁"):
+            assert end == start + 1
+            assert is_blank(text[start]) if token == "▁" else text[start] == "▁"
+        else:
+            assert text[start:end] == token
+        place = end
+    assert is_blank(text[place:])
+
+
+def is_blank(text):
+    return not text.translate({0x200B: " ", 0xFEFF: " "}).strip(
+        " \xa0\u1680\u2028\u2029\u202f\u205f\u3000"
+        + "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+        + "".join(map(chr, range(0x2000, 0x200B)))
+    )
+
+
+@pytest.mark.parametrize(
+    "tokenizer", OFFSET_TOKENIZERS, ids=lambda x: x.fingerprint
+)
+def test_tokens_stand_where_the_offsets_say(tokenizer):
+    for text, row in zip(ODD_TEXTS, offsets_of(ODD_TEXTS, tokenizer)):
+        check_offsets(text, tokenizer, row)
+
+
+@settings(max_examples=25)
+@given(offset_texts, st.sampled_from(OFFSET_TOKENIZERS))
+def test_tokens_stand_where_the_offsets_say_in_any_text(
+    offset_texts, tokenizer
+):
+    for text, row in zip(offset_texts, offsets_of(offset_texts, tokenizer)):
+        check_offsets(text, tokenizer, row)
+
+
+def test_offsets_by_hand():
+    (row,) = offsets_of(["😀 I  don't."], Tokenizer())
+    assert row == [
+        ("😀", 0, 1),
+        ("I", 2, 3),
+        ("don", 5, 8),
+        ("'t", 8, 10),
+        (".", 10, 11),
+    ]
+    (row,) = offsets_of([" a  b▁ "], Tokenizer("characters"))
+    assert row == [("a", 1, 2), ("▁", 2, 3), ("b", 4, 5), ("▁▁", 5, 6)]
+    (row,) = offsets_of([" 北  京 "], Tokenizer("characters", "zh"))
+    assert row == [("北", 1, 2), ("京", 4, 5)]
+
+
+def test_covering_span():
+    starts, ends = np.array([0, 4, 8, 11]), np.array([3, 8, 9, 14])
+    for start, end, expected in (
+        (0, 3, (0, 1)),
+        (0, 4, (0, 1)),  # ends with a blank
+        (3, 8, (1, 2)),  # begins with one
+        (5, 6, (1, 2)),  # within a token
+        (2, 12, (0, 4)),
+        (8, 9, (2, 3)),
+        (9, 11, (3, 3)),  # a blank alone
+        (0, 14, (0, 4)),
+    ):
+        assert covering_span(starts, ends, start, end) == expected
+
+
+def test_the_same_in_a_served_graph(tmp_path):
+    signature = [
+        tf.TensorSpec([None], tf.string),
+        tf.TensorSpec([None], tf.int32),
+        tf.TensorSpec([None], tf.int32),
+    ]
+
+    @tf.function(input_signature=signature, autograph=False)
+    def answer(text, first, last):
+        _, starts, ends = tokenize_with_offsets(text, Tokenizer())
+        return cut_out(text, starts, ends, first, last)
+
+    module = tf.Module()
+    module.answer = answer
+    tf.saved_model.save(module, str(tmp_path))
+    served = tf.saved_model.load(str(tmp_path)).answer
+    offset_texts = ["Łukasz  don't\u00a0sing", "", " ", "a b", "c d"]
+    found = served(
+        tf.constant([text.encode() for text in offset_texts]),
+        tf.constant([1, 0, 3, 1, 1]),
+        tf.constant([4, 1, 3, 1, 9]),
+    ).numpy()
+    expected = ["don't\u00a0sing", "", "", "", "d"]
+    assert [text.decode() for text in found] == expected
+
+
+def test_only_our_own_tokens_have_a_place():
+    with pytest.raises(ValueError, match="must be a `Tokenizer`"):
+        tokenize_with_offsets(tf.constant(["a"]), str.split)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_offsets_are_right_on_europarl(language):
+    path = DATA / "europarl" / f"europarl-v7.fr-en.{language}"
+    if not path.exists():
+        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    lines = path.read_text(encoding="utf8").split("\n")[:1000]
+    tokenizer = Tokenizer(language=language)
+    for line, row in zip(lines, offsets_of(lines, tokenizer)):
+        check_offsets(line, tokenizer, row)
+
+
+def test_blanks_are_those_of_the_tokenizers():
+    """Of all code points, each between two letters."""
+    points = [x for x in range(0x110000) if not 0xD800 <= x < 0xE000]
+    text = "a".join(map(chr, points))
+    _, starts, ends = tokenize_with_offsets(
+        tf.constant([text]), Tokenizer("space")
+    )
+    words = Tokenizer("space").tokenize(tf.constant([text])).to_list()[0]
+    spans = zip(starts.to_list()[0], ends.to_list()[0])
+    assert [text[a:b].encode() for a, b in spans] == words
+
+
+READABLE_TOKENIZERS = [Tokenizer(x, y) for x in MODES for y in LANGUAGES]
+# What is cut otherwise if it ends elsewhere.
+PARTS = [
+    *("Mr. ", "No. 5", "a-b", "(c)", "d(e)f", "U.S.A. ", "don't", "l'eau", "x"),
+    *("https://a.b/c?d.", "<unk>", ":-)", "1,000", ". a", "...", "'s ", " ' "),
+    *(
+        "北京。",
+        "👩‍👩‍👧",
+        "🇫🇷",
+        "e\u0301",
+        "\u00a0",
+        " ▁ ",
+        "\x01",
+        "  ",
+        "and/or",
+    ),
+]
+readable_texts = st.lists(
+    st.lists(st.sampled_from(PARTS) | st.binary(max_size=3), max_size=30).map(
+        lambda parts: b"".join(
+            x if isinstance(x, bytes) else x.encode() for x in parts
+        )
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def check_readable(tokenizer, readable_texts, count):
+    """The first tokens stay; returns how many bytes were left out."""
+    text = tf.constant(readable_texts)
+    read = readable_text(text, tokenizer, count)
+    found, expected = (
+        tokenizer.tokenize(x)[:, :count].to_list() for x in (read, text)
+    )
+    assert found == expected
+    read = read.numpy().tolist()
+    assert all(x.startswith(y) for x, y in zip(readable_texts, read))
+    return sum(map(len, readable_texts)) - sum(map(len, read))
+
+
+@pytest.fixture
+def tiny_steps(monkeypatch):
+    """Texts are cut off early, and read further in small steps."""
+    monkeypatch.setattr(module, "_BYTES", 1)
+    monkeypatch.setattr(module, "_GROWTH", 2)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("tiny_steps")
+def test_the_first_tokens_are_those_of_the_whole_text():
+    @settings(max_examples=150)
+    @given(
+        st.sampled_from(READABLE_TOKENIZERS), readable_texts, st.integers(1, 6)
+    )
+    def test(tokenizer, readable_texts, count):
+        check_readable(tokenizer, readable_texts, count)
+
+    test()
+    assert check_readable(Tokenizer(), [b"a " * 99, b"a-b"], 3) > 150
+
+
+@pytest.mark.usefixtures("tiny_steps")
+def test_the_first_pieces_are_those_of_the_whole_text(tmp_path):
+    pytest.importorskip("sentencepiece")
+    lines = [" ".join(x.strip() for x in PARTS[i:]) for i in range(9)] * 3
+    path = tmp_path / "pieces.model"
+    train_sentencepiece.train(lines, 90, path, hard_vocab_limit=False)
+    tokenizer = SentencepieceTokenizer(str(path))
+
+    @settings(max_examples=30)
+    @given(readable_texts, st.integers(1, 6))
+    def test(readable_texts, count):
+        check_readable(tokenizer, readable_texts, count)
+
+    test()
+    assert check_readable(tokenizer, [b"a " * 99, b"a-b"], 3) > 120
+
+
+def test_texts_that_are_not_long_stay_as_they_are():
+    readable_texts = [b"a " * 300, b"", b" " * 500]
+    assert check_readable(Tokenizer(), readable_texts, 3) == 0
+    empty = readable_text(tf.zeros([0], tf.string), Tokenizer(), 3)
+    assert empty.shape == [0]

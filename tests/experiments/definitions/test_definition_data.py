@@ -15,12 +15,13 @@ from tfcopy.data.generated import demo_definitions
 from tfcopy.experiments.definitions import (
     answering_steps,
     definition_data,
-    definition_vocabularies,
     entailment_steps,
     next_word_steps,
 )
-from tfcopy.experiments.definitions.definition_embeddings import make_embedding
-from tfcopy.experiments.definitions.definition_features import make_features
+from tfcopy.experiments.definitions.definition_features import (
+    make_embedding,
+    make_features,
+)
 from tfcopy.recipes import lm1b_definitions, snli_definitions, squad_definitions
 
 NUMBERS = {"num_train": 20, "num_validation": 4, "num_test": 8}
@@ -35,7 +36,7 @@ def test_words_of_definitions_count_as_often_as_what_they_define():
         ),
     )
     data.lookup = DefinitionLookup(data.definitions)
-    words = definition_vocabularies.definition_vocabulary(data, 7).words
+    words = definition_data.definition_vocabulary(data, 7).words
     assert words[4:] == ("pet", "small", "large")
 
 

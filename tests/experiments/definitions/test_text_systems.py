@@ -5,9 +5,8 @@ import pytest
 from tests.data.definitions.test_features import make
 from tests.data.definitions.test_text_batches import TEXTS
 from tfcopy.data.definitions import TextBatches
-from tfcopy.experiments.batch_limit import batch_limit
-from tfcopy.experiments.compiled_training import MAX_SHAPES
 from tfcopy.experiments.definitions import text_systems
+from tfcopy.experiments.training_choices import MAX_SHAPES, batch_limit
 from tfcopy.recipes.lm1b_definitions import Config
 
 

@@ -15,9 +15,9 @@ from tests.test_losses import BATCH, distribution
 from tests.training import standin
 from tests.training.test_resume import assert_same_bits, stop_after
 from tfcopy import losses, training
-from tfcopy.experiments.batch_limit import batches_depend_on
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs import pair_training
+from tfcopy.experiments.training_choices import batches_depend_on
 from tfcopy.recipes.europarl_ps import Config
 
 

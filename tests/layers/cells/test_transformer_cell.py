@@ -4,7 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.decoding.beams import follow, with_beams
+from tfcopy.decoding.hypotheses import follow, with_beams
 from tfcopy.layers import (
     BahdanauAttention,
     CoverageAttention,

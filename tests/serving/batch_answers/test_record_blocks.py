@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.serving.batch_answers import record_files
-from tfcopy.serving.batch_answers.record_blocks import (
+from tfcopy.serving.batch_answers.record_files import (
     Block,
     ExampleBlock,
     JsonBlock,

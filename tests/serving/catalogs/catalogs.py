@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tfcopy.data.text.span_patterns import spans_of
-from tfcopy.serving.client_library.batched_model import BatchedModel
+from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.signatures import Signature
 
 HEADER = """# Translators.

@@ -11,9 +11,12 @@ from tests.serving.catalogs.catalogs import (
     check_with_msgfmt,
     write,
 )
-from tfcopy.serving.catalogs.catalog_lines import entries_of
-from tfcopy.serving.catalogs.catalog_strings import lines_of, unescaped
-from tfcopy.serving.catalogs.entry_filling import Left, Suggestion, filled
+from tfcopy.serving.catalogs.catalog_lines import (
+    entries_of,
+    lines_of,
+    unescaped,
+)
+from tfcopy.serving.catalogs.entries import Left, Suggestion, filled
 
 TEXTS = st.text(
     st.sampled_from('aé漢 "\\\n\t%{}`#~msgid')

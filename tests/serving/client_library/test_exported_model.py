@@ -9,7 +9,7 @@ import pytest
 
 import tfcopy
 from tests.serving.servables.echo_model import serve
-from tfcopy.serving.client_library.batched_model import BatchedModel
+from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.exported_model import ExportedModel, load
 from tfcopy.serving.client_library.signatures import AskError, Signature
 

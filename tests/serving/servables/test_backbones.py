@@ -18,8 +18,7 @@ from tfcopy.models import from_backbone
 from tfcopy.serving.client_library import operations
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import storage
-from tfcopy.serving.servables.object_json import Decoder, Encoder
-from tfcopy.serving.servables.stored_files import StoredFiles
+from tfcopy.serving.servables.object_json import Decoder, Encoder, StoredFiles
 from tfcopy.serving.servables.translator import Translator
 
 pytest.importorskip("sentencepiece")

@@ -18,8 +18,12 @@ from tfcopy.data.definitions import (
     DefinitionPacker,
     PhraseLookup,
 )
-from tfcopy.serving.servables.object_json import Decoder, Encoder
-from tfcopy.serving.servables.stored_files import StoredFileError, StoredFiles
+from tfcopy.serving.servables.object_json import (
+    Decoder,
+    Encoder,
+    StoredFileError,
+    StoredFiles,
+)
 
 
 @pytest.fixture

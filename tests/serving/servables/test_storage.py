@@ -44,9 +44,9 @@ from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import esim, gru_translator
 from tfcopy.serving.servables import storage
-from tfcopy.serving.servables.entailment_classifier import EntailmentClassifier
+from tfcopy.serving.servables.object_json import StoredFileError, StoredFiles
 from tfcopy.serving.servables.settings import SettingError
-from tfcopy.serving.servables.stored_files import StoredFileError, StoredFiles
+from tfcopy.serving.servables.text_tasks import EntailmentClassifier
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.training.checkpoint_arrays import collect
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints

@@ -13,8 +13,7 @@ from tests.serving.servables.text_models import (
     make_definitions,
     texts_of,
 )
-from tfcopy.serving.servables.answer_finder import AnswerFinder
-from tfcopy.serving.servables.word_predictor import WordPredictor
+from tfcopy.serving.servables.text_tasks import AnswerFinder, WordPredictor
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tests.serving.servables.text_models import (
     make_definitions,
     texts_of,
 )
+from tfcopy.serving import saved_model
 from tfcopy.serving.saved_model import export
-from tfcopy.serving.servables import warmup
 
 EXAMPLES = [{"text": "a wug"}, {"text": "a cat", "dictionary": ["a\tb", "c"]}]
 EDITED = {"wug": ["a big person"]}
@@ -98,14 +98,16 @@ def test_the_folder_holds_all_there_is_to_know(served, folder):
 
 
 def test_warm_up_records_have_all_inputs(folder):
-    path = os.path.join(folder, "assets.extra", warmup.FILE_NAME)
+    path = os.path.join(folder, "assets.extra", saved_model.FILE_NAME)
     records = [x.numpy() for x in tf.data.TFRecordDataset(path)]
     texts, lines = ["a wug", "a cat"], [["", ""], ["a\tb", "c"]]
     assert records == [
-        warmup.prediction_log("serving_default", {"text": texts[:1]}, "demo"),
-        warmup.prediction_log("serving_default", {"text": texts}, "demo"),
+        saved_model.prediction_log(
+            "serving_default", {"text": texts[:1]}, "demo"
+        ),
+        saved_model.prediction_log("serving_default", {"text": texts}, "demo"),
         *(
-            warmup.prediction_log(
+            saved_model.prediction_log(
                 name, {"dictionary": rows, "text": texts[:n]}, "demo"
             )
             for name in ("with_dictionary", "analyse")

@@ -25,7 +25,7 @@ from tfcopy.data import (
     tokenize,
 )
 from tfcopy.decoding import SearchOptions
-from tfcopy.serving.servables.source_reading import read_sources
+from tfcopy.serving.servables.translation import read_sources
 
 
 @pytest.fixture(scope="module")

@@ -19,10 +19,12 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
 from tfcopy.models import coattention, esim, lstm_language_model
-from tfcopy.serving.servables.answer_finder import AnswerFinder
-from tfcopy.serving.servables.entailment_classifier import EntailmentClassifier
 from tfcopy.serving.servables.text_model import _ask
-from tfcopy.serving.servables.word_predictor import WordPredictor
+from tfcopy.serving.servables.text_tasks import (
+    AnswerFinder,
+    EntailmentClassifier,
+    WordPredictor,
+)
 
 WORDS = "the a of is who what runs dog cat bird old small red , . ?".split()
 TEXT = Vocabulary.build(dict.fromkeys(WORDS, 1))

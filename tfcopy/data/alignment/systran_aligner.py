@@ -17,7 +17,7 @@ import tempfile
 import numpy as np
 import tqdm
 
-from tfcopy.data.alignment.alignment_links import Links, Sentences
+from tfcopy.data.alignment.word_alignment import Links, Sentences
 
 _CHUNK = 4096  # pairs
 

@@ -11,7 +11,7 @@ from tfcopy import file_forms, filesystem
 from tfcopy.data.corpora import held_out, tfds_builders
 from tfcopy.data.corpora.corpus import Corpus, CorpusError, Split
 from tfcopy.data.corpora.held_out import CheckedPairs
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 
 PathLike = str | os.PathLike | zipfile.Path
 

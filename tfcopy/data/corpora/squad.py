@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tfcopy.data.corpora import tfds_builders
 from tfcopy.data.corpora.corpus import Corpus, CorpusError, Split
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.json_text import JsonError, parse_json, shortened
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tfcopy import file_forms
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.json_text import JsonError, parse_json, shortened
 
 FORMATS = ("csv", "tsv", "jsonl")

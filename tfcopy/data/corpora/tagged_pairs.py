@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
 from tfcopy.data.corpora.held_out import CheckedPairs, splits
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text.entities import MARK, NO_TAG
 from tfcopy.data.text.span_patterns import BLANKS
 

@@ -1,8 +1,7 @@
 """Dictionaries of definitions, and batches of texts that are read with them."""
 
 from tfcopy.data.definitions.dictionary_entries import Definitions
-from tfcopy.data.definitions.features import DefinitionFeatures
-from tfcopy.data.definitions.flat_inputs import flat_inputs
+from tfcopy.data.definitions.features import DefinitionFeatures, flat_inputs
 from tfcopy.data.definitions.lookup import NUM_ENTRIES, DefinitionLookup
 from tfcopy.data.definitions.packing import DefinitionPacker
 from tfcopy.data.definitions.phrases import PhraseLookup

@@ -7,9 +7,12 @@ import numpy as np
 
 from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.squad import Example
-from tfcopy.data.text.string_tensor import string_tensor
-from tfcopy.data.text.token_offsets import covering_span, tokenize_with_offsets
-from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.tokenization import (
+    Tokenizer,
+    covering_span,
+    string_tensor,
+    tokenize_with_offsets,
+)
 
 _CHUNK_SIZE = 1024  # questions; contexts are long
 

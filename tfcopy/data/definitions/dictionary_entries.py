@@ -14,23 +14,75 @@ none: `#lemma<TAB>his` says that `his` is not the plural of `hi`. A line
 `#tokenized` says that the definitions are tokens between blanks, as `save`
 writes them.
 
-Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
+References: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3;
+WordNet's `morphy`, https://wordnet.princeton.edu, morphy(7WN).
+
+A file of JSON, exact to the last token, can hold all that a `Definitions` can:
+headwords that look like comments, and definitions that occur twice.
 """
 
 import dataclasses
 import functools
 import gzip
 import itertools
+import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.corpus import fingerprint
-from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.data.text.string_tensor import string_tensor
-from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.text.tokenization import Tokenizer, string_tensor
+from tfcopy.json_text import parse_json
+
+# By part of speech, (pattern, rewrite) pairs; the first that gives a headword
+# of that part of speech counts. Adverbs have none.
+RULES = {
+    "n": (
+        (r"(.[^s])s$", r"\1"),  # Neither `boss` nor `us` is a plural.
+        (r"ses$", "s"),
+        (r"ves$", "f"),
+        (r"xes$", "x"),
+        (r"zes$", "z"),
+        (r"ches$", "ch"),
+        (r"shes$", "sh"),
+        (r"men$", "man"),
+        (r"ies$", "y"),
+    ),
+    "v": (
+        (r"s$", ""),
+        (r"ies$", "y"),
+        (r"es$", "e"),
+        (r"es$", ""),
+        (r"ed$", "e"),
+        (r"ed$", ""),
+        (r"ing$", "e"),
+        (r"ing$", ""),
+    ),
+    "a": ((r"er$", ""), (r"est$", ""), (r"er$", "e"), (r"est$", "e")),
+}
+
+
+def lemma(form: str, part_of_speech: str, headwords) -> str | None:
+    """The lemma that the rules give to a form.
+
+    Args:
+        form: A word in lower case.
+        part_of_speech: `"n"`, `"v"`, `"a"` or `"r"`.
+        headwords: Container of the headwords of that part of speech.
+
+    Returns:
+        One of `headwords` that is not `form`, or `None`.
+    """
+    for pattern, rewrite in RULES.get(part_of_speech, ()):
+        stem = re.sub(pattern, rewrite, form)
+        if stem != form and stem in headwords:
+            return stem
+    return None
+
 
 PARTS_OF_SPEECH = "nvar"
 UNKNOWN = "-"
@@ -249,4 +301,34 @@ def _gather(entries, lemmas):
         tuple(tuple(parts) for parts in senses.values()),
         dict(lemmas or {}),
         tuple("".join(parts.values()) for parts in senses.values()),
+    )
+
+
+def to_bytes(definitions: Definitions) -> bytes:
+    """The content of the file: gzipped JSON."""
+    fields = dataclasses.fields(definitions)
+    content = {field.name: getattr(definitions, field.name) for field in fields}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return gzip.compress(text.encode("utf-8", "surrogatepass"), 6, mtime=0)
+
+
+def from_bytes(data: bytes) -> Definitions:
+    """Reads what `to_bytes` wrote.
+
+    Raises:
+        ValueError, KeyError, TypeError, OSError, EOFError: If it is damaged.
+    """
+    text = gzip.decompress(data).decode("utf-8", "surrogatepass")
+    content = parse_json(text)
+
+    def tokens(texts):
+        return tuple(sys.intern(text) for text in texts)
+
+    return Definitions(
+        headwords=tuple(content["headwords"]),
+        definitions=tuple(
+            tuple(map(tokens, senses)) for senses in content["definitions"]
+        ),
+        lemmas={form: tuple(x) for form, x in content["lemmas"].items()},
+        parts_of_speech=tuple(content["parts_of_speech"]),
     )

@@ -16,12 +16,12 @@ import tensorflow as tf
 from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.definitions.dictionary_entries import (
     PARTS_OF_SPEECH,
+    RULES,
     UNKNOWN,
     Definitions,
 )
-from tfcopy.data.definitions.lemma_rules import RULES
 from tfcopy.data.text import tokenization
-from tfcopy.data.text.string_tensor import string_tensor
+from tfcopy.data.text.tokenization import string_tensor
 
 
 class Lemmas(tf.Module):

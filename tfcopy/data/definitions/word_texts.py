@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from tfcopy.data.alignment.alignment_links import Sentences
+from tfcopy.data.alignment.word_alignment import Sentences
 
 
 class WordNumbers(dict):

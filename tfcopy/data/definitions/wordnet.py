@@ -13,8 +13,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.data.definitions import lemma_rules
+from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.definitions import dictionary_entries
 from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.text.tokenization import Tokenizer
 
@@ -141,7 +141,7 @@ def _lemmas(exceptions, known) -> dict[str, tuple[str, ...]]:
     for form in itertools.chain.from_iterable(exceptions.values()):
         found = []
         for part, headwords in known.items():
-            rule = lemma_rules.lemma(form, part, headwords)
+            rule = dictionary_entries.lemma(form, part, headwords)
             listed = exceptions[part].get(form, [rule])
             found += [lemma for lemma in listed if lemma in headwords]
         # An exception that is its own lemma only keeps the rules away.

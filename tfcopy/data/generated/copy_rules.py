@@ -9,8 +9,10 @@ import collections
 import contextlib
 import dataclasses
 import json
+import math
 import os
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Iterator, Sequence, Set
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
@@ -20,14 +22,219 @@ from tfcopy.data.corpora.corpus import (
     TranslationCorpus,
     fingerprint,
 )
-from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.data.generated.copy_rules_grammar import (
-    RULE_TYPES,
-    Rule,
-    generate,
-    make_rules,
-    require,
-)
+from tfcopy.data.corpora.text_pairs import read_lines
+
+RULE_TYPES = ("x -> none", "x -> x", "x -> xx", "xy -> x", "xy -> xy")
+
+_VARIABLES = ("x", "y")
+_COUNTS = ("both", "source")
+_FEWEST, _MOST = 5, 20
+_MOST_SYMBOLS = 1000  # names of three digits
+_MAX_DRAWS = 1000  # of a filling that is new
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """Rewrites what matches its left side.
+
+    Args:
+        type: One of `RULE_TYPES`: the variables of both sides.
+        left: Symbols and variables, `"x"` and `"y"`, of the left side.
+        right: Symbols and variables of the right side.
+    """
+
+    type: str
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+
+    def fill(self, x: str, y: str) -> tuple[str, str]:
+        """The source and the target for these values of `x` and `y`."""
+        values = {"x": x, "y": y}
+        return tuple(
+            " ".join(values.get(token, token) for token in side)
+            for side in (self.left, self.right)
+        )
+
+
+def make_rules(
+    rules_per_type: int,
+    *,
+    num_symbols: int = 1000,
+    count: str = "both",
+    left_symbols: Sequence[int] = (4, 14),
+    right_symbols: Sequence[int] = (1, 6),
+    seed: int = 19920206,
+) -> list[Rule]:
+    """Draws rules, type by type.
+
+    The rules of the paper were never published. In ours, the symbols of the
+    left side differ from each other; each symbol of the right side is one of
+    them with probability 1/2, otherwise any other. Variables stand anywhere,
+    but `x` and `y` never side by side on the left, where the end of `x` would
+    be ambiguous. No two rules have the same symbols on the left.
+
+    Args:
+        rules_per_type: Number of rules of each type.
+        num_symbols: Number of symbols, `"000"` and so on, at most 1,000.
+        count: What the length of 5 to 20 counts, which the paper does not say:
+            `"both"`, the symbols of both sides, or `"source"`, the symbols and
+            variables of the left side. The default lengths obey both.
+        left_symbols: Fewest and most symbols of the left side.
+        right_symbols: Fewest and most symbols of the right side.
+        seed: The same seed gives the same rules on every machine.
+
+    Raises:
+        ValueError: an argument is out of its range, or no rule fits them all.
+
+    Reference:
+        [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
+    """
+    require(rules_per_type > 0, "rules_per_type", "1 or more", rules_per_type)
+    require(count in _COUNTS, "count", " or ".join(_COUNTS), count)
+    lengths = {"left_symbols": left_symbols, "right_symbols": right_symbols}
+    for name, pair in lengths.items():
+        fits = len(pair) == 2 and 1 <= pair[0] <= pair[1]
+        require(fits, name, "the fewest (1 or more) and the most", pair)
+    fewest = left_symbols[1] + right_symbols[1] + 1
+    require(
+        fewest <= num_symbols <= _MOST_SYMBOLS,
+        "num_symbols",
+        f"{fewest} (one more than a rule may have) to {_MOST_SYMBOLS}",
+        num_symbols,
+    )
+    rng = random.Random(seed)
+    symbols = symbol_names(num_symbols)
+    rules, used = [], set()
+    for kind in RULE_TYPES:
+        sizes = _sizes(kind, count, left_symbols, right_symbols)
+        longest = max(num_left for num_left, _ in sizes)
+        most = math.perm(num_symbols, longest) // len(RULE_TYPES)
+        require(
+            rules_per_type <= most,
+            "rules_per_type",
+            f"at most {most} with so few symbols",
+            rules_per_type,
+        )
+        of_this_kind = 0
+        while of_this_kind < rules_per_type:
+            num_left, num_right = rng.choice(sizes)
+            left = tuple(rng.sample(symbols, num_left))
+            if left not in used:
+                used.add(left)
+                rules.append(_rule(rng, kind, left, num_right, symbols))
+                of_this_kind += 1
+    return rules
+
+
+def generate(
+    rules: Sequence[Rule],
+    instances: int,
+    *,
+    split: str,
+    num_symbols: int,
+    longest_filling: int,
+    no_collision: bool,
+    seed: int,
+    seen: Set[str] = frozenset(),
+) -> Iterator[tuple[str, str, int]]:
+    """Yields source, target and index of the rule, in random order.
+
+    Args:
+        rules: From `make_rules`.
+        instances: Number of pairs of each rule.
+        split: Name of the split; each split has different pairs.
+        num_symbols: Number of symbols.
+        longest_filling: The most symbols that a variable stands for.
+        no_collision: Whether a filling has no symbol of its rule.
+        seed: The same seed gives the same pairs on every machine.
+        seen: Sources that are drawn anew.
+
+    Raises:
+        ValueError: a rule has no source left that is not in `seen`.
+    """
+    rng = random.Random(f"{seed} {split}")
+    order = [index for index in range(len(rules)) for _ in range(instances)]
+    rng.shuffle(order)
+    all_symbols = symbol_names(num_symbols)
+    for index in order:
+        rule, symbols = rules[index], all_symbols
+        if no_collision:
+            of_rule = {*rule.left, *rule.right}
+            symbols = [symbol for symbol in symbols if symbol not in of_rule]
+        for _ in range(_MAX_DRAWS):
+            x, y = (filling(rng, symbols, longest_filling) for _ in _VARIABLES)
+            source, target = rule.fill(x, y)
+            if source not in seen:
+                break
+        else:
+            raise ValueError(
+                "`longest_filling` and `num_symbols` must leave new fillings "
+                f"for the {split} split. Received: {longest_filling} and "
+                f"{num_symbols}, with {instances} pairs of each rule."
+            )
+        yield source, target, index
+
+
+def filling(rng: random.Random, symbols: Sequence[str], longest: int) -> str:
+    """A string of 1 to `longest` symbols, all lengths equally likely."""
+    return " ".join(rng.choices(symbols, k=rng.randint(1, longest)))
+
+
+def symbol_names(num_symbols: int) -> list[str]:
+    """The symbols `"000"`, `"001"`, and so on."""
+    return [f"{number:03}" for number in range(num_symbols)]
+
+
+def require(fits: bool, name: str, expected: str, received) -> None:
+    """Raises a ValueError that names the argument unless it `fits`."""
+    if not fits:
+        raise ValueError(f"`{name}` must be {expected}. Received: {received}.")
+
+
+def _sizes(kind, count, left_symbols, right_symbols):
+    """All pairs of lengths, which are equally likely."""
+    num_variables = len(kind.split(" -> ")[0])
+
+    def counted(num_left, num_right):
+        return num_left + (num_right if count == "both" else num_variables)
+
+    sizes = [
+        (num_left, num_right)
+        for num_left in range(left_symbols[0], left_symbols[1] + 1)
+        for num_right in range(right_symbols[0], right_symbols[1] + 1)
+        if _FEWEST <= counted(num_left, num_right) <= _MOST
+    ]
+    require(
+        bool(sizes),
+        "left_symbols",
+        f"such that a rule can have {_FEWEST} to {_MOST} symbols",
+        f"{left_symbols}, with right_symbols={right_symbols}, count={count}",
+    )
+    return sizes
+
+
+def _rule(rng, kind, left, num_right, symbols):
+    sides = [side.replace("none", "") for side in kind.split(" -> ")]
+    others = [symbol for symbol in symbols if symbol not in left]
+    right = [
+        rng.choice(left if rng.random() < 0.5 else others)
+        for _ in range(num_right)
+    ]
+    # Never the same gap twice on the left: a symbol separates x and y.
+    gaps = rng.sample(range(len(left) + 1), len(sides[0]))
+    left = _insert(rng, left, sides[0], gaps)
+    gaps = [rng.randint(0, num_right) for _ in sides[1]]
+    return Rule(kind, left, _insert(rng, right, sides[1], gaps))
+
+
+def _insert(rng, symbols, variables, gaps):
+    """The symbols with the variables in these gaps, in a random order."""
+    tokens = list(symbols)
+    variables = rng.sample(variables, len(variables))
+    for gap, variable in zip(sorted(gaps, reverse=True), variables):
+        tokens.insert(gap, variable)
+    return tuple(tokens)
+
 
 __all__ = ["RULE_TYPES", "Rule", "RulesCorpus", "load", "make_rules"]
 

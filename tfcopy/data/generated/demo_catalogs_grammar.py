@@ -11,23 +11,20 @@ import dataclasses
 import functools
 import random
 
-from tfcopy.data.generated import slot_filling, text_tables
-from tfcopy.data.generated.demo_catalogs_placeholders import Placeholders
-from tfcopy.data.generated.demo_catalogs_spans import Spans
-from tfcopy.data.generated.demo_catalogs_spelling import (
-    adjective_forms,
-    capitalize,
-    contract,
-)
+from tfcopy.data.generated import text_tables
+from tfcopy.data.generated.demo_catalogs_spans import Placeholders, Spans
 from tfcopy.data.generated.demo_catalogs_words import (
     Phrase,
+    adjective_forms,
     adjectives,
+    capitalize,
+    contract,
     nouns,
     owner_nouns,
     phrases,
     verbs,
 )
-from tfcopy.data.generated.demo_parliament_spelling import indefinite_article
+from tfcopy.data.generated.demo_parliament_grammar import indefinite_article
 
 _PATTERNS = text_tables.read("demo_catalogs_patterns")
 _FIRST_SPAN = 0xE000  # of Unicode's private characters
@@ -143,7 +140,7 @@ class _Sentence:
     def expand(self, pattern) -> tuple[str, str]:
         """Fills a pattern, the same way on both sides."""
         phrases = {}
-        for slot in slot_filling.slots(" ".join(pattern)):
+        for slot in text_tables.slots(" ".join(pattern)):
             if slot.name not in phrases:
                 phrases[slot.name] = self._phrase(slot.type)
         return tuple(
@@ -321,10 +318,10 @@ class _Sentence:
 
 
 def _fill(text, language, phrases):
-    filled = slot_filling.fill(
+    filled = text_tables.fill(
         text, lambda slot: getattr(phrases[slot.name], language)[slot.form]
     )
-    return slot_filling.agree(filled, phrases, adjective_forms)
+    return text_tables.agree(filled, phrases, adjective_forms)
 
 
 @functools.cache

@@ -28,18 +28,14 @@ from tfcopy.data.corpora.corpus import (
     fingerprint,
 )
 from tfcopy.data.definitions.dictionary_entries import Definitions
-from tfcopy.data.generated import (
-    demo_definitions_lexicon,
-    demo_definitions_meanings,
-    demo_definitions_vectors,
-    generated_corpus,
-)
+from tfcopy.data.generated import demo_definitions_lexicon, generated_corpus
 from tfcopy.data.generated.demo_definitions_lexicon import (
     KINDS,
     ORDINARY,
+    Thing,
+    definition,
     plain_words,
 )
-from tfcopy.data.generated.demo_definitions_meanings import Thing, definition
 from tfcopy.data.generated.demo_definitions_texts import Writer, text_of
 
 __all__ = [
@@ -257,7 +253,7 @@ def vectors(
     _check("dim", dim, 8)
     things = _things(num_words, seed)
     rng = random.Random(f"definitions/vectors/{seed}")
-    return demo_definitions_vectors.draw(
+    return demo_definitions_lexicon.draw(
         (x for name in SPLITS for x in things[name]),
         dim,
         np.random.default_rng(rng.getrandbits(64)),
@@ -312,7 +308,7 @@ def _questions(num_things, writer, number):
 def _things(num_words, seed) -> dict[str, list[Thing]]:
     _check("num_words", num_words, *_WORDS_RANGE)
     rng = random.Random(f"definitions/words/{seed}")
-    return demo_definitions_meanings.invent_things(num_words, rng)
+    return demo_definitions_lexicon.invent_things(num_words, rng)
 
 
 def _wordings(thing, rng):

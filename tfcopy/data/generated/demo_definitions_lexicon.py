@@ -1,15 +1,60 @@
-"""The plain words of the definition demos.
+"""Words of the definition demos, plain and invented, and what they mean.
 
 All of their English is in `tables/demo_definitions_*.txt`. An indefinite
-article is written `{a}`, and put in when the next word is known.
+article is written `{a}`, and put in when the next word is known. Of a thing's
+three facets, its kind, its colour and its origin, exactly two are known, and
+all values are equally frequent. Thus neither the word nor the question alone
+gives the answer: only both together do. The words' vectors are what a large
+text would teach: words with similar meanings are near each other. They are not
+learnt from text, but drawn.
 """
 
 import dataclasses
 import functools
 import itertools
+import random
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
 
 from tfcopy.data.generated import text_tables
+
+# No word begins with a vowel: its article is `a`.
+_ONSETS = (
+    "b bl br d dr f fl fr g gl gr h j k kl kr l m n p pl pr r sk sl sm sn sp "
+    "t tr v w y z zw"
+)
+_VOWELS = "a e i o u"
+_MIDDLES = (
+    "b d g k l m n p r t v z bl br dr gl gr kl kr lb ld lg lk lv mb mbl mp mz "
+    "nd nk nt nz pl pt rb rd rg rk rl rv rz zd zl zm"
+)
+_ENDS = "b g k m p x z ck lk lm lp mp nk rb rk rm rp rt"
+# Two syllables: English has many words of one.
+_PARTS = (_ONSETS, _VOWELS, _MIDDLES, _VOWELS, _ENDS)
+# Endings that the rules for lemmas would cut off.
+_SUFFIX = re.compile(r"(?:s|ed|ing|er|est|men)$")
+
+
+def invent(number: int, rng: random.Random) -> list[str]:
+    """Draws distinct words.
+
+    No word looks like an inflected form, and none begins a plain word, so that
+    look-up never mistakes one for another's lemma.
+
+    Args:
+        number: How many.
+        rng: The random number generator.
+    """
+    begun = {word[:i].lower() for word in plain_words() for i in range(20)}
+    words = {}
+    while len(words) < number:
+        word = "".join(rng.choice(part.split()) for part in _PARTS)
+        if word not in begun and not _SUFFIX.search(word):
+            words[word] = None
+    return list(words)
+
 
 TABLES = tuple(
     f"demo_definitions_{part}" for part in ("kinds", "words", "patterns")
@@ -89,3 +134,206 @@ def plain_words() -> tuple[str, ...]:
     text = " ".join(["a an A An", *SIZES, *lines])
     tokens = re.sub(r"\{\w+\}", " ", text).split()
     return tuple(sorted({*tokens} - {"|", "="}))
+
+
+FACETS = ("kind", "colour", "origin")
+_VALUES = {
+    "kind": tuple(KINDS),
+    "colour": tuple(COLOURS),
+    "origin": ORIGINS,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Thing:
+    """A word or phrase, and its known facets; `None` is unknown.
+
+    Attributes:
+        name: The word, without an article.
+        kind: A key of `KINDS`.
+        colour: A key of `COLOURS`.
+        origin: One of `ORIGINS`.
+    """
+
+    name: str
+    kind: str | None = None
+    colour: str | None = None
+    origin: str | None = None
+
+    @property
+    def known(self) -> list[str]:
+        """Names of the two facets that are known."""
+        return [name for name in FACETS if getattr(self, name)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """The property of a thing that a question or a hypothesis mentions.
+
+    Attributes:
+        facet: One of `FACETS`.
+        value: Its value.
+    """
+
+    facet: str
+    value: str
+
+    def holds(self, thing: Thing) -> bool:
+        return getattr(thing, self.facet) == self.value
+
+    def phrase(self, rng: random.Random) -> str:
+        """A noun phrase for this property."""
+        pattern = rng.choice(ASKED[self.facet])
+        return with_articles(
+            text_tables.fill_from(pattern, {"value": self.value})
+        )
+
+
+def ask(facet: str, thing: Thing, holds: bool, rng: random.Random) -> Asked:
+    """Draws a property that a thing has, or one that it does not have."""
+    value = getattr(thing, facet)
+    others = [x for x in _VALUES[facet] if x != value]
+    return Asked(facet, value if holds else rng.choice(others))
+
+
+def invent_things(number: int, rng: random.Random) -> dict[str, list[Thing]]:
+    """Invented words of the three splits: two thirds, a sixth and a sixth."""
+    words = iter(invent(number, rng))
+    held_out = number // 6
+    sizes = {"train": number - 2 * held_out}
+    sizes.update(validation=held_out, test=held_out)
+    return {
+        split: [
+            Thing(name, **meaning)
+            for meaning, name in zip(_meanings(size, rng), words)
+        ]
+        for split, size in sizes.items()
+    }
+
+
+def plain_things(rng: random.Random) -> Iterator[Thing]:
+    """Endless phrases of plain words that tell two facets of a thing."""
+    nouns = {name: deal(kind.nouns, rng) for name, kind in KINDS.items()}
+    while True:
+        for meaning in _meanings(144, rng):
+            thing = Thing("", **meaning)
+            name = next(nouns[thing.kind]) if thing.kind else "thing"
+            if thing.colour:
+                name = f"{thing.colour} {name}"
+            if thing.origin:
+                name = f"{name} from {thing.origin}"
+            yield dataclasses.replace(thing, name=name)
+
+
+def plain_nouns(rng: random.Random) -> Iterator[Thing]:
+    """Endless single plain words of known kind."""
+    nouns = [
+        Thing(noun, name) for name, kind in KINDS.items() for noun in kind.nouns
+    ]
+    return deal(nouns, rng)
+
+
+def definition(thing: Thing, rng: random.Random) -> str:
+    """A definition of a thing, in one of several wordings."""
+    patterns = DEFINITIONS[" ".join(thing.known)]
+    text = f"{rng.choice(OPENINGS)} {rng.choice(patterns)}"
+    words = {"size": rng.choice(SIZES)}
+    if thing.colour:
+        words["colour"] = thing.colour
+        words["like"] = COLOURS[thing.colour]
+    if thing.origin:
+        words["origin"] = thing.origin
+    if thing.kind:
+        words["kind"] = rng.choice(KINDS[thing.kind].names)
+    return with_articles(text_tables.fill_from(text, words))
+
+
+def deal(values: Sequence, rng: random.Random) -> Iterator:
+    """Yields values without end, all equally often."""
+    while True:
+        yield from rng.sample(values, len(values))
+
+
+class Draw:
+    """Draws from an endless iterator, with the option to refuse values.
+
+    Refused values come first next time, so that none becomes rarer.
+
+    Args:
+        values: The iterator.
+    """
+
+    def __init__(self, values: Iterator):
+        self._values = values
+        self._refused = []
+
+    def __call__(self, accept: Callable = lambda value: True):
+        """The next value that `accept` accepts."""
+        for i, value in enumerate(self._refused):
+            if accept(value):
+                return self._refused.pop(i)
+        while not accept(value := next(self._values)):
+            self._refused.append(value)
+        return value
+
+
+def _meanings(number, rng):
+    """Meanings with facets and values as evenly distributed as possible."""
+    values = {name: deal(_VALUES[name], rng) for name in FACETS}
+    missing = deal(FACETS, rng)
+    return [
+        {name: next(values[name]) for name in FACETS if name != unknown}
+        for unknown, _ in zip(missing, range(number))
+    ]
+
+
+_NOISE = 0.5  # standard deviation of each word's own part
+
+
+def draw(
+    things: Iterable[Thing], dim: int, rng: np.random.Generator
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Vectors of all plain words, and of things.
+
+    Each value of a facet has a vector. A word's vector is the sum of those of
+    its values, with noise; a word without a facet has its own vector. Every
+    component has a mean of 0 and a variance of 1.
+
+    Args:
+        things: Things of one invented word each.
+        dim: Positive integer.
+        rng: The random number generator.
+
+    Returns:
+        `(words, matrix)`: the words, and float32, `(len(words), dim)`.
+    """
+    values = {
+        (facet, value): rng.standard_normal(dim)
+        for facet, value in _plain_meanings().values()
+    }
+    meanings = {word: [x] for word, x in _plain_meanings().items()}
+    for thing in things:
+        pairs = [(facet, getattr(thing, facet)) for facet in FACETS]
+        meanings[thing.name] = [x for x in pairs if x in values]
+    words = tuple(dict.fromkeys((*plain_words(), *meanings)))
+    matrix = rng.standard_normal((len(words), dim))
+    for i, word in enumerate(words):
+        if word in meanings:
+            meaning = sum(values[x] for x in meanings[word])
+            meaning /= len(meanings[word]) ** 0.5
+            matrix[i] *= _NOISE
+            matrix[i] += (1 - _NOISE**2) ** 0.5 * meaning
+    return words, matrix.astype(np.float32)
+
+
+def _plain_meanings() -> dict[str, tuple[str, str]]:
+    """Facet and value of the plain words that express one."""
+    meanings = {}
+    for name, kind in KINDS.items():
+        for noun in (*kind.names, *kind.nouns):
+            meanings[noun] = "kind", name
+    for colour, like in COLOURS.items():
+        meanings[colour] = meanings[like] = "colour", colour
+    for origin in ORIGINS:
+        meanings[origin.split()[-1]] = "origin", origin
+    return {word: x for word, x in meanings.items() if " " not in word}

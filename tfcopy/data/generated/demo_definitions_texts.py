@@ -11,11 +11,8 @@ from collections.abc import Iterator, Set
 
 from tfcopy.data.corpora import nli, squad
 from tfcopy.data.generated import demo_definitions_lexicon as lexicon
-from tfcopy.data.generated import slot_filling
+from tfcopy.data.generated import text_tables
 from tfcopy.data.generated.demo_definitions_lexicon import (
-    with_articles,
-)
-from tfcopy.data.generated.demo_definitions_meanings import (
     FACETS,
     Draw,
     Thing,
@@ -23,6 +20,7 @@ from tfcopy.data.generated.demo_definitions_meanings import (
     deal,
     plain_nouns,
     plain_things,
+    with_articles,
 )
 
 # The origin of the examples' words, in turn.
@@ -183,4 +181,4 @@ class Writer:
     def _choose(self, patterns, **words):
         """One of the patterns, with its slots filled."""
         pattern = self.rng.choice(patterns)
-        return with_articles(slot_filling.fill_from(pattern, words))
+        return with_articles(text_tables.fill_from(pattern, words))

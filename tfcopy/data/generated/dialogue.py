@@ -26,8 +26,8 @@ from tfcopy.data.corpora.corpus import (
     TranslationCorpus,
     fingerprint,
 )
-from tfcopy.data.corpora.text_lines import read_lines
-from tfcopy.data.generated import dialogue_fillers, generated_corpus
+from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.generated import dialogue_patterns, generated_corpus
 from tfcopy.data.generated.dialogue_patterns import PATTERNS
 
 DATASETS = ("DS-I", "DS-II")
@@ -153,8 +153,10 @@ def generate(
 def _pools(dataset, half) -> dict[str, tuple[str, ...]]:
     """The fillers of each type: from both halves in DS-I, from one in DS-II."""
     if dataset == "DS-II":
-        return dialogue_fillers.pools(half)
-    halves = [dialogue_fillers.pools(half) for half in dialogue_fillers.HALVES]
+        return dialogue_patterns.pools(half)
+    halves = [
+        dialogue_patterns.pools(half) for half in dialogue_patterns.HALVES
+    ]
     return {type: halves[0][type] + halves[1][type] for type in halves[0]}
 
 
@@ -184,7 +186,7 @@ def _new_pair(pattern, pools, seen, rng) -> tuple[str, str]:
 
 
 def _share_a_word(fillers) -> bool:
-    words = [set(dialogue_fillers.content_words(text)) for text in fillers]
+    words = [set(dialogue_patterns.content_words(text)) for text in fillers]
     return sum(map(len, words)) > len(set().union(*words))
 
 
@@ -192,7 +194,7 @@ def _check_unseen(rows):
     """Raises an error if longer fillers of the test set occur in training."""
     pairs = [row[:2] for name in ("train", "validation") for row in rows[name]]
     text = "\n".join(itertools.chain(*pairs)).lower()
-    for filler in itertools.chain(*dialogue_fillers.pools("test").values()):
+    for filler in itertools.chain(*dialogue_patterns.pools("test").values()):
         if len(filler) >= _MIN_LENGTH and filler.lower() in text:
             raise CorpusError(
                 f"The test filler {filler!r} stands in a training sentence of "

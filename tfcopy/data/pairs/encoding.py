@@ -17,8 +17,7 @@ from tfcopy.data.pairs import copy_ids
 from tfcopy.data.pairs.guided_alignment import GuidedAlignment
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
-from tfcopy.data.text.string_tensor import string_tensor
-from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 
 # Part of the fingerprint: raise it when the arrays of the same text change.

@@ -9,7 +9,7 @@ import hashlib
 
 import numpy as np
 
-from tfcopy.data.alignment import pharaoh
+from tfcopy.data.alignment import word_alignment
 
 _NO_LIMIT = np.iinfo(np.int32).max
 
@@ -48,7 +48,7 @@ class GuidedAlignment:
         lengths = np.full((num_lines, 2), _NO_LIMIT)
         sides = encoded.source_lengths, encoded.target_lengths
         lengths[own] = np.stack(sides, axis=1) - 1  # without EOS
-        links = pharaoh.read(path, lengths)
+        links = word_alignment.read(path, lengths)
         starts = np.searchsorted(links.pair, own)
         counts = np.searchsorted(links.pair, own, side="right") - starts
         splits = np.cumsum([0, *counts])

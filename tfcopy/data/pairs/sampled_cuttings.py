@@ -4,7 +4,7 @@ import functools
 from typing import Any
 
 from tfcopy.data.pairs import encoding
-from tfcopy.data.text.sampled_pieces import sampled
+from tfcopy.data.text.sentencepiece_tokenizer import sampled
 
 
 class SampledCuttings:

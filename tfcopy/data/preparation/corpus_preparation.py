@@ -3,6 +3,14 @@
 All is written to a folder within it, named after what the corpus and its flags
 are, and gets its place when it is complete, the manifest last. Whatever a
 command finds in the folder is thus its own, or is refused by name.
+
+    hash pairs -> find duplicates -> count words -> merge counts
+        -> make vocabularies -> encode -> write the manifest
+
+The steps are one pipeline of Apache Beam, each of whose elements is the number
+of a shard. Runners that keep what passes between steps in memory (Beam's own on
+one machine does) thus keep a few bytes a shard; their workers need the folder
+under the same path.
 """
 
 import contextlib
@@ -11,9 +19,10 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 
+import apache_beam as beam
 import tqdm
 
-from tfcopy import atomic_files, checked_files, file_locks, filesystem
+from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.data.corpora.corpus import TranslationCorpus, fingerprint
 from tfcopy.data.preparation import text_shards
@@ -25,6 +34,73 @@ from tfcopy.data.preparation.preparation_settings import (
     vocabulary_name,
 )
 from tfcopy.data.preparation.preparation_steps import Preparation
+
+
+def run(preparation: Preparation, runner: str, flags: list[str]) -> None:
+    """Runs all steps, and waits for their end.
+
+    Args:
+        preparation: What to prepare.
+        runner: Name of a runner of Beam.
+        flags: Its options, such as `--direct_num_workers=2`.
+    """
+    steps = preparation
+    numbers = list(range(steps.num_train))
+    sections = list(range(steps.num_sections))
+    with beam_runners.pipeline(runner, flags) as pipeline:
+        before = []
+        if steps.settings.remove_duplicates:
+            done = _step(pipeline, "HashPairs", numbers, steps.hash_pairs)
+            before = [
+                _step(
+                    pipeline,
+                    "FindDuplicates",
+                    numbers,
+                    steps.find_duplicates,
+                    done,
+                )
+            ]
+        done = _step(
+            pipeline, "CountWords", numbers, steps.count_words, *before
+        )
+        done = _step(
+            pipeline, "MergeCounts", sections, steps.merge_counts, done
+        )
+        done = _step(
+            pipeline,
+            "MakeVocabularies",
+            [0],
+            _once(steps.make_vocabularies),
+            done,
+        )
+        done = _step(
+            pipeline, "Encode", steps.shards, _of_pair(steps.encode), done
+        )
+        _step(pipeline, "WriteManifest", [0], _once(steps.write_manifest), done)
+
+
+def _step(pipeline, name, items, function, *before):
+    """Applies a function to items, after all of the steps before."""
+
+    def apply(item, *_):
+        function(item)
+        return item
+
+    return (
+        pipeline
+        | f"{name}Items" >> beam.Create(items)
+        | f"{name}Spread" >> beam.Reshuffle()
+        | name >> beam.Map(apply, *map(beam.pvalue.AsList, before))
+    )
+
+
+def _once(function):
+    return lambda _: function()
+
+
+def _of_pair(function):
+    return lambda pair: function(*pair)
+
 
 _WORK = "preparing-"
 _WORKED = re.compile(f"{_WORK}[0-9a-f]{{32}}")  # with a `fingerprint`
@@ -57,7 +133,7 @@ def prepare(
     key = fingerprint(corpus.fingerprint, settings.identity(), pairs_per_shard)
     work = os.path.join(folder, f"{_WORK}{key}")
     try:
-        file_locks.lock_folder(folder)
+        atomic_files.lock_folder(folder)
     except BlockingIOError as error:
         raise ValueError(
             f"--output: {error.strerror} is preparing a corpus in {folder}. "
@@ -81,7 +157,7 @@ def prepare(
         if filesystem.exists(work):
             filesystem.rmtree(work)
     finally:
-        file_locks.unlock_folder(folder)
+        atomic_files.unlock_folder(folder)
 
 
 def _refuse_others(folder, work, settings):
@@ -150,9 +226,9 @@ def _run_steps(settings, work, about, runner, beam_flags):
     )
     with _progress(preparation), beam_runners.quietly():
         # Late: --help need not wait for it.
-        from tfcopy.data.preparation import beam_pipeline
+        from tfcopy.data.preparation import corpus_preparation
 
-        beam_pipeline.run(preparation, runner, beam_flags)
+        corpus_preparation.run(preparation, runner, beam_flags)
 
 
 def _write_texts(corpus, settings, work, size):

@@ -32,8 +32,7 @@ import tensorflow as tf
 from tfcopy import tokens as special
 from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.ragged_rows import join, keep, rows_of
-from tfcopy.data.text.string_tensor import string_tensor
-from tfcopy.data.text.tokenization import Tokenizer, lower
+from tfcopy.data.text.tokenization import Tokenizer, lower, string_tensor
 from tfcopy.data.text.vocabulary import count_words
 
 # Part of the fingerprint: raise it when the same text gets other keys.

@@ -20,11 +20,25 @@ Reference: `tokenizer.perl` and `detokenizer.perl` of the Moses toolkit
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import ClassVar
 
+import numpy as np
 import tensorflow as tf
 
-from tfcopy.data.ragged_rows import join
+from tfcopy.data.ragged_rows import join, keep, rows_of
+
+
+def string_tensor(texts: Iterable) -> tf.Tensor:
+    """Strings or bytes to a string tensor; lone surrogates become `?`."""
+    return tf.constant(
+        [
+            text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+            for text in texts
+        ],
+        tf.string,
+    )
+
 
 MODES = ("moses", "space", "characters")
 LANGUAGES = ("en", "fr", "zh", "other")
@@ -328,3 +342,183 @@ class Tokenizer:
     def fingerprint(self) -> str:
         case = "-lower" if self.lowercase else ""
         return f"{self.mode}-{self.language}-{VERSION}{case}"
+
+
+# Whether a code point is a blank, a control character or the zero-width space;
+# the last stands for all above.
+_IS_BLANK = np.zeros(0x3002, bool)
+_IS_BLANK[
+    [*range(0x21), *range(0x7F, 0xA1), 0x1680, *range(0x2000, 0x200C)]
+] = 1
+_IS_BLANK[[0x2028, 0x2029, 0x202F, 0x205F, 0x3000]] = True
+_BYTE_ORDER_MARK = 0xFEFF
+
+
+def tokenize_with_offsets(text, tokenizer: Tokenizer):
+    """Cuts text into tokens with their positions.
+
+    Args:
+        text: String tensor of shape `(B,)`.
+        tokenizer: Cuts it into tokens; SentencePiece is not supported, as its
+            pieces may differ from the text.
+
+    Returns:
+        `(tokens, starts, ends)`, ragged tensors of shape `(B, None)`: the
+        tokens of `tokenizer.tokenize`, and int32 offsets into the text in code
+        points, such that the token is `text[start:end]`. In character mode, the
+        token of a blank stands for the first of several.
+    """
+    if not isinstance(tokenizer, Tokenizer):
+        raise ValueError(
+            "`tokenizer` must be a `Tokenizer`, whose tokens stand in the "
+            f"text. Received: {tokenizer!r}."
+        )
+    tokens = tokenizer.tokenize(text)
+    places = _places(text, tokenizer)
+    if tokenizer.mode == "characters":
+        lengths = tf.ones_like(tokens.flat_values, tf.int32)
+    else:
+        lengths = tf.strings.length(tokens.flat_values, unit="UTF8_CHAR")
+    last = tf.cumsum(lengths) - 1
+    starts = tf.gather(places.flat_values, last - lengths + 1)
+    ends = tf.gather(places.flat_values, last) + 1
+    return (
+        tokens,
+        tokens.with_flat_values(starts),
+        tokens.with_flat_values(ends),
+    )
+
+
+def cut_out(text, starts, ends, first, last):
+    """The text from the first to the last token of a span.
+
+    Args:
+        text: String tensor of shape `(B,)`.
+        starts: Ragged, `(B, None)`, from `tokenize_with_offsets`.
+        ends: Ragged, `(B, None)`, from `tokenize_with_offsets`.
+        first: int32 `(B,)`, the span's first token.
+        last: int32 `(B,)`, the token after its last one; there may be fewer.
+
+    Returns:
+        String tensor of shape `(B,)`; `""` where the span has no token.
+    """
+    last = tf.minimum(last, tf.cast(starts.row_lengths(), tf.int32))
+    is_empty = last <= first
+    rows = tf.cast(starts.row_starts(), tf.int32)
+    begins, stops = (
+        # One more, so that there is a value even without any token.
+        tf.gather(
+            tf.concat([offsets.flat_values, [0]], 0),
+            tf.where(is_empty, 0, rows + place),
+        )
+        for offsets, place in ((starts, first), (ends, last - 1))
+    )
+    begins = tf.where(is_empty, 0, begins)
+    stops = tf.where(is_empty, 0, stops)
+    text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+    return tf.strings.substr(text, begins, stops - begins, unit="UTF8_CHAR")
+
+
+def covering_span(
+    starts: np.ndarray, ends: np.ndarray, start: int, end: int
+) -> tuple[int, int]:
+    """The fewest tokens that cover a part of their text.
+
+    Args:
+        starts: int array, the start offsets of one text's tokens; see
+            `tokenize_with_offsets`.
+        ends: int array, their end offsets.
+        start: Where the part begins, in code points.
+        end: Where it ends, exclusive.
+
+    Returns:
+        `(first, last)`: the first of these tokens, and the one after the last;
+        the same number twice where there is none.
+    """
+    first = int(np.searchsorted(ends, start, side="right"))
+    last = int(np.searchsorted(starts, end, side="left"))
+    return first, max(first, last)
+
+
+def _places(text, tokenizer):
+    """Positions of the code points that are in tokens: ragged `(B, None)`."""
+    text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+    characters = tf.strings.unicode_decode(text, "UTF-8")
+    is_kept = characters.with_flat_values(~_is_blank(characters.flat_values))
+    places = tf.ragged.range(tf.cast(characters.row_lengths(), tf.int32))
+    places = tf.RaggedTensor.from_row_splits(
+        places.flat_values, characters.row_splits, validate=False
+    )
+    if tokenizer.mode == "characters" and tokenizer.language != "zh":
+        is_kept = _with_first_blanks(is_kept, places)
+    return keep(places, is_kept.values)
+
+
+def _is_blank(points):
+    """Whether code points are what `normalize_blanks` takes for blanks."""
+    is_blank = tf.gather(_IS_BLANK, tf.minimum(points, len(_IS_BLANK) - 1))
+    return is_blank | (points == _BYTE_ORDER_MARK)
+
+
+def _with_first_blanks(is_kept, places):
+    """Also marks the first blank between two characters that are kept."""
+    kept = is_kept.flat_values
+    after_kept = tf.concat([[False], kept[:-1]], 0) & (places.flat_values > 0)
+    # The last one of each text, or -1.
+    last = tf.reduce_max(
+        places.with_flat_values(tf.where(kept, places.flat_values, -1)), axis=1
+    )
+    last = tf.gather(last, rows_of(places))
+    return is_kept.with_flat_values(
+        kept | (after_kept & (places.flat_values < last))
+    )
+
+
+# Bytes for each token to begin with; most have fewer.
+_BYTES = 64
+_GROWTH = 16
+
+
+def readable_text(text, tokenizer, count: int):
+    """Texts without what is far behind their first tokens.
+
+    A model that reads 200 words of a text need not cut all of its ten million
+    characters into words. The first tokens are those of the whole text: as
+    much of it is kept as has `tokenizer.reach` more of them, since only so many
+    depend on where a text ends.
+
+    Args:
+        text: Strings, `(B,)`.
+        tokenizer: `Tokenizer` or `SentencepieceTokenizer`.
+        count: Number of tokens that are read.
+
+    Returns:
+        Strings, `(B,)`.
+    """
+    lengths = tf.cast(tf.strings.length(text), tf.int64)
+
+    def beginning(size):
+        begun = tf.strings.substr(text, tf.zeros_like(size), size)
+        if tokenizer.cuts_words:
+            whole = tf.strings.regex_replace(begun, r"\S*$", "", False)
+            begun = tf.where(lengths > size, whole, begun)
+        return begun
+
+    def is_too_short(size):
+        tokens = tokenizer.tokenize(beginning(size)).row_lengths()
+        has_too_few = tokens < count + tokenizer.reach
+        return tf.reduce_any((lengths > size) & has_too_few)
+
+    def goes_on(size):
+        return tf.cond(
+            tf.reduce_any(lengths > size),
+            lambda: is_too_short(size),
+            lambda: tf.constant(False),
+        )
+
+    (size,) = tf.while_loop(
+        goes_on,
+        lambda size: [size * _GROWTH],
+        [tf.constant(_BYTES * (count + tokenizer.reach), tf.int64)],
+    )
+    return beginning(size)

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tfcopy.data.alignment.alignment_links import Sentences
+from tfcopy.data.alignment.word_alignment import Sentences
 from tfcopy.data.chunked_map import map_chunks
-from tfcopy.data.corpora.text_lines import read_lines
+from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text import tokenization
-from tfcopy.data.text.string_tensor import string_tensor
+from tfcopy.data.text.tokenization import string_tensor
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -12,8 +12,7 @@ from tfcopy import file_forms, filesystem
 from tfcopy import tokens as special
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.chunked_map import map_chunks
-from tfcopy.data.text.string_tensor import string_tensor
-from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 
 
 class Vocabulary:

@@ -1,15 +1,26 @@
-"""Corpora, dictionaries and vectors of recipes that read definitions."""
+"""What models that read definitions know: corpora, dictionaries, vectors.
+
+Some words of the demos are invented. A model that reads word vectors knows them
+all; the baseline learns those of training, and cannot know the others. A
+dictionary should close the gap between the two.
+"""
 
 import collections
 import dataclasses
+import functools
+import io
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from tfcopy import filesystem
+import numpy as np
+
+from tfcopy import filesystem, tokens
+from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.corpus import Corpus
 from tfcopy.data.definitions import (
     DefinitionLookup,
     Definitions,
+    word_vectors,
     wordnet,
 )
 from tfcopy.data.definitions.word_texts import WordNumbers, WordTexts
@@ -17,12 +28,66 @@ from tfcopy.data.generated import demo_definitions
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.definitions import definition_demo
 from tfcopy.experiments.definitions.definition_flags import (
     DefinitionsConfig,
     LabelledTextsConfig,
+    WordSources,
 )
-from tfcopy.experiments.definitions.word_sources import WordSources
+
+GROUPS = ("plain", "seen", "unseen")
+
+
+def write_vectors(path, dim: int):
+    """Writes the vectors of all words, in the format of GloVe."""
+    text = io.StringIO()
+    for word, vector in zip(*demo_definitions.vectors(dim=dim)):
+        text.write(f"{word} {' '.join(f'{x:.5f}' for x in vector)}\n")
+    write_atomically(path, lambda file: file.write(text.getvalue().encode()))
+
+
+def group_scores(
+    config: DefinitionsConfig, texts: WordTexts, score: Callable
+) -> dict:
+    """Scores of the demo's groups of examples.
+
+    Args:
+        config: The recipe's config.
+        texts: The texts to test.
+        score: Function of the numbers of examples that gives their scores.
+
+    Returns:
+        `{"groups": scores}` by group; without the demo nothing.
+    """
+    if config.corpus != "demo":
+        return {}
+    names = groups(texts)
+    return {
+        "groups": {
+            group: score(np.flatnonzero(names == group)) for group in GROUPS
+        }
+    }
+
+
+def groups(texts: WordTexts) -> np.ndarray:
+    """The names of the groups that examples belong to.
+
+    Those without an invented word are `plain`; those whose invented words are
+    in the training text, too, are `seen`; others are `unseen`.
+
+    Args:
+        texts: The texts to test.
+    """
+    plain = set(demo_definitions.plain_words())
+    unseen = demo_definitions.unseen_words()
+    names = []
+    for i in range(len(texts)):
+        numbers = np.concatenate([x[i] for x in texts.texts.values()])
+        invented = {texts.words[number] for number in numbers} - plain
+        if not invented:
+            names.append("plain")
+        else:
+            names.append("unseen" if invented & unseen else "seen")
+    return np.array(names)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,9 +280,82 @@ def find_vectors(config: DefinitionsConfig) -> str:
         path = os.path.join(
             config.log_dir, f"demo_vectors_{config.vectors_dim}.txt"
         )
-        definition_demo.write_vectors(path, config.vectors_dim)
+        write_vectors(path, config.vectors_dim)
         return path
     raise ValueError(
         "--vectors must name a file of word vectors, such as GloVe's "
         "glove.840B.300d.txt. Or leave out the --systems that read them."
     )
+
+
+NUM_SPECIALS = len(tokens.SPECIAL_TOKENS)
+
+
+def vectors_of(
+    words: Vocabulary, config: DefinitionsConfig, data: DefinitionData
+) -> np.ndarray:
+    """The vectors of the words of a vocabulary; zeros where there is none."""
+    return _load_vectors(data.vectors, words, config.vectors_dim)
+
+
+@functools.lru_cache(maxsize=1)  # Such files are large.
+def _load_vectors(path, words, dim):
+    try:
+        loaded = word_vectors.load(path, words, dim, scale=0.0)
+    except (OSError, ValueError) as error:
+        raise type(error)(f"--vectors: {error}") from error
+    print(f"{loaded.coverage:.1f} % of the words have a vector")
+    return loaded.matrix
+
+
+def words_of_all_sources(
+    config: DefinitionsConfig, data: DefinitionData
+) -> Vocabulary:
+    """The words that have both a definition and a vector.
+
+    Systems whose sources cover only these words can be compared; the paper
+    marks them (R).
+
+    Raises:
+        ValueError: naming `--restricted`, if there is no dictionary or there
+            are no vectors.
+    """
+    for kind, source in (
+        ("definitions", data.definitions),
+        ("vectors", data.vectors),
+    ):
+        if source is None:
+            raise ValueError(
+                "--restricted needs --systems that read definitions and ones "
+                f"that read vectors. Received: none that reads {kind}."
+            )
+    words = Vocabulary.build(dict.fromkeys(filter(None, data.words), 1))
+    has_vector = vectors_of(words, config, data).any(axis=1)
+    has_entry = data.lookup.entries_of_all(words.words)[:, 0] > 0
+    both = np.flatnonzero(has_vector & has_entry)
+    return Vocabulary.build(
+        {words.word(i): 1 for i in both if i >= NUM_SPECIALS}
+    )
+
+
+def definition_vocabulary(data: DefinitionData, max_size: int) -> Vocabulary:
+    """The words that are most frequent in the definitions of a text.
+
+    Each definition counts as often as training has words that it defines, as
+    in the authors' code.
+
+    Args:
+        data: The corpus and the definitions.
+        max_size: Largest size, the special words included.
+    """
+    words = list(data.counts)
+    uses = collections.Counter()  # of each entry
+    for word, entries in zip(words, data.lookup.entries_of_all(words)):
+        for entry in entries[entries > 0]:
+            uses[int(entry) - 1] += data.counts[word]
+    counts = collections.Counter()
+    for entry, number in uses.items():
+        for definition in data.definitions.definitions[entry]:
+            for word in definition:
+                counts[word] += number
+    return Vocabulary.build(counts, max_size)

@@ -1,21 +1,74 @@
-"""The paper's pictures of what definitions change, for a run's folder.
+"""What definitions have changed: the paper's pictures, and the best system.
 
-Each is written as PNG and to TensorBoard. Without matplotlib there are none;
-the map of nouns needs scikit-learn as well.
+Each picture is written as PNG and to TensorBoard. Without matplotlib there are
+none; the map of nouns needs scikit-learn as well.
 """
 
 import os
+from collections.abc import Mapping, Sequence
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens
-from tfcopy.evaluation import example_choice, rarity, translations
+from tfcopy.evaluation import translations
 from tfcopy.evaluation.categories import category_scores, project
 from tfcopy.experiments import reporting
-from tfcopy.experiments.optional_figures import figures
+from tfcopy.experiments.definitions.definition_flags import WordSources
+from tfcopy.experiments.reporting import ExportChoice, figures
+from tfcopy.experiments.run import Run
 from tfcopy.serving.saved_model import shown
+
+
+def choose_examples(
+    log_p: Mapping[str, Sequence[float]],
+    correct: Mapping[str, Sequence[bool]],
+    better: str,
+    worse: str,
+) -> np.ndarray:
+    """The examples that `better` has right and `worse` wrong.
+
+    Args:
+        log_p: For each system, by name, the log probability that it gives the
+            reference of each example, `(N,)`.
+        correct: For each system, whether its answers are right, `(N,)`.
+        better: Name of a system.
+        worse: Name of another.
+
+    Returns:
+        int64 array of the numbers of the examples, sorted by how much the log
+        probability of `better` exceeds that of `worse`, the most first.
+
+    Raises:
+        ValueError: If a system is missing, or their examples differ in number.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 4.1.
+    """
+    arrays = []
+    for name, values, kind in (
+        ("log_p", log_p, np.float64),
+        ("correct", correct, bool),
+    ):
+        for system in (better, worse):
+            if system not in values:
+                raise ValueError(
+                    f"`{name}` must have an array of {system!r}. Received: "
+                    f"those of {', '.join(map(repr, values)) or 'none'}."
+                )
+            arrays.append(np.asarray(values[system], kind))
+    shapes = {array.shape for array in arrays}
+    if len(shapes) > 1 or len(arrays[0].shape) != 1:
+        raise ValueError(
+            "`log_p` and `correct` must have one value for each example. "
+            f"Received: shapes {sorted(shapes)}."
+        )
+    better_log_p, worse_log_p, better_right, worse_right = arrays
+    chosen = np.flatnonzero(better_right & ~worse_right)
+    with np.errstate(invalid="ignore"):  # both may be minus infinity
+        gain = better_log_p[chosen] - worse_log_p[chosen]
+    return chosen[np.argsort(-gain, kind="stable")]
 
 
 def draw_reading(systems, questions, answers, texts, folder):
@@ -51,7 +104,7 @@ def draw_reading(systems, questions, answers, texts, folder):
         name: np.array([answer.log_prob for answer in answers[name]])
         for name in systems
     }
-    chosen = example_choice.choose_examples(log_probs, right, better, worse)
+    chosen = choose_examples(log_probs, right, better, worse)
     if not len(chosen):
         print(f"{better} answers no question right that {worse} gets wrong.")
         return
@@ -106,10 +159,10 @@ def draw_rarity(right, texts, vocabulary, folder, bins=5):
         np.concatenate([ids[text[i]] for text in texts.texts.values()])
         for i in range(len(texts))
     ]
-    ranks = rarity.mean_log_rank(rows, vocabulary)
+    ranks = translations.mean_log_rank(rows, vocabulary)
     curves = {}
     for name, is_right in right.items():
-        centres, accuracies, sizes = rarity.accuracy_by_quantile(
+        centres, accuracies, sizes = translations.accuracy_by_quantile(
             ranks, is_right, bins
         )
         low, high = zip(*map(translations.interval, accuracies, sizes))
@@ -171,3 +224,112 @@ def _keep(picture, name, folder):
     path = os.path.join(folder, f"{name}.png")
     reporting.keep_picture(picture, path)
     print(f"Picture: {shown(path)}")
+
+
+def finish(
+    run: Run,
+    sources: Mapping[str, WordSources],
+    score: str,
+    ends: tuple[str, str],
+    **more,
+) -> dict:
+    """Exports the best system, writes the results, says what to do next.
+
+    Args:
+        run: The run, with the results of its systems.
+        sources: `WordSources` of each of them.
+        score: Name of the figure that tells which system is the best, on the
+            validation set.
+        ends: The baseline, and the system that knows all words; see
+            `gap_closed`.
+        **more: What else results.json holds.
+
+    Returns:
+        What results.json holds.
+    """
+    closed = {}
+    if run.config.corpus == "demo":
+        of_gap = "after_oov" if score == "perplexity" else score
+        closed = gap_closed(run.results, *ends, of_gap)
+        print_gap(closed, *ends)
+    best = best_system(run.results, sources, score)
+    return run.finish(
+        best,
+        run.results[best.system][score],
+        gap_closed=closed,
+        of_dev=(),
+        **more,
+    )
+
+
+def best_system(
+    results: Mapping[str, Mapping],
+    sources: Mapping[str, WordSources],
+    score: str,
+) -> ExportChoice:
+    """The best system; of those that read definitions, if there are any.
+
+    Args:
+        results: Dict from systems to their results, with `dev_<score>`.
+        sources: `WordSources` of each of them.
+        score: Name of a figure.
+    """
+    reading = [x for x in results if sources[x].reads == "definitions"]
+    return reporting.best(
+        score,
+        {name: results[name][f"dev_{score}"] for name in reading or results},
+        lowest=score == "perplexity",
+    )
+
+
+def worse_and_better(
+    results: Mapping[str, Mapping],
+    sources: Mapping[str, WordSources],
+    score: str,
+) -> tuple[str, ...]:
+    """Two systems to compare, the second of which reads more about words.
+
+    Returns:
+        The names; none if there is no such pair.
+    """
+    reading = [name for name in results if sources[name].reads_more]
+    if not reading or len(results) < 2:
+        return ()
+    better = max(reading, key=lambda name: results[name][f"dev_{score}"])
+    return next(name for name in results if name != better), better
+
+
+def gap_closed(
+    results: Mapping[str, Mapping], baseline: str, best: str, score: str
+) -> dict[str, float]:
+    """How much of the gap between two systems the others close, in percent.
+
+    Only where the invented words are those that training never shows: the
+    baseline learns the others.
+
+    Args:
+        results: Dict from systems to their results, with those of the `groups`
+            of examples.
+        baseline: The system that cannot know these words.
+        best: The system that knows them.
+        score: Name of a figure.
+    """
+    if not {baseline, best} <= results.keys():
+        return {}
+    values = {name: x["groups"]["unseen"][score] for name, x in results.items()}
+    low, high = values[baseline], values[best]
+    return {
+        name: round(100 * (value - low) / (high - low), 1)
+        for name, value in values.items()
+        if name not in (baseline, best) and high != low
+    }
+
+
+def print_gap(closed: Mapping[str, float], baseline: str, best: str):
+    """Prints what `gap_closed` gives."""
+    for name, share in closed.items():
+        print(
+            f"On words never seen in training, {name} closes {share:.0f} % "
+            f"of the gap between {baseline}, which cannot know them, and "
+            f"{best}, which can."
+        )

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens
-from tfcopy.experiments.optional_figures import figures
+from tfcopy.experiments.reporting import figures
 from tfcopy.training.tensorboard import bold, log_table
 
 _COUNT = 4

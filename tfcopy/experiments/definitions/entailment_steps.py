@@ -9,8 +9,7 @@ from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.corpus import Split
 from tfcopy.data.corpora.nli import LABELS
 from tfcopy.data.definitions.word_texts import WordTexts
-from tfcopy.data.text.string_tensor import string_tensor
-from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import translations
 from tfcopy.experiments import reporting
 

@@ -12,26 +12,27 @@ from tfcopy.data.definitions import (
     TextBatches,
     word_vectors,
 )
-from tfcopy.data.definitions.text_shapes import TextShapes
+from tfcopy.data.definitions.text_batches import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import (
-    flag_checks,
-    optimizer_choice,
-    projector_tables,
+from tfcopy.experiments import flag_checks, projector_tables, training_choices
+from tfcopy.experiments.config import trainer_options
+from tfcopy.experiments.definitions.definition_data import (
+    DefinitionData,
+    vectors_of,
 )
-from tfcopy.experiments.batch_limit import (
+from tfcopy.experiments.definitions.definition_flags import (
+    DefinitionsConfig,
+    WordSources,
+)
+from tfcopy.experiments.run import Run, System
+from tfcopy.experiments.training_choices import (
+    MAX_SHAPES,
     batch_limit,
     batches_depend_on,
     capped,
+    is_compiled,
 )
-from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
-from tfcopy.experiments.config import trainer_options
-from tfcopy.experiments.definitions.definition_data import DefinitionData
-from tfcopy.experiments.definitions.definition_flags import DefinitionsConfig
-from tfcopy.experiments.definitions.definition_vocabularies import vectors_of
-from tfcopy.experiments.definitions.word_sources import WordSources
-from tfcopy.experiments.run import Run, System
 
 # Batches from which the shapes that XLA compiles for are chosen.
 _SAMPLE = 300
@@ -155,7 +156,7 @@ def train(
     config = capped(system.config, system.model, len(data.train))
     optimizer = options.pop("optimizer", None)
     if optimizer is None:
-        optimizer = optimizer_choice.make_optimizer(
+        optimizer = training_choices.make_optimizer(
             config, system.model, config.updates
         )
     limit, compiled = batch_limit(config), is_compiled(config, system.model)
@@ -185,7 +186,7 @@ def train(
     return trainer, {
         "parameters": system.num_parameters,
         "updates": result.updates,
-        **optimizer_choice.averaged(config, result),
+        **training_choices.averaged(config, result),
         f"dev_{score}": result.best_dev_perplexity if dev is None else dev,
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),

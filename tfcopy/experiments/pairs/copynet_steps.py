@@ -2,9 +2,9 @@
 
 from tfcopy import losses, models
 from tfcopy.experiments.pairs import (
+    model_flags,
     pair_data,
     pair_training,
-    transformer_flags,
     translators,
 )
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
@@ -61,7 +61,7 @@ def prepare(
 
 def check(config: CopyNetConfig):
     """Raises a ValueError that names flags which do not go together."""
-    transformer_flags.check(
+    model_flags.check(
         config,
         attention_units=config.attention_units,
         features={"--units": config.units if config.decoder == "gru" else None},
@@ -97,7 +97,7 @@ def make_model(config: CopyNetConfig, data, system):
         dropout=config.dropout,
         initializers=config.initializers,
         seed=config.seed,
-        **transformer_flags.model_options(config),
+        **model_flags.model_options(config),
     )
 
 

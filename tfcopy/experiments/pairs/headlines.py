@@ -1,4 +1,4 @@
-"""Headlines made ready: corpora, entities, word vectors, their scores."""
+"""Headlines made ready: flags, corpora, entities, word vectors, scores."""
 
 import dataclasses
 import random
@@ -6,15 +6,132 @@ import random
 import numpy as np
 
 from tfcopy import tokens
-from tfcopy.data.corpora import tagged_pairs
+from tfcopy.data.corpora import gigaword, tagged_pairs
 from tfcopy.data.corpora.corpus import Split, fingerprint
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.generated import demo_headlines
-from tfcopy.data.text.entities import anonymise, common_words
+from tfcopy.data.text.entities import (
+    EXCEPTIONS,
+    PATTERN,
+    Entities,
+    anonymise,
+    common_words,
+)
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.evaluation import summaries
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.pairs import entity_flags, pair_data, summary_corpora
+from tfcopy.experiments.pairs import (
+    pair_data,
+    pointer_softmax_steps,
+    summary_data,
+)
+from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
+
+NO_SPELLING = (
+    "pointers to unknown words need their spelling. Give the text before rare "
+    "words were replaced, choose --pointers entity, or train the baseline "
+    "alone with --systems nmt_lvt"
+)
+
+
+def check(config: EntitiesConfig, points):
+    """Raises a ValueError that names a flag which makes no sense.
+
+    Args:
+        config: The flags.
+        points: Whether a system points at words.
+    """
+    pointer_softmax_steps.check(config)
+    summary_data.check(config)
+    summary_data.check_one_corpus(
+        {
+            "--train": config.train,
+            "--prepared": config.prepared,
+            "--tfds": config.tfds,
+        }
+    )
+    own = config.train or config.prepared or config.tfds
+    if config.preset == "paper" and not own:
+        raise ValueError(
+            "The paper's corpus, annotated Gigaword, is licensed (LDC2012T21) "
+            "and not fetched. Give first sentences and headlines as --train "
+            "a.src a.tgt, or --tfds gigaword."
+        )
+    name = (config.tfds or "").partition(":")[0]
+    if name == gigaword.NAME and points and config.pointers == "unk":
+        raise ValueError(
+            "--tfds gigaword: its rare words are UNK already, and "
+            f"{NO_SPELLING}."
+        )
+    if name == gigaword.NAME and make_entities(config) == Entities():
+        raise ValueError(
+            "--tfds gigaword: it is in lower case, so no name has the capital "
+            "by which --pointers entity recognises it. Give an "
+            "--entity_pattern, or files with --train_tags."
+        )
+    _check_entity_flags(config)
+    make_entities(config)
+
+
+def _check_entity_flags(config):
+    """Raises a ValueError if flags of entity pointers make no sense."""
+    rules = {
+        "--entity_pattern": config.entity_pattern,
+        "--entity_exceptions": config.entity_exceptions,
+        "--entity_truecase": config.entity_truecase or None,
+    }
+    splits = {
+        "train": (config.train, config.train_tags),
+        "validation": (config.validation, config.validation_tags),
+        "test": (config.test, config.test_tags),
+    }
+    tags = {f"--{split}_tags": tags for split, (_, tags) in splits.items()}
+    for flag, value in (tags | rules).items():
+        if value is not None and config.pointers != "entity":
+            raise ValueError(f"{flag} needs --pointers entity.")
+    for split, (files, some) in splits.items():
+        if some is not None and files is None:
+            raise ValueError(f"--{split}_tags needs --{split} as well.")
+        if config.train_tags is not None and files is not None and some is None:
+            raise ValueError(
+                f"--{split} needs --{split}_tags, as --train has tags."
+            )
+        if some is not None and config.train_tags is None:
+            raise ValueError(f"--{split}_tags needs --train_tags as well.")
+    if config.train_tags is None:
+        return
+    if config.tokenization != "space":
+        raise ValueError(
+            "--train_tags needs --tokenization space: tags belong to tokens "
+            "between blanks."
+        )
+    given = [flag for flag, value in rules.items() if value is not None]
+    if given:
+        raise ValueError(
+            "Entities are either tagged or matched by a pattern. Received: "
+            f"--train_tags and {', '.join(given)}."
+        )
+
+
+def make_entities(config: EntitiesConfig):
+    """`Entities` as the flags ask for, or `None`."""
+    if config.pointers == "unk":
+        return None
+    given = {
+        "pattern": (config.entity_pattern, PATTERN),
+        "exceptions": (config.entity_exceptions, EXCEPTIONS),
+    }
+    chosen = {
+        k: default if x is None else x for k, (x, default) in given.items()
+    }
+    if config.train_tags is not None:
+        chosen["pattern"] = None
+    try:
+        return Entities(**chosen, lowercase=config.lowercase)
+    except ValueError as error:
+        flags = {name: f"entity_{name}" for name in given}
+        raise flag_checks.naming_flags(error, flags) from error
+
 
 # How corpora spell words whose identity is lost.
 _LOST_WORDS = ("UNK", "unk", "[UNK]", "[unk]", "_UNK", "@unk")
@@ -23,9 +140,7 @@ _LOST_WORDS = ("UNK", "unk", "[UNK]", "[unk]", "_UNK", "@unk")
 def load_corpus(config):
     """The corpus that the flags ask for; the demo's without any."""
     if config.train_tags is None:
-        corpus = summary_corpora.load_corpus(
-            config, demo_headlines, config.seed
-        )
+        corpus = summary_data.load_corpus(config, demo_headlines, config.seed)
     else:
         splits = (
             (config.train, config.train_tags, "train"),
@@ -74,10 +189,10 @@ def prepare(config, folder, points):
         `PairData`.
     """
     corpus = load_corpus(config)
-    tokenizer = summary_corpora.make_tokenizer(config, corpus)
+    tokenizer = summary_data.make_tokenizer(config, corpus)
     tokenizers = (tokenizer, tokenizer)
     limits = config.max_source_length, config.max_target_length
-    entities = entity_flags.make_entities(config)
+    entities = make_entities(config)
     if config.entity_truecase:
         sources = (source for source, _ in corpus.train)
         common = common_words(sources, tokenizer)
@@ -187,7 +302,7 @@ def check_spelling(data):
     message = (
         f"--pointers unk: {lost:,} words of the training sources are <unk> or "
         f"UNK already, and {spelt:,} unknown ones are spelt out; "
-        f"{entity_flags.NO_SPELLING}"
+        f"{NO_SPELLING}"
     )
     if lost > spelt:
         raise ValueError(f"{message}.")

@@ -1,9 +1,9 @@
-"""Pairs of texts made ready for training: vocabularies, ids, a test set."""
+"""Pairs of texts made ready: pieces, vocabularies, ids, a test set."""
 
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfcopy import checked_files
@@ -14,6 +14,7 @@ from tfcopy.data.definitions import word_vectors
 from tfcopy.data.pairs import encoding, pair_counts
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs.corpus_flags import VocabulariesConfig
 
@@ -286,3 +287,68 @@ def make_once(folder, names, parts, make, load=vocabulary.Vocabulary.load):
 def as_text(text) -> str:
     """Text, for corpora that give bytes."""
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+
+
+@dataclasses.dataclass(frozen=True)
+class Pieces:
+    """A model of pieces, learned when it is saved.
+
+    Attributes:
+        texts: What it is learned from; read several times.
+        size: The value of the flag.
+        flag: The flag that asks for it, for messages.
+        train: `train_sentencepiece.train` or `train_bpe`.
+        protect: Spans that are not cut.
+    """
+
+    texts: Any
+    size: int
+    flag: str
+    train: Callable
+    protect: Sequence[str] = ()
+
+    def save(self, path) -> SentencepieceTokenizer:
+        print(f"Learning the pieces of {self.flag} {self.size:,}.")
+        try:
+            self.train(self.texts, self.size, path, protect=self.protect)
+        except ImportError as error:
+            raise ValueError(
+                f"{self.flag} needs SentencePiece: pip install "
+                "'tfcopy[subwords]', or give a --sentencepiece_model."
+            ) from error
+        except ValueError as error:
+            raise ValueError(f"{self.flag}: {error}") from error
+        return SentencepieceTokenizer(path)
+
+
+class Sides:
+    """The texts of some sides of training pairs, one after the other."""
+
+    def __init__(self, pairs: Iterable[tuple], sides: Sequence[int] = (0, 1)):
+        self.pairs = pairs
+        self.sides = sides
+
+    def __iter__(self):
+        for pair in self.pairs:
+            for side in self.sides:
+                yield as_text(pair[side])
+
+
+def learn_once(
+    folder, name: str, corpus, pieces: Pieces
+) -> SentencepieceTokenizer:
+    """The tokenizer of pieces, learned or read if it was learned before.
+
+    Args:
+        folder: Where the model is kept.
+        name: What its file is called, with `{}` for what it depends on.
+        corpus: `TranslationCorpus`, whose training pairs have the texts.
+        pieces: `Pieces`.
+    """
+    parts = [corpus.splits["train"].fingerprint, pieces.size]
+    if pieces.protect:
+        parts.append(list(pieces.protect))
+    (tokenizer,) = make_once(
+        folder, [name], parts, lambda: [pieces], SentencepieceTokenizer
+    )
+    return tokenizer

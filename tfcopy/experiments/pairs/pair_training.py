@@ -3,23 +3,24 @@
 import tensorflow as tf
 
 from tfcopy import losses, tokens, training
-from tfcopy.data.pairs import batch_shapes, pipeline
+from tfcopy.data.pairs import pipeline
 from tfcopy.experiments import (
     flag_checks,
-    learning_curves,
-    optimizer_choice,
     projector_tables,
+    reporting,
+    training_choices,
 )
-from tfcopy.experiments.batch_limit import (
-    batch_limit,
-    batches_depend_on,
-    capped,
-)
-from tfcopy.experiments.compiled_training import MAX_SHAPES, is_compiled
 from tfcopy.experiments.config import trainer_options
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.experiments.run import System
+from tfcopy.experiments.training_choices import (
+    MAX_SHAPES,
+    batch_limit,
+    batches_depend_on,
+    capped,
+    is_compiled,
+)
 from tfcopy.layers import copying
 
 # What a loss needs of a batch.
@@ -59,7 +60,7 @@ def train(system: System, data, loss, **options):
     trainer = training.Trainer(
         system.trained,
         loss,
-        optimizer_choice.make_optimizer(config, system.model, steps),
+        training_choices.make_optimizer(config, system.model, steps),
         train_batches(config, data.train, change.get("train"), shapes),
         change["dev"](dev) if change else dev,
         system.folder,
@@ -79,11 +80,11 @@ def train(system: System, data, loss, **options):
         {
             "parameters": system.num_parameters,
             "updates": result.updates,
-            **optimizer_choice.averaged(config, result),
+            **training_choices.averaged(config, result),
             "perplexity": result.best_dev_perplexity,
             "seconds_training": round(result.seconds, 1),
             "target_tokens_per_second": round(result.target_tokens_per_second),
-            "history": learning_curves.history(result, data.validation),
+            "history": reporting.history(result, data.validation),
         },
     )
 
@@ -112,7 +113,7 @@ def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
         lengths += pipeline.batch_lengths(validation, dev)
     else:  # Pairs are put into batches by their shapes.
         lengths = list(zip(train.source_lengths, train.target_lengths))
-    shapes = batch_shapes.choose_shapes(
+    shapes = pipeline.choose_shapes(
         # Another epoch may hold what this one has left out.
         [*lengths, train.longest],
         MAX_SHAPES,
@@ -123,7 +124,7 @@ def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
         some = shapes
         if config.batch_tokens is not None:
             some = _limit(config, shapes).shapes_with(len(own))
-        cells += len(own) * sum(batch_shapes.shape_for(longest, some))
+        cells += len(own) * sum(pipeline.shape_for(longest, some))
         words += train.source_lengths[own].sum()
         words += train.target_lengths[own].sum()
     print(

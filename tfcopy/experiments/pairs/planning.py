@@ -12,13 +12,9 @@ from tfcopy import losses, models, tokens
 from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import reporting
 from tfcopy.experiments.config import of_system
-from tfcopy.experiments.optional_figures import figures
-from tfcopy.experiments.pairs import (
-    copynet_steps,
-    pair_training,
-    transformer_flags,
-)
+from tfcopy.experiments.pairs import copynet_steps, model_flags, pair_training
 from tfcopy.experiments.pairs.model_flags import PlannerConfig
+from tfcopy.experiments.reporting import figures
 from tfcopy.layers import PlannedDistribution
 
 
@@ -56,7 +52,7 @@ def check(config: PlannerConfig, layer_norm=False):
     """
     for name in config.systems:
         own = of_system(config, name)
-        transformer_flags.check(own, encoder_units=own.encoder_units)
+        model_flags.check(own, encoder_units=own.encoder_units)
     others = set(config.systems) - {"baseline", "baseline_ln"}
     if config.decoder == "transformer" and others:
         raise ValueError(
@@ -91,7 +87,7 @@ def make_model(config: PlannerConfig, data, system, layer_norm):
         dropout=config.dropout,
         initializers=config.initializers,
         seed=config.seed,
-        **transformer_flags.model_options(config),
+        **model_flags.model_options(config),
     )
 
 

@@ -3,7 +3,7 @@
 from tfcopy import losses, models
 from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.pairs import pair_training, transformer_flags
+from tfcopy.experiments.pairs import model_flags, pair_training
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
 
@@ -18,7 +18,7 @@ def check(config: PointerSoftmaxConfig):
     )
     flag_checks.check_activation(config.switch_activation, "switch_activation")
     flag_checks.check_files(config)
-    transformer_flags.check(
+    model_flags.check(
         config,
         encoder_units=config.encoder_units,
         attention_units=config.attention_units,
@@ -34,7 +34,7 @@ def make_model(config: PointerSoftmaxConfig, data, head):
         data: `PairData`.
         head: Name of its output head.
     """
-    options = transformer_flags.model_options(config)
+    options = model_flags.model_options(config)
     if head == "pointer_softmax":
         options |= {
             "switch_activation": config.switch_activation,

@@ -19,16 +19,16 @@ from tfcopy.decoding import SearchOptions
 from tfcopy.evaluation import translations
 from tfcopy.experiments import (
     flag_checks,
-    optimizer_choice,
     projector_tables,
     reporting,
+    training_choices,
 )
-from tfcopy.experiments.batch_limit import batch_limit
 from tfcopy.experiments.config import trainer_options
-from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
+from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
+from tfcopy.experiments.training_choices import batch_limit
 from tfcopy.layers import copying
 from tfcopy.models.rarest_word_model import RarestWord, best_words
 from tfcopy.serving.servables.translator import Translator
@@ -148,7 +148,7 @@ def train_and_test(system: System, data):
     return {
         "parameters": system.num_parameters,
         "updates": result.updates,
-        **optimizer_choice.averaged(system.config, result),
+        **training_choices.averaged(system.config, result),
         "best_update": result.best_update,
         "perplexity": result.best_dev_perplexity,
         "dev_error_rate": dev_errors["error_rate"],
@@ -190,7 +190,7 @@ def _trainer(system, task, data, on_eval):
     return training.Trainer(
         system.model,
         losses.of_head(system.model.head),
-        optimizer_choice.make_optimizer(config, system.model, config.updates),
+        training_choices.make_optimizer(config, system.model, config.updates),
         _batches(config, data.train, task),
         validation.batch(_EVALUATED),
         system.folder,

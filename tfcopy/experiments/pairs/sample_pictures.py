@@ -5,9 +5,9 @@ import itertools
 import tensorflow as tf
 
 from tfcopy import training
-from tfcopy.experiments.optional_figures import figures
 from tfcopy.experiments.pairs.pair_data import as_text
-from tfcopy.serving.client_library.joined_pieces import Shown, join_pieces
+from tfcopy.experiments.reporting import figures
+from tfcopy.serving.client_library.answer_lines import Shown, join_pieces
 
 
 class SamplePictures:

@@ -20,12 +20,15 @@ from tfcopy.data.pairs.guided_alignment import GuidedAlignment
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
-from tfcopy.data.text.sampled_pieces import BothCuttings, sampled
-from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
+from tfcopy.data.text.sentencepiece_tokenizer import (
+    BothCuttings,
+    SentencepieceTokenizer,
+    sampled,
+)
 from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.pairs import learned_pieces
+from tfcopy.experiments.pairs import pair_data
 from tfcopy.experiments.pairs.corpus_flags import TranslationConfig
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 from tfcopy.experiments.pairs.translator_flags import TranslatorConfig
@@ -218,14 +221,14 @@ def _unprotected_tokenizers(config, corpus, folder):
             "--tokenization moses or space, or a lower-cased corpus."
         )
     if not files and config.pieces:
-        pieces = learned_pieces.Pieces(
-            learned_pieces.Sides(corpus.train),
+        pieces = pair_data.Pieces(
+            pair_data.Sides(corpus.train),
             config.pieces,
             "--pieces",
             train_sentencepiece.train,
             tuple(config.protect or ()),
         )
-        learned = learned_pieces.learn_once(
+        learned = pair_data.learn_once(
             folder, "pieces-{}.model", corpus, pieces
         )
         return learned, learned

@@ -1,20 +1,247 @@
-"""Files of texts, read in blocks of so many records."""
+"""Files of texts in blocks of records, to which answers are added.
 
+A block keeps its records as they are in their file, byte by byte. What it gives
+to a model is read from them; what it writes are the same bytes, and the answer.
+"""
+
+import contextlib
 import dataclasses
+import functools
 import gzip
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tfcopy import file_forms, filesystem
-from tfcopy.error_lines import one_line
-from tfcopy.serving.batch_answers.record_blocks import (
-    Block,
-    ExampleBlock,
-    JsonBlock,
-    TableBlock,
-)
+from tfcopy.json_text import JsonError, parse_json
+from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import one_line
+
+DICTIONARY = "dictionary"  # the field of a list of texts
+_UTF_8_MARK = b"\xef\xbb\xbf"
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Consecutive records of a file: here lines of text.
+
+    Attributes:
+        path: The file.
+        number: The number of the block in it, from 0.
+        start: The number of its first record, from 0.
+        records: The records; lines with their ends.
+    """
+
+    path: str
+    number: int
+    start: int
+    records: Any
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def raw(self, i: int) -> bytes:
+        """All of a record; lines come without their ends."""
+        return self.records[i].rstrip(b"\r\n")
+
+    def rows(self, names: Sequence[str]) -> Iterator[dict | None]:
+        """The fields of each record, or `None` if it has none.
+
+        Args:
+            names: Names of the fields that are read. A text is `str`, or
+                `bytes` that are not known to be UTF-8.
+        """
+        if len(names) > 1:
+            yield from map(_json_object, self.records)
+            return
+        for i in range(len(self)):
+            line = self.raw(i)
+            if self.start + i == 0:
+                line = line.removeprefix(_UTF_8_MARK)
+            yield {names[0]: line}
+
+    def check_name(self, name: str) -> None:
+        """Raises an AskError if a record has a field of this name already."""
+
+    def write(self, path, answers: Sequence, name: str) -> None:
+        """Writes the records with their answers.
+
+        Args:
+            path: The file to write, compressed by gzip if that of the records
+                has such a name.
+            answers: For each record a text, an object of JSON, or `None`.
+            name: Name of the field of the answer.
+        """
+        lines = self._lines(answers, name)
+        is_gzip = self.path.endswith(".gz")
+        with open(path, "wb") as raw, contextlib.ExitStack() as opened:
+            file = raw
+            if is_gzip:
+                file = opened.enter_context(
+                    gzip.GzipFile("", "wb", 6, raw, mtime=0)
+                )
+            file.writelines(lines)
+
+    def _lines(self, answers, name):
+        for answer in answers:
+            yield (_as_text(answer) or "").encode("utf-8", "replace") + b"\n"
+
+    def _refuse(self, name):
+        raise AskError(
+            f"{self.path}: there is a field {name!r} already. Name the field "
+            "of the answers by --answer_field, and a new --output."
+        )
+
+
+class JsonBlock(Block):
+    """Lines of JSON; one that is no object has no fields."""
+
+    @functools.cached_property
+    def _objects(self):
+        return list(map(_json_object, self.records))
+
+    def rows(self, names):
+        return iter(self._objects)
+
+    def check_name(self, name):
+        if any(row is not None and name in row for row in self._objects):
+            self._refuse(name)
+
+    def _lines(self, answers, name):
+        for line, row, answer in zip(self.records, self._objects, answers):
+            added = ask_texts.to_json({name: answer})
+            if row is None:
+                yield added + line[len(line.rstrip(b"\r\n")) :]
+                continue
+            end = line.rindex(b"}")
+            comma = b", " if row else b""
+            yield line[:end] + comma + added[1:-1] + line[end:]
+
+
+class ExampleBlock(Block):
+    """Bytes of `tf.train.Example`; a record that is none has no fields."""
+
+    def raw(self, i):
+        return self.records[i]
+
+    def rows(self, names):
+        for example in self._examples:
+            if example is None:
+                yield None
+                continue
+            row = {}
+            for name in set(names) & example.features.feature.keys():
+                feature = example.features.feature[name]
+                kind = feature.WhichOneof("kind")
+                values = list(getattr(feature, kind).value) if kind else []
+                is_text = len(values) == 1 and name != DICTIONARY
+                row[name] = values[0] if is_text else values
+            yield row
+
+    @functools.cached_property
+    def _examples(self):
+        return list(map(_example, self.records))
+
+    def check_name(self, name):
+        if any(
+            example is not None and name in example.features.feature
+            for example in self._examples
+        ):
+            self._refuse(name)
+
+    def write(self, path, answers, name):
+        import tensorflow as tf
+
+        kind = "GZIP" if self.path.endswith(".gz") else ""
+        with tf.io.TFRecordWriter(os.fsencode(path), kind) as file:
+            for data, example, answer in zip(
+                self.records, self._examples, answers
+            ):
+                added = tf.train.Example()
+                texts = added.features.feature[name].bytes_list
+                texts.SetInParent()  # an empty list is one, too
+                if answer is not None:
+                    text = _as_text(answer).encode("utf-8", "replace")
+                    texts.value.append(text)
+                # Messages one after the other are one with the fields of both.
+                file.write(
+                    (b"" if example is None else data)
+                    + added.SerializeToString()
+                )
+
+
+class TableBlock(Block):
+    """Rows of Parquet, as a `pyarrow.Table`."""
+
+    def raw(self, i):
+        """A row as a stream of Arrow's."""
+        import pyarrow
+
+        sink = pyarrow.BufferOutputStream()
+        with pyarrow.ipc.new_stream(sink, self.records.schema) as stream:
+            stream.write_table(self.records.slice(i, 1))
+        return sink.getvalue().to_pybytes()
+
+    def rows(self, names):
+        there = [x for x in names if x in self.records.column_names]
+        try:
+            columns = [_values(self.records.column(name)) for name in there]
+        except KeyError as error:  # several columns of a name
+            raise AskError(f"{self.path}: {error.args[0]}.") from error
+        for i in range(len(self)):
+            yield {x: column[i] for x, column in zip(there, columns)}
+
+    def check_name(self, name):
+        if name in self.records.column_names:
+            self._refuse(name)
+
+    def write(self, path, answers, name):
+        import pyarrow
+        import pyarrow.parquet
+
+        column = pyarrow.array(map(_as_text, answers), pyarrow.string())
+        table = self.records.append_column(name, column)
+        pyarrow.parquet.write_table(table, path)
+
+
+def _json_object(line):
+    try:
+        value = parse_json(line)
+    except JsonError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _example(data):
+    import tensorflow as tf
+
+    try:
+        return tf.train.Example.FromString(data)
+    except Exception:  # the parser's own
+        return None
+
+
+def _values(column):
+    """A column of Parquet as Python's values, its texts as `bytes`."""
+    import pyarrow
+
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+        # Not all writers check that they are UTF-8.
+        column = column.cast(pyarrow.large_binary())
+    return column.to_pylist()
+
+
+def _as_text(answer):
+    """An answer for files whose fields are texts."""
+    if answer is None or isinstance(answer, str):
+        return answer
+    return ask_texts.to_json(answer).decode()
+
 
 # Endings of names, and what is in such files; any other has lines of text.
 _KINDS = {

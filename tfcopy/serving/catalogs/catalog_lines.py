@@ -1,13 +1,83 @@
 """Where the entries of a gettext catalogue stand in its lines.
 
+Strings are escaped, quoted and wrapped; the first entry is the header.
+
 Reference: the manual of GNU gettext, "The Format of PO Files".
 """
 
 import dataclasses
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from tfcopy.serving.catalogs.catalog_strings import unescaped
 from tfcopy.serving.client_library.signatures import AskError
+
+# Columns of a line with its quotes, as gettext's programs wrap.
+_WIDTH = 79
+_ESCAPES = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\n": "\\n",
+    "\t": "\\t",
+    "\r": "\\r",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\v": "\\v",
+}
+_MEANINGS = {escape[1]: char for char, escape in _ESCAPES.items()}
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]+)|(.))", re.DOTALL)
+
+
+def unescaped(text: str) -> str:
+    """What a string means, from what stands between its quotes."""
+    return _ESCAPE.sub(_meaning, text)
+
+
+def lines_of(keyword: str, text: str) -> list[str]:
+    """The lines of a string after its keyword.
+
+    It stands on one line if it has one and fits there; otherwise the lines
+    after an empty string end at line breaks and, where they are too long, at
+    blanks.
+
+    Args:
+        keyword: Such as `msgstr` or `msgstr[0]`.
+        text: What the string means.
+    """
+    whole = f'{keyword} "{_escaped(text)}"'
+    if "\n" not in text[:-1] and len(whole) <= _WIDTH:
+        return [whole]
+    lines = [f'{keyword} ""']
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        lines += [f'"{part}"' for part in _wrapped(line)]
+    return lines
+
+
+def _wrapped(line):
+    """The escaped parts of a line that fit into the width, blanks last."""
+    part = ""
+    for word in re.findall(r" *[^ ]+ *|^ +$", line):
+        word = _escaped(word)
+        if part and len(part) + len(word) > _WIDTH - 2:
+            yield part
+            part = ""
+        part += word
+    yield part
+
+
+def _escaped(text):
+    return text.translate(str.maketrans(_ESCAPES))
+
+
+def _meaning(match):
+    octal, hexadecimal, char = match.groups()
+    if octal:
+        return chr(int(octal, 8))
+    if hexadecimal:
+        return chr(int(hexadecimal, 16) % 0x110000)
+    return _MEANINGS.get(char, char)
+
 
 _STRING = re.compile(
     r'(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?\s*)?"(.*)"'
@@ -177,3 +247,75 @@ class _Reader:
 
     def refuse(self, number, reason):
         raise AskError(f"{self.path}, line {number + 1}: {reason}.")
+
+
+_ADVICE = "`msginit` makes a catalogue with a header of a template"
+
+
+class Header(NamedTuple):
+    """What the header says of the translations.
+
+    Attributes:
+        place: The file and the line where it begins, for messages.
+        language: Their language, such as "es_AR", or "".
+        num_forms: The number of their plural forms, `None` if it is not told.
+    """
+
+    place: str
+    language: str
+    num_forms: int | None
+
+    def check_language(self, language: str | None):
+        """Raises an AskError if it contradicts a language, an ISO 639 code."""
+        if (
+            self.language
+            and language
+            and _base(self.language) != _base(language)
+        ):
+            raise AskError(
+                f"{self.place}: the catalogue is in {self.language!r}, by its "
+                f"header. Expected: {language!r}."
+            )
+
+
+def read_header(path, entries: Sequence[Entry]) -> Header:
+    """The header of a catalogue.
+
+    Args:
+        path: The catalogue's, for messages.
+        entries: Its entries.
+
+    Raises:
+        AskError: naming the line, if there is no header, or it tells another
+            encoding than UTF-8.
+    """
+    entry = entries[0] if entries else None
+    if entry is None or entry.singular or entry.context is not None:
+        raise AskError(
+            f"{path}, line {entry.start + 1 if entry else 1}: expected a "
+            f"header that tells the charset; {_ADVICE}."
+        )
+    text = entry.translations[0]
+    pairs = (line.partition(":") for line in text.splitlines())
+    fields = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    place = f"{path}, line {entry.start + 1}"
+    if not text.strip():
+        raise AskError(f"{place}: the header is empty; {_ADVICE}.")
+    charset = re.search(
+        r"charset=([^\s;]+)", fields.get("content-type", ""), re.IGNORECASE
+    )
+    if not charset:
+        raise AskError(f"{place}: the header tells no charset; {_ADVICE}.")
+    if charset[1].lower() not in ("utf-8", "utf8"):
+        raise AskError(
+            f"{place}: the header tells the charset {charset[1]}. Convert it "
+            "by `msgconv --to-code UTF-8`."
+        )
+    forms = re.search(r"nplurals\s*=\s*(\d+)", fields.get("plural-forms", ""))
+    language = fields.get("language", "")
+    return Header(place, language, int(forms[1]) if forms else None)
+
+
+def _base(language):
+    """A language without its country and its script."""
+    return re.split(r"[_@.-]", language.lower())[0]

@@ -1,4 +1,7 @@
-"""Lines of text in, answers out: what the commands that ask a model share."""
+"""Lines of text in, answers out: what the commands that ask a model share.
+
+Shapes: T words of an answer, S source positions; N and M after joining.
+"""
 
 import argparse
 import contextlib
@@ -6,12 +9,203 @@ import itertools
 import queue
 import sys
 import threading
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
 
 from tfcopy import file_forms
-from tfcopy.error_lines import one_line
-from tfcopy.serving.client_library import ask_texts, hypotheses
+from tfcopy.data.text.byte_pairs import BLANK, START
+from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.commands import positive, write
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import one_line
+
+# Scores of hypotheses that were not found are lower.
+_LOWEST_SCORE = -1e8
+
+
+class Translation(NamedTuple):
+    """An answer to one text.
+
+    Attributes:
+        text: The answer.
+        score: Its log-probability, after the penalties of the search; 0 for
+            a blank text.
+        tokens: The words of the answer.
+        copied_from: For each word the source position it was copied from,
+            -1 if it was generated.
+        source_tokens: The words of the source, after the cut.
+        generate_probs: For each word the probability that it would be
+            generated rather than copied; in training for the end, too.
+        aligned_to: For each word the source position of highest attention.
+    """
+
+    text: str
+    score: float
+    tokens: list[str] = []
+    copied_from: list[int] = []
+    source_tokens: list[str] = []
+    generate_probs: list[float] = []
+    aligned_to: list[int] = []
+
+    @property
+    def pharaoh(self) -> str:
+        """The alignment as `0-0 1-2`: source and target positions."""
+        return " ".join(f"{j}-{i}" for i, j in enumerate(self.aligned_to))
+
+
+def found(row: Mapping) -> list[int]:
+    """The numbers of the hypotheses; the first is always there.
+
+    Args:
+        row: `texts` and `scores`, `(N,)`, of one example, by name.
+    """
+    return [
+        i
+        for i, (text, score) in enumerate(zip(row["texts"], row["scores"]))
+        if i == 0 or (score > _LOWEST_SCORE and (text or score))
+    ]
+
+
+def rows(outputs: Mapping, count: int) -> Iterator[dict]:
+    """The outputs for each of so many examples, the first axis of arrays."""
+    for i in range(count):
+        yield {name: x[i] for name, x in outputs.items()}
+
+
+def translations_of(
+    row: Mapping, count: int | None = None
+) -> list[Translation]:
+    """The `Translation`s of one text, the best first.
+
+    Args:
+        row: The outputs of `analyse` for it: `texts` and `scores`, `(N,)`,
+            `tokens` and `copied_from`, `(N, T)`, and `source_tokens`, `(S,)`.
+            The probabilities to generate are those of `emission_probs`,
+            `(N, T + 1)` and -1 after the end, or of `generate_probability`,
+            `(N, T)`; with `attention`, `(N, T, S)`, words are aligned.
+        count: The most of them; all if `None`.
+    """
+    source = decoded(row["source_tokens"])
+    answers = []
+    for i in found(row)[:count]:
+        words = decoded(row["tokens"][i])
+        if "emission_probs" in row:
+            generate = [p for p in row["emission_probs"][i].tolist() if p >= 0]
+        elif "generate_probability" in row:
+            generate = row["generate_probability"][i, : len(words)].tolist()
+        else:
+            generate = []
+        aligned = []
+        if "attention" in row and source and words:
+            weights = row["attention"][i, : len(words), : len(source)]
+            aligned = weights.argmax(-1).tolist()
+        answers.append(
+            Translation(
+                text=row["texts"][i].decode(errors="replace"),
+                score=float(row["scores"][i]),
+                tokens=words,
+                copied_from=row["copied_from"][i, : len(words)].tolist(),
+                source_tokens=source,
+                generate_probs=generate,
+                aligned_to=aligned,
+            )
+        )
+    return answers
+
+
+def decoded(words) -> list[str]:
+    """Words, `bytes` followed by empty ones, as strings."""
+    return [word.decode(errors="replace") for word in words if word]
+
+
+_END = "</s>"
+
+
+class Shown(NamedTuple):
+    """An answer as it is shown, with its source.
+
+    Attributes:
+        words: The answer's words.
+        source: The source's words, its end among them.
+        copied_from: For each word of the answer, the source word it was
+            copied from; -1 if any part of it was generated.
+        generate: `(N,)`, the probabilities to generate, not copy; the mean of
+            a word's pieces.
+        attention: `(N, M)`, for each word of the answer the mean of its
+            pieces, for each of the source the sum.
+    """
+
+    words: list[str]
+    source: list[str]
+    copied_from: list[int]
+    generate: np.ndarray
+    attention: np.ndarray
+
+
+def join_pieces(answer: Shown, pieces: dict) -> Shown:
+    """An answer with whole words, where its tokens are pieces.
+
+    Args:
+        answer: Its tokens.
+        pieces: Dict of `source` and `target`, whether the tokens of these are
+            pieces that begin with a blank, `▁`, where a word begins.
+    """
+    source, target = (
+        _starts(tokens, pieces.get(side, False))
+        for tokens, side in (
+            (answer.source, "source"),
+            (answer.words, "target"),
+        )
+    )
+    attention = np.asarray(answer.attention)
+    if len(source):
+        attention = np.add.reduceat(attention, source, axis=1)
+    generate, counts = answer.generate, np.diff([*target, len(answer.words)])
+    if len(target):
+        attention = np.add.reduceat(attention, target, axis=0)
+        attention = attention / counts[:, None]
+        generate = np.add.reduceat(np.asarray(generate), target) / counts
+    # The word of each position of the source.
+    owners = np.cumsum(np.isin(np.arange(len(answer.source)), source)) - 1
+    copied_from = [
+        -1 if min(places) < 0 else int(owners[places[0]])
+        for places in _parts(answer.copied_from, target)
+    ]
+    return Shown(
+        _joined(answer.words, target, pieces.get("target", False)),
+        _joined(answer.source, source, pieces.get("source", False)),
+        copied_from,
+        generate,
+        attention,
+    )
+
+
+def _starts(tokens, are_pieces):
+    """The places where words begin."""
+    return [
+        i
+        for i, token in enumerate(tokens)
+        if not are_pieces
+        or i == 0
+        or token.startswith(BLANK)
+        or _END in (token, tokens[i - 1])
+    ]
+
+
+def _parts(values, starts):
+    ends = [*starts[1:], len(values)]
+    return [values[start:end] for start, end in zip(starts, ends)]
+
+
+def _joined(tokens, starts, are_pieces):
+    if not are_pieces:
+        return tokens
+    # A start symbol is a part of the first word: it is in no text.
+    words = ["".join(part) for part in _parts(tokens, starts)]
+    return [x.replace(START, "").replace(BLANK, " ").strip() for x in words]
+
 
 # For the end of a command's help.
 FORMS = """\
@@ -162,9 +356,9 @@ def _translating(model, options):
         more = {"glossary": terms}
 
     def answer(lines):
-        rows = {key: [x] * len(lines) for key, x in more.items()}
-        outputs = model.ask(name, {"text": lines, **rows})
-        for row in hypotheses.rows(outputs, len(lines)):
+        added = {key: [x] * len(lines) for key, x in more.items()}
+        outputs = model.ask(name, {"text": lines, **added})
+        for row in rows(outputs, len(lines)):
             yield form(row, next(number), options)
 
     return answer
@@ -176,7 +370,7 @@ def _to_text(row, number, options):
 
 def _to_lines(row, number, options):
     lines = []
-    for x in hypotheses.translations_of(row, options.n_best or 1):
+    for x in translations_of(row, options.n_best or 1):
         text = ask_texts.to_line(x.text)
         parts = [text.replace(b"|||", b"&#124;" * 3)]
         if options.n_best:
@@ -188,7 +382,7 @@ def _to_lines(row, number, options):
 
 
 def _to_json(row, number, options):
-    found = hypotheses.translations_of(row, options.n_best or 1)
+    found = translations_of(row, options.n_best or 1)
     answers = [
         {
             "text": x.text,

@@ -4,9 +4,9 @@ import itertools
 import json
 
 from tfcopy import file_forms
-from tfcopy.error_lines import shown
 from tfcopy.json_text import JsonError, parse_json
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import shown
 
 # What answers as plain text, the first that a model gives.
 ANSWERS = ("text", "label", "next_words")

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 
 from tfcopy import filesystem
-from tfcopy.serving.client_library import ask_texts, hypotheses
-from tfcopy.serving.client_library.answer_batches import in_batches
-from tfcopy.serving.client_library.answer_lines import expecting_answers
-from tfcopy.serving.client_library.hypotheses import Translation
+from tfcopy.serving.client_library import answer_lines, ask_texts
+from tfcopy.serving.client_library.answer_lines import (
+    Translation,
+    expecting_answers,
+)
+from tfcopy.serving.client_library.batches import in_batches
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError, check_whole
@@ -154,7 +156,7 @@ class ExportedModel:
             check_whole(1, count=count)
 
         def answer(row):
-            return hypotheses.translations_of(row, count)
+            return answer_lines.translations_of(row, count)
 
         return self._ask("analyse", texts, {}, answer)
 
@@ -231,7 +233,9 @@ class ExportedModel:
             inputs |= {name: [x] * len(batch) for name, x in more.items()}
             outputs = self._model.ask(signature, inputs)
             with expecting_answers(self._model):
-                return [answer(x) for x in hypotheses.rows(outputs, len(batch))]
+                return [
+                    answer(x) for x in answer_lines.rows(outputs, len(batch))
+                ]
 
         def words(example):
             return sum(len(text.split()) for text in example.values())

@@ -8,17 +8,15 @@ import re
 import tempfile
 
 from tfcopy import checked_files, filesystem
-from tfcopy.error_lines import one_line
-from tfcopy.quiet import quiet
 from tfcopy.serving.client_library import forked, operations
-from tfcopy.serving.client_library.batched_model import BatchedModel
-from tfcopy.serving.client_library.parallel_batches import num_at_once
+from tfcopy.serving.client_library.batches import BatchedModel, num_at_once
 from tfcopy.serving.client_library.signatures import (
     AskError,
     Signature,
     check_whole,
 )
 from tfcopy.serving.client_library.version_folders import find_version
+from tfcopy.terminal import one_line, quiet
 
 # In the folder `assets.extra` of a version.
 CONFIG_NAME = "tfcopy.json"

@@ -1,10 +1,247 @@
-"""An exported model on a server, asked like one in this process."""
+"""A model on a server, asked like one in this process.
+
+It is asked until it answers or the deadline has passed.
+"""
 
 import functools
+import itertools
+import os
+import random
+import time
+from numbers import Real
 
-from tfcopy.serving.client_library.batched_model import BatchedModel
-from tfcopy.serving.client_library.connection import Connection
-from tfcopy.serving.client_library.signatures import Signature, check_whole
+from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library.signatures import (
+    AskError,
+    Signature,
+    check_whole,
+)
+from tfcopy.serving.client_library.transport import (
+    UNAVAILABLE,
+    Failure,
+    ModelSpec,
+    VersionStatus,
+    parse_address,
+)
+from tfcopy.terminal import quiet
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
+# What the reason of a failure may cost beyond the deadline.
+_EXPLAIN = 5.0
+
+
+class RequestError(AskError):
+    """A server did not give an answer.
+
+    Attributes:
+        code: Name of gRPC's status, such as "NOT_FOUND".
+    """
+
+    def __init__(self, message: str, code: str):
+        super().__init__(message)
+        self.code = code
+
+
+class Connection:
+    """A model of TensorFlow Serving, over gRPC or REST.
+
+    A request that fails because the server is not there, or not ready, is
+    sent again, up to `retries` times, after waits that double and that chance
+    shortens. It may take `deadline` seconds in all. Other failures are final.
+
+    Args:
+        address: `host:port` or `grpc://host:port` for gRPC, which needs the
+            extra `client`; `http://host:port` or `https://host:port` for REST,
+            which needs neither gRPC nor TensorFlow.
+        model: Name of the model.
+        version: Optional number of the version to ask; the server's choice,
+            the highest, if neither it nor a label is given.
+        label: Optional label of the version to ask.
+        deadline: Positive number of seconds.
+        retries: Non-negative integer.
+        tls: Whether gRPC is to go through TLS; `https` does anyway.
+        root_certificate: Optional path of a file of certificates, PEM, that
+            vouch for the server instead of the usual ones; implies TLS.
+
+    Raises:
+        AskError: If the address is malformed, gRPC is not installed, or the
+            certificates cannot be read.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        model: str,
+        *,
+        version: int | None = None,
+        label: str | None = None,
+        deadline: float = 60.0,
+        retries: int = 5,
+        tls: bool = False,
+        root_certificate: str | os.PathLike | None = None,
+    ):
+        check_whole(0, retries=retries)
+        if version is not None:
+            check_whole(0, version=version)
+        if not (isinstance(deadline, Real) and deadline > 0):
+            raise AskError(
+                "`deadline` must be a positive number of seconds. "
+                f"Received: {deadline!r}."
+            )
+        if version is not None and label is not None:
+            raise AskError(
+                f"{address}: expected a version or a label, received both."
+            )
+        self.address = address
+        self.model = ModelSpec(model, version, label)
+        self.name = f"{model} at {address}"
+        self.deadline = deadline
+        self.retries = retries
+        tls = tls or root_certificate is not None
+        self._transport = _transport(address, tls, root_certificate)
+
+    def signatures(self) -> dict:
+        """`SignatureInfo` of each signature, by name."""
+        return self._call("its signatures", self._transport.signatures)
+
+    def status(self) -> list[VersionStatus]:
+        """States of the versions in order, or of the chosen one."""
+        return sorted(self._call("its status", self._transport.status))
+
+    def predict(self, signature: str, inputs, outputs) -> dict:
+        """What a signature answers; see `transport.py`."""
+        return self._call(
+            f"signature {signature!r}",
+            self._transport.predict,
+            signature,
+            inputs,
+            outputs,
+        )
+
+    def close(self):
+        """Ends what is under way, too."""
+        self._transport.close()
+
+    def _call(self, what, method, *arguments):
+        end = time.monotonic() + self.deadline
+        for tries in itertools.count(1):
+            left = max(0.001, end - time.monotonic())
+            try:
+                return method(self.model, *arguments, timeout=left)
+            except Failure as failure:
+                wait = _wait(tries)
+                is_final = failure.code != UNAVAILABLE or tries > self.retries
+                if is_final or time.monotonic() + wait >= end:
+                    message = self._explain(failure, what, tries)
+                    raise RequestError(message, failure.code) from None
+            time.sleep(wait)
+
+    def _explain(self, failure, what, tries):
+        code, details = failure.code, failure.details
+        if code == "DEADLINE_EXCEEDED":
+            less = "Ask for less at once (--batch_size)"
+            if failure.is_reached:
+                return (
+                    f"{self.name}: the server gave up a request for {what} "
+                    f"({details}). {less}, or raise the limit of the server "
+                    "(--rest_api_timeout_in_ms)."
+                )
+            return (
+                f"{self.name}: no answer to a request for {what} within "
+                f"{self.deadline:g} s. {less}, or allow more time (--deadline)."
+            )
+        times = f"asked {tries} times" if tries > 1 else "asked once"
+        if not failure.is_reached:
+            protocol = self._transport.protocol
+            return (
+                f"{self.address}: no server answers ({details}; {times}). Is "
+                f"TensorFlow Serving running there, and is this its port for "
+                f"{protocol}?"
+            )
+        if code == UNAVAILABLE:
+            return (
+                f"{self.name}: the server is not ready ({details}; {times}). "
+                "It may still be loading its models: ask again later."
+            )
+        if code == "NOT_FOUND":
+            return self._not_found(details)
+        verb = "refuses" if code == "INVALID_ARGUMENT" else "cannot answer"
+        return (
+            f"{self.name}: the server {verb} a request for {what} "
+            f"({code}: {details})."
+        )
+
+    def _not_found(self, details):
+        """A message that tells what is missing: the model, or its version."""
+        name, version, _ = self.model
+        try:
+            every = ModelSpec(name)
+            versions = sorted(self._transport.status(every, timeout=_EXPLAIN))
+        except Failure as failure:
+            if failure.code != "NOT_FOUND":
+                return f"{self.name}: {details}."
+            return (
+                f"{self.address}: the server has no model {name!r} "
+                f"({details}). Expected the name that it was started with "
+                "(--model_name, or a name of its --model_config_file)."
+            )
+        states = {x.version: x.state for x in versions}
+        listing = ", ".join(
+            f"{x.version} {x.state}" + (f" ({x.message})" if x.message else "")
+            for x in versions
+        )
+        if version is not None and version not in states:
+            return f"{self.name}: no version {version}. Versions: {listing}."
+        asked = states.values() if version is None else [states[version]]
+        if {"START", "LOADING"} & {*asked}:
+            return (
+                f"{self.name}: the server is still loading it (versions: "
+                f"{listing}). Ask again later."
+            )
+        return f"{self.name}: not available (versions: {listing})."
+
+
+def _wait(tries):
+    """Seconds to wait after a number of tries, different for each client."""
+    longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(tries - 1, 10))
+    return longest * random.uniform(0.5, 1)
+
+
+def _transport(text, tls, root_certificate):
+    address = parse_address(text)
+    if address.is_rest:
+        if tls and not address.tls:
+            raise AskError(f"{text}: for TLS write https:// in its place.")
+        # Late, as is gRPC: neither asks for what the other needs.
+        from tfcopy.serving.client_library.rest_transport import (
+            RestTransport as Transport,
+        )
+    else:
+        address = address._replace(tls=tls)
+        Transport = _grpc_transport(text)
+    try:
+        return Transport(address, root_certificate)
+    except OSError as error:
+        raise AskError(
+            f"--root_certificate: cannot read {root_certificate} "
+            f"({error.strerror or error})."
+        ) from None
+
+
+def _grpc_transport(text):
+    try:
+        with quiet():
+            from tfcopy.serving.client_library.grpc_transport import (
+                GrpcTransport,
+            )
+    except ImportError as error:
+        reason = str(error).split("\n")[0]
+        raise AskError(
+            f"{text}: gRPC needs packages that are not installed ({reason}). "
+            "Run `pip install 'tfcopy[client]'`, or ask the server by REST: "
+            "http://host:port, often of port 8501."
+        ) from None
+    return GrpcTransport
 
 
 class RemoteModel(BatchedModel):

@@ -20,8 +20,8 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from tfcopy.error_lines import one_line
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import one_line
 
 # The name of gRPC's status that is worth another try.
 UNAVAILABLE = "UNAVAILABLE"

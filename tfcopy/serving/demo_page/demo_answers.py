@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfcopy.serving.client_library import hypotheses
-from tfcopy.serving.client_library.joined_pieces import Shown, join_pieces
+from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library.answer_lines import Shown, join_pieces
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
 
@@ -70,7 +70,7 @@ def read(text, outputs, pieces={}) -> Translation:
     while source and not source[-1]:
         source.pop()
     read, shown_source = [], source
-    for i in hypotheses.found(outputs):
+    for i in answer_lines.found(outputs):
         words = [x.decode("utf-8", "replace") for x in outputs["tokens"][i]]
         words = [word for word in words if word]
         shown = join_pieces(

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from tfcopy import filesystem
-from tfcopy.error_lines import one_line
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.client_library.version_folders import (
@@ -16,6 +15,7 @@ from tfcopy.serving.client_library.version_folders import (
     find_version,
     find_versions,
 )
+from tfcopy.terminal import one_line
 
 _KEPT = 3
 # Characters of a question; a model reads the first words of each text.

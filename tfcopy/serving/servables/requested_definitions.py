@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.definitions.lemma_rules import RULES
+from tfcopy.data.definitions.dictionary_entries import RULES
 from tfcopy.data.definitions.lookup import table
 from tfcopy.data.definitions.packing import DefinitionPacker
 from tfcopy.data.ragged_rows import rows_of

@@ -25,12 +25,18 @@ from tfcopy.checked_files import (
 )
 from tfcopy.models import rarest_word_model  # noqa: F401 registers classes
 from tfcopy.serving.servables import settings
-from tfcopy.serving.servables.answer_finder import AnswerFinder
-from tfcopy.serving.servables.entailment_classifier import EntailmentClassifier
-from tfcopy.serving.servables.object_json import Decoder, Encoder
-from tfcopy.serving.servables.stored_files import StoredFileError, StoredFiles
+from tfcopy.serving.servables.object_json import (
+    Decoder,
+    Encoder,
+    StoredFileError,
+    StoredFiles,
+)
+from tfcopy.serving.servables.text_tasks import (
+    AnswerFinder,
+    EntailmentClassifier,
+    WordPredictor,
+)
 from tfcopy.serving.servables.translator import Translator
-from tfcopy.serving.servables.word_predictor import WordPredictor
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 
 FILE_NAME = "servable.json"

@@ -13,8 +13,11 @@ import tensorflow as tf
 from tfcopy.data.definitions.dictionary_entries import Definitions
 from tfcopy.data.definitions.features import DefinitionFeatures
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.serving.servables.definition_table import DefinitionTable
-from tfcopy.serving.servables.text_reader import Read, TextReader
+from tfcopy.serving.servables.text_reader import (
+    DefinitionTable,
+    Read,
+    TextReader,
+)
 
 
 class TextModel:

@@ -17,25 +17,22 @@ from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.data.text.string_tensor import string_tensor
-from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
-from tfcopy.decoding.beams import EMPTY
+from tfcopy.decoding.hypotheses import EMPTY
 from tfcopy.layers.copying import MASKED
-from tfcopy.serving.client_library import hypotheses
-from tfcopy.serving.client_library.answer_batches import in_batches
-from tfcopy.serving.client_library.hypotheses import Translation
-from tfcopy.serving.client_library.parallel_batches import num_at_once
-from tfcopy.serving.servables.constant_weights import ConstantWeights
-from tfcopy.serving.servables.hypothesis_writing import HypothesisWriter
-from tfcopy.serving.servables.requested_terms import (
+from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library.answer_lines import Translation
+from tfcopy.serving.client_library.batches import in_batches, num_at_once
+from tfcopy.serving.servables.output_weights import ConstantWeights, Shortlist
+from tfcopy.serving.servables.translation import (
+    HypothesisWriter,
     RequestedTerms,
+    SourceSearch,
+    read_sources,
     what_answers_must_have,
 )
-from tfcopy.serving.servables.shortlist import Shortlist
-from tfcopy.serving.servables.source_reading import read_sources
-from tfcopy.serving.servables.source_search import SourceSearch
 
 # How sums are rounded depends on the shapes of the matrices multiplied, but, as
 # was measured to the last bit, not between shapes of this multiple. For a
@@ -373,8 +370,8 @@ class Translator:
         def translate(batch):
             outputs = self._translate_with_words(string_tensor(batch))
             outputs = {name: x.numpy() for name, x in outputs.items()}
-            for row in hypotheses.rows(outputs, len(batch)):
-                yield hypotheses.translations_of(row, 1)[0]
+            for row in answer_lines.rows(outputs, len(batch)):
+                yield answer_lines.translations_of(row, 1)[0]
 
         return in_batches(
             translate, list(texts), batch_size, progress, num_at_once()

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.serving.servables.echo_model import load, serve
-from tfcopy.serving.client_library import connection
+from tfcopy.serving.client_library import remote_model
 from tfcopy.serving.client_library.remote_model import RemoteModel
 
 
@@ -22,7 +22,7 @@ def running(local):
 @pytest.fixture
 def server(running, monkeypatch):
     """No request waits long for its next try."""
-    monkeypatch.setattr(connection, "_FIRST_WAIT", 0.02)
+    monkeypatch.setattr(remote_model, "_FIRST_WAIT", 0.02)
     running.reset()
     yield running
     running.reset()

@@ -16,13 +16,16 @@ from tensorflow_serving.apis import (
 )
 
 from tests.serving.servables.echo_model import address_of
-from tfcopy.error_lines import one_line
 from tfcopy.serving.client_library import transport
-from tfcopy.serving.client_library.batched_model import joined
-from tfcopy.serving.client_library.connection import Connection, RequestError
-from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library.batches import joined
+from tfcopy.serving.client_library.remote_model import (
+    Connection,
+    RemoteModel,
+    RequestError,
+)
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.client_library.transport import TensorInfo
+from tfcopy.terminal import one_line
 
 INPUTS = {"text": np.array([b"a", b"b"], object)}
 TEXT = {"text": TensorInfo("DT_STRING", 1)}

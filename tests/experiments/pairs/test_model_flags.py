@@ -1,0 +1,236 @@
+"""Flags of models and of the search: what they make, what does not go."""
+
+import dataclasses
+import importlib
+import types
+
+import pytest
+
+from tfcopy.experiments.pairs import (
+    copynet_steps,
+    model_flags,
+    planning,
+    pointer_softmax_steps,
+    translators,
+)
+from tfcopy.experiments.pairs.model_flags import PairsConfig
+from tfcopy.layers import (
+    CoverageAttention,
+    MultiHeadAttention,
+    SelectiveReadGRUCell,
+    TransformerAnnotations,
+    TransformerCell,
+    TwoLayerGRUCell,
+)
+from tfcopy.recipes import (
+    cnn_dailymail_pg,
+    copy_rules_copynet,
+    eulerian_pag,
+    europarl_ps,
+)
+
+WORDS = types.SimpleNamespace(size=9)
+DATA = types.SimpleNamespace(vocabularies=(WORDS, WORDS), examples=[])
+SIZES = {"embedding_dim": 8, "units": 8}
+TRANSFORMERS = {
+    "encoder": "transformer",
+    "encoder_layers": 1,
+    "decoder": "transformer",
+    "decoder_layers": 3,
+    "decoder_heads": 2,
+    "feedforward_units": 5,
+    "positions": "rotary",
+    "normalize_first": False,
+    "tied_embeddings": True,
+    "dropout": 0.25,
+}
+
+
+class ModelsOnly:
+    """Stands for a `Run`: gives the model that it is to build."""
+
+    def __init__(self, config):
+        self.config = config
+
+    def build(self, name, make_model, *_, **__):
+        return make_model()
+
+
+def make_model(family, config):
+    """The model of a recipe's system that points."""
+    if family == "translator":
+        pointer_softmax_steps.check(config)
+        return pointer_softmax_steps.make_model(config, DATA, config.head)
+    if family == "copynet":
+        copynet_steps.check(config)
+        return copynet_steps.make_model(config, DATA, "copynet")
+    if family == "planner":
+        planning.check(config)
+        return planning.make_model(config, DATA, "baseline", False)
+    cnn_dailymail_pg.check(config)
+    run = ModelsOnly(config)
+    return cnn_dailymail_pg.build(run, "pointer_generator_coverage", DATA)
+
+
+CONFIGS = {
+    "translator": europarl_ps.Config(**SIZES, encoder_units=8, coverage=True),
+    "copynet": copy_rules_copynet.Config(**SIZES, systems=["copynet"]),
+    "planner": eulerian_pag.Config(**SIZES, systems=["baseline"]),
+    "summarizer": cnn_dailymail_pg.Config(**SIZES),
+}
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_a_transformer_on_both_sides(family):
+    config = dataclasses.replace(
+        CONFIGS[family], head="pointer_generator", **TRANSFORMERS
+    )
+    model = make_model(family, config)
+    encoder, cell = model.encoder, model.cell
+    assert isinstance(encoder, TransformerAnnotations)
+    assert encoder.units == 16 and encoder.num_layers == 1
+    assert encoder.feedforward_units == 5 and encoder.dropout == 0.25
+    assert isinstance(cell, TransformerCell)
+    assert (cell.units, cell.num_layers, cell.num_heads) == (8, 3, 2)
+    assert cell.feedforward_units == 5 and cell.dropout == 0.25
+    assert cell.positions == "rotary" and not cell.normalize_first
+    assert isinstance(cell.attention, MultiHeadAttention)
+    assert cell.attention.num_heads == 2
+    has_coverage = family in ("translator", "summarizer")
+    assert cell.attention.has_state == has_coverage
+    assert model.head.tied and model.initial_state is None
+    assert not any("head/kernel" in x.path for x in model.weights)
+
+
+@pytest.mark.parametrize(
+    ("family", "flags", "kinds"),
+    [
+        (
+            "copynet",
+            {"encoder": "transformer"},
+            (TransformerAnnotations, SelectiveReadGRUCell),
+        ),
+        (
+            "planner",
+            {"encoder": "transformer", "decoder": "gru"},
+            (TransformerAnnotations, TwoLayerGRUCell),
+        ),
+        (
+            "translator",
+            {"decoder": "transformer", "pointing": "additive"},
+            (None, TransformerCell),
+        ),
+    ],
+)
+def test_one_side_can_be_a_transformer(family, flags, kinds):
+    model = make_model(family, dataclasses.replace(CONFIGS[family], **flags))
+    encoder, cell = kinds
+    assert isinstance(model.encoder, TransformerAnnotations) == bool(encoder)
+    assert isinstance(model.cell, cell)
+    if "pointing" in flags:
+        assert isinstance(model.cell.attention, CoverageAttention)
+
+
+def test_the_defaults_of_flags_are_those_of_layers():
+    options = model_flags.model_options(CONFIGS["translator"])
+    cell = TransformerCell(8, MultiHeadAttention(8))
+    for name, value in options["decoder_options"].items():
+        if name != "pointing":
+            assert getattr(cell, name) == value, name
+
+
+@pytest.mark.parametrize(
+    ("family", "flags", "message"),
+    [
+        (
+            "translator",
+            {"decoder_heads": 3},
+            "--units must be a multiple of --decoder_heads.*8, --decoder_heads",
+        ),
+        (
+            "translator",
+            {"encoder_units": 3, "encoder": "transformer"},
+            "Twice --encoder_units must be a multiple of --encoder_heads",
+        ),
+        (
+            "translator",
+            {"positions": "rotary", "decoder_heads": 8},
+            "--positions rotary needs --units",
+        ),
+        (
+            "translator",
+            {"attention_units": 6},
+            "--attention_units must be a multiple of --decoder_heads",
+        ),
+        (
+            "translator",
+            {"tied_embeddings": True, "output_units": 4},
+            "--tied_embeddings needs .* equal to --output_units",
+        ),
+        (
+            "copynet",
+            {"decoder": "gru", "tied_embeddings": True, "embedding_dim": 4},
+            "--tied_embeddings needs .* equal to --units",
+        ),
+        (
+            "copynet",
+            {"tied_embeddings": True, "deep_readout": True},
+            "--tied_embeddings and --deep_readout do not go together",
+        ),
+        (
+            "copynet",
+            {"systems": ["enc_dec"]},
+            "--decoder transformer attends: .* not with enc_dec",
+        ),
+        (
+            "planner",
+            {"systems": ["baseline", "pag"]},
+            "--decoder transformer does not plan",
+        ),
+        (
+            "summarizer",
+            {"decode_initial_attention": True},
+            "--decode_initial_attention needs --decoder lstm",
+        ),
+    ],
+)
+def test_flags_that_do_not_go_together_are_named(family, flags, message):
+    flags = {"decoder": "transformer", **flags}
+    config = dataclasses.replace(CONFIGS[family], **flags)
+    with pytest.raises(ValueError, match=message) as error:
+        make_model(family, config)
+    assert "\n" not in str(error.value)
+
+
+def test_a_transformer_takes_no_more_normalisation():
+    config = dataclasses.replace(CONFIGS["planner"], decoder="transformer")
+    with pytest.raises(ValueError, match="layer normalisation of its own"):
+        planning.check(config, layer_norm=True)
+
+
+RECIPES = """cnn_dailymail_pg copy_rules_copynet dialogue_copynet eulerian_pag
+    europarl_ps gigaword_ps lcsts_copynet pydocs_ps wmt15_pag""".split()
+FLAGS = {
+    "num_beams": 3,
+    "same_in_every_batch": False,
+    "length_penalty": 0.4,
+    "unfinished_compete": True,
+    "coverage_penalty": 0.3,
+    "no_repeat_ngram": 2,
+    "forbid_unk": True,
+}
+
+
+def test_each_flag_is_an_option_of_the_search():
+    options = translators.search_options(PairsConfig(**FLAGS), min_length=4)
+    assert options.min_length == 4
+    for name, value in FLAGS.items():
+        assert getattr(options, name) == value
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_each_recipe_has_the_flags(name):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    assert issubclass(recipe.Config, PairsConfig)
+    names = {field.name for field in dataclasses.fields(recipe.Config)}
+    assert names >= {*FLAGS, "replace_unk"}

@@ -1,0 +1,75 @@
+"""Heads by name, and a user's own."""
+
+import sys
+
+import pytest
+
+from tfcopy import layers
+from tfcopy.head_names import HEADS
+from tfcopy.models import gru_translator
+from tfcopy.models.assembly import head_class, make_head
+
+MODULE = """
+import keras
+
+from tfcopy.layers import PointerGeneratorHead, SoftmaxHead
+
+
+@keras.saving.register_keras_serializable(package="mine")
+class Mine(PointerGeneratorHead):
+    pass
+
+
+class Unregistered(SoftmaxHead):
+    pass
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def my_heads(tmp_path, monkeypatch):
+    """The name of a module."""
+    (tmp_path / "my_heads.py").write_text(MODULE)
+    (tmp_path / "ends.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "fails.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "my_heads"
+    for name in ("my_heads", "ends", "fails"):
+        sys.modules.pop(name, None)
+
+
+def test_each_name_is_a_head():
+    found = [head_class(name) for name in HEADS]
+    assert all(issubclass(kind, layers.SoftmaxHead) for kind in found)
+    assert len({*found}) == len(HEADS) == 4
+
+
+def test_ones_own_head_is_made_with_the_options_of_all(my_heads):
+    head = make_head(f"{my_heads}:Mine", 9, tied=True, kernel_initializer=None)
+    assert type(head).__name__ == "Mine" and head.tied and head.name == "head"
+    model = gru_translator(9, 9, head=f"{my_heads}:Mine", units=4)
+    assert type(model.head) is type(head)
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("foo", "`head` must be one of .*or MODULE:CLASS. Received: 'foo'"),
+        ("nowhere:Mine", "cannot be imported .*No module named 'nowhere'"),
+        ("my_heads:Nothing", "cannot be imported .*no attribute 'Nothing'"),
+        ("my_heads:", "cannot be imported .*no attribute ''"),
+        (":Mine", "cannot be imported .*Empty module name"),
+        ("..:Mine", "cannot be imported"),
+        ("ends:Mine", "cannot be imported .SystemExit: 0"),
+        ("fails:Mine", "cannot be imported .ZeroDivisionError"),
+        ("my_heads:number", "no head; it must be a subclass"),
+        ("os.path:join", "no head; it must be a subclass"),
+        ("tfcopy.layers:BahdanauAttention", "no head; it must be a subclass"),
+        ("my_heads:Unregistered", "it must be registered"),
+    ],
+)
+def test_what_is_no_head_is_told(my_heads, name, message):
+    with pytest.raises(ValueError, match=message):
+        head_class(name)

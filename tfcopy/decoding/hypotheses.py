@@ -1,0 +1,272 @@
+"""Hypotheses of a search, and the records of what they have chosen.
+
+A record is a word of a hypothesis. It knows the record of the word before, so
+that hypotheses that begin alike share records and a step copies no histories.
+Record 0 stands before the first word of all of them.
+
+Shapes: B batch, K beams, N hypotheses, L maximum length, S source steps, M
+records.
+"""
+
+from typing import Any, NamedTuple
+
+from keras import ops, tree
+
+from tfcopy import tokens
+from tfcopy.decoding import growing_table, required_words
+from tfcopy.decoding.top_k import top_k
+from tfcopy.layers.copying import MASKED
+from tfcopy.layers.cutting import take, take_each
+from tfcopy.layers.history import is_history
+
+# The record before the first word.
+START = 0
+
+
+class Records(NamedTuple):
+    """The words of all hypotheses that a search has looked at.
+
+    Attributes:
+        tables: Dict of
+
+            - `words`, `(M, 4)`: the record of the word before, the number of
+              words before, the word's extended id, and the position that it
+              was copied from (`tokens.GENERATE` if it was generated);
+            - `log_generate`, `(M,)`: `log p(generate)` before the word;
+            - `attention`, `(M, S)`: the weights before the word, if asked for.
+        count: How many records there are; scalar.
+    """
+
+    tables: dict
+    count: Any
+
+
+def first_records(capacity, attention_size=None, static_shapes=False):
+    """`Records` with the one before the first word.
+
+    Args:
+        capacity: How many more there will be at most.
+        attention_size: S, or `None` without attention.
+        static_shapes: As in `SearchOptions`.
+    """
+    start = [START, -1, tokens.PAD, tokens.GENERATE]
+    first = {
+        "words": ops.convert_to_tensor([start], dtype="int32"),
+        "log_generate": ops.convert_to_tensor([MASKED], dtype="float32"),
+    }
+    if attention_size is not None:
+        first["attention"] = ops.zeros((1, attention_size))
+    tables = {
+        name: growing_table.make(rows, capacity + 1, static_shapes)
+        for name, rows in first.items()
+    }
+    return Records(tables, ops.convert_to_tensor(1))
+
+
+def write(records, step, before, words, copied_from, log_generate, attention):
+    """Adds a record for each word of the beams.
+
+    Args:
+        records: `Records`.
+        step: Number of words before; scalar tensor.
+        before: The records of the words before, `(B, K)`.
+        words: Extended ids, `(B, K)`.
+        copied_from: `(B, K)`.
+        log_generate: `(B, K)`.
+        attention: `(B, K, S)`, or `None` if the records hold none.
+
+    Returns:
+        `(records, added)`, the new records' own numbers, `(B, K)`.
+    """
+    steps = ops.zeros_like(words) + step
+    links = ops.stack([before, steps, words, copied_from], axis=2)
+    added = {
+        "words": ops.reshape(links, (-1, 4)),
+        "log_generate": ops.reshape(log_generate, (-1,)),
+    }
+    if attention is not None:
+        added["attention"] = ops.reshape(
+            attention, (-1, ops.shape(attention)[2])
+        )
+    tables = {
+        name: growing_table.extend(records.tables[name], rows, records.count)
+        for name, rows in added.items()
+    }
+    number = ops.shape(added["log_generate"])[0]
+    numbers = ops.arange(number, dtype="int32") + records.count
+    numbers = ops.reshape(numbers, (-1, words.shape[1]))
+    return Records(tables, records.count + number), numbers
+
+
+def read(records, last, length, longest):
+    """The hypotheses that end with some records.
+
+    Args:
+        records: `Records`.
+        last: `(B, N)`.
+        length: L.
+        longest: The number of words of the longest; scalar tensor.
+
+    Returns:
+        `(ids, copied_from, generate_probs, attention)`, `(B, N, L)` and, of the
+        attention, `(B, N, L, S)` or `None`; behind the end PAD,
+        `tokens.GENERATE` and zeros.
+    """
+    tables = {
+        name: growing_table.content(table)
+        for name, table in records.tables.items()
+    }
+    shape = ops.shape(last)
+    flat = ops.reshape(last, (-1,))
+    path = ops.full((length, ops.shape(flat)[0]), START, dtype="int32")
+
+    def trace(step, at, path):
+        word = take(tables["words"], at)
+        here = word[:, 1] == step
+        row = ops.expand_dims(ops.where(here, at, START), 0)
+        path = ops.scatter_update(path, ops.reshape(step, (1, 1)), row)
+        return step - 1, ops.where(here, word[:, 0], at), path
+
+    _, _, path = ops.while_loop(
+        lambda step, at, path: step >= 0,
+        trace,
+        (ops.cast(longest, "int32") - 1, flat, path),
+        maximum_iterations=length,
+    )
+    path = ops.reshape(ops.transpose(path), (*shape, length))
+    found = {name: take(table, path) for name, table in tables.items()}
+    return (
+        found["words"][..., 2],
+        found["words"][..., 3],
+        ops.exp(found["log_generate"]),
+        found.get("attention"),
+    )
+
+
+# A score below this belongs to no hypothesis.
+EMPTY = MASKED / 2
+
+
+class Alive(NamedTuple):
+    """Hypotheses that may go on, the best first.
+
+    Attributes:
+        log_probs: `(B, K)`; about `MASKED` if there is none.
+        last: `(B, K)`, the record of the last word.
+        words: `(B, K, L)`, all words so far; `(B, K, 0)` if nothing asks.
+        coverage: `(B, K, S)`, attention so far; `(B, K, 0)` if nothing asks.
+        left: int32, `(B, K, S)`, how often each word must still be said, at
+            its first position; `(B, K, 0)` if nothing asks.
+    """
+
+    log_probs: Any
+    last: Any
+    words: Any
+    coverage: Any
+    left: Any
+
+
+class Finished(NamedTuple):
+    """Hypotheses that have chosen EOS, the best first.
+
+    Attributes:
+        scores: `(B, K)`, the log-probabilities after the penalties; about
+            `MASKED` if there is none.
+        last: `(B, K)`, the record of EOS.
+    """
+
+    scores: Any
+    last: Any
+
+
+def first_hypotheses(source, options):
+    """`Alive`, one empty hypothesis per sentence, and no `Finished`.
+
+    Samples all begin with one of their own.
+
+    Args:
+        source: `Source`.
+        options: `SearchOptions`.
+    """
+    beams = options.num_beams
+    batch, size = ops.shape(source.ids)
+    others = 0.0 if options.sample else MASKED
+    first = ops.convert_to_tensor([0.0] + [others] * (beams - 1))
+    last = ops.full((batch, beams), START, dtype="int32")
+    length = options.max_length if options.no_repeat_ngram else 0
+    width = size if options.coverage_penalty else 0
+    left = ops.zeros((batch, 0), dtype="int32")
+    if options.must_copy:
+        left = required_words.first_left(source)
+    alive = Alive(
+        log_probs=ops.zeros((batch, beams)) + first,
+        last=last,
+        words=ops.full((batch, beams, length), tokens.PAD, dtype="int32"),
+        coverage=ops.zeros((batch, beams, width)),
+        left=with_beams(left, beams),
+    )
+    return alive, Finished(ops.full((batch, beams), MASKED), last)
+
+
+def only(alive, kept):
+    """A copy in which only the hypotheses of `kept` `(B, K)` exist."""
+    return alive._replace(log_probs=ops.where(kept, alive.log_probs, MASKED))
+
+
+def count(finished):
+    """The number of finished hypotheses, `(B, 1)`."""
+    exist = ops.cast(finished.scores > EMPTY, "int32")
+    return ops.sum(exist, axis=1, keepdims=True)
+
+
+def together(*groups):
+    """The hypotheses of several `Finished`, one group after the other."""
+    return Finished(*(ops.concatenate(x, axis=1) for x in zip(*groups)))
+
+
+def best_of(hypotheses, number, options, priority=None):
+    """`Finished`, the `number` with the highest priority, in order.
+
+    Args:
+        hypotheses: `Finished`, in any order, of M hypotheses.
+        number: How many of the M.
+        options: `SearchOptions`.
+        priority: `(B, M)`; the scores themselves if `None`.
+    """
+    if priority is None:
+        priority = hypotheses.scores
+    _, chosen = top_k(priority, number, options.static_shapes)
+    return Finished(*(take_each(x, chosen) for x in hypotheses))
+
+
+def with_beams(nested, beams, capacity=None):
+    """Each tensor `(B, ...)` once for each beam, `(B, K, ...)`.
+
+    Args:
+        nested: Nested tensors and `History`s.
+        beams: K.
+        capacity: Greatest number of steps, if no shape may depend on values.
+    """
+
+    def repeat(x):
+        if is_history(x):
+            return x.with_beams(beams, capacity)
+        return None if tree.is_nested(x) else ops.stack([x] * beams, axis=1)
+
+    return tree.traverse(repeat, nested)
+
+
+def follow(nested, parents):
+    """What beams have that continue others.
+
+    Args:
+        nested: Nested tensors `(B, K, ...)` and `History`s.
+        parents: The beams that are continued, `(B, K)`.
+    """
+
+    def choose(x):
+        if is_history(x):
+            return x.follow(parents)
+        return None if tree.is_nested(x) else take_each(x, parents)
+
+    return tree.traverse(choose, nested)

@@ -1,0 +1,294 @@
+"""Corpora of recipes that summarise, and how summaries are scored and shown.
+
+Corpora are files, tables, TFDS, or the demo's.
+"""
+
+import tensorflow as tf
+
+from tfcopy.data.corpora import (
+    cnn_dailymail,
+    gigaword,
+    prepared_corpus,
+    tables,
+    text_pairs,
+    tfds_texts,
+)
+from tfcopy.data.generated import demo_news
+from tfcopy.data.ragged_rows import join
+from tfcopy.data.text.tokenization import Tokenizer, string_tensor
+from tfcopy.evaluation import summaries, translations
+from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
+from tfcopy.experiments.pairs.pair_data import as_text
+from tfcopy.experiments.reporting import ExportChoice
+from tfcopy.experiments.run import Stopwatch
+
+
+def check(config: SummariesConfig):
+    """Raises a ValueError that names a flag which makes no sense."""
+    flag_checks.check_files(config)
+    if config.min_summary_length >= config.max_summary_length:
+        raise ValueError(
+            "--min_summary_length must be below --max_summary_length "
+            f"({config.max_summary_length}). "
+            f"Received: {config.min_summary_length}."
+        )
+    has_columns = config.train is not None or config.tfds is not None
+    for flag, column in (
+        ("source_column", config.source_column),
+        ("target_column", config.target_column),
+    ):
+        if column is not None and not has_columns:
+            raise ValueError(f"--{flag} needs --train or --tfds as well.")
+
+
+def load_corpus(config: SummariesConfig, demo, seed=0):
+    """The corpus that `--train`, `--prepared` or `--tfds` names.
+
+    Args:
+        config: The flags.
+        demo: Module of the corpus that is generated without any.
+        seed: Chooses what is held out.
+    """
+    if config.train is not None:
+        return _load_files(config, seed)
+    if config.prepared is not None:
+        return prepared_corpus.load(config.prepared)
+    if config.tfds is not None:
+        return _load_tfds(config)
+    return demo.load()
+
+
+def check_one_corpus(flags):
+    """Raises a ValueError if several flags name a corpus.
+
+    Args:
+        flags: Dict from a flag to its value, `None` where it is not given.
+    """
+    given = [flag for flag, value in flags.items() if value is not None]
+    if len(given) > 1:
+        *first, last = flags
+        raise ValueError(
+            f"Only one of {', '.join(first)} and {last} can name the corpus. "
+            f"Received: {', '.join(given)}."
+        )
+
+
+def make_tokenizer(config: SummariesConfig, corpus) -> Tokenizer:
+    """The tokenizer of both sides."""
+    return Tokenizer(
+        mode="space" if corpus.tokenized else config.tokenization,
+        language="en",
+        lowercase=config.lowercase,
+    )
+
+
+def _load_tfds(config):
+    columns = config.source_column, config.target_column
+    name, _, version = config.tfds.partition(":")
+    readers = {"cnn_dailymail": cnn_dailymail, "gigaword": gigaword}
+    if name in readers and columns == (None, None):
+        options = {"version": version} if version else {}
+        return readers[name].load(config.data_dir, **options)
+    return tfds_texts.load(
+        config.tfds,
+        config.data_dir,
+        source_feature=config.source_column,
+        target_feature=config.target_column,
+    )
+
+
+def _load_files(config, seed):
+    options = {"tokenized": config.tokenization == "space", "seed": seed}
+    if len(config.train) > 1:
+        return text_pairs.load(
+            *flag_checks.file_pairs(config),
+            source_language="en",
+            target_language="en",
+            **options,
+        )
+    files = [
+        _table(files, flag)
+        for files, flag in (
+            (config.train, "--train"),
+            (config.validation, "--validation"),
+            (config.test, "--test"),
+        )
+    ]
+    for flag, column in (
+        ("source_column", config.source_column),
+        ("target_column", config.target_column),
+    ):
+        if column is None:
+            raise ValueError(f"A table needs --{flag}.")
+    return tables.load(
+        *files,
+        source_column=config.source_column,
+        target_column=config.target_column,
+        **options,
+    )
+
+
+def _table(files, flag):
+    if files is None:
+        return None
+    if len(files) != 1:
+        raise ValueError(
+            f"{flag} takes one table, as --train does: {flag} '[a.csv]'. "
+            f"Received: {files}."
+        )
+    return files[0]
+
+
+def plain_text(text, entities=None) -> str:
+    """Text without the marks of its entities, if `entities` are marked."""
+    if entities is None or entities.pattern is not None:
+        return as_text(text)
+    words = tf.constant(as_text(text).split(), tf.string)
+    words = entities.surfaces(words).numpy().tolist()
+    return " ".join(word.decode() for word in words)
+
+
+class TestSet:
+    """The test articles, their references, and how answers are scored.
+
+    Scores are made of tokens: sentences end at a token that ends one, or
+    where the reference has a line end.
+
+    Args:
+        data: `PairData`.
+        bleu_tokenize: Tokenisation of sacrebleu.
+        split: Whether ROUGE-L splits texts into sentences.
+    """
+
+    def __init__(self, data, bleu_tokenize, split=True):
+        self._tokenizer = data.tokenizers[0]
+        self._entities = data.entities
+        self._bleu_tokenize = bleu_tokenize
+        self._split = split
+        self.pairs = [
+            (
+                as_text(source),
+                plain_text(target, data.entities),
+            )
+            for source, target in data.test
+        ]
+        self.sources = self._tokenized([pair[0] for pair in self.pairs])
+        self.references = self._tokenized([pair[1] for pair in self.pairs])
+        self._articles = self._folded(self.sources)
+        self._article_words = [text.split() for text in self._articles]
+
+    def leads(self, count=3):
+        """The first sentences of the articles."""
+        return [summaries.lead(text, count) for text in self.sources]
+
+    def answer(self, translator):
+        """Summarises the articles.
+
+        Returns:
+            `(translations, scores)`.
+        """
+        watch = Stopwatch()
+        answers = translator.translate_all(pair[0] for pair in self.pairs)
+        seconds = watch.seconds
+        emitted = [p for a in answers for p in a.generate_probs]
+        scores = {
+            **self.score_texts([" ".join(a.tokens) for a in answers]),
+            **self._bleu(answers),
+            "unk_rate": translations.unk_rate([a.tokens for a in answers]),
+            "copy_rate": translations.copy_rate(
+                [a.copied_from for a in answers]
+            ),
+            "generate_probability": 100 * sum(emitted) / max(len(emitted), 1),
+            "seconds_translating": seconds,
+        }
+        return answers, _rounded(scores)
+
+    def score_texts(self, texts):
+        """ROUGE, novel and repeated n-grams of texts of tokens."""
+        scores = self.rouge(texts)
+        return _rounded({**scores, **self._rates(texts)})
+
+    def rouge(self, texts):
+        """ROUGE of texts of tokens."""
+        return summaries.rouge(texts, self.references, split=self._split)
+
+    def reference_rates(self):
+        """Novel and repeated n-grams of the references."""
+        return _rounded(self._rates(self.references))
+
+    def _rates(self, texts):
+        texts = self._folded(texts)
+        outputs = [text.split() for text in texts]
+        rates = {}
+        for n in range(1, 5):
+            novel = summaries.novel_ngram_rate(outputs, self._article_words, n)
+            repeated = summaries.repeated_ngram_rate(outputs, n)
+            rates[f"novel_{n}grams"] = novel
+            rates[f"repeated_{n}grams"] = repeated
+        rates["novel_sentences"] = summaries.novel_sentence_rate(
+            texts, self._articles
+        )
+        rates["repeated_sentences"] = summaries.repeated_sentence_rate(texts)
+        rates["words"] = sum(map(len, outputs)) / len(outputs)
+        return rates
+
+    def _bleu(self, answers):
+        texts = [answer.text for answer in answers]
+        references = [" ".join(pair[1].split()) for pair in self.pairs]
+        bleu = translations.bleu(texts, references, self._bleu_tokenize)
+        return {"bleu": bleu["score"], "bleu_signature": bleu["signature"]}
+
+    def _folded(self, texts):
+        """Texts in the form under which their words match."""
+        folded = self._tokenizer.fold(string_tensor(texts)).numpy()
+        return [text.decode() for text in folded.tolist()]
+
+    def _tokenized(self, texts):
+        """Texts with a blank between tokens; lines stay lines."""
+        lines = [text.split("\n") for text in texts]
+        flat = string_tensor(line for some in lines for line in some)
+        flat = self._tokenizer.tokenize(flat)
+        if self._entities is not None:
+            flat = self._entities.surfaces(flat)
+        flat = join(flat, " ").numpy()
+        flat = iter([line.decode() for line in flat.tolist()])
+        return [
+            "\n".join(line for line in (next(flat) for _ in some) if line)
+            for some in lines
+        ]
+
+
+def _rounded(scores):
+    return {
+        name: round(value, 2) if isinstance(value, float) else value
+        for name, value in scores.items()
+    }
+
+
+def best_on_validation(run, data) -> ExportChoice:
+    """The system of a `Run` whose validation summaries have most ROUGE-1."""
+    return reporting.best_answers(
+        "rouge1",
+        run.systems,
+        ((x, plain_text(y, data.entities)) for x, y in data.corpus.validation),
+        lambda *texts: summaries.rouge(*texts)["rouge1"],
+    )
+
+
+def print_examples(test, answers, count=3):
+    """Shows answers, with the words that were copied marked [so]."""
+    pairs = [
+        (source, " ".join(target.split())) for source, target in test.pairs
+    ]
+    reporting.print_marked_examples(pairs, answers, range(count), "words")
+
+
+def print_unseen_names(translator):
+    """Shows that names never seen come back as typed."""
+    print("\nStories about names that the model has never seen:")
+    texts = [pair[0] for pair in demo_news.examples()]
+    answers = translator.translate_all(texts, progress=False)
+    for answer, text in zip(answers, texts):
+        reporting.print_text("\n  ", text)
+        reporting.print_text("  > ", answer.text)

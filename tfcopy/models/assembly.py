@@ -1,0 +1,172 @@
+"""Parts that models choose by name: embeddings, heads and Transformers."""
+
+import importlib
+
+import keras
+
+from tfcopy import layers
+from tfcopy.head_names import HEADS
+from tfcopy.layers import (
+    BahdanauAttention,
+    CoverageAttention,
+    MultiHeadAttention,
+    MultiHeadCoverageAttention,
+    TransformerAnnotations,
+    TransformerCell,
+)
+
+
+def make_embedding(size, embedding_dim, initializer, name, tied=False):
+    """An embedding layer, whose table stays in float32.
+
+    Mixed precision would cast the whole table at each use.
+
+    Args:
+        size: Number of words.
+        embedding_dim: Size of a word's vector.
+        initializer: Of the table.
+        name: The layer's name.
+        tied: Whether the table is the output matrix as well. It is then normal,
+            and logits of features of about 1 begin at about 1.
+    """
+    if tied:
+        deviation = embedding_dim**-0.5
+        initializer = keras.initializers.RandomNormal(stddev=deviation)
+    return keras.layers.Embedding(
+        size,
+        embedding_dim,
+        embeddings_initializer=initializer,
+        dtype="float32",
+        name=name,
+    )
+
+
+def head_class(head: str):
+    """The class of a head.
+
+    Args:
+        head: One of `HEADS`, or `MODULE:CLASS`, a registered subclass of
+            `SoftmaxHead` that can be imported.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if head in HEADS:
+        return getattr(layers, HEADS[head])
+    module, colon, name = head.partition(":")
+    if not colon:
+        raise ValueError(
+            f"`head` must be one of {sorted(HEADS)}, or MODULE:CLASS. "
+            f"Received: {head!r}."
+        )
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (Exception, SystemExit) as error:  # whatever its code does
+        raise ValueError(
+            f"{head}: cannot be imported ({type(error).__name__}: {error})."
+        ) from error
+    is_class = isinstance(found, type)
+    if not is_class or not issubclass(found, layers.SoftmaxHead):
+        raise ValueError(
+            f"{head}: no head; it must be a subclass of "
+            "tfcopy.layers.SoftmaxHead."
+        )
+    registered = keras.saving.get_registered_name(found)
+    if keras.saving.get_registered_object(registered) is not found:
+        raise ValueError(
+            f"{head}: it must be registered, or its runs could not be read "
+            "again: @keras.saving.register_keras_serializable(package=...)."
+        )
+    return found
+
+
+def make_head(head, vocabulary_size, **options):
+    """Makes a head by its name; a layer is returned unchanged.
+
+    Args:
+        head: What `head_class` takes, or a head layer.
+        vocabulary_size: Positive integer.
+        options: Arguments of the head. An option that is `None` keeps the
+            head's default.
+    """
+    if not isinstance(head, str):
+        return head
+    options = {k: v for k, v in options.items() if v is not None}
+    return head_class(head)(vocabulary_size, name="head", **options)
+
+
+POINTING = ("heads", "additive")
+
+
+def check_choice(argument, value, choices):
+    """Raises a ValueError if an argument is none of its choices."""
+    if value not in choices:
+        raise ValueError(
+            f"`{argument}` must be one of {choices}. "
+            f"Received: {argument}={value!r}."
+        )
+
+
+def make_encoder(encoder, recurrent, *arguments):
+    """The encoder of a name, which gives annotations of one size.
+
+    Args:
+        encoder: `"transformer"`, or another name for the recurrent one.
+        recurrent: That layer; its `units` are the size of one direction.
+        *arguments: The arguments of `TransformerAnnotations` after its size.
+    """
+    if encoder != "transformer":
+        return recurrent
+    return TransformerAnnotations(
+        2 * recurrent.units, *arguments, name="encoder"
+    )
+
+
+def transformer_cell(
+    units,
+    attention_units=None,
+    *,
+    pointing="heads",
+    coverage=False,
+    coverage_enabled=True,
+    num_heads=4,
+    **options,
+):
+    """A `TransformerCell` and the attention that points.
+
+    Args:
+        units: Size of the hidden states, a multiple of `num_heads`.
+        attention_units: Size of the attention; `units` if `None`.
+        pointing: `"heads"` (the mean of the weights of `num_heads` heads) or
+            `"additive"`, which takes the memory of target words x source words
+            x `attention_units`.
+        coverage: Whether that attention sees where it has looked before.
+        coverage_enabled: Whether coverage is on from the start.
+        num_heads: Heads of all attentions.
+        options: More arguments of `TransformerCell`.
+    """
+    attention = make_attention(
+        attention_units or units,
+        num_heads,
+        pointing,
+        coverage,
+        coverage_enabled,
+    )
+    return TransformerCell(
+        units, attention, num_heads=num_heads, name="cell", **options
+    )
+
+
+def make_attention(
+    units, num_heads, pointing="heads", coverage=False, coverage_enabled=True
+):
+    """The attention that points; arguments as in `transformer_cell`."""
+    check_choice("pointing", pointing, POINTING)
+    arguments = {"name": "attention"}
+    if coverage:
+        arguments["enabled"] = coverage_enabled
+    if pointing == "heads":
+        kind = MultiHeadCoverageAttention if coverage else MultiHeadAttention
+        return kind(units, num_heads, **arguments)
+    kind = CoverageAttention if coverage else BahdanauAttention
+    return kind(units, use_bias=True, **arguments)

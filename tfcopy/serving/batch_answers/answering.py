@@ -1,0 +1,342 @@
+"""Files of texts answered by Beam's RunInference, a file for each block.
+
+What passes between steps is the place of some blocks in their file; the texts
+of a block are read, answered and written one after the other, so that no more
+than a block a worker is in memory. A block whose answers are there is not read
+again: a file of answers is written as a whole, after its dead letters.
+"""
+
+import base64
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import apache_beam as beam
+from apache_beam.metrics import Metrics, MetricsFilter
+from apache_beam.ml.inference.base import ModelHandler, RunInference
+
+from tfcopy import atomic_files, filesystem
+from tfcopy.data import beam_runners
+from tfcopy.serving.batch_answers import record_files
+from tfcopy.serving.batch_answers.record_files import DICTIONARY, Block
+from tfcopy.serving.client_library import answer_lines, commands
+from tfcopy.serving.client_library.batches import in_batches_by_length
+from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import one_line
+
+
+class Answers(NamedTuple):
+    """What a model answers to a block.
+
+    Attributes:
+        block: The block.
+        answers: For each record a text, an object of JSON, or `None`.
+        failures: `(i, why)` of records without an answer.
+    """
+
+    block: Block
+    answers: list
+    failures: list[tuple[int, str]]
+
+
+class Answerer:
+    """A model that answers blocks.
+
+    Args:
+        model: A `LocalModel` or a `RemoteModel`.
+        options: Those of `answer_lines.parser`, of which `json`, `dictionary`
+            and `glossary` count.
+        field: The field of records that holds the text, for models that read
+            one; by default the model's name of it.
+
+    Raises:
+        AskError: If the model lacks what the options ask for.
+    """
+
+    def __init__(self, model, options, field: str | None = None):
+        self._model = model
+        self._ask = answer_lines.answering(model, options)
+        self._is_json = options.json
+        self._texts = sorted(
+            model.signatures["serving_default"].inputs.keys() - {DICTIONARY}
+        )
+        self._fields = [*self._texts, DICTIONARY]
+        if len(self._texts) == 1:
+            self._fields = [field or self._texts[0]]
+
+    def answer(self, block: Block) -> Answers:
+        """Answers each record once; what cannot be answered is told.
+
+        Raises:
+            AskError: If the model does not answer any more.
+        """
+        lines, failures = {}, []
+        for i, row in enumerate(block.rows(self._fields)):
+            try:
+                lines[i] = self._line(row)
+            except AskError as error:
+                failures.append((i, one_line(error)))
+        answers = [None] * len(block)
+        numbers = list(lines)
+
+        def answered(rows):
+            return list(self._answered([numbers[row] for row in rows], lines))
+
+        for _, found in in_batches_by_length(
+            answered,
+            list(map(len, lines.values())),
+            self._model.batch_size,
+            self._model.at_once,
+        ):
+            for i, answer, why in found:
+                answers[i] = answer
+                if why is not None:
+                    failures.append((i, why))
+        return Answers(block, answers, sorted(failures))
+
+    def _answered(self, numbers, lines) -> Iterator[tuple]:
+        """Yields `(i, answer, None)`, or `(i, None, why)` of what fails."""
+        try:
+            with answer_lines.expecting_answers(self._model):
+                found = list(self._ask([lines[i] for i in numbers]))
+        except AskError as error:
+            if len(numbers) > 1:
+                middle = len(numbers) // 2
+                for half in (numbers[:middle], numbers[middle:]):
+                    yield from self._answered(half, lines)
+                return
+            self._check_alive()
+            yield numbers[0], None, one_line(error)
+            return
+        for i, answer in zip(numbers, found, strict=True):
+            text = answer.decode("utf-8", "replace")
+            yield i, json.loads(text) if self._is_json else text, None
+
+    def _check_alive(self):
+        """Raises an AskError if not even the shortest text is answered.
+
+        Then it is not a text's fault that it is not.
+        """
+        record = dict.fromkeys(self._texts, "a")
+        line = b"a" if len(record) == 1 else json.dumps(record).encode()
+        with answer_lines.expecting_answers(self._model):
+            list(self._ask([line]))
+
+    def _line(self, row):
+        """The fields of a record as the line that `ask` reads."""
+        if row is None:
+            raise AskError("expected an object with fields, such as of JSON")
+        row = {name: _decoded(x) for name, x in row.items()}
+        texts = {}
+        for name in self._fields[: len(self._texts)]:
+            texts[name] = row.get(name)
+            if not isinstance(texts[name], str):
+                raise AskError(f'expected a text for "{name}"')
+        if len(texts) == 1:
+            return next(iter(texts.values())).encode("utf-8", "replace")
+        terms = row.get(DICTIONARY)
+        terms = [] if terms is None else terms
+        if not isinstance(terms, list) or not all(
+            isinstance(term, str) for term in terms
+        ):
+            raise AskError(f'"{DICTIONARY}" must be a list of texts')
+        return json.dumps(texts | {DICTIONARY: terms}).encode()
+
+
+def _decoded(value):
+    """A value with texts in the place of their UTF-8."""
+    if isinstance(value, list):
+        return [_decoded(x) for x in value]
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError as error:
+        raise AskError(
+            f"not valid UTF-8 (byte 0x{value[error.start]:02x} at position "
+            f"{error.start + 1})"
+        ) from error
+
+
+def load(options) -> Answerer:
+    """The model that a command names, loaded here or on a server.
+
+    Args:
+        options: Those of the command `tfcopy.serving.batch`.
+
+    Raises:
+        AskError: If it cannot be asked.
+    """
+    if options.server is None:
+        model = LocalModel(
+            options.model,
+            options.version,
+            batch_size=options.batch_size,
+            trust=options.trust,
+        )
+    else:
+        model = RemoteModel(
+            options.server,
+            options.model,
+            batch_size=options.batch_size,
+            at_once=options.at_once,
+            **commands.connection_options(options),
+        )
+    return Answerer(model, options, options.field)
+
+
+COUNTERS = ("texts", "dead_letters", "shards", "shards_there_before")
+_NAMESPACE = "tfcopy-batch"
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """What is to be answered, and how.
+
+    Attributes:
+        paths: The files, whose names differ.
+        output: Folder of the answers.
+        block_size: Records of a block, and of a file of answers.
+        answer_field: Name of the field of an answer.
+        make_answerer: Function without arguments that loads the model.
+    """
+
+    paths: Sequence[str]
+    output: str
+    block_size: int
+    answer_field: str
+    make_answerer: Callable[[], Answerer]
+
+
+def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
+    """Answers all files.
+
+    Returns:
+        What this run has done, by the names of `COUNTERS`.
+
+    Raises:
+        AskError: If a file cannot be read, or the model does not answer.
+    """
+    parts = [
+        part
+        for path in work.paths
+        for part in record_files.parts(path, work.block_size)
+    ]
+    pipeline = beam_runners.pipeline(runner, flags)
+    (
+        pipeline
+        | "Parts" >> beam.Create(parts)
+        | "Spread" >> beam.Reshuffle()
+        | "Read" >> beam.ParDo(_Read(work))
+        | "Answer" >> RunInference(_Handler(work.make_answerer))
+        | "Write" >> beam.ParDo(_Write(work))
+    )
+    result = pipeline.run()
+    result.wait_until_finish()
+    return _counts(result)
+
+
+def dead_letters_of(path) -> str:
+    """The file of what could not be answered, beside a file of answers."""
+    return f"{path}.dead.jsonl"
+
+
+class _Read(beam.DoFn):
+    """From parts of files to blocks that are not answered yet."""
+
+    def __init__(self, work):
+        self._output = work.output
+        self._size = work.block_size
+        self._answer_field = work.answer_field
+        self._skipped = Metrics.counter(_NAMESPACE, "shards_there_before")
+
+    def process(self, part):
+        for block in record_files.read(part, self._size):
+            name = record_files.output_name(block.path, block.number)
+            if filesystem.exists(os.path.join(self._output, name)):
+                self._skipped.inc()
+            else:
+                block.check_name(self._answer_field)
+                yield [block]
+
+
+class _Handler(ModelHandler):
+    """A model that answers blocks; a worker loads it once."""
+
+    def __init__(self, make_answerer):
+        super().__init__()
+        self._make_answerer = make_answerer
+
+    def load_model(self):
+        return self._make_answerer()
+
+    def run_inference(self, batch, model, inference_args=None):
+        return [model.answer(block) for block in batch]
+
+    def should_skip_batching(self):
+        return True  # A block is cut into batches of like length.
+
+    def get_num_bytes(self, batch):
+        return sum(map(len, batch))
+
+    def get_metrics_namespace(self):
+        return _NAMESPACE
+
+
+class _Write(beam.DoFn):
+    """Writes the answers of a block, and what has none."""
+
+    def __init__(self, work):
+        self._output = work.output
+        self._answer_field = work.answer_field
+        self._counters = {
+            name: Metrics.counter(_NAMESPACE, name) for name in COUNTERS
+        }
+
+    def process(self, answers):
+        block, found, failures = answers
+        name = record_files.output_name(block.path, block.number)
+        path = os.path.join(self._output, name)
+        letters = dead_letters_of(path)
+        if failures:
+            _write_dead_letters(letters, block, failures)
+        else:  # those of a run that was killed
+            with contextlib.suppress(FileNotFoundError):
+                filesystem.remove(letters)
+        with atomic_files.replacement(path) as new:
+            block.write(new, found, self._answer_field)
+        self._counters["texts"].inc(len(found) - len(failures))
+        self._counters["dead_letters"].inc(len(failures))
+        self._counters["shards"].inc()
+
+
+def _write_dead_letters(path, block, failures):
+    lines = []
+    for i, why in failures:
+        record = block.raw(i)
+        try:
+            record = record.decode()
+        except UnicodeDecodeError:
+            record = {"b64": base64.b64encode(record).decode()}
+        letter = {
+            "file": block.path,
+            "record": block.start + i,
+            "error": why,
+            "input": record,
+        }
+        text = json.dumps(letter, ensure_ascii=False) + "\n"
+        # Paths may have bytes that are no UTF-8.
+        lines.append(text.encode("utf-8", "backslashreplace"))
+    atomic_files.write_atomically(path, lambda file: file.writelines(lines))
+
+
+def _counts(result):
+    counts = dict.fromkeys(COUNTERS, 0)
+    found = result.metrics().query(MetricsFilter().with_namespace(_NAMESPACE))
+    for metric in found["counters"]:
+        if metric.key.metric.name in counts:
+            counts[metric.key.metric.name] += metric.result
+    return counts

@@ -1,0 +1,372 @@
+"""The steps of a translation: texts, sources, a search, hypotheses, words.
+
+Shapes: B texts, S source positions (with EOS), N hypotheses, T words of the
+longest hypothesis, R lines of a text's glossary.
+"""
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfcopy import tokens
+from tfcopy import tokens as special
+from tfcopy.data.pairs.copy_ids import encode_source
+from tfcopy.data.ragged_rows import append
+from tfcopy.data.text import glossary as terms
+from tfcopy.data.text.dictionary import Dictionary, emit
+from tfcopy.data.text.entities import restore
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.tokenization import readable_text
+from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
+
+
+class RequestedTerms:
+    """Phrases as marks in texts, marks as translations in answers.
+
+    Args:
+        glossary: The translator's `Glossary`, or `None`.
+        lines: Strings, `(B, R)`, a request's own terms, which count first; or
+            `None`.
+        protect: Regular expression of spans that hold no phrase.
+    """
+
+    def __init__(self, glossary: Glossary | None, lines, protect: str):
+        self._lines = lines
+        self._protect = protect
+        self._phrases = self._translations = tf.zeros([0], tf.string)
+        if glossary is not None:
+            self._phrases = glossary.phrases
+            self._translations = glossary.translations
+
+    def mark(self, text):
+        """Texts, `(B,)`, with marks for the phrases."""
+        text = terms.without_marks(text)
+        first = 0
+        if self._lines is not None:
+            rows = tf.shape(text)[0]
+            # An empty batch was given a text.
+            lines = tf.pad(self._lines, [[0, 1], [0, 0]])[:rows]
+            tf.debugging.assert_equal(
+                tf.shape(lines)[0], rows, "glossary: one row for each text."
+            )
+            text = terms.mark_each(text, lines, self._protect)
+            phrases, translations = (
+                tf.reshape(x, [-1]) for x in terms.fields_of(lines)
+            )
+            first = tf.size(phrases)
+        numbers = first + tf.range(tf.size(self._phrases))
+        text = terms.mark(text, self._phrases, self._protect, numbers)
+        if self._lines is not None:
+            self._phrases = tf.concat([phrases, self._phrases], 0)
+            self._translations = tf.concat(
+                [translations, self._translations], 0
+            )
+        return text
+
+    def translated(self, text):
+        """Translations in place of marks, strings of any shape."""
+        return terms.unmark(text, self._translations)
+
+    def as_typed(self, text):
+        """Phrases in place of marks, strings of any shape."""
+        return terms.unmark(text, self._phrases)
+
+
+def what_answers_must_have(options, requested, tokenizer):
+    """Options of the search, and which words of a source must be said.
+
+    Args:
+        options: `SearchOptions`.
+        requested: `RequestedTerms`, or `None`.
+        tokenizer: The source's tokenizer.
+
+    Returns:
+        `(options, function)`; the function is `None` if nothing must be said.
+    """
+    if options.must_copy:
+        return options, tokenizer.is_span
+    if requested is None:
+        return options, None
+    return dataclasses.replace(options, must_copy=True), terms.is_mark
+
+
+_UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
+_EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
+# How sums are rounded depends on the shapes of the matrices multiplied, but, as
+# was measured to the last bit, not between shapes of this multiple.
+_POSITIONS = 16
+
+
+class Sources(NamedTuple):
+    """A batch of texts as a search reads them.
+
+    Attributes:
+        ids: `(B, S)`.
+        copy_ids: `(B, S)`.
+        words: Strings, `(B, S)`; `</s>` at EOS, `""` on padding.
+        keys: Strings, `(B, S)`, what `Entities` make of the words; `None`
+            without.
+        protected: Boolean, `(B, S)`, words that an answer must have; `None` if
+            it need not have any.
+        is_blank: Boolean, `(B,)`; texts without a word.
+        inputs: Dict of what else the model reads, by name.
+        longest: int32, the positions of the longest text; there is padding
+            behind them.
+    """
+
+    ids: Any
+    copy_ids: Any
+    words: Any
+    keys: Any
+    protected: Any
+    is_blank: Any
+    inputs: Any
+    longest: Any
+
+
+def read_sources(translator, text, rows, must_have=None) -> Sources:
+    """Cuts texts into words and looks these up.
+
+    Args:
+        translator: The `Translator`, whose tokenizer, vocabularies and limits
+            apply.
+        text: Strings.
+        rows: int32 `(B,)`, which of the texts to read, some of them repeatedly.
+        must_have: Function of ragged words to which of them an answer must
+            have; `None` if it need not have any.
+    """
+    tokenizer, longest = (
+        translator.source_tokenizer,
+        translator.max_source_length,
+    )
+    text = readable_text(text, tokenizer, longest)
+    words = tf.gather(tokenizer.tokenize(text)[:, :longest], rows)
+    is_blank = words.row_lengths() == 0
+    readable = words
+    if not translator.append_eos:
+        # No encoder reads a sentence without any position.
+        readable = tf.concat([words, _filler(is_blank)], axis=1)
+    ids, copy_ids = encode_source(
+        readable,
+        translator.source_vocabulary,
+        translator.target_vocabulary,
+        append_eos=translator.append_eos,
+        fold_source=translator.source_tokenizer.fold,
+        fold_target=translator.target_tokenizer.fold,
+        entities=translator.entities,
+    )
+    longest = tf.cast(ids.bounding_shape(axis=1), tf.int32)
+    width = -(-longest // _POSITIONS) * _POSITIONS
+    ids = ids.to_tensor(special.PAD, shape=tf.stack([tf.size(is_blank), width]))
+    protected = None
+    if must_have is not None:
+        protected = must_have(words).to_tensor(False, shape=tf.shape(ids))
+    keys = None
+    if translator.entities is not None:
+        keys = translator.entities.source(words)
+        keys = keys.to_tensor("", shape=tf.shape(ids))
+        words = translator.entities.surfaces(words)
+    inputs = {}
+    if translator.definitions is not None:
+        inputs = translator.definitions.source_inputs(
+            words.to_tensor("", shape=tf.shape(ids)), ids
+        )
+    if translator.append_eos:
+        words = append(words, _EOS_WORD)
+    return Sources(
+        ids,
+        copy_ids.to_tensor(special.NO_COPY, shape=tf.shape(ids)),
+        words.to_tensor("", shape=tf.shape(ids)),
+        keys,
+        protected,
+        is_blank,
+        inputs,
+        longest,
+    )
+
+
+def _filler(is_blank):
+    """Ragged `(B, None)`: one word where a text has none."""
+    lengths = tf.cast(is_blank, tf.int64)
+    words = tf.fill([tf.reduce_sum(lengths)], _UNK_WORD)
+    return tf.RaggedTensor.from_row_lengths(words, lengths, validate=False)
+
+
+class SourceSearch:
+    """Searches for the answers to sources that are ids.
+
+    Args:
+        model: A `Seq2Seq`, or anything else that `beam_search` takes.
+        candidate_ids: Optional `(K,)`, the only words that are generated.
+        shortlist: Optional `Shortlist`, whose `always` are the candidates:
+            what else a source may become.
+        compiled_sizes: The numbers of source positions for which XLA compiles
+            the search for a single text; none for no compilation.
+    """
+
+    def __init__(self, model, candidate_ids, shortlist, compiled_sizes):
+        self.model = model
+        self.candidate_ids = candidate_ids
+        self.shortlist = shortlist
+        self.compiled_sizes = compiled_sizes
+
+    def search(
+        self, source_ids, source_copy_ids, options, **more
+    ) -> SearchResult:
+        """As `beam_search`, among the candidates if there are any."""
+        arguments = self.model, source_ids, source_copy_ids
+        if self.candidate_ids is None:
+            return beam_search(*arguments, options, **more)
+        candidates = Candidates(self.candidate_ids)
+        if self.shortlist is not None:
+            candidates = self.shortlist.candidates(source_ids)
+        places = {int(word): i for i, word in enumerate(self.candidate_ids)}
+        kept = [places[x] for x in options.source_only if x in places]
+        options = dataclasses.replace(options, source_only=tuple(kept))
+        return search_among(candidates, *arguments, options, **more)
+
+    def search_sources(self, source, options) -> SearchResult:
+        """`search` for `Sources`, by XLA if there is a single text."""
+
+        ids = [source.ids, source.copy_ids]
+
+        def find(options, ids, copy_ids, protected=None, inputs=None):
+            return self.search(
+                ids,
+                copy_ids,
+                options,
+                source_inputs=inputs,
+                protected=protected,
+            )
+
+        def plain():
+            return find(options, *ids, source.protected, source.inputs)
+
+        if not self.compiled_sizes or options.return_attention:
+            return plain()
+        static = dataclasses.replace(options, static_shapes=True)
+        search = tf.function(
+            functools.partial(find, static), jit_compile=True, autograph=False
+        )
+
+        def compiled():
+            size = tf.shape(source.ids)[1]
+            sizes = tf.constant(self.compiled_sizes)
+            more = tf.reduce_min(sizes[sizes >= size]) - size
+            arrays = list(zip(ids, (tokens.PAD, tokens.NO_COPY)))
+            if source.protected is not None:
+                arrays.append((source.protected, False))
+            padding = [[0, 0], [0, more]]
+            result = search(
+                *(tf.pad(x, padding, "CONSTANT", value) for x, value in arrays)
+            )
+            # Its own would be as wide as the program's shape.
+            nothing = tf.zeros([1, options.num_hypotheses, 0, size])
+            return result._replace(attention=nothing)
+
+        return tf.cond(tf.shape(source.ids)[0] == 1, compiled, plain)
+
+
+class HypothesisWriter:
+    """Writes the words that a search has generated or pointed at.
+
+    Args:
+        vocabulary: `Vocabulary` of the decoder.
+        dictionary: As in `Translator`.
+        replace_unk: As in `Translator`.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        dictionary: Dictionary | None,
+        replace_unk: bool,
+    ):
+        self._size = vocabulary.size
+        self._replace_unk = replace_unk
+        self._target_words = _words_by_id(vocabulary)
+        self._emission = None
+        if dictionary is not None:
+            self._emission = dictionary.emission_table(vocabulary.words)
+
+    @property
+    def resources(self) -> list:
+        """Tables, which a SavedModel must hold."""
+        tables = [self._target_words, self._emission]
+        return [x for x in tables if x is not None]
+
+    def write(self, result, source):
+        """The words of hypotheses.
+
+        Args:
+            result: `SearchResult`.
+            source: `Sources`.
+
+        Returns:
+            `(words, copied_from, lengths)`: strings `(B, N, T)`, int32
+            `(B, N, T)` and the number of words, int32 `(B, N)`.
+        """
+        ids = result.ids
+        is_word = (ids != special.PAD) & (ids != special.EOS)
+        lengths = tf.reduce_sum(tf.cast(is_word, tf.int32), axis=-1)
+        longest = tf.reduce_max(lengths)
+        ids = ids[:, :, :longest]
+        is_word = is_word[:, :, :longest]
+        size = self._size
+        known_ids = tf.where(is_word & (ids < size), ids, special.PAD)
+        generated = self._target_words.lookup(tf.cast(known_ids, tf.int64))
+        if source.keys is not None:
+            restored = restore(
+                tf.reshape(generated, [tf.shape(ids)[0], -1]),
+                source.keys,
+                source.words,
+            )
+            generated = tf.reshape(restored, tf.shape(ids))
+        # Which of the word's positions, if search does not say: the first.
+        copied_from = result.copied_from[:, :, :longest]
+        copied_from = tf.where(
+            (ids >= size) & (copied_from < 0), ids - size, copied_from
+        )
+        if self._replace_unk:
+            attention = tf.where(
+                (source.copy_ids != special.NO_COPY)[:, None, None],
+                result.attention[:, :, :longest],
+                -1.0,
+            )
+            highest = tf.argmax(attention, axis=-1, output_type=tf.int32)
+            can_replace = tf.reduce_max(attention, axis=-1) >= 0
+            copied_from = tf.where(
+                (generated == _UNK_WORD) & can_replace, highest, copied_from
+            )
+        copied_from = tf.where(is_word, copied_from, special.GENERATE)
+        # No word of the source, which may be a huge one, where none is copied.
+        pointed = tf.gather(
+            tf.pad(source.words, [[0, 0], [1, 0]]),
+            tf.maximum(copied_from, -1) + 1,
+            batch_dims=1,
+        )
+        if self._emission is not None:
+            pointed = emit(pointed, self._emission)
+        words = tf.where(copied_from >= 0, pointed, generated)
+        return tf.where(is_word, words, ""), copied_from, lengths
+
+
+def _words_by_id(vocabulary):
+    """The table from int64 id to word, from the vocabulary's file if any."""
+    if vocabulary.path is None:
+        initializer = tf.lookup.KeyValueTensorInitializer(
+            tf.range(vocabulary.size, dtype=tf.int64),
+            tf.constant(vocabulary.words),
+        )
+    else:
+        initializer = tf.lookup.TextFileInitializer(
+            vocabulary.path,
+            tf.int64,
+            tf.lookup.TextFileIndex.LINE_NUMBER,
+            tf.string,
+            tf.lookup.TextFileIndex.WHOLE_LINE,
+        )
+    return tf.lookup.StaticHashTable(initializer, default_value=_UNK_WORD)

@@ -1,0 +1,251 @@
+"""What commands take and tell: lists of flags, errors in one line, output.
+
+A pipe that is read no longer, a closed terminal and a full disk cost the text
+that cannot be written, and not the work that it tells of.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import sys
+import typing
+
+# What terminals may obey instead of showing it.
+_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
+_LONGEST = 1000
+_NO_MEMORY = "Out of memory"
+# What TensorFlow says around the reason of an error.
+_AROUND = re.compile(
+    r"\{\{[^{}\n]*\}\}|\[\[[^\[\]\n]*\]\]|\[Op:.*|\(\d+\) [A-Z_]+: "
+    r"|\b\d+ root error\(s\) found\.|^Hint: .*|^Graph execution error:"
+    r"|^Detected at node .*|^<stack traces unavailable>|^  File .*",
+    re.MULTILINE,
+)
+_TENSOR = re.compile(r"OOM when allocating tensor with (shape\[[\d,]*\])")
+
+
+def one_line(error) -> str:
+    """What an error says, in one line, without control characters.
+
+    Args:
+        error: An exception, or a text.
+    """
+    if isinstance(error, MemoryError):
+        text = f"{_NO_MEMORY}: {error}" if str(error) else f"{_NO_MEMORY}."
+    elif isinstance(error, UnicodeEncodeError):
+        text = f"{error.object}: not UTF-8."
+    elif type(error).__module__.startswith("tensorflow"):
+        text = _tensorflow_reason(str(error))
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.strerror}"
+        if error.filename is not None:
+            text = f"{error.filename}: {text}"
+    else:
+        text = str(error)
+    text = " ".join(printable(text).split())
+    # Names of files may have bytes that are no text.
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if not text and not isinstance(error, str):
+        text = type(error).__name__
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]} ..."
+    return text
+
+
+def status_of(work, reason=one_line) -> int:
+    """Does the work of a command; returns its exit status.
+
+    Errors are one line; TFCOPY_DEBUG=1 shows where they come from. Output that
+    cannot be written ends nothing.
+
+    Args:
+        work: Function without arguments.
+        reason: Function of an error, which gives that line.
+    """
+    hide_notes()
+    with tolerant_output():
+        try:
+            work()
+        except KeyboardInterrupt:
+            print("\nInterrupted.", file=sys.stderr)
+            return 130
+        except Exception as error:
+            if os.environ.get("TFCOPY_DEBUG"):
+                raise
+            print(f"Error: {reason(error)}", file=sys.stderr)
+            return 1
+    return 0
+
+
+def positive(text: str) -> int:
+    """The number that a flag is given."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def printable(text: str) -> str:
+    """A text with a blank in the place of each control character."""
+    return text.translate(_CONTROLS)
+
+
+def shown(text: str) -> str:
+    """A text of the data in one line, without what a terminal might obey."""
+    return printable(" ".join(text.splitlines()))
+
+
+def _tensorflow_reason(text):
+    """The line that says why, of an error with the way there around it."""
+    tensor = _TENSOR.search(text)
+    if tensor:
+        return f"{_NO_MEMORY}: there is none for a tensor of {tensor[1]}."
+    lines = (line.strip() for line in _AROUND.sub("", text).splitlines())
+    return next(filter(None, lines), "")
+
+
+def hide_notes() -> None:
+    """Has TensorFlow tell of errors only, if it is not imported yet.
+
+    A command tells itself what matters; TF_CPP_MIN_LOG_LEVEL=0 shows the rest.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+
+@contextlib.contextmanager
+def quiet():
+    """Hides what the libraries write to standard error as they start.
+
+    TensorFlow, if it is imported inside, also looks for devices, of which it
+    tells. Set TF_CPP_MIN_LOG_LEVEL=0 to see it.
+    """
+    # Where standard error is closed, another file may have its number.
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0" or sys.stderr is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+        if "tensorflow" in sys.modules:
+            sys.modules["tensorflow"].config.list_physical_devices()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+class TolerantStream:
+    """A text stream that drops what cannot be written.
+
+    Args:
+        stream: The stream behind it; `None` drops all.
+    """
+
+    def __init__(self, stream):
+        self._stream = stream or open(os.devnull, "w")
+
+    def write(self, text):
+        try:
+            self._stream.write(text)
+        except UnicodeEncodeError:
+            self.write(text.encode("ascii", "backslashreplace").decode())
+        except (OSError, ValueError):
+            pass  # It cannot take it, or is closed.
+        return len(text)
+
+    def flush(self):
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def isatty(self):
+        with contextlib.suppress(OSError, ValueError):
+            return self._stream.isatty()
+        return False
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def tolerant_output():
+    """Context in which all that is printed goes to tolerant streams."""
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(TolerantStream, streams)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+        for stream in streams:
+            _settle(stream)
+
+
+def open_missing_streams():
+    """Opens the standard streams that the process was started without.
+
+    The next file would get their number, and what a library prints.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)
+
+
+def _settle(stream):
+    """Has Python not complain, as it ends, of what cannot be written."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+    except AttributeError:
+        pass  # There is none.
+
+
+def as_lists(config_class, arguments) -> list[str]:
+    """Arguments in which each flag has one value.
+
+    `--train a.en a.fr` becomes `--train=["a.en", "a.fr"]`, where what is in
+    brackets already stays as it is, and a `--fresh` without a value, which is
+    true or false, becomes `--fresh=true`.
+
+    Args:
+        config_class: Dataclass whose fields are the flags.
+        arguments: List of texts.
+    """
+    kinds = typing.get_type_hints(config_class)
+    lists = {f"--{name}" for name, kind in kinds.items() if _is_list(kind)}
+    switches = {f"--{name}" for name, kind in kinds.items() if kind is bool}
+    found, rest = [], list(arguments)
+    while rest:
+        flag, equals, value = rest.pop(0).partition("=")
+        if flag in switches and not equals and _is_flag(rest):
+            equals, value = "=", "true"
+        if flag not in lists:
+            found.append(flag + equals + value)
+            continue
+        values = [value] if equals else []
+        while not _is_flag(rest):
+            values.append(rest.pop(0))
+        if len(values) == 1 and (values == ["null"] or values[0][:1] == "["):
+            found.append(f"{flag}={values[0]}")
+        else:
+            found += [f"{flag}={json.dumps(values)}"] if values else [flag]
+    return found
+
+
+def _is_flag(arguments):
+    """Whether no value comes first."""
+    return not arguments or arguments[0].startswith("--")
+
+
+def _is_list(kind):
+    """Whether a type is a list, or a list or nothing."""
+    return list in map(typing.get_origin, (kind, *typing.get_args(kind)))
