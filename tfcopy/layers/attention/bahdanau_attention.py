@@ -7,12 +7,13 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import PointingAttention
+from tfcopy.layers.configured import Configured, check_positive
 from tfcopy.layers.memory import beside
-from tfcopy.layers.rows import Dense, of_rows
+from tfcopy.layers.rows import dense, multiply, of_rows
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class BahdanauAttention(PointingAttention):
+class BahdanauAttention(Configured, PointingAttention):
     """Additive attention of decoder states over encoder states.
 
     A network with one hidden layer scores each source step for each query,
@@ -58,23 +59,17 @@ class BahdanauAttention(PointingAttention):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if units <= 0:
-            raise ValueError(
-                f"`units` must be a positive integer. Received: units={units}."
-            )
-        self.units = units
-        self.reads_words = reads_words
-        self.use_bias = use_bias
+        self.keep_arguments(locals())
+        check_positive("units", units)
         self.use_score_bias = (
             use_bias if use_score_bias is None else use_score_bias
         )
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.value_projection = Dense(
+        self.value_projection = dense(
+            self,
             units,
+            "value_projection",
+            kernel_initializer,
             use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            dtype=self.dtype_policy,
-            name="value_projection",
         )
 
     @property
@@ -88,20 +83,10 @@ class BahdanauAttention(PointingAttention):
 
     def build(self, query_shape, value_shape, inputs_shape=None):
         self.value_projection.build(value_shape)
-        self.query_kernel = self.add_weight(
-            name="query_kernel",
-            shape=(query_shape[-1], self.units),
-            initializer=self.kernel_initializer,
-        )
-        self.score_kernel = self.add_weight(
-            name="score_kernel",
-            shape=(self.units, 1),
-            initializer=self.kernel_initializer,
-        )
+        self.query_kernel = self._kernel("query", query_shape[-1], self.units)
+        self.score_kernel = self._kernel("score", self.units, 1)
         if self.use_score_bias:
-            self.score_bias = self.add_weight(
-                name="score_bias", shape=(1,), initializer="zeros"
-            )
+            self.score_bias = self._bias("score", 1)
         if self.reads_words:
             self._build_words(inputs_shape)
 
@@ -111,11 +96,7 @@ class BahdanauAttention(PointingAttention):
                 "With `reads_words` an attention must be part of a decoder "
                 "cell, or be called with `inputs`."
             )
-        self.input_kernel = self.add_weight(
-            name="input_kernel",
-            shape=(inputs_shape[-1], self.units),
-            initializer=self.kernel_initializer,
-        )
+        self.input_kernel = self._kernel("input", inputs_shape[-1], self.units)
 
     def prepare(self, value, value_mask=None):
         keys = ops.cast(self.value_projection(value), "float32")
@@ -152,11 +133,7 @@ class BahdanauAttention(PointingAttention):
 
     def _read_words(self, inputs):
         """The words times their kernel, `(..., units)`, float32."""
-        words = ops.matmul(
-            ops.cast(inputs, self.compute_dtype),
-            ops.cast(self.input_kernel, self.compute_dtype),
-        )
-        return ops.cast(words, "float32")
+        return multiply(inputs, self.input_kernel, self.compute_dtype)
 
     def step(self, query, state, memory, read=None):
         """Attends with one query of each sentence, or of each of its beams.
@@ -207,15 +184,3 @@ class BahdanauAttention(PointingAttention):
     def _add_to_scores(self, scores, state, memory):
         """Adds a subclass's state after the `tanh`."""
         return scores
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "use_bias": self.use_bias,
-            "use_score_bias": self.use_score_bias,
-            "reads_words": self.reads_words,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-        }

@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy.layers.attention import commitment
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
+from tfcopy.layers.configured import check_choice, check_positive
 from tfcopy.layers.cutting import split
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
@@ -107,31 +108,10 @@ class PlanAttention(BahdanauAttention):
             reads_words,
             **kwargs,
         )
-        for name, value, choices in (
-            ("mode", mode, MODES),
-            ("switch", switch, SWITCHES),
-        ):
-            if value not in choices:
-                raise ValueError(
-                    f"`{name}` must be one of {choices}. "
-                    f"Received: {name}={value!r}."
-                )
-        if plan_steps <= 0:
-            raise ValueError(
-                "`plan_steps` must be a positive integer. "
-                f"Received: plan_steps={plan_steps}."
-            )
-        self.plan_steps = plan_steps
-        self.mode = mode
-        self.summary_units = summary_units
-        self.use_gate = use_gate
-        self.switch = switch
-        self.resample = resample
-        self.inverse_temperature = inverse_temperature
-        self.layer_norm = layer_norm
-        self.always_replan = always_replan
-        self.sample_at_test = sample_at_test
-        self.seed = seed
+        self.keep_arguments(locals())
+        check_choice("mode", mode, MODES)
+        check_choice("switch", switch, SWITCHES)
+        check_positive("plan_steps", plan_steps)
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     @property
@@ -201,18 +181,6 @@ class PlanAttention(BahdanauAttention):
         if self._plans:
             sizes["summary"] = self.summary_units
         return sizes
-
-    def _kernel(self, name, *shape):
-        return self.add_weight(
-            name=f"{name}_kernel",
-            shape=shape,
-            initializer=self.kernel_initializer,
-        )
-
-    def _bias(self, name, size):
-        return self.add_weight(
-            name=f"{name}_bias", shape=(size,), initializer="zeros"
-        )
 
     def query_matrix(self):
         """`[W_d W_c w W_B 0]`; noise takes the last columns."""
@@ -398,19 +366,3 @@ class PlanAttention(BahdanauAttention):
         gate_keys = beside(memory.sentences["gate_keys"], gate)
         keep = ops.sigmoid(ops.expand_dims(gate, -2) + gate_keys)
         return new + keep * (old - new)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "plan_steps": self.plan_steps,
-            "mode": self.mode,
-            "summary_units": self.summary_units,
-            "use_gate": self.use_gate,
-            "switch": self.switch,
-            "resample": self.resample,
-            "inverse_temperature": self.inverse_temperature,
-            "layer_norm": self.layer_norm,
-            "always_replan": self.always_replan,
-            "sample_at_test": self.sample_at_test,
-            "seed": self.seed,
-        }

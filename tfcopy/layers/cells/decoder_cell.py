@@ -6,8 +6,11 @@ Shapes: B batch, T target steps, S source steps, E embedding size, D units.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured, check_positive
+from tfcopy.layers.rows import multiply
 
-class DecoderCell(keras.layers.Layer):
+
+class DecoderCell(Configured, keras.layers.Layer):
     """One step of a decoder with attention; the base of such cells.
 
     A cell has two faces. Training calls `prepare` once per sentence and then
@@ -21,6 +24,7 @@ class DecoderCell(keras.layers.Layer):
         kernel_initializer: Initializer of the input kernels.
     """
 
+    layer_arguments = ("attention",)
     emits_copy_scores = False
     input_units = None  # of cells that change the recurrence's inputs
 
@@ -32,13 +36,8 @@ class DecoderCell(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if units <= 0:
-            raise ValueError(
-                f"`units` must be a positive integer. Received: units={units}."
-            )
-        self.units = units
-        self.attention = attention
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.keep_arguments(locals())
+        check_positive("units", units)
 
     @property
     def state_size(self):
@@ -90,8 +89,7 @@ class DecoderCell(keras.layers.Layer):
 
     def _multiply(self, inputs, kernel, bias):
         """`inputs @ kernel + bias`, float32; for all steps at once."""
-        product = ops.matmul(self._cast(inputs), self._cast(kernel))
-        product = ops.cast(product, "float32")
+        product = multiply(inputs, kernel, self.compute_dtype)
         return ops.add(product, ops.cast(bias, "float32"))  # fused
 
     def _prepare(self, annotations, mask, weights, sentences=None):
@@ -141,20 +139,10 @@ class DecoderCell(keras.layers.Layer):
     def _cast(self, variable):
         return ops.cast(variable, self.compute_dtype)
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "attention": keras.saving.serialize_keras_object(self.attention),
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-        }
 
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        config["attention"] = keras.saving.deserialize_keras_object(
-            config["attention"]
-        )
-        return cls(**config)
+def cell_outputs(hidden, context, log_weights):
+    """What each step gives to the layers after the decoder, a dict.
+
+    `hidden`, `context` and `attention`, the logs of the attention weights.
+    """
+    return {"hidden": hidden, "context": context, "attention": log_weights}

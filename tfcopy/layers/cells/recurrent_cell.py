@@ -3,10 +3,10 @@
 Shapes: B batch, T target steps, D units.
 """
 
-import keras
 from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import scan
 
 
@@ -29,9 +29,22 @@ class RecurrentCell(DecoderCell):
         **kwargs,
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
+        self.keep_arguments(locals())
+
+    def _kernel(self, name, rows, blocks, recurrent=False):
+        """A kernel of a number of blocks of `units` columns."""
+        initializer = self.kernel_initializer
+        if recurrent:
+            initializer = self.recurrent_initializer
+        return self.add_weight(
+            (rows, blocks * self.units),
+            Blockwise(initializer, blocks),
+            name=f"{name}_kernel",
         )
+
+    def _bias(self, name, blocks):
+        size = blocks * self.units
+        return self.add_weight((size,), "zeros", name=f"{name}_bias")
 
     def initial_state(self, state, memory):
         """The state before the first step.
@@ -62,14 +75,6 @@ class RecurrentCell(DecoderCell):
         outputs, state = self.step(inputs, state, memory)
         of_attention = self.attention.outputs(state["attention"])
         return {**outputs, **of_attention}, state
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-        }
 
 
 def _swap(x):

@@ -9,7 +9,9 @@ from keras import ops
 
 from tfcopy.layers.cells.history_cell import HistoryCell
 from tfcopy.layers.cells.transformer_block import TransformerBlock
+from tfcopy.layers.configured import check_choice
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
+from tfcopy.layers.padding_mask import or_all
 from tfcopy.layers.positions import rotation, sinusoids
 
 POSITIONS = ("sinusoidal", "learned", "rotary")
@@ -67,30 +69,19 @@ class TransformerCell(HistoryCell):
         **kwargs,
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
+        self.keep_arguments(locals())
         if num_layers < 1 or num_heads < 1 or units % num_heads:
             raise ValueError(
                 "`num_layers` and `num_heads` must be positive, and `units` a "
                 f"multiple of `num_heads`. Received: units={units}, "
                 f"num_layers={num_layers}, num_heads={num_heads}."
             )
-        if positions not in POSITIONS:
-            raise ValueError(
-                f"`positions` must be one of {POSITIONS}. "
-                f"Received: positions={positions!r}."
-            )
+        check_choice("positions", positions, POSITIONS)
         if positions == "rotary" and units // num_heads % 2:
             raise ValueError(
                 "With rotary `positions`, `units` must be an even multiple of "
                 f"`num_heads`. Received: units={units}, num_heads={num_heads}."
             )
-        self.num_layers = num_layers
-        self.num_heads = num_heads
-        self.feedforward_units = feedforward_units
-        self.normalize_first = normalize_first
-        self.positions = positions
-        self.num_positions = num_positions
-        self.dropout = dropout
-        self.seed = seed
         self.blocks = [
             TransformerBlock(
                 units,
@@ -143,8 +134,7 @@ class TransformerCell(HistoryCell):
 
     def prepare(self, annotations, mask=None):
         """Computes all that the steps of a sentence share, a `Memory`."""
-        if mask is None:
-            mask = ops.ones(ops.shape(annotations)[:2], dtype="bool")
+        mask = or_all(mask, annotations)
         weights = {"norms": cast_norms(self.norms)}
         if self.positions == "learned":
             weights["positions"] = ops.cast(self.position_table, "float32")
@@ -221,16 +211,3 @@ class TransformerCell(HistoryCell):
         if self.normalize_first:
             x = normalize(x, memory.weights["norms"]["output"])
         return x, rows
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_layers": self.num_layers,
-            "num_heads": self.num_heads,
-            "feedforward_units": self.feedforward_units,
-            "normalize_first": self.normalize_first,
-            "positions": self.positions,
-            "num_positions": self.num_positions,
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }

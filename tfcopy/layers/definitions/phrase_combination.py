@@ -6,12 +6,15 @@ Shapes: B batch, T words, E embedding size, D size of what is read.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured
+from tfcopy.layers.rows import multiply
+
 # A word is the first of a phrase, inside it, or the last.
 _PLACES = 3
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class PhraseCombination(keras.layers.Layer):
+class PhraseCombination(Configured, keras.layers.Layer):
     """Adds the definition of a phrase to each of its words.
 
         e(t) + W_p a(t) + P[position(t)]
@@ -42,8 +45,7 @@ class PhraseCombination(keras.layers.Layer):
 
     def __init__(self, dropout=0.0, seed=None, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        self.dropout = dropout
-        self.seed = seed
+        self.keep_arguments(locals())
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype="float32"
         )
@@ -62,10 +64,7 @@ class PhraseCombination(keras.layers.Layer):
     def call(self, words, phrases, positions, training=False):
         phrases = ops.cast(phrases, "float32")
         phrases = self.dropout_layer(phrases, training=training)
-        phrases, kernel = (
-            ops.cast(x, self.compute_dtype) for x in (phrases, self.kernel)
-        )
-        product = ops.cast(ops.matmul(phrases, kernel), "float32")
+        product = multiply(phrases, self.kernel, self.compute_dtype)
         places = ops.cast(self.places, "float32")
         # Row 0 is for words outside of phrases.
         places = ops.pad(places, [[1, 0], [0, 0]])
@@ -73,10 +72,3 @@ class PhraseCombination(keras.layers.Layer):
 
     def compute_output_spec(self, words, phrases, positions, training=False):
         return keras.KerasTensor(words.shape, "float32")
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }

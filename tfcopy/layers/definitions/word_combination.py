@@ -7,12 +7,14 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.layers.configured import Configured, check_choice
+from tfcopy.layers.rows import multiply
 
 COMBINATIONS = ("sum", "transform", "bands", "replace")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class WordCombination(keras.layers.Layer):
+class WordCombination(Configured, keras.layers.Layer):
     """Adds the sources of a word to its own embedding, or replaces it.
 
     With `e(w)` the word's own embedding and `a(w)` the sum of its sources:
@@ -60,15 +62,8 @@ class WordCombination(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if combine not in COMBINATIONS:
-            raise ValueError(
-                f"`combine` must be one of {COMBINATIONS}. "
-                f"Received: {combine!r}."
-            )
-        self.combine = combine
-        self.dropout = dropout
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.seed = seed
+        self.keep_arguments(locals())
+        check_choice("combine", combine, COMBINATIONS)
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype="float32"
         )
@@ -98,7 +93,8 @@ class WordCombination(keras.layers.Layer):
         for name, vectors in sources.items():
             vectors = self._drop(vectors, training)
             if self.combine == "transform":
-                vectors = self._multiply(vectors, self.kernels[name])
+                kernel = self.kernels[name]
+                vectors = multiply(vectors, kernel, self.compute_dtype)
             read = read + vectors
         if self.combine in ("sum", "transform"):
             return word + read
@@ -111,22 +107,5 @@ class WordCombination(keras.layers.Layer):
         vectors = ops.cast(vectors, "float32")
         return self.dropout_layer(vectors, training=training)
 
-    def _multiply(self, vectors, kernel):
-        vectors, kernel = (
-            ops.cast(x, self.compute_dtype) for x in (vectors, kernel)
-        )
-        return ops.cast(ops.matmul(vectors, kernel), "float32")
-
     def compute_output_spec(self, ids, word, sources, training=False):
         return keras.KerasTensor(word.shape, "float32")
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "combine": self.combine,
-            "dropout": self.dropout,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "seed": self.seed,
-        }

@@ -7,13 +7,15 @@ other, the hypothesis or the question, D size.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Unmasked
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.masked_softmax import masked_softmax
 from tfcopy.layers.padding_mask import or_all
+from tfcopy.layers.rows import multiply
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class SoftAlignment(keras.layers.Layer):
+class SoftAlignment(Unmasked):
     """Compares each word of a sentence with its counterpart in the other.
 
         E = a b^T
@@ -38,28 +40,20 @@ class SoftAlignment(keras.layers.Layer):
         [Chen et al., 2017](https://arxiv.org/abs/1609.06038), eq. 11-15.
     """
 
-    def __init__(self, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-
     def call(self, premise, hypothesis, premise_mask, hypothesis_mask):
-        scores = self._multiply(premise, _transpose(hypothesis))  # (B, N, M)
+        dtype = self.compute_dtype
+        scores = multiply(premise, _transpose(hypothesis), dtype)  # (B, N, M)
         over_hypothesis = masked_softmax(
             scores, ops.expand_dims(hypothesis_mask, 1), axis=2
         )
         over_premise = masked_softmax(
             scores, ops.expand_dims(premise_mask, 2), axis=1
         )
+        over_premise = _transpose(over_premise)
         return (
-            _compare(premise, self._multiply(over_hypothesis, hypothesis)),
-            _compare(
-                hypothesis, self._multiply(_transpose(over_premise), premise)
-            ),
+            _compare(premise, multiply(over_hypothesis, hypothesis, dtype)),
+            _compare(hypothesis, multiply(over_premise, premise, dtype)),
         )
-
-    def _multiply(self, x, y):
-        x, y = (ops.cast(z, self.compute_dtype) for z in (x, y))
-        return ops.cast(ops.matmul(x, y), "float32")
 
     def compute_output_spec(
         self, premise, hypothesis, premise_mask, hypothesis_mask
@@ -68,10 +62,6 @@ class SoftAlignment(keras.layers.Layer):
             keras.KerasTensor((*x.shape[:-1], 4 * x.shape[-1]), "float32")
             for x in (premise, hypothesis)
         )
-
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
 
 
 def _transpose(x):
@@ -86,7 +76,7 @@ def _compare(words, aligned):
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class Coattention(keras.layers.Layer):
+class Coattention(Unmasked):
     """Attention from each word of a context to a question, and back.
 
         L = C Q^T
@@ -120,30 +110,23 @@ class Coattention(keras.layers.Layer):
         4.1.
     """
 
-    def __init__(self, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-
     def call(self, context, question, context_mask, question_mask):
         question_mask = ops.expand_dims(question_mask, 1)  # (B, 1, M)
         context_mask = ops.expand_dims(context_mask, 2)  # (B, N, 1)
-        scores = self._multiply(context, ops.transpose(question, (0, 2, 1)))
+        dtype = self.compute_dtype
+        scores = multiply(context, _transpose(question), dtype)
         context_attention = masked_softmax(scores, question_mask, axis=2)
         question_attention = masked_softmax(scores, context_mask, axis=1)
-        weights = ops.transpose(question_attention, (0, 2, 1))  # (B, M, N)
-        seen = self._multiply(weights, context)  # (B, M, D)
+        weights = _transpose(question_attention)  # (B, M, N)
+        seen = multiply(weights, context, dtype)  # (B, M, D)
         both = ops.concatenate(
             [ops.cast(question, "float32"), seen], axis=-1
         )  # (B, M, 2D)
-        attended = self._multiply(context_attention, both)  # (B, N, 2D)
+        attended = multiply(context_attention, both, dtype)  # (B, N, 2D)
         annotations = ops.concatenate(
             [ops.cast(context, "float32"), attended], axis=-1
         )
         return annotations, context_attention, question_attention
-
-    def _multiply(self, x, y):
-        x, y = (ops.cast(z, self.compute_dtype) for z in (x, y))
-        return ops.cast(ops.matmul(x, y), "float32")
 
     def compute_output_spec(
         self, context, question, context_mask, question_mask
@@ -156,13 +139,9 @@ class Coattention(keras.layers.Layer):
             keras.KerasTensor(attention.shape, "float32"),
         )
 
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MaskedPooling(keras.layers.Layer):
+class MaskedPooling(Unmasked):
     """Average and maximum over the steps that are not padding.
 
     Args:
@@ -179,10 +158,6 @@ class MaskedPooling(keras.layers.Layer):
     Reference:
         [Chen et al., 2017](https://arxiv.org/abs/1609.06038), eq. 18-20.
     """
-
-    def __init__(self, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
 
     def call(self, inputs, mask=None):
         mask = or_all(mask, inputs)
@@ -202,7 +177,3 @@ class MaskedPooling(keras.layers.Layer):
     def compute_output_spec(self, inputs, mask=None):
         batch, _, size = inputs.shape
         return keras.KerasTensor((batch, 2 * size), "float32")
-
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs have no steps to mask."""
-        return None

@@ -8,20 +8,21 @@ import keras
 from keras import ops
 
 from tfcopy.layers.cells.gates import (
-    UnitForget,
-    add_lstm_weights,
+    add_gate_weights,
     gru_update,
     gru_update_reset_before,
+    lstm_bias,
     lstm_update,
 )
+from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.cutting import split
-from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.padding_mask import or_all
+from tfcopy.layers.rows import multiply
 from tfcopy.layers.word_products import word_products
 
 
-class Bidirectional(keras.layers.Layer):
+class Bidirectional(Configured, Unmasked):
     """Reads a sentence forwards and backwards; the base of such encoders.
 
     Both directions take each step together, as one product of two stacked
@@ -58,13 +59,8 @@ class Bidirectional(keras.layers.Layer):
         recurrent_initializer="orthogonal",
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.units = units
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
 
     def products(self, kernels):
         """The products of a step, a dict for `scan`'s memory.
@@ -88,25 +84,9 @@ class Bidirectional(keras.layers.Layer):
         raise NotImplementedError
 
     def build(self, inputs_shape, mask_shape=None):
-        blocks, width = self.blocks, self.blocks * self.units
-        for direction in ("forward", "backward"):
-            weights = {
-                "kernel": (
-                    (inputs_shape[-1], width),
-                    Blockwise(self.kernel_initializer, blocks),
-                ),
-                "recurrent_kernel": (
-                    (self.units, width),
-                    Blockwise(self.recurrent_initializer, blocks),
-                ),
-                "bias": ((width,), self.bias_initializer),
-            }
-            for name, (shape, initializer) in weights.items():
-                name = f"{direction}_{name}"
-                weight = self.add_weight(
-                    name=name, shape=shape, initializer=initializer
-                )
-                setattr(self, name, weight)
+        size, bias = inputs_shape[-1], self.bias_initializer
+        for prefix in ("forward_", "backward_"):
+            add_gate_weights(self, size, self.blocks, bias, prefix)
 
     def call(self, inputs, mask=None, training=False):
         mask = or_all(mask, inputs)
@@ -147,11 +127,9 @@ class Bidirectional(keras.layers.Layer):
         """The input products of all steps, `(S, B, GU)`, float32."""
         kernel = getattr(self, f"{direction}_kernel")
         bias = getattr(self, f"{direction}_bias")
-        projected = ops.matmul(
-            ops.transpose(inputs, (1, 0, 2)),
-            ops.cast(kernel, self.compute_dtype),
-        )
-        return ops.cast(projected, "float32") + ops.cast(bias, "float32")
+        steps = ops.transpose(inputs, (1, 0, 2))
+        projected = multiply(steps, kernel, self.compute_dtype)
+        return projected + ops.cast(bias, "float32")
 
     def _step(self, inputs, state, memory):
         projected, keep = inputs
@@ -166,22 +144,6 @@ class Bidirectional(keras.layers.Layer):
             keras.KerasTensor((batch, length, size), "float32"),
             keras.KerasTensor((batch, self.num_states * size), "float32"),
         )
-
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-        }
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -215,7 +177,7 @@ class BidirectionalGRU(Bidirectional):
         super().__init__(
             units, kernel_initializer, recurrent_initializer, **kwargs
         )
-        self.reset_after = reset_after
+        self.keep_arguments(locals())
 
     def products(self, kernels):
         if self.reset_after:
@@ -234,9 +196,6 @@ class BidirectionalGRU(Bidirectional):
                 projected, gates, memory["candidate"], hidden
             )
         ]
-
-    def get_config(self):
-        return {**super().get_config(), "reset_after": self.reset_after}
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -270,11 +229,11 @@ class BidirectionalLSTM(Bidirectional):
         super().__init__(
             units, kernel_initializer, recurrent_initializer, **kwargs
         )
-        self.unit_forget_bias = unit_forget_bias
+        self.keep_arguments(locals())
 
     @property
     def bias_initializer(self):
-        return UnitForget() if self.unit_forget_bias else "zeros"
+        return lstm_bias(self.unit_forget_bias)
 
     def update(self, projected, state, memory):
         cell, hidden = state
@@ -282,15 +241,9 @@ class BidirectionalLSTM(Bidirectional):
         hidden, cell = lstm_update(projected + recurrent, cell)
         return [cell, hidden]
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "unit_forget_bias": self.unit_forget_bias,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class ForwardLSTM(keras.layers.Layer):
+class ForwardLSTM(Configured, Unmasked):
     """Reads texts from left to right with an LSTM.
 
     No peepholes, and the first state is zero. Where the mask is `False` the
@@ -322,27 +275,19 @@ class ForwardLSTM(keras.layers.Layer):
         unit_forget_bias=False,
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.units = units
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
-        self.unit_forget_bias = unit_forget_bias
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
 
     def build(self, inputs_shape, mask_shape=None):
-        add_lstm_weights(self, inputs_shape[-1])
+        bias = lstm_bias(self.unit_forget_bias)
+        add_gate_weights(self, inputs_shape[-1], 4, bias)
 
     def call(self, inputs, mask=None, training=False):
-        kernel, recurrent_kernel = (
-            ops.cast(x, self.compute_dtype)
-            for x in (self.kernel, self.recurrent_kernel)
+        projected = multiply(
+            ops.transpose(inputs, (1, 0, 2)), self.kernel, self.compute_dtype
         )
-        inputs = ops.cast(inputs, self.compute_dtype)
-        projected = ops.matmul(ops.transpose(inputs, (1, 0, 2)), kernel)
-        projected = ops.cast(projected, "float32")
         projected = projected + ops.cast(self.bias, "float32")  # (S, B, 4U)
+        kernel = ops.cast(self.recurrent_kernel, self.compute_dtype)
         steps = {"projected": projected}
         if mask is not None:
             keep = ops.cast(ops.transpose(mask), "float32")
@@ -353,7 +298,7 @@ class ForwardLSTM(keras.layers.Layer):
             self._step,
             steps,
             (zeros, zeros),
-            {"recurrent": Product(recurrent_kernel)},
+            {"recurrent": Product(kernel)},
             training,
         )
         return ops.transpose(states, (1, 0, 2))
@@ -375,26 +320,9 @@ class ForwardLSTM(keras.layers.Layer):
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, "float32")
 
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-            "unit_forget_bias": self.unit_forget_bias,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class WordGRU(keras.layers.Layer):
+class WordGRU(Configured, Unmasked):
     """Embeds words, and reads them from left to right with a GRU.
 
     `word_products` computes what words add to the gates. The first step, whose
@@ -433,18 +361,8 @@ class WordGRU(keras.layers.Layer):
         recurrent_initializer="orthogonal",
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.num_words = num_words
-        self.embedding_dim = embedding_dim
-        self.units = units
-        self.embeddings_initializer = keras.initializers.get(
-            embeddings_initializer
-        )
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
 
     def build(self, ids_shape, mask_shape=None):
         if ids_shape[1] is None:
@@ -452,25 +370,12 @@ class WordGRU(keras.layers.Layer):
                 "The length of `ids` must be known. "
                 f"Received: shape={tuple(ids_shape)}."
             )
-        width = 3 * self.units
         self.embeddings = self.add_weight(
             name="embeddings",
             shape=(self.num_words, self.embedding_dim),
             initializer=self.embeddings_initializer,
         )
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(self.embedding_dim, width),
-            initializer=Blockwise(self.kernel_initializer, 3),
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(self.units, width),
-            initializer=Blockwise(self.recurrent_initializer, 3),
-        )
-        self.bias = self.add_weight(
-            name="bias", shape=(width,), initializer="zeros"
-        )
+        add_gate_weights(self, self.embedding_dim, 3)
 
     def call(self, ids, mask, training=False):
         batch, length = ops.shape(ids)
@@ -515,24 +420,3 @@ class WordGRU(keras.layers.Layer):
             keras.KerasTensor((batch, length, self.units), "float32"),
             keras.KerasTensor((batch, self.units), "float32"),
         )
-
-    def compute_mask(self, ids, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        initializers = {
-            name: keras.initializers.serialize(getattr(self, name))
-            for name in (
-                "embeddings_initializer",
-                "kernel_initializer",
-                "recurrent_initializer",
-            )
-        }
-        return {
-            **super().get_config(),
-            "num_words": self.num_words,
-            "embedding_dim": self.embedding_dim,
-            "units": self.units,
-            **initializers,
-        }

@@ -3,10 +3,11 @@
 import keras
 from keras import ops
 
-from tfcopy.layers.rows import Dense
+from tfcopy.layers.configured import Configured
+from tfcopy.layers.rows import dense
 
 
-class ProjectedOutputs(keras.layers.Layer):
+class ProjectedOutputs(Configured, keras.layers.Layer):
     """Projects a decoder's outputs, for a head; the base of such layers.
 
     A subclass makes its layers (`_make_projections`) and calls them
@@ -34,10 +35,7 @@ class ProjectedOutputs(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.units = units
-        self.dropout = dropout
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.seed = seed
+        self.keep_arguments(locals())
         # As it was given: a name makes an initializer for each matrix, with a
         # seed of its own, while one object would make all of them alike.
         self._make_projections(kernel_initializer)
@@ -51,34 +49,15 @@ class ProjectedOutputs(keras.layers.Layer):
     def _project(self, decoded):
         raise NotImplementedError
 
-    def _dense(self, kernel_initializer, name):
-        return Dense(
-            self.units,
-            kernel_initializer=kernel_initializer,
-            dtype=self.dtype_policy,
-            name=name,
-        )
-
     def call(self, decoded, training=False):
         return self.dropout_layer(self._project(decoded), training=training)
 
     def compute_output_shape(self, decoded_shape):
         return (*decoded_shape["hidden"][:-1], self.units)
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "dropout": self.dropout,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "seed": self.seed,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class Readout(keras.layers.Layer):
+class Readout(Configured, keras.layers.Layer):
     """Some of a decoder's outputs, concatenated.
 
     Args:
@@ -100,9 +79,8 @@ class Readout(keras.layers.Layer):
 
     def __init__(self, parts=("hidden",), dropout=0.0, seed=None, **kwargs):
         super().__init__(**kwargs)
+        self.keep_arguments(locals())
         self.parts = tuple(parts)
-        self.dropout = dropout
-        self.seed = seed
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype=self.dtype_policy
         )
@@ -114,14 +92,6 @@ class Readout(keras.layers.Layer):
     def compute_output_shape(self, decoded_shape):
         shapes = [decoded_shape[part] for part in self.parts]
         return (*shapes[0][:-1], sum(shape[-1] for shape in shapes))
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "parts": self.parts,
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -137,7 +107,7 @@ class DeepOutput(ProjectedOutputs):
 
     def _make_projections(self, kernel_initializer):
         self.projections = [
-            self._dense(kernel_initializer, f"{name}_projection")
+            dense(self, self.units, f"{name}_projection", kernel_initializer)
             for name in ("state", "embedding", "context")
         ]
 
@@ -169,7 +139,9 @@ class OutputProjection(ProjectedOutputs):
     """
 
     def _make_projections(self, kernel_initializer):
-        self.projection = self._dense(kernel_initializer, "projection")
+        self.projection = dense(
+            self, self.units, "projection", kernel_initializer
+        )
 
     def build(self, decoded_shape):
         hidden, context = decoded_shape["hidden"], decoded_shape["context"]
