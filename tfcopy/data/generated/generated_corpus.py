@@ -15,7 +15,7 @@ import absl.logging
 import tensorflow_datasets as tfds
 import tqdm
 
-from tfcopy.data.corpora import tfds_translation
+from tfcopy.data.corpora import tfds_corpora
 from tfcopy.data.corpora.corpus import (
     CorpusError,
     TranslationCorpus,
@@ -123,16 +123,8 @@ def load(
             f"({error.strerror or error}). Choose another folder with "
             "--data_dir."
         ) from error
-    corpus = tfds_translation.from_builder(builder, source)
-    corpus = dataclasses.replace(corpus, generated=True)
-    if languages:
-        source_language, target_language = languages
-        return dataclasses.replace(
-            corpus,
-            source_language=source_language,
-            target_language=target_language,
-        )
-    return corpus
+    corpus = tfds_corpora.corpus_of(builder, source, languages=languages)
+    return dataclasses.replace(corpus, generated=True)
 
 
 class TfcopyGenerated(tfds.core.GeneratorBasedBuilder, skip_registration=True):
