@@ -1,6 +1,6 @@
 """Corpora that the package generates itself, stored by TensorFlow Datasets.
 
-A corpus is a config (`GeneratedPairs`) of its name, its sizes and its grammar.
+A corpus is a config (`_Pairs`) of its name, its sizes and its grammar.
 TFDS stores, checks and reads what the grammar generates.
 """
 
@@ -17,6 +17,7 @@ import tqdm
 
 from tfcopy.data.corpora import tfds_corpora
 from tfcopy.data.corpora.corpus import (
+    SPLITS,
     CorpusError,
     TranslationCorpus,
     fingerprint,
@@ -25,7 +26,7 @@ from tfcopy.data.generated import text_tables
 
 
 @dataclasses.dataclass
-class GeneratedPairs(tfds.core.BuilderConfig):
+class _Pairs(tfds.core.BuilderConfig):
     """A corpus of pairs; each choice of sizes and seed is a separate one.
 
     Attributes:
@@ -34,10 +35,8 @@ class GeneratedPairs(tfds.core.BuilderConfig):
         sides: The names of source and target in the stored examples.
         generate: Called with a split, a number of pairs and the seed.
         grammar: Fingerprint of the grammar, so that no stale corpus is read.
+        sizes: Number of pairs of each split.
         seed: The same seed gives the same pairs on every machine.
-        num_train: Number of training pairs.
-        num_validation: Number of validation pairs.
-        num_test: Number of test pairs.
     """
 
     name: str = ""
@@ -45,31 +44,24 @@ class GeneratedPairs(tfds.core.BuilderConfig):
     sides: tuple[str, str] = ("source", "target")
     generate: Callable[[str, int, int], Iterator] | None = None
     grammar: str = ""
+    sizes: tuple[int, ...] = (1, 1, 1)
     seed: int = 0
-    num_train: int = 1
-    num_validation: int = 1
-    num_test: int = 1
 
     def __post_init__(self):
-        sizes = list(self.splits.values())
-        if min(sizes) < 1:
+        if min(self.sizes) < 1:
             raise CorpusError(
                 "A demo corpus needs at least one example in each split. "
-                f"Received: {sizes[0]} for training, {sizes[1]} for validation "
-                f"and {sizes[2]} for testing."
+                "Received: {} for training, {} for validation and {} for "
+                "testing.".format(*self.sizes)
             )
-        parts = (self.corpus, self.seed, *sizes, self.grammar)
+        parts = (self.corpus, self.seed, *self.sizes, self.grammar)
         self.name = "_".join(map(str, parts))
         self._sources = {}  # of the splits that were drawn to their ends
 
     @property
     def splits(self) -> dict[str, int]:
         """Number of examples of each split."""
-        return {
-            "train": self.num_train,
-            "validation": self.num_validation,
-            "test": self.num_test,
-        }
+        return dict(zip(SPLITS, self.sizes))
 
     def pairs(self, split: str) -> Iterator:
         """Yields the pairs of a split; no source stands in an earlier one."""
@@ -94,24 +86,45 @@ class GeneratedPairs(tfds.core.BuilderConfig):
 
 
 def load(
-    pairs: GeneratedPairs,
+    name: str,
+    sides: tuple[str, str],
+    generate: Callable[[str, int, int], Iterator],
+    tables: Iterable[str],
+    sizes: tuple[int, int, int],
+    seed: int,
     data_dir: str | os.PathLike | None,
     *,
     source: str | None = None,
     languages: tuple[str, str] | None = None,
+    num_sample: int = 200,
 ) -> TranslationCorpus:
     """Generates a corpus, or reads it if it was generated before.
 
     Args:
-        pairs: Which corpus.
+        name: Name of the corpus, such as `"demo_news"`.
+        sides: The names of source and target in the stored examples.
+        generate: Called with a split, a number of pairs and the seed.
+        tables: The tables of its grammar, as in `text_tables.read`.
+        sizes: Number of pairs of each split.
+        seed: The same seed gives the same pairs on every machine.
         data_dir: Where TFDS keeps its datasets; `None` for its default.
         source: The side to translate from; by default the first.
         languages: The languages of source and target, if the sides are not
             named after them.
+        num_sample: How many pairs tell the grammar.
 
     Raises:
         CorpusError: naming the folder that cannot be written to.
     """
+    grammar = grammar_fingerprint(tables, list(generate("train", num_sample)))
+    pairs = _Pairs(
+        corpus=name,
+        sides=sides,
+        generate=generate,
+        grammar=grammar,
+        sizes=sizes,
+        seed=seed,
+    )
     try:
         with _without_messages():
             builder = TfcopyGenerated(config=pairs, data_dir=data_dir)
