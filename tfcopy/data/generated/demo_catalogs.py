@@ -55,16 +55,16 @@ def load(
         seed: The same seed gives the same sentences on every machine.
         source_language: `"en"` or `"es"`.
     """
-    return generated_corpus.load(
-        "demo_catalogs",
-        LANGUAGES,
-        generate,
-        [f"demo_catalogs_{table}" for table in ("names", "patterns", "words")],
-        (num_train, num_validation, num_test),
-        seed,
-        data_dir,
-        source=source_language,
+    tables = ("names", "patterns", "words")
+    pairs = generated_corpus.Pairs(
+        corpus="demo_catalogs",
+        sides=LANGUAGES,
+        generate=generate,
+        tables=[f"demo_catalogs_{table}" for table in tables],
+        sizes=(num_train, num_validation, num_test),
+        seed=seed,
     )
+    return generated_corpus.load(pairs, data_dir, source=source_language)
 
 
 def examples() -> list[tuple[str, str]]:

@@ -193,17 +193,16 @@ def load(
         num_test: Number of test stories.
         seed: The same seed gives the same stories on every machine.
     """
-    return generated_corpus.load(
-        "demo_news",
-        ("article", "summary"),
-        generate,
-        ("demo_names", "demo_news_patterns", "demo_news_words"),
-        (num_train, num_validation, num_test),
-        seed,
-        data_dir,
-        languages=("en", "en"),
+    pairs = generated_corpus.Pairs(
+        corpus="demo_news",
+        sides=("article", "summary"),
+        generate=generate,
+        tables=("demo_names", "demo_news_patterns", "demo_news_words"),
+        sizes=(num_train, num_validation, num_test),
+        seed=seed,
         num_sample=100,
     )
+    return generated_corpus.load(pairs, data_dir, languages=("en", "en"))
 
 
 def examples() -> list[tuple[str, str]]:

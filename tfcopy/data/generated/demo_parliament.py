@@ -29,6 +29,7 @@ from tfcopy.data.generated.bilingual import (
 from tfcopy.data.generated.demo_names import Names
 
 LANGUAGES = ("en", "fr")
+_TABLES = ("demo_names", "demo_parliament_patterns", "demo_parliament_words")
 _NUM_TRAIN = {"small": 100_000, "large": 200_000}
 
 
@@ -57,16 +58,15 @@ def load(
     """
     if num_train is None:
         num_train = _NUM_TRAIN[size]
-    return generated_corpus.load(
-        "demo_parliament",
-        LANGUAGES,
-        functools.partial(generate, size=size),
-        ("demo_names", "demo_parliament_patterns", "demo_parliament_words"),
-        (num_train, num_validation, num_test),
-        seed,
-        data_dir,
-        source=source_language,
+    pairs = generated_corpus.Pairs(
+        corpus="demo_parliament",
+        sides=LANGUAGES,
+        generate=functools.partial(generate, size=size),
+        tables=_TABLES,
+        sizes=(num_train, num_validation, num_test),
+        seed=seed,
     )
+    return generated_corpus.load(pairs, data_dir, source=source_language)
 
 
 def examples() -> list[tuple[str, str]]:

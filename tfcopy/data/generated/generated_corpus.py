@@ -1,6 +1,6 @@
 """Corpora that the package generates itself, stored by TensorFlow Datasets.
 
-A corpus is a config (`_Pairs`) of its name, its sizes and its grammar.
+A corpus is a config (`Pairs`) of its name, its sizes and its grammar.
 TFDS stores, checks and reads what the grammar generates.
 """
 
@@ -9,7 +9,7 @@ import dataclasses
 import io
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import absl.logging
 import tensorflow_datasets as tfds
@@ -26,7 +26,7 @@ from tfcopy.data.generated import text_tables
 
 
 @dataclasses.dataclass
-class _Pairs(tfds.core.BuilderConfig):
+class Pairs(tfds.core.BuilderConfig):
     """A corpus of pairs; each choice of sizes and seed is a separate one.
 
     Attributes:
@@ -34,18 +34,22 @@ class _Pairs(tfds.core.BuilderConfig):
         corpus: The name without the numbers, such as `"demo_news"`.
         sides: The names of source and target in the stored examples.
         generate: Called with a split, a number of pairs and the seed.
-        grammar: Fingerprint of the grammar, so that no stale corpus is read.
+        tables: The tables of the grammar, as in `text_tables.read`.
         sizes: Number of pairs of each split.
         seed: The same seed gives the same pairs on every machine.
+        num_sample: How many pairs, with the tables, tell the grammar, so that
+            no stale corpus is read.
     """
 
     name: str = ""
-    corpus: str = ""
-    sides: tuple[str, str] = ("source", "target")
-    generate: Callable[[str, int, int], Iterator] | None = None
-    grammar: str = ""
-    sizes: tuple[int, ...] = (1, 1, 1)
-    seed: int = 0
+    _: dataclasses.KW_ONLY
+    corpus: str
+    sides: tuple[str, str]
+    generate: Callable[[str, int, int], Iterator]
+    tables: Sequence[str]
+    sizes: tuple[int, int, int]
+    seed: int
+    num_sample: int = 200
 
     def __post_init__(self):
         if min(self.sizes) < 1:
@@ -54,7 +58,9 @@ class _Pairs(tfds.core.BuilderConfig):
                 "Received: {} for training, {} for validation and {} for "
                 "testing.".format(*self.sizes)
             )
-        parts = (self.corpus, self.seed, *self.sizes, self.grammar)
+        sample = list(self.generate("train", self.num_sample))
+        grammar = grammar_fingerprint(self.tables, sample)
+        parts = (self.corpus, self.seed, *self.sizes, grammar)
         self.name = "_".join(map(str, parts))
         self._sources = {}  # of the splits that were drawn to their ends
 
@@ -86,45 +92,24 @@ class _Pairs(tfds.core.BuilderConfig):
 
 
 def load(
-    name: str,
-    sides: tuple[str, str],
-    generate: Callable[[str, int, int], Iterator],
-    tables: Iterable[str],
-    sizes: tuple[int, int, int],
-    seed: int,
+    pairs: Pairs,
     data_dir: str | os.PathLike | None,
     *,
     source: str | None = None,
     languages: tuple[str, str] | None = None,
-    num_sample: int = 200,
 ) -> TranslationCorpus:
     """Generates a corpus, or reads it if it was generated before.
 
     Args:
-        name: Name of the corpus, such as `"demo_news"`.
-        sides: The names of source and target in the stored examples.
-        generate: Called with a split, a number of pairs and the seed.
-        tables: The tables of its grammar, as in `text_tables.read`.
-        sizes: Number of pairs of each split.
-        seed: The same seed gives the same pairs on every machine.
+        pairs: Which corpus.
         data_dir: Where TFDS keeps its datasets; `None` for its default.
         source: The side to translate from; by default the first.
         languages: The languages of source and target, if the sides are not
             named after them.
-        num_sample: How many pairs tell the grammar.
 
     Raises:
         CorpusError: naming the folder that cannot be written to.
     """
-    grammar = grammar_fingerprint(tables, list(generate("train", num_sample)))
-    pairs = _Pairs(
-        corpus=name,
-        sides=sides,
-        generate=generate,
-        grammar=grammar,
-        sizes=sizes,
-        seed=seed,
-    )
     try:
         with _without_messages():
             builder = TfcopyGenerated(config=pairs, data_dir=data_dir)
