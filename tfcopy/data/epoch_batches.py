@@ -181,6 +181,29 @@ def epoch_batches(
     return [found[i] for i in places]
 
 
+def check_batch_size(
+    number: int, batch_size: int, num_replicas: int = 1, noun: str = "examples"
+) -> None:
+    """Raises a ValueError if replicas or examples do not make a batch.
+
+    Args:
+        number: How many examples there are.
+        batch_size: How many a global batch has.
+        num_replicas: Number of slices of a global batch.
+        noun: What an example is called.
+    """
+    if batch_size < 1 or num_replicas < 1 or batch_size % num_replicas:
+        raise ValueError(
+            "`batch_size` must be a positive multiple of `num_replicas`. "
+            f"Received: batch_size={batch_size}, num_replicas={num_replicas}."
+        )
+    if number < batch_size:
+        raise ValueError(
+            f"The corpus holds {number:,} {noun}, fewer than one batch. "
+            f"Received: batch_size={batch_size}."
+        )
+
+
 def cut_rows(order: np.ndarray, size: int) -> list[np.ndarray]:
     """An order in parts of `size` examples; the last may be smaller."""
     return [order[i : i + size] for i in range(0, len(order), size)]

@@ -139,7 +139,7 @@ COLUMNS = {
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy import losses
-    from tfcopy.data.corpora import brown, one_billion_words, sentences
+    from tfcopy.data.corpora import sentences
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.definitions import (
@@ -196,13 +196,16 @@ def load_corpus(config):
     if config.corpus == "lm1b":
         if config.data is None:
             return sentences.load_tfds("lm1b", config.data_dir)
-        return one_billion_words.load(config.data, num_shards=config.num_shards)
+        return sentences.load_one_billion_words(
+            config.data, num_shards=config.num_shards
+        )
     if config.data is None:
         raise ValueError(
             f"--data must name where the corpus is. Received: --corpus "
             f"{config.corpus} without --data."
         )
-    load = brown.load if config.corpus == "brown" else sentences.load
+    is_brown = config.corpus == "brown"
+    load = sentences.load_brown if is_brown else sentences.load
     return load(config.data)
 
 

@@ -159,7 +159,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 
     from tfcopy import losses
     from tfcopy.data.corpora import nli
-    from tfcopy.data.definitions import nouns_by_category
+    from tfcopy.data.definitions import wordnet
     from tfcopy.data.generated import demo_definitions
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.definitions import (
@@ -296,7 +296,7 @@ def load_categories(config):
     """Nouns to draw: the demo's, by kind, or those of three categories."""
     if config.corpus == "demo":
         return demo_definitions.nouns_by_kind()
-    return nouns_by_category.NOUNS_BY_CATEGORY
+    return wordnet.NOUNS_BY_CATEGORY
 
 
 def print_comparison(config, results):

@@ -220,3 +220,95 @@ def test_reads_wikitext():
     lines = list(corpus.train)
     assert len(lines) == corpus.train.num_examples == 2461
     assert sum(len(line.split()) for line in lines) == 213_886
+
+
+def test_reads_the_texts_of_brown_and_nothing_else(tmp_path):
+    for genre in "ab":
+        for number in range(5):
+            text = f"\n\n\t{genre}/nn {number}/cd ./.\n\n\ttwo/cd\n"
+            (tmp_path / f"c{genre}0{number}").write_text(text)
+    (tmp_path / "README").write_text("No tags here.\n")
+    corpus = sentences.load_brown(tmp_path, num_held_out=2)
+    sizes = {name: len(list(split)) for name, split in corpus.splits.items()}
+    assert sizes == {"train": 12, "validation": 4, "test": 4}
+    found = [x for split in corpus.splits.values() for x in split]
+    expected = [f"{genre} {number} ." for genre in "ab" for number in range(5)]
+    assert sorted(found) == sorted(expected + ["two"] * 10)
+    assert corpus.tokenized
+    assert corpus.name == "Brown"
+
+
+def test_other_folders_are_named(tmp_path):
+    (tmp_path / "README").write_text("No tags here.\n")
+    with pytest.raises(CorpusError, match="no text of the Brown corpus"):
+        sentences.load_brown(tmp_path)
+
+
+def test_reads_the_archive_of_brown():
+    path = DATA / "lm" / "brown.zip"
+    if not path.exists():
+        pytest.skip(f"{path} is not there (set TFCOPY_DATA)")
+    corpus = sentences.load_brown(path)
+    texts = {name: list(split) for name, split in corpus.splits.items()}
+    found = [text for part in texts.values() for text in part]
+    # The counts that NLTK gives.
+    assert len(found) == 57_340
+    assert sum(len(text.split()) for text in found) == 1_161_192
+    for name in ("validation", "test"):
+        assert 0.04 < len(texts[name]) / len(found) < 0.06
+    assert (
+        "The Fulton County Grand Jury said Friday an investigation of "
+        "Atlanta's recent primary election produced `` no evidence '' that "
+        "any irregularities took place ."
+    ) in found
+
+
+TRAIN = "training-monolingual.tokenized.shuffled"
+HELD_OUT = "heldout-monolingual.tokenized.shuffled"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / TRAIN).mkdir()
+    (tmp_path / HELD_OUT).mkdir()
+    for i in (1, 2, 3):
+        text = "".join(f"shard {i} line {j}\n" for j in range(10))
+        path = tmp_path / TRAIN / f"news.en-0000{i}-of-00100"
+        path.write_text(text)
+    path.unlink()
+    path.with_name(path.name + ".gz").write_bytes(gzip.compress(text.encode()))
+    for i in (0, 1):
+        path = tmp_path / HELD_OUT / f"news.en.heldout-0000{i}-of-00050"
+        path.write_text(f"held out {i}\n")
+    return tmp_path
+
+
+def test_the_last_sentences_are_for_validation(folder):
+    corpus = sentences.load_one_billion_words(
+        folder, num_shards=3, num_validation=12
+    )
+    lines = [f"shard {i} line {j}" for i in (1, 2, 3) for j in range(10)]
+    assert list(corpus.train) == list(corpus.train) == lines[:18]
+    assert list(corpus.validation) == lines[18:]
+    assert list(corpus.test) == ["held out 0"]
+    sizes = [split.num_examples for split in corpus.splits.values()]
+    assert sizes == [18, 12, 1]
+    assert corpus.tokenized
+
+
+def test_the_first_shard_alone(folder):
+    corpus = sentences.load_one_billion_words(
+        folder, num_shards=1, num_validation=2
+    )
+    assert len(list(corpus.train)) == 8
+    assert list(corpus.validation) == ["shard 1 line 8", "shard 1 line 9"]
+
+
+def test_what_is_wrong_with_shards_is_named(folder):
+    with pytest.raises(CorpusError, match="news.en-00004-of-00100: no such"):
+        sentences.load_one_billion_words(folder)
+    with pytest.raises(CorpusError, match="2,000 sentences: there are 10 in"):
+        sentences.load_one_billion_words(folder, num_shards=1)
+    for number in (0, 100):
+        with pytest.raises(ValueError, match=f"1 to 99. Received: {number}"):
+            sentences.load_one_billion_words(folder, num_shards=number)

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfcopy.data.corpora import tables
-from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.corpora.held_out import is_blank
+from tfcopy.data.corpora.corpus import CorpusError, is_blank
 
 DATA = Path(os.environ.get("TFCOPY_DATA", "../shared/data"))
 

@@ -12,9 +12,8 @@ from tfcopy.data.definitions import (
     DefinitionPacker,
     Definitions,
 )
-from tfcopy.data.definitions.features import flat_inputs
+from tfcopy.data.definitions.features import flat_inputs, spellings
 from tfcopy.data.definitions.packing import LAYOUTS
-from tfcopy.data.definitions.spelling import spellings
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import definition_inputs, definition_layout

@@ -4,7 +4,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.definitions.spelling import (
+from tfcopy.data.definitions.features import (
     TOO_LONG,
     count_characters,
     spellings,

@@ -13,7 +13,7 @@ import random
 from tfcopy import filesystem
 from tfcopy.data.corpora.gettext_catalogs import import_polib
 from tfcopy.data.generated import demo_catalogs
-from tfcopy.data.generated.demo_catalogs_grammar import Grammar
+from tfcopy.data.generated.demo_catalogs import Grammar
 
 # How many of a hundred entries are so.
 _STATES = {"translated": 84, "untranslated": 9, "fuzzy": 4, "obsolete": 3}

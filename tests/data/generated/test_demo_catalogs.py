@@ -8,14 +8,8 @@ import pytest
 from tests.data.generated import demo_catalog_files
 from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.generated import demo_catalogs
-from tfcopy.data.generated.demo_catalogs_grammar import Grammar
+from tfcopy.data.generated.demo_catalogs import Grammar
 from tfcopy.data.generated.demo_catalogs_spans import COMMON
-from tfcopy.data.generated.demo_catalogs_words import (
-    capitalize,
-    contract,
-    english_verb,
-    spanish_verb,
-)
 from tfcopy.data.text.span_patterns import spans_of
 
 SIZES = {"train": 5_000, "validation": 500, "test": 500}
@@ -103,31 +97,6 @@ def test_entries_with_plurals_count_the_same_things():
         assert one.flag == several.flag != ""
         assert spans(one.en) == spans(several.en)
         assert one.en != several.en
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("el nombre de el archivo", "el nombre del archivo"),
-        ("acceso a el índice", "acceso al índice"),
-        ("lectura y impresión", "lectura e impresión"),
-        ("nieve y hielo", "nieve y hielo"),
-        ("siete o ocho", "siete u ocho"),
-    ],
-)
-def test_contractions(text, expected):
-    assert contract(text) == expected
-
-
-def test_forms_of_verbs():
-    assert spanish_verb("buscar")["do"] == "busque"
-    assert spanish_verb("leer/leyendo/lee/lea/leyó/leyeron/leído")["nows"] == (
-        "leen"
-    )
-    assert english_verb("copy")["s"] == "copies"
-    assert english_verb("write/wrote/written/writing")["past"] == "wrote"
-    assert capitalize("«x» falla") == "«X» falla"
-    assert capitalize("") == ""
 
 
 # === Files ===

@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.generated import demo_parliament, text_tables
 from tfcopy.data.generated.demo_names import Names, split_of
-from tfcopy.data.generated.demo_parliament_grammar import (
+from tfcopy.data.generated.demo_parliament import (
+    _PATTERNS,
     _SECTIONS,
     Grammar,
-    Phrase,
-    _fill,
-    _pairs,
-    elide,
-    indefinite_article,
 )
 
 SIZES = {"train": 20_000, "validation": 500, "test": 500}
@@ -211,57 +207,10 @@ def test_patterns_use_the_same_names_on_both_sides():
         return {slot.name for slot in text_tables.slots(text)}
 
     sections = (*_SECTIONS, "clauses")
-    patterns = [pair for section in sections for pair in _pairs(section)]
+    patterns = [pair for section in sections for pair in _PATTERNS[section]]
     assert len(patterns) > 100
     for en, fr in patterns:
         assert slots(en) == slots(fr), (en, fr)
-
-
-@pytest.mark.parametrize(
-    "raw, finished",
-    [
-        ("il parle de le accord", "il parle de l'accord"),
-        ("il parle de le rapport", "il parle du rapport"),
-        ("il parle à les ministres", "il parle aux ministres"),
-        ("le_ a", "l'a"),
-        ("de le_ dire", "de le dire"),
-        ("la_ ont", "l'ont"),
-        ("parce que il", "parce qu'il"),
-        ("ce avis", "cet avis"),
-        ("ce budget", "ce budget"),
-        ("le nouveau accord", "le nouvel accord"),
-        ("de \ue000Anna", "d'\ue000Anna"),
-        ("de \ue000Łukasz", "de \ue000Łukasz"),
-        ("de \ue000Hans", "de \ue000Hans"),
-        ("de la Hongrie", "de la Hongrie"),
-        ("de les citoyens", "des citoyens"),
-    ],
-)
-def test_elision_and_contraction(raw, finished):
-    assert elide(raw) == finished
-
-
-def testindefinite_article():
-    text = "a report, a opinion, a European law, a useful text, a urgent one"
-    assert indefinite_article(text) == (
-        "a report, an opinion, a European law, a useful text, an urgent one"
-    )
-
-
-@pytest.mark.parametrize("feminine", [False, True])
-@pytest.mark.parametrize("plural", [False, True])
-def test_agreement(feminine, plural):
-    slots = {"doc": Phrase.plain("x", "x", feminine, plural)}
-    form = 2 * plural + feminine
-    filled = _fill(
-        "[a|ont:doc] [rejeté*:doc] [il|elle|ils|elles:doc]", "fr", slots
-    )
-    expected = (
-        ("a", "ont")[plural],
-        ("rejeté", "rejetée", "rejetés", "rejetées"),
-    )
-    pronoun = ("il", "elle", "ils", "elles")[form]
-    assert filled == f"{expected[0]} {expected[1][form]} {pronoun}"
 
 
 def test_examples_hold_their_names_on_both_sides(pairs):

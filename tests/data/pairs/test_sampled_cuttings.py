@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from tfcopy.data import SentencepieceTokenizer, train_sentencepiece
-from tfcopy.data.pairs.encoding import encode
-from tfcopy.data.pairs.sampled_cuttings import SampledCuttings
+from tfcopy.data.pairs.encoding import SampledCuttings, encode
 from tfcopy.data.text import sentencepiece_tokenizer, vocabulary
 
 pytest.importorskip("sentencepiece")

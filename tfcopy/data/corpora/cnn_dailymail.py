@@ -16,20 +16,21 @@ import functools
 import os
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import tensorflow as tf
 
 from tfcopy import filesystem
-from tfcopy.data.corpora import tfds_texts
+from tfcopy.data.corpora import tfds_corpora
 from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
     CorpusError,
     TranslationCorpus,
-    fingerprint,
+    map_examples,
+    reading,
+    translation_corpus,
 )
-from tfcopy.data.corpora.held_out import CheckedPairs, splits
 
-_NAMES = {"train": "train", "validation": "val", "test": "test"}
 _LENGTH = struct.Struct("<q")
 _FEATURES = ("article", "abstract")
 _SENTENCE_MARKS = re.compile("</?s>")
@@ -50,24 +51,16 @@ def load(
             version, but reads any that was prepared.
         download: Whether to download and prepare what is not there yet.
     """
-    corpus = tfds_texts.load(
+    corpus = tfds_corpora.load(
         f"cnn_dailymail:{version}",
         data_dir,
-        source_feature="article",
-        target_feature="highlights",
+        source="article",
+        target="highlights",
+        languages=("en", "en"),
         download=download,
     )
-    return dataclasses.replace(
-        corpus,
-        splits={
-            name: dataclasses.replace(
-                split,
-                read=functools.partial(_with_lines, split.read),
-                fingerprint=fingerprint(split.fingerprint, "lines"),
-            )
-            for name, split in corpus.splits.items()
-        },
-    )
+    splits = map_examples(corpus.splits, _with_lines, "lines")
+    return dataclasses.replace(corpus, splits=splits)
 
 
 def load_bin(folder: str | os.PathLike) -> TranslationCorpus:
@@ -84,20 +77,20 @@ def load_bin(folder: str | os.PathLike) -> TranslationCorpus:
         folder: The folder, usually called `chunked` or `finished_files`.
     """
     folder = os.fspath(folder)
-    paths = {name: _paths(folder, name) for name in _NAMES.values()}
+    paths = {name: _paths(folder, name) for name in ("train", "val", "test")}
     checked = [
         CheckedPairs.check(
             os.path.join(folder, f"{name}*.bin"),
-            functools.partial(_read_all, paths[name]),
+            functools.partial(_read_all, of_split),
             "Give the folder with the chunked .bin files.",
         )
-        for name in _NAMES.values()
+        for name, of_split in paths.items()
     ]
-    return TranslationCorpus(
-        name="cnn_dailymail",
+    return translation_corpus(
+        checked,
+        "cnn_dailymail",
         source_language="en",
         target_language="en",
-        splits=splits(*checked),
         tokenized=True,
     )
 
@@ -109,23 +102,17 @@ def read_bin(path: str | os.PathLike) -> Iterator[tuple[str, str]]:
     with the bytes features `article` and `abstract`. The sentences of an
     abstract, marked as `<s> ... </s>`, come as lines.
     """
-    try:
-        with filesystem.open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            number = 0
-            while file.tell() < size:
-                number += 1
-                yield _parse(_record(file, size, path, number), path, number)
-    except OSError as error:
-        raise CorpusError(
-            f"{path}: cannot be read ({error.strerror or error}). "
-            "Check the path and its permissions."
-        ) from error
+    with reading(path), filesystem.open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        number = 0
+        while file.tell() < size:
+            number += 1
+            yield _parse(_record(file, size, path, number), path, number)
 
 
-def _with_lines(read: Callable) -> Iterator[tuple[str, str]]:
-    for article, highlights in read():
-        yield article, _lines(highlights.split("\n"))
+def _with_lines(pair: tuple[str, str]) -> tuple[str, str]:
+    article, highlights = pair
+    return article, _lines(highlights.split("\n"))
 
 
 def _paths(folder: str, name: str) -> list[str]:

@@ -1,10 +1,22 @@
-"""The interface of all corpora."""
+"""The interface of all corpora, and how they are cut into splits."""
 
+import contextlib
 import dataclasses
+import functools
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+import random
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from tfcopy import file_forms
 
 SPLITS = ("train", "validation", "test")
+_HELD_OUT_SHARE = 20  # one example in twenty
+_MAX_HELD_OUT = 2000
+_BLOCK = 1024  # pairs
+# Unicode's categories of separators, controls and marks of format.
+_UNSEEN = ("Zs", "Zl", "Zp", "Cc", "Cf")
 
 
 class CorpusError(ValueError):
@@ -117,3 +129,261 @@ class TranslationCorpus(Corpus):
 def fingerprint(*parts) -> str:
     """A short digest of plain values, the same on every machine."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+@contextlib.contextmanager
+def reading(path) -> Iterator[None]:
+    """Raises a CorpusError that names the file if it cannot be read."""
+    try:
+        yield
+    except file_forms.FormError as error:
+        raise CorpusError(str(error)) from error
+    except OSError as error:
+        raise CorpusError(
+            f"{path}: cannot be read ({error.strerror or error}). "
+            "Check the path and its permissions."
+        ) from error
+
+
+def map_examples(
+    splits: Mapping[str, Split], function: Callable, *key
+) -> dict[str, Split]:
+    """The splits with what a function makes of each example.
+
+    Args:
+        splits: Splits by name.
+        function: Function of an example.
+        *key: Values that tell the function, if the fingerprints have to.
+    """
+    return {
+        name: dataclasses.replace(
+            split,
+            read=functools.partial(_mapped, function, split.read),
+            fingerprint=(
+                fingerprint(split.fingerprint, *key)
+                if key
+                else split.fingerprint
+            ),
+        )
+        for name, split in splits.items()
+    }
+
+
+def _mapped(function, read) -> Iterator:
+    return map(function, read())
+
+
+# === Splits of checked examples, some of which are held out ===
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckedPairs:
+    """Pairs that have all been read once without an error.
+
+    They may be any tuples of strings of the same length.
+
+    Args:
+        place: Where the examples are, for messages.
+        read_all: Called without arguments, returns an iterator over
+            `(source, target)` pairs of strings, blank ones too.
+        num_pairs: The number of pairs without a blank side.
+        num_skipped: The number of pairs with a blank side.
+        fingerprint: Changes with the text of the pairs.
+        noun: What an example is called, for messages.
+    """
+
+    place: str
+    read_all: Callable[[], Iterator[tuple[str, ...]]]
+    num_pairs: int
+    num_skipped: int
+    fingerprint: str
+    noun: str = "sentence pair"
+
+    @classmethod
+    def check(
+        cls,
+        place: str,
+        read_all: Callable,
+        advice: str,
+        noun: str = "sentence pair",
+    ) -> "CheckedPairs":
+        """Reads all pairs; raises a CorpusError with `advice` if none is left.
+
+        Errors in a pair are reported by `read_all`.
+        """
+        digest = hashlib.sha256()
+        num_read = num_pairs = 0
+        pairs = read_all()
+        while block := list(itertools.islice(pairs, _BLOCK)):
+            for texts in zip(*block):
+                lengths = ",".join(map(str, map(len, texts)))
+                digest.update("\n".join((lengths, *texts, "")).encode())
+            num_read += len(block)
+            num_pairs += sum(not is_blank(pair) for pair in block)
+        num_skipped = num_read - num_pairs
+        if not num_pairs:
+            blank = f", only {num_skipped:,} with an empty side"
+            raise CorpusError(
+                f"{place}: no {noun} there{blank * (num_skipped > 0)}. {advice}"
+            )
+        return cls(
+            place, read_all, num_pairs, num_skipped, digest.hexdigest(), noun
+        )
+
+    def read(self) -> Iterator[tuple[str, ...]]:
+        return (pair for pair in self.read_all() if not is_blank(pair))
+
+    def split(self, held_out: dict[int, str] = {}, name: str = "") -> Split:
+        """The pairs that `held_out` assigns to `name`; for "train" the rest."""
+        if not held_out:
+            return Split(
+                self.read, self.fingerprint, self.num_pairs, self.num_skipped
+            )
+
+        def read():
+            for i, pair in enumerate(self.read()):
+                if held_out.get(i, "train") == name:
+                    yield pair
+
+        is_train = name == "train"
+        num_held_out = sum(owner == name for owner in held_out.values())
+        return Split(
+            read,
+            fingerprint(self.fingerprint, sorted(held_out.items()), name),
+            self.num_pairs - len(held_out) if is_train else num_held_out,
+            self.num_skipped if is_train else 0,
+        )
+
+
+def share_held_out(total: int) -> int:
+    """How many examples are held out by default: one in twenty, at most 2,000.
+
+    Args:
+        total: The number of examples.
+    """
+    return min(_MAX_HELD_OUT, max(1, total // _HELD_OUT_SHARE))
+
+
+def translation_corpus(
+    checked: Iterable[CheckedPairs | None],
+    name: str,
+    *,
+    source_language: str = "source",
+    target_language: str = "target",
+    num_held_out: int | None = None,
+    seed: int = 0,
+    tokenized: bool = False,
+) -> TranslationCorpus:
+    """A corpus of pairs that have been read once.
+
+    Args:
+        checked: The pairs for training, validation and testing, as in `splits`.
+        name: Name of the corpus.
+        source_language: ISO 639 code of the source language.
+        target_language: ISO 639 code of the target language.
+        num_held_out: As in `splits`.
+        seed: As in `splits`.
+        tokenized: Whether the texts are already tokens between blanks.
+    """
+    return TranslationCorpus(
+        name=name,
+        source_language=source_language,
+        target_language=target_language,
+        splits=splits(*checked, num_held_out=num_held_out, seed=seed),
+        tokenized=tokenized,
+    )
+
+
+def splits(
+    train: CheckedPairs,
+    validation: CheckedPairs | None = None,
+    test: CheckedPairs | None = None,
+    *,
+    num_held_out: int | None = None,
+    seed: int = 0,
+) -> dict[str, Split]:
+    """The three splits of a corpus.
+
+    Args:
+        train: The training pairs.
+        validation: The validation pairs. If `None`, pairs spread evenly over
+            `train` are held out.
+        test: The test pairs, likewise.
+        num_held_out: How many pairs to hold out for each of these. By default
+            one in twenty, at most 2,000.
+        seed: Chooses the pairs that are held out.
+    """
+    pairs_of = {"validation": validation, "test": test}
+    missing = [name for name, pairs in pairs_of.items() if pairs is None]
+    held_out = draw(
+        train.num_pairs,
+        missing,
+        num_held_out,
+        seed,
+        place=train.place,
+        noun=train.noun,
+    )
+    result = {"train": train.split(held_out, "train")}
+    for name, pairs in pairs_of.items():
+        result[name] = (
+            train.split(held_out, name) if pairs is None else pairs.split()
+        )
+    return result
+
+
+def is_blank(texts: tuple[str, ...]) -> bool:
+    """Whether a side has nothing but blanks, controls and zero-width marks.
+
+    No tokenizer finds a word there.
+    """
+    return not all(
+        any(unicodedata.category(x) not in _UNSEEN for x in text)
+        for text in texts
+    )
+
+
+def draw(
+    total: int,
+    names: list[str],
+    num_held_out: int | None,
+    seed: int,
+    *,
+    place: str,
+    noun: str,
+) -> dict[int, str]:
+    """Draws examples spread evenly over all of them.
+
+    Args:
+        total: The number of examples.
+        names: The splits that need examples; there may be none.
+        num_held_out: How many each of them gets. By default one in twenty, at
+            most 2,000.
+        seed: Chooses the examples.
+        place: Where the examples are, for messages.
+        noun: What an example is called, for messages.
+
+    Returns:
+        The indices of those drawn, and the split each one belongs to.
+
+    Raises:
+        CorpusError: if nothing would be left.
+    """
+    if not names:
+        return {}
+    if num_held_out is None:
+        num_held_out = share_held_out(total)
+    num_drawn = num_held_out * len(names)
+    if num_held_out <= 0 or num_drawn >= total:
+        raise CorpusError(
+            f"Cannot hold out {num_held_out:,} for {' and '.join(names)} each: "
+            f"there are {total:,} {noun}s in {place}. Hold out fewer, or give "
+            "validation and test files."
+        )
+    rng = random.Random(seed)
+    owners = names * num_held_out
+    rng.shuffle(owners)
+    bounds = [total * i // num_drawn for i in range(num_drawn + 1)]
+    return {
+        rng.randrange(start, end): owner
+        for start, end, owner in zip(bounds, bounds[1:], owners)
+    }

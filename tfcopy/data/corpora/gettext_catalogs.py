@@ -11,8 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tfcopy import file_forms, filesystem
-from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
-from tfcopy.data.corpora.held_out import CheckedPairs, is_blank, splits
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    CorpusError,
+    TranslationCorpus,
+    is_blank,
+    reading,
+    splits,
+)
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
@@ -118,22 +124,17 @@ def open_catalog(path):
     """
     polib = import_polib()
     path = os.fspath(path)
-    try:
-        with filesystem.open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        reason = error.strerror or error
-        raise CorpusError(f"{path}: cannot be read ({reason}).") from error
+    with reading(path), filesystem.open(path, "rb") as file:
+        content = file.read()
     if content[:4] in _MO_MAGIC:
         raise CorpusError(
             f"{path} is a compiled catalogue (.mo). Give the .po file that it "
             "was made from, or make one by `msgunfmt`."
         )
     try:
-        file_forms.check_plain(content[:512], path)
+        with reading(path):
+            file_forms.check_plain(content[:512], path)
         _check_strings(path, content.decode("utf-8"))
-    except file_forms.FormError as error:
-        raise CorpusError(str(error)) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise CorpusError(

@@ -11,14 +11,12 @@ Reference:
 """
 
 import dataclasses
-import functools
 import os
 import re
-from collections.abc import Callable, Iterator
 
 from tfcopy import tokens
-from tfcopy.data.corpora import tfds_texts
-from tfcopy.data.corpora.corpus import TranslationCorpus, fingerprint
+from tfcopy.data.corpora import tfds_corpora
+from tfcopy.data.corpora.corpus import TranslationCorpus, map_examples
 
 NAME = "gigaword"
 
@@ -38,28 +36,18 @@ def load(
         version: The version, for example `"1.2.0"`; by default the newest.
         download: Whether to download and prepare what is not there yet.
     """
-    corpus = tfds_texts.load(
+    corpus = tfds_corpora.load(
         f"{NAME}:{version}" if version else NAME,
         data_dir,
-        source_feature="document",
-        target_feature="summary",
+        source="document",
+        target="summary",
+        languages=("en", "en"),
         download=download,
     )
-    return dataclasses.replace(
-        corpus,
-        tokenized=True,
-        splits={
-            name: dataclasses.replace(
-                split,
-                read=functools.partial(_with_unk, split.read),
-                fingerprint=fingerprint(split.fingerprint, "unk"),
-            )
-            for name, split in corpus.splits.items()
-        },
-    )
+    splits = map_examples(corpus.splits, _with_unk, "unk")
+    return dataclasses.replace(corpus, tokenized=True, splits=splits)
 
 
-def _with_unk(read: Callable) -> Iterator[tuple[str, str]]:
+def _with_unk(pair: tuple[str, str]) -> tuple[str, str]:
     unk = tokens.SPECIAL_TOKENS[tokens.UNK]
-    for pair in read():
-        yield tuple(_UNK.sub(unk, text) for text in pair)
+    return tuple(_UNK.sub(unk, text) for text in pair)

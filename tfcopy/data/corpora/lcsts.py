@@ -25,7 +25,6 @@ References:
 """
 
 import codecs
-import dataclasses
 import functools
 import os
 import re
@@ -35,12 +34,13 @@ from typing import NamedTuple
 
 from tfcopy import file_forms, filesystem
 from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
     CorpusError,
-    Split,
     TranslationCorpus,
-    fingerprint,
+    map_examples,
+    reading,
+    splits,
 )
-from tfcopy.data.corpora.held_out import CheckedPairs, splits
 
 _SECTIONS = {"<summary>": "</summary>", "<short_text>": "</short_text>"}
 _LABEL = re.compile(r"<human_label>\s*([1-5])\s*</human_label>")
@@ -68,7 +68,7 @@ def encoding_of(path: str | os.PathLike) -> str:
     # The first lines may be valid in both by chance.
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with _open(path) as file:
+        with reading(path), file_forms.open_plain(path) as file:
             while block := file.read(_BLOCK):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
@@ -134,7 +134,7 @@ def read_records(
 
 def _lines(path, encoding) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, stripped, with their numbers."""
-    with _open(path) as file:
+    with reading(path), file_forms.open_plain(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 text = line.decode(encoding).lstrip("\ufeff").strip()
@@ -147,7 +147,7 @@ def _lines(path, encoding) -> Iterator[tuple[int, str]]:
 def _encoding_error(path, number, encoding):
     places = [f"line {number:,} is not {encoding.upper()}"]
     if encoding != "utf-8":
-        with _open(path) as file:
+        with reading(path), file_forms.open_plain(path) as file:
             for other, line in enumerate(file, start=1):
                 try:
                     line.decode()
@@ -158,18 +158,6 @@ def _encoding_error(path, number, encoding):
         f"{path}: {', and '.join(places)}. The file must be UTF-8 or GB18030 "
         "throughout. Mend the line, or copy the file again."
     )
-
-
-def _open(path):
-    try:
-        return file_forms.open_plain(path)
-    except file_forms.FormError as error:
-        raise CorpusError(str(error)) from error
-    except OSError as error:
-        raise CorpusError(
-            f"{path}: cannot be read ({error.strerror or error}). "
-            "Check the path and its permissions."
-        ) from error
 
 
 def _error(path, number, expected, line):
@@ -238,7 +226,9 @@ def load(
             _compare_counts(checked[name], name, min_score)
     parts = splits(**checked)
     if words:
-        parts = {name: _segmented(part, jieba) for name, part in parts.items()}
+        parts = map_examples(
+            parts, functools.partial(_cut, jieba), "jieba", jieba.__version__
+        )
     return TranslationCorpus(
         name="lcsts" if language == "zh" else "newsgen",
         source_language=language,
@@ -306,16 +296,5 @@ def _import_jieba():
     return jieba
 
 
-def _segmented(split: Split, jieba) -> Split:
-    def segment(text):
-        return " ".join(" ".join(jieba.cut(text)).split())
-
-    def read():
-        for pair in split:
-            yield tuple(map(segment, pair))
-
-    return dataclasses.replace(
-        split,
-        read=read,
-        fingerprint=fingerprint(split.fingerprint, "jieba", jieba.__version__),
-    )
+def _cut(jieba, pair: tuple[str, str]) -> tuple[str, str]:
+    return tuple(" ".join(" ".join(jieba.cut(x)).split()) for x in pair)

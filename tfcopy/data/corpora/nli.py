@@ -8,16 +8,21 @@ References:
     [Marelli et al., 2014](https://aclanthology.org/L14-1314/), SICK.
 """
 
-import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tfcopy import file_forms
-from tfcopy.data.corpora import tfds_builders
-from tfcopy.data.corpora.corpus import Corpus, CorpusError
-from tfcopy.data.corpora.held_out import CheckedPairs, is_blank, splits
+from tfcopy.data.corpora import tfds_corpora
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    Corpus,
+    CorpusError,
+    is_blank,
+    map_examples,
+    splits,
+)
 from tfcopy.data.corpora.tables import Table
 
 LABELS = ("contradiction", "neutral", "entailment")
@@ -108,12 +113,7 @@ def load(
     parts = splits(*checked, num_held_out=num_held_out, seed=seed)
     return Corpus(
         name=name or os.path.basename(train),
-        splits={
-            split: dataclasses.replace(
-                pairs, read=functools.partial(_examples, pairs.read)
-            )
-            for split, pairs in parts.items()
-        },
+        splits=map_examples(parts, _example),
         tokenized=tokenized or parses,
     )
 
@@ -140,22 +140,24 @@ def load_tfds(
     Raises:
         CorpusError: naming the dataset and what it lacks.
     """
-    builder = tfds_builders.load(name, data_dir, download=download)
-    tfds_builders.check_features(builder, _TFDS_FEATURES)
-    names = tfds_builders.split_names(
-        builder, {**_default_splits(builder), **(splits or {})}
+    builder = tfds_corpora.builder_of(
+        name, data_dir, _TFDS_FEATURES, download=download
     )
     numbers = _label_numbers(builder)
+
+    def example(premise, hypothesis, label):
+        label = numbers.get(int(label))  # A missing label is -1.
+        if label is not None and not is_blank((premise, hypothesis)):
+            return Example(premise, hypothesis, label)
+
     return Corpus(
         name=builder.info.full_name,
-        splits={
-            split: tfds_builders.split(
-                builder,
-                tfds_split,
-                functools.partial(_read_tfds, builder, tfds_split, numbers),
-            )
-            for split, tfds_split in names.items()
-        },
+        splits=tfds_corpora.splits_of(
+            builder,
+            {**_default_splits(builder), **(splits or {})},
+            _TFDS_FEATURES,
+            example,
+        ),
     )
 
 
@@ -213,9 +215,9 @@ def _leaves(parse: str) -> str:
     )
 
 
-def _examples(read: Callable) -> Iterator[Example]:
-    for premise, hypothesis, label in read():
-        yield Example(premise, hypothesis, int(label))
+def _example(row: tuple[str, str, str]) -> Example:
+    premise, hypothesis, label = row
+    return Example(premise, hypothesis, int(label))
 
 
 def _default_splits(builder) -> dict[str, str]:
@@ -236,11 +238,3 @@ def _label_numbers(builder) -> dict[int, int]:
             f"{', '.join(LABELS)}. Received: {', '.join(names) or 'none'}."
         )
     return {number: _NUMBERS[name] for number, name in enumerate(names)}
-
-
-def _read_tfds(builder, tfds_split, numbers) -> Iterator[Example]:
-    examples = tfds_builders.read(builder, tfds_split, _TFDS_FEATURES)
-    for premise, hypothesis, label in examples:
-        label = numbers.get(int(label))  # A missing label is -1.
-        if label is not None and not is_blank((premise, hypothesis)):
-            yield Example(premise, hypothesis, label)

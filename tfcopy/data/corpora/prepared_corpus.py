@@ -7,10 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from tfcopy import checked_files
 from tfcopy.data.corpora.corpus import CorpusError, Split, TranslationCorpus
 from tfcopy.data.pairs import encoded_shards
-from tfcopy.data.preparation import preparation_settings, text_shards
+from tfcopy.data.preparation import preparation_files, preparation_settings
 from tfcopy.data.text.vocabulary import Vocabulary
 
 
@@ -73,7 +72,7 @@ class PreparedCorpus(TranslationCorpus):
         made = []
         for side, stored in self.manifest["vocabularies"].items():
             path = os.path.join(self.folder, stored["file"])
-            _check_file(path, stored["checksum"])
+            encoded_shards.check_file(path, stored["checksum"])
             made.append(Vocabulary.load(path))
             given = files.get(side)
             if given is not None and given.words != made[-1].words:
@@ -122,12 +121,14 @@ def load(folder) -> PreparedCorpus:
 
     def split(name):
         paths = [
-            text_shards.path_of(folder, name, number)
+            preparation_files.texts_path(folder, name, number)
             for number in range(len(texts["sizes"][name]))
         ]
         for path in paths:
             if name != "train":
-                _check_file(path, texts["checksums"][os.path.basename(path)])
+                encoded_shards.check_file(
+                    path, texts["checksums"][os.path.basename(path)]
+                )
 
         def read():
             if name == "train":
@@ -135,7 +136,9 @@ def load(folder) -> PreparedCorpus:
                     f"--prepared: {folder} holds the training pairs as ids "
                     "alone. What reads their texts needs the corpus itself."
                 )
-            return itertools.chain.from_iterable(map(text_shards.read, paths))
+            return itertools.chain.from_iterable(
+                map(preparation_files.read_texts, paths)
+            )
 
         counts = pairs[name]
         left_out = {x: counts[x] for x in ("duplicates", "unlike")}
@@ -150,23 +153,9 @@ def load(folder) -> PreparedCorpus:
         )
 
     corpus = PreparedCorpus(
-        **{
-            name: about[name]
-            for name in (
-                *("name", "tokenized", "generated"),
-                *("source_language", "target_language"),
-            )
-        },
+        **{name: about[name] for name in preparation_settings.ABOUT},
         splits={name: split(name) for name in ("train", "validation", "test")},
         folder=folder,
         manifest=manifest,
     )
     return corpus
-
-
-def _check_file(path, checksum):
-    if checked_files.checksum_of(path) != checksum:
-        raise checked_files.DamagedFileError(
-            f"{path} is damaged (its SHA-256 is another). Remove the folder "
-            "and prepare the corpus again."
-        )

@@ -1,22 +1,27 @@
 """Text for language models: one sentence per line, in any number of files."""
 
-import dataclasses
 import functools
 import itertools
+import operator
 import os
+import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tfcopy import file_forms, filesystem
-from tfcopy.data.corpora import held_out, tfds_builders
-from tfcopy.data.corpora.corpus import Corpus, CorpusError, Split
-from tfcopy.data.corpora.held_out import CheckedPairs
+from tfcopy.data.corpora import corpus, tfds_corpora
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    Corpus,
+    CorpusError,
+    map_examples,
+)
 from tfcopy.data.corpora.text_pairs import read_lines
 
 PathLike = str | os.PathLike | zipfile.Path
 
+_SENTENCE = operator.itemgetter(0)  # of a tuple of one text
 _ADVICE = "Give files with one sentence a line."
-_MAX_HELD_OUT = 2000  # sentences
 
 
 def load(
@@ -71,16 +76,10 @@ def load(
     checked = {
         split: check_files(paths, tagged) for split, paths in files.items()
     }
-    pairs = held_out.splits(
-        checked["train"],
-        checked.get("validation"),
-        checked.get("test"),
-        num_held_out=num_held_out,
-        seed=seed,
-    )
+    pairs = corpus.splits(**checked, num_held_out=num_held_out, seed=seed)
     return Corpus(
         name=name or os.path.basename(os.path.normpath(str(_listed(train)[0]))),
-        splits={split: as_sentences(part) for split, part in pairs.items()},
+        splits=map_examples(pairs, _SENTENCE),
         tokenized=tokenized or tagged,
     )
 
@@ -110,22 +109,18 @@ def load_tfds(
     Raises:
         CorpusError: naming the dataset and what it lacks.
     """
-    builder = tfds_builders.load(name, data_dir, download=download)
-    tfds_builders.check_features(builder, (feature,))
-    names = tfds_builders.split_names(
-        builder, {**_default_splits(builder), **(splits or {})}
+    builder = tfds_corpora.builder_of(
+        name, data_dir, (feature,), download=download
     )
     return Corpus(
         name=builder.info.full_name,
-        splits={
-            split: tfds_builders.split(
-                builder,
-                tfds_split,
-                functools.partial(_read_tfds, builder, tfds_split, feature),
-                feature,
-            )
-            for split, tfds_split in names.items()
-        },
+        splits=tfds_corpora.splits_of(
+            builder,
+            {**_default_splits(builder), **(splits or {})},
+            (feature,),
+            lambda text: text if text.strip() else None,
+            feature,
+        ),
         tokenized=tokenized,
     )
 
@@ -145,13 +140,6 @@ def check_files(files: list[PathLike], tagged: bool = False) -> CheckedPairs:
         place += f" and {len(files) - 1:,} more"
     read = functools.partial(_read, tuple(files), tagged)
     return CheckedPairs.check(place, read, _ADVICE, noun="sentence")
-
-
-def as_sentences(split: Split) -> Split:
-    """A split of tuples of one text, as texts."""
-    return dataclasses.replace(
-        split, read=functools.partial(_unpacked, split.read)
-    )
 
 
 def _listed(paths):
@@ -202,7 +190,7 @@ def _with_held_out(files, num_held_out, seed):
     """Gives whole files of "train" to the splits that have none."""
     missing = [x for x in ("validation", "test") if x not in files]
     train = files["train"]
-    owners = held_out.draw(
+    owners = corpus.draw(
         len(train),
         missing,
         num_held_out,
@@ -238,19 +226,131 @@ def _without_tags(file, number, line) -> str:
     return " ".join(words)
 
 
-def _unpacked(read: Callable) -> Iterator[str]:
-    return (text for (text,) in read())
-
-
 def _default_splits(builder) -> dict[str, str]:
     sizes = builder.info.splits
     if "validation" in sizes or "train" not in sizes:
         return {}
-    count = min(_MAX_HELD_OUT, max(1, sizes["train"].num_examples // 20))
+    count = corpus.share_held_out(sizes["train"].num_examples)
     return {"train": f"train[{count}:]", "validation": f"train[:{count}]"}
 
 
-def _read_tfds(builder, tfds_split, feature) -> Iterator[str]:
-    for (text,) in tfds_builders.read(builder, tfds_split, (feature,)):
-        if text.strip():
-            yield text
+# === Brown: a million words of American English, of 1961 ===
+
+_BROWN = re.compile("c[a-r][0-9][0-9]")
+
+
+def load_brown(
+    path: str | os.PathLike, *, num_held_out: int | None = None, seed: int = 0
+) -> Corpus:
+    """Reads the sentences of the Brown corpus, tokens between blanks.
+
+    Its 500 texts are tagged, `The/at Fulton/np-tl County/nn-tl`, in the edition
+    that NLTK distributes, the files `ca01` to `cr09` in a folder or a zip
+    archive.
+
+    Whole texts are held out, since the sentences of one resemble each other.
+    They are spread evenly over the genres.
+
+    Args:
+        path: The folder, or the archive, `brown.zip`.
+        num_held_out: How many texts to hold out for validation, and for
+            testing as well. By default one in twenty.
+        seed: Chooses the texts.
+
+    Raises:
+        CorpusError: naming file and line.
+
+    Reference: Francis and Kucera, 1979, Brown Corpus Manual.
+    """
+    texts = [
+        file
+        for file in find_files(path)
+        if _BROWN.fullmatch(os.path.basename(str(file)))
+    ]
+    if not texts:
+        raise CorpusError(
+            f"{path}: no text of the Brown corpus there. Give the folder or "
+            "the zip archive that holds the files ca01 to cr09."
+        )
+    return load(
+        texts,
+        hold_out="files",
+        num_held_out=num_held_out,
+        seed=seed,
+        tagged=True,
+        name="Brown",
+    )
+
+
+# === One Billion Words: shuffled sentences of news, tokenised ===
+
+_TRAIN = "training-monolingual.tokenized.shuffled/news.en-{:05}-of-00100"
+_HELD_OUT = (
+    "heldout-monolingual.tokenized.shuffled/news.en.heldout-{:05}-of-00050"
+)
+_NUM_SHARDS = 99  # Shard 0 is divided into the held-out shards.
+
+
+def load_one_billion_words(
+    data_dir: str | os.PathLike,
+    *,
+    num_shards: int = _NUM_SHARDS,
+    num_validation: int = 2000,
+) -> Corpus:
+    """Reads the folder of One Billion Words, its shards plain or gzipped.
+
+    As in Bahdanau et al., the last sentences of the training text are the
+    validation set, and the first held-out shard is the test set.
+
+    Args:
+        data_dir: The folder that holds
+            `training-monolingual.tokenized.shuffled` and
+            `heldout-monolingual.tokenized.shuffled`.
+        num_shards: Number of training shards to read, starting with the first;
+            one is about a hundredth of the text.
+        num_validation: Number of validation sentences.
+
+    Raises:
+        CorpusError: naming the file that is missing, or file and line.
+
+    Reference:
+        [Chelba et al., 2014](https://arxiv.org/abs/1312.3005);
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286).
+    """
+    if not 1 <= num_shards <= _NUM_SHARDS:
+        raise ValueError(
+            f"`num_shards` must be 1 to {_NUM_SHARDS}. Received: {num_shards}."
+        )
+    folder = os.fspath(data_dir)
+    train = check_files(
+        [_shard(folder, _TRAIN.format(i)) for i in range(1, num_shards + 1)]
+    )
+    test = check_files([_shard(folder, _HELD_OUT.format(0))])
+    size = train.num_pairs
+    if not 0 < num_validation < size:
+        raise CorpusError(
+            f"Cannot hold out {num_validation:,} sentences: there are {size:,} "
+            f"in {train.place}."
+        )
+    owners = dict.fromkeys(range(size - num_validation, size), "validation")
+    splits = {
+        "train": train.split(owners, "train"),
+        "validation": train.split(owners, "validation"),
+        "test": test.split(),
+    }
+    return Corpus(
+        name="One Billion Words",
+        splits=map_examples(splits, _SENTENCE),
+        tokenized=True,
+    )
+
+
+def _shard(folder: str, name: str) -> str:
+    plain = os.path.join(folder, name)
+    for path in (plain, f"{plain}.gz"):
+        if filesystem.exists(path):
+            return path
+    raise CorpusError(
+        f"{plain}: no such file, nor is it there with .gz. Give the "
+        "folder 1-billion-word-language-modeling-benchmark-r13output."
+    )

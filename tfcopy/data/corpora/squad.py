@@ -12,8 +12,13 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tfcopy.data.corpora import tfds_builders
-from tfcopy.data.corpora.corpus import Corpus, CorpusError, Split
+from tfcopy.data.corpora import tfds_corpora
+from tfcopy.data.corpora.corpus import (
+    Corpus,
+    CorpusError,
+    Split,
+    share_held_out,
+)
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.json_text import JsonError, parse_json, shortened
 
@@ -93,8 +98,6 @@ class Node:
         return f"{self.place}.{key}" if self.place else key
 
 
-_HELD_OUT_SHARE = 20  # one question in twenty
-_MAX_HELD_OUT = 2000
 _TFDS_FEATURES = ("id", "title", "context", "question", "answers")
 
 PathLike = str | os.PathLike
@@ -189,11 +192,12 @@ def load_tfds(
     Raises:
         CorpusError: naming the dataset and what it lacks.
     """
-    builder = tfds_builders.load(name, data_dir, download=download)
-    tfds_builders.check_features(builder, _TFDS_FEATURES)
+    builder = tfds_corpora.builder_of(
+        name, data_dir, _TFDS_FEATURES, download=download
+    )
     chosen = {"train": "train", "test": "validation", **(splits or {})}
     names = {"validation": chosen["train"], **chosen}
-    tfds_builders.split_names(builder, names)
+    tfds_corpora.split_names(builder, names)
     question_sets = [
         _read_tfds(builder, names[split]) if split in chosen else None
         for split in ("train", "validation", "test")
@@ -256,8 +260,7 @@ def _splits(train, validation, test, num_held_out, seed) -> dict[str, Split]:
 def _held_out(train, names, num_held_out, seed) -> dict[str, _Questions]:
     """Holds out whole articles, drawn at random; the rest is for training."""
     if num_held_out is None:
-        share = max(1, len(train) // _HELD_OUT_SHARE)
-        num_held_out = min(_MAX_HELD_OUT, share)
+        num_held_out = share_held_out(len(train))
     rest = list(range(len(train.articles)))
     random.Random(seed).shuffle(rest)
     drawn = {}
@@ -336,7 +339,7 @@ def _not_found(text, start):
 def _read_tfds(builder, tfds_split: str) -> _Questions:
     place = f"TFDS dataset {builder.info.full_name}, {tfds_split}"
     articles, num_skipped = {}, 0
-    for row in tfds_builders.read_nested(builder, tfds_split):
+    for row in tfds_corpora.read_nested(builder, tfds_split):
         id, title, context, question = (
             row[name].decode() for name in _TFDS_FEATURES[:-1]
         )

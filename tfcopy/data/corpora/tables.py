@@ -6,8 +6,12 @@ import os
 from collections.abc import Iterator
 
 from tfcopy import file_forms
-from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
-from tfcopy.data.corpora.held_out import CheckedPairs, splits
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    CorpusError,
+    TranslationCorpus,
+    translation_corpus,
+)
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.json_text import JsonError, parse_json, shortened
 
@@ -35,12 +39,8 @@ def load(
     target_column: str | int,
     format: str | None = None,
     has_header: bool | None = None,
-    source_language: str = "source",
-    target_language: str = "target",
-    num_held_out: int | None = None,
-    seed: int = 0,
-    tokenized: bool = False,
     name: str | None = None,
+    **options,
 ) -> TranslationCorpus:
     """Reads a corpus from two columns of tables in UTF-8.
 
@@ -66,34 +66,25 @@ def load(
             of each file.
         has_header: Whether the first row of CSV and TSV holds names. By default
             it does if a column is given by name.
-        source_language: ISO 639 code of the source language.
-        target_language: ISO 639 code of the target language.
-        num_held_out: How many pairs to hold out for each split that has no
-            file. By default one in twenty, at most 2,000.
-        seed: Chooses the pairs that are held out.
-        tokenized: Whether the texts are already tokens between blanks.
         name: Name of the corpus; by default that of the file.
+        **options: `source_language`, `target_language`, `num_held_out` (for
+            each split that has no file), `seed`,
+            `tokenized`: as in
+            `translation_corpus`.
     """
     columns = (source_column, target_column)
-    checked = [
-        _check(path, columns, has_header, format)
-        for path in (train, validation, test)
-    ]
-    return TranslationCorpus(
-        name=name or os.path.basename(train),
-        source_language=source_language,
-        target_language=target_language,
-        splits=splits(*checked, num_held_out=num_held_out, seed=seed),
-        tokenized=tokenized,
-    )
 
+    def check(path):
+        return path and CheckedPairs.check(
+            str(path),
+            Table.of(path, columns, has_header, format).read,
+            "Give tables with one pair of texts a row.",
+        )
 
-def _check(path, columns, has_header, format):
-    if not path:
-        return None
-    table = Table.of(path, columns, has_header, format)
-    return CheckedPairs.check(
-        str(path), table.read, "Give tables with one pair of texts a row."
+    return translation_corpus(
+        map(check, (train, validation, test)),
+        name or os.path.basename(train),
+        **options,
     )
 
 

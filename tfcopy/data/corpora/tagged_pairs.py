@@ -15,8 +15,12 @@ import itertools
 import os
 from collections.abc import Iterator
 
-from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
-from tfcopy.data.corpora.held_out import CheckedPairs, splits
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    CorpusError,
+    TranslationCorpus,
+    translation_corpus,
+)
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.text.entities import MARK, NO_TAG
 from tfcopy.data.text.span_patterns import BLANKS
@@ -32,11 +36,8 @@ def load(
     test: FilePair | None = None,
     test_tags: FilePair | None = None,
     *,
-    source_language: str = "source",
-    target_language: str = "target",
-    num_held_out: int | None = None,
-    seed: int = 0,
     name: str | None = None,
+    **options,
 ) -> TranslationCorpus:
     """Reads a corpus from pairs of UTF-8 files, plain or compressed.
 
@@ -52,30 +53,21 @@ def load(
         validation_tags: Their tag files.
         test: The files of the test pairs, likewise.
         test_tags: Their tag files.
-        source_language: ISO 639 code of the source language.
-        target_language: ISO 639 code of the target language.
-        num_held_out: How many pairs to hold out for each split that has no
-            files. By default one in twenty, at most 2,000.
-        seed: Chooses the pairs that are held out.
         name: Name of the corpus; by default that of the source file.
+        **options: `source_language`, `target_language`, `num_held_out` (for
+            each split that has no files), `seed`: as in
+            `translation_corpus`.
 
     Raises:
         CorpusError: naming the files and the line.
     """
-    checked = [
-        _check(texts, tags)
-        for texts, tags in (
-            (train, train_tags),
-            (validation, validation_tags),
-            (test, test_tags),
-        )
-    ]
-    return TranslationCorpus(
-        name=name or os.path.basename(train[0]),
-        source_language=source_language,
-        target_language=target_language,
-        splits=splits(*checked, num_held_out=num_held_out, seed=seed),
+    texts = (train, validation, test)
+    tags = (train_tags, validation_tags, test_tags)
+    return translation_corpus(
+        map(_check, texts, tags),
+        name or os.path.basename(train[0]),
         tokenized=True,
+        **options,
     )
 
 

@@ -10,8 +10,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfcopy import file_forms, filesystem
-from tfcopy.data.corpora.corpus import CorpusError, TranslationCorpus
-from tfcopy.data.corpora.held_out import CheckedPairs, splits
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    CorpusError,
+    TranslationCorpus,
+    reading,
+    splits,
+    translation_corpus,
+)
 
 
 def read_lines(
@@ -38,26 +44,20 @@ def read_lines(
     """
     number = 0
     try:
-        if not once:
-            _check_repeatable(path)
-        with file_forms.open_plain(path) as file:
-            for number, line in enumerate(file, start=1):
-                if not keep_ends:
-                    line = line.removesuffix(b"\n").removesuffix(b"\r")
-                yield line.decode(errors=errors)
+        with reading(path):
+            if not once:
+                _check_repeatable(path)
+            with file_forms.open_plain(path) as file:
+                for number, line in enumerate(file, start=1):
+                    if not keep_ends:
+                        line = line.removesuffix(b"\n").removesuffix(b"\r")
+                    yield line.decode(errors=errors)
     except UnicodeDecodeError as error:
         raise CorpusError(
             f"{path}, line {number}: not valid UTF-8 (byte "
             f"0x{error.object[error.start]:02x} at position {error.start + 1} "
             "of the line). Convert the file to UTF-8, for example with iconv, "
             "or mend this line."
-        ) from error
-    except file_forms.FormError as error:
-        raise CorpusError(str(error)) from error
-    except OSError as error:
-        raise CorpusError(
-            f"{path}: cannot be read ({error.strerror or error}). "
-            "Check the path and its permissions."
         ) from error
 
 
@@ -81,12 +81,8 @@ def load(
     validation: FilePair | None = None,
     test: FilePair | None = None,
     *,
-    source_language: str = "source",
-    target_language: str = "target",
-    num_held_out: int | None = None,
-    seed: int = 0,
-    tokenized: bool = False,
     name: str | None = None,
+    **options,
 ) -> TranslationCorpus:
     """Reads a corpus from pairs of UTF-8 files, source first.
 
@@ -100,21 +96,16 @@ def load(
         validation: The files of the validation pairs. If `None`, pairs spread
             evenly over `train` are held out.
         test: The files of the test pairs, likewise.
-        source_language: ISO 639 code of the source language.
-        target_language: ISO 639 code of the target language.
-        num_held_out: How many pairs to hold out for each split that has no
-            files. By default one in twenty, at most 2,000.
-        seed: Chooses the pairs that are held out.
-        tokenized: Whether the lines are already tokens between blanks.
         name: Name of the corpus; by default that of the source file.
+        **options: `source_language`, `target_language`, `num_held_out` (for
+            each split that has no files), `seed`,
+            `tokenized`: as in
+            `translation_corpus`.
     """
-    checked = [_check(paths) for paths in (train, validation, test)]
-    return TranslationCorpus(
-        name=name or os.path.basename(train[0]),
-        source_language=source_language,
-        target_language=target_language,
-        splits=splits(*checked, num_held_out=num_held_out, seed=seed),
-        tokenized=tokenized,
+    return translation_corpus(
+        map(_check, (train, validation, test)),
+        name or os.path.basename(train[0]),
+        **options,
     )
 
 

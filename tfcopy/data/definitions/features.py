@@ -8,15 +8,24 @@ N definitions and M tokens of definitions, K the longest; W words that are
 spelt.
 """
 
+import collections
+import dataclasses
 from collections.abc import Mapping
 
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.definitions.lookup import DefinitionLookup
-from tfcopy.data.definitions.packing import DefinitionPacker
+from tfcopy.data.definitions.lookup import DefinitionLookup, FromArguments
+from tfcopy.data.definitions.packing import (
+    DefinitionPacker,
+    check_choice,
+    check_options,
+    distinct,
+    num_fillers,
+    without_frequent,
+)
 from tfcopy.data.definitions.phrases import PhraseLookup
-from tfcopy.data.definitions.spelling import spellings
+from tfcopy.data.ragged_rows import keep, rows_of
 from tfcopy.data.text.vocabulary import Vocabulary
 
 # What a packer gives for each text; the rest is for all texts together.
@@ -84,7 +93,8 @@ def _check_names(ids, slots):
         )
 
 
-class DefinitionFeatures(tf.Module):
+@dataclasses.dataclass(eq=False, repr=False)
+class DefinitionFeatures(FromArguments, tf.Module):
     """Makes batches of `models.definition_inputs`.
 
     Args:
@@ -104,55 +114,27 @@ class DefinitionFeatures(tf.Module):
         multiple: As in `spellings`.
     """
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        *,
-        lookup: DefinitionLookup | None = None,
-        packer: DefinitionPacker | None = None,
-        phrases: PhraseLookup | None = None,
-        characters: Vocabulary | None = None,
-        exclude_top_k: int | None = None,
-        only: Vocabulary | None = None,
-        begin: bool = False,
-        end: bool = False,
-        multiple: int | None = None,
-    ):
-        super().__init__(name="definition_features")
-        self.vocabulary = vocabulary
-        self.lookup = lookup
-        self.packer = packer
-        self.phrases = phrases
-        self.characters = characters
-        self.exclude_top_k = exclude_top_k
-        self.only = only
-        self.begin, self.end = begin, end
-        self.multiple = multiple
-        # What an export has to track.
-        self._tables = [
-            words.table() for words in (vocabulary, characters, only) if words
-        ]
+    vocabulary: Vocabulary
+    _: dataclasses.KW_ONLY
+    lookup: DefinitionLookup | None = None
+    packer: DefinitionPacker | None = None
+    phrases: PhraseLookup | None = None
+    characters: Vocabulary | None = None
+    exclude_top_k: int | None = None
+    only: Vocabulary | None = None
+    begin: bool = False
+    end: bool = False
+    multiple: int | None = None
 
-    @property
-    def arguments(self) -> dict:
-        """The arguments that it was made with, by name."""
-        names = (
-            "vocabulary",
-            "lookup",
-            "packer",
-            "phrases",
-            "characters",
-            "exclude_top_k",
-            "only",
-            "begin",
-            "end",
-            "multiple",
-        )
-        return {name: getattr(self, name) for name in names}
+    def __post_init__(self):
+        super().__init__(name="definition_features")
+        words = self.vocabulary, self.characters, self.only
+        # What an export has to track.
+        self._tables = [x.table() for x in words if x]
 
     def copy(self, **changes) -> "DefinitionFeatures":
         """A copy of the features, with other arguments where given."""
-        return DefinitionFeatures(**self.arguments | changes)
+        return dataclasses.replace(self, **changes)
 
     def look_up(self, words) -> dict:
         """What is known about words, independent of their positions.
@@ -263,3 +245,110 @@ class DefinitionFeatures(tf.Module):
         if self.only is None:
             return words
         return tf.where(self.only.lookup(words) == special.UNK, "", words)
+
+
+# === Spellings, read like definitions: each character is a token ===
+
+TOO_LONG = ("crop", "ends")
+
+
+def count_characters(counts: Mapping[str, int]) -> collections.Counter:
+    """Counts characters, for `Vocabulary.build`.
+
+    Args:
+        counts: Words (`str`) and how often each occurs.
+
+    Returns:
+        `Counter` of characters (code points); blanks are left out.
+    """
+    characters = collections.Counter()
+    for word, count in counts.items():
+        for character in word:
+            if not character.isspace():
+                characters[character] += count
+    return characters
+
+
+def spellings(
+    words,
+    characters: Vocabulary,
+    max_length: int | None = 24,
+    *,
+    too_long: str = "crop",
+    ids=None,
+    exclude_top_k: int | None = None,
+    multiple: int | None = None,
+):
+    """The characters of the words of a batch, as TensorFlow ops.
+
+    Each distinct word is spelt once, in order of first occurrence. Words differ
+    by case. A character is a code point; invalid UTF-8 becomes U+FFFD.
+
+    Args:
+        words: Strings of shape `(B, T)`, `""` where there is no word; or a
+            list, tuple or dict of such (tf.data takes no lists).
+        characters: `Vocabulary` of characters.
+        max_length: Most characters of a word, `None` for all.
+        too_long: What remains of longer words: `"crop"`, their first
+            characters; or `"ends"`, the first half of `max_length`, a hyphen
+            and the last half (as in the paper's code, with ten characters).
+        ids: int32 of the structure and shapes of `words`, their ids in the
+            text's own vocabulary. Used by `exclude_top_k` only.
+        exclude_top_k: Number of frequent words that are not spelt, as in
+            `DefinitionPacker`.
+        multiple: Pads W to a multiple, and K to what `max_length` allows, for
+            few distinct shapes.
+
+    Returns:
+        Dict of `slots`, int32 of the structure and shapes of `words`, 0 for
+        none; and `ids`, int32 `(W + 1, K)`, row w the spelling of slot w
+        between `BOS` and `EOS`, then `PAD`. Row 0 and fillers hold only `EOS`.
+
+    Raises:
+        ValueError: If an option is out of its range, or if `ids` are missing
+            or of other shapes.
+    """
+    check_choice("too_long", too_long, TOO_LONG)
+    check_options(
+        max_length=max_length, exclude_top_k=exclude_top_k, multiple=multiple
+    )
+    words = without_frequent(words, ids, exclude_top_k, "")
+    values, slots = distinct(words, nothing="")
+    spelt = tf.strings.unicode_split(values[1:], "UTF-8")  # (W, None)
+    if max_length is not None:
+        spelt = _shortened(spelt, max_length, too_long)
+    size = spelt.nrows(out_type=tf.int32)
+    rows = tf.concat(
+        [
+            tf.fill([size, 1], special.BOS),
+            characters.lookup(spelt),
+            tf.fill([size, 1], special.EOS),
+        ],
+        axis=1,
+    )
+    width = None
+    if multiple and max_length is not None:
+        width = 2 + max_length + (too_long == "ends")
+    more = num_fillers(size, multiple) if multiple else 0
+    filler = tf.RaggedTensor.from_tensor([[special.EOS]])
+    fillers = tf.RaggedTensor.from_tensor(tf.fill([more, 1], special.EOS))
+    rows = tf.concat([filler, rows, fillers], axis=0)
+    return {
+        "slots": slots,
+        "ids": rows.to_tensor(special.PAD, shape=[None, width]),
+    }
+
+
+def _shortened(spelt, max_length, too_long):
+    """Ragged characters, `(W, None)`, without those beyond `max_length`."""
+    if too_long == "crop":
+        return spelt[:, :max_length]
+    lengths = tf.gather(spelt.row_lengths(), rows_of(spelt))
+    places = tf.ragged.range(spelt.row_lengths()).values
+    half = max_length // 2
+    is_short = lengths <= max_length
+    # The hyphen replaces the first character that is cut out.
+    is_hyphen = ~is_short & (places == half)
+    is_end = (places < half) | (places >= lengths - half)
+    spelt = spelt.with_values(tf.where(is_hyphen, "-", spelt.values))
+    return keep(spelt, is_short | is_hyphen | is_end)

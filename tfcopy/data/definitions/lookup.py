@@ -7,6 +7,7 @@ Shapes: N distinct words or forms, C candidates of a word, L entries of a word,
 R rules of a part of speech.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
@@ -22,6 +23,7 @@ from tfcopy.data.definitions.dictionary_entries import (
 )
 from tfcopy.data.text import tokenization
 from tfcopy.data.text.tokenization import string_tensor
+from tfcopy.data.text.vocabulary import table
 
 
 class Lemmas(tf.Module):
@@ -95,16 +97,23 @@ class Lemmas(tf.Module):
         return tf.reduce_sum(tf.where(fits & is_first, rows, 0), axis=1)
 
 
-def table(numbers):
-    """A look-up table of words to numbers from 1 on; 0 for other words."""
-    numbers = {"": 0, **numbers}  # TensorFlow refuses an empty table.
-    words, values = list(numbers), list(numbers.values())
-    return tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(
-            tf.constant(words), tf.constant(values, tf.int32)
-        ),
-        default_value=0,
-    )
+def of_distinct(words, function):
+    """What a function gives for words, each of which it sees once.
+
+    Args:
+        words: String tensor of any shape.
+        function: Function of distinct words, `(N,)` to `(N, F)`.
+
+    Returns:
+        Tensor of shape `(..., F)`.
+    """
+    words = tf.convert_to_tensor(words)
+    distinct, places = tf.unique(tf.reshape(words, [-1]))
+    found = function(distinct)
+    size = found.shape[1]
+    shape = tf.concat([tf.shape(words), [size]], axis=0)
+    found = tf.reshape(tf.gather(found, places), shape)
+    return tf.ensure_shape(found, words.shape.concatenate(size))
 
 
 def _bits(parts):
@@ -120,6 +129,16 @@ def _padded(rows):
     return np.array([(*row, *[0] * (width - len(row))) for row in rows])
 
 
+class FromArguments:
+    """A dataclass that a servable stores: it is made again of its fields."""
+
+    @property
+    def arguments(self) -> dict:
+        """The arguments that it was made with, by name."""
+        names = (field.name for field in dataclasses.fields(self))
+        return {name: getattr(self, name) for name in names}
+
+
 # L: most entries of a word.
 NUM_ENTRIES = 4
 
@@ -128,7 +147,8 @@ NUM_ENTRIES = 4
 _SHORTEST_FOLDED = 4
 
 
-class DefinitionLookup(tf.Module):
+@dataclasses.dataclass(eq=False, repr=False)
+class DefinitionLookup(FromArguments, tf.Module):
     """Finds the entries of words.
 
     The entries of a word are, in this order, those of
@@ -156,28 +176,25 @@ class DefinitionLookup(tf.Module):
         forms are reduced to lemmas as by WordNet's morphy(7WN).
     """
 
-    def __init__(self, definitions: Definitions, lemmas: bool = True):
+    definitions: Definitions
+    lemmas: bool = True
+
+    def __post_init__(self):
         super().__init__(name="definition_lookup")
-        self.definitions = definitions
-        self.lemmas = lemmas
-        rows = {w: i for i, w in enumerate(definitions.headwords, start=1)}
+        headwords = self.definitions.headwords
+        rows = {w: i for i, w in enumerate(headwords, start=1)}
         folded = _folded(rows)
         self._lemmas = None
-        if lemmas:
+        if self.lemmas:
             self._lemmas = Lemmas(
-                definitions.lemmas,
+                self.definitions.lemmas,
                 lambda word: rows.get(word) or folded.get(word),
-                definitions.parts_of_speech,
+                self.definitions.parts_of_speech,
                 max_listed=NUM_ENTRIES,
             )
         with tf.init_scope():
             self._headwords = table(rows)
             self._folded = table(folded)
-
-    @property
-    def arguments(self) -> dict:
-        """The arguments that it was made with, by name."""
-        return {"definitions": self.definitions, "lemmas": self.lemmas}
 
     def entries(self, words):
         """Numbers of the entries of words.
@@ -192,13 +209,7 @@ class DefinitionLookup(tf.Module):
         """
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.entries(words.flat_values))
-        words = tf.convert_to_tensor(words)
-        distinct, places = tf.unique(tf.reshape(words, [-1]))
-        found = self._look_up(distinct)
-        found = _retry(found, distinct, self._look_up_parts)
-        shape = tf.concat([tf.shape(words), [NUM_ENTRIES]], axis=0)
-        found = tf.reshape(tf.gather(found, places), shape)
-        return tf.ensure_shape(found, words.shape.concatenate(NUM_ENTRIES))
+        return of_distinct(words, self._look_up_or_parts)
 
     def entries_of_all(self, words) -> np.ndarray:
         """Numbers of the entries of many words, `str`: int32 `(W, L)`."""
@@ -208,6 +219,10 @@ class DefinitionLookup(tf.Module):
             progress=False,
         )
         return np.concatenate([np.zeros((0, NUM_ENTRIES), np.int32), *found])
+
+    def _look_up_or_parts(self, words):
+        """Entries of words, or else of their parts: `(N,)` to `(N, L)`."""
+        return _retry(self._look_up(words), words, self._look_up_parts)
 
     def _look_up(self, words):
         """Entries of whole words: `(N,)` to `(N, L)`."""

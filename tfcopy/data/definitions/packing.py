@@ -6,15 +6,15 @@ definitions and M tokens of definitions in the batch, K the longest.
 Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.definitions.definition_rows import (
-    DefinitionGroups,
-    DefinitionRows,
-)
+from tfcopy.data.definitions.dictionary_entries import Definitions
+from tfcopy.data.definitions.lookup import DefinitionLookup, FromArguments
 from tfcopy.data.text.vocabulary import Vocabulary
 
 
@@ -70,6 +70,65 @@ class DefinedWords:
         return self._vocabulary.size + (
             0 if is_itself else self._numbers[entries]
         )
+
+
+class Rows:
+    """Rows of numbers, of different lengths, that a graph gathers.
+
+    They are the ids of a definition each, or the definitions of a group.
+
+    Args:
+        rows: The numbers of each row.
+    """
+
+    def __init__(self, rows: Sequence[Sequence[int]]):
+        lengths = [len(row) for row in rows]
+        self.longest = max(lengths)
+        values = np.fromiter((i for row in rows for i in row), np.int32)
+        with tf.init_scope():
+            self._values = tf.constant(values)
+            self._starts = tf.constant(np.cumsum([0, *lengths[:-1]]), tf.int32)
+            self._lengths = tf.constant(lengths, tf.int32)
+
+    def lengths(self, rows):
+        """The lengths of rows, of any shape."""
+        return tf.gather(self._lengths, rows)
+
+    def gather(self, rows, lengths):
+        """The numbers of rows, one row after another.
+
+        Args:
+            rows: int32 of shape `(N,)`.
+            lengths: Their lengths.
+
+        Returns:
+            `(numbers, places)`, int32 of shape `(M,)`: the numbers, and the
+            places in `rows` of the rows that they belong to.
+        """
+        starts = tf.gather(self._starts, rows)
+        ranges = tf.ragged.range(
+            starts, starts + lengths, row_splits_dtype=tf.int32
+        )
+        return tf.gather(self._values, ranges.values), ranges.value_rowids()
+
+    def padded(self, rows, lengths, longest=None):
+        """The numbers of rows, `(N, K)`, with `PAD` after the end.
+
+        Args:
+            rows: int32 of shape `(N,)`.
+            lengths: Their lengths.
+            longest: K; by default the longest of these rows.
+        """
+        starts, lengths = (
+            tf.gather(self._starts, rows)[:, None],
+            lengths[:, None],
+        )
+        if longest is None:
+            longest = tf.reduce_max(lengths)
+        steps = tf.range(longest)
+        is_number = steps < lengths
+        places = tf.where(is_number, starts + steps, 0)
+        return tf.where(is_number, tf.gather(self._values, places), special.PAD)
 
 
 def distinct(texts, nothing):
@@ -190,11 +249,20 @@ def check_options(**options):
             )
 
 
+def check_choice(name: str, value, choices: tuple) -> None:
+    """Raises a ValueError that names an option that is none of its choices."""
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {choices}. Received: {value!r}."
+        )
+
+
 LAYOUTS = ("flat", "padded")
 TOO_LONG = ("crop", "drop")
 
 
-class DefinitionPacker:
+@dataclasses.dataclass(eq=False, repr=False)
+class DefinitionPacker(FromArguments):
     """Gathers the definitions of the words of a batch.
 
     The definitions that an entry keeps are fixed when the packer is made: the
@@ -239,88 +307,64 @@ class DefinitionPacker:
             `lookup`.
     """
 
-    def __init__(
-        self,
-        definitions,
-        vocabulary: Vocabulary,
-        *,
-        layout: str,
-        max_definitions: int | None = 20,
-        max_length: int | None = 30,
-        too_long: str = "crop",
-        exclude_top_k: int | None = None,
-        boundaries: bool | None = None,
-        multiple: int | None = None,
-        depth: int = 0,
-        deeper_definitions: int | None = 3,
-        lookup=None,
-    ):
-        _check_choice("layout", layout, LAYOUTS)
-        _check_choice("too_long", too_long, TOO_LONG)
+    definitions: Definitions
+    vocabulary: Vocabulary
+    _: dataclasses.KW_ONLY
+    layout: str
+    max_definitions: int | None = 20
+    max_length: int | None = 30
+    too_long: str = "crop"
+    exclude_top_k: int | None = None
+    boundaries: bool | None = None
+    multiple: int | None = None
+    depth: int = 0
+    deeper_definitions: int | None = 3
+    lookup: DefinitionLookup | None = None
+
+    def __post_init__(self):
+        check_choice("layout", self.layout, LAYOUTS)
+        check_choice("too_long", self.too_long, TOO_LONG)
         check_options(
-            max_definitions=max_definitions,
-            max_length=max_length,
-            exclude_top_k=exclude_top_k,
-            multiple=multiple,
-            deeper_definitions=deeper_definitions,
+            max_definitions=self.max_definitions,
+            max_length=self.max_length,
+            exclude_top_k=self.exclude_top_k,
+            multiple=self.multiple,
+            deeper_definitions=self.deeper_definitions,
         )
-        _check_depth(depth, lookup)
-        if boundaries is None:
-            boundaries = layout == "padded"
-        self.definitions = definitions
-        self.vocabulary = vocabulary
-        self.layout = layout
-        self.max_definitions = max_definitions
-        self.max_length = max_length
-        self.too_long = too_long
-        self.boundaries = boundaries
-        self.exclude_top_k = exclude_top_k
-        self.multiple = multiple
-        self.depth = depth
-        self.deeper_definitions = deeper_definitions
-        self.lookup = lookup
-        self.num_entries = len(definitions.definitions)
-        kept = [
-            _cut(entry, max_definitions, max_length, too_long)
-            for entry in definitions.definitions
-        ]
-        look_up = lookup.entries if depth else _nothing
-        words = DefinedWords(kept, vocabulary, look_up)
-        begin, end = ([special.BOS], [special.EOS]) if boundaries else ([], [])
+        if self.depth < 0 or (self.depth and self.lookup is None):
+            raise ValueError(
+                "`depth` must be at least 0, and 0 without a `lookup`. "
+                f"Received: depth={self.depth}, lookup={self.lookup}."
+            )
+        if self.boundaries is None:
+            self.boundaries = self.layout == "padded"
+        kept = list(map(self._cut, self.definitions.definitions))
+        look_up = self.lookup.entries if self.depth else _nothing
+        words = DefinedWords(kept, self.vocabulary, look_up)
+        begin = [special.BOS] * self.boundaries
+        end = [special.EOS] * self.boundaries
         # Row 0 is the filler. An LSTM needs a step that is not padding.
-        filler = [special.PAD] if layout == "flat" else [*begin, special.EOS]
+        is_flat = self.layout == "flat"
+        filler = [special.PAD] if is_flat else [*begin, special.EOS]
         rows, groups = [filler], [[]]  # entry 0 has none
         for number, entry in enumerate(kept, start=1):
             groups.append(range(len(rows), len(rows) + len(entry)))
             for row in entry:
                 ids = [words.number(word, number) for word in row]
                 rows.append([*begin, *ids, *end])
+        most = self.deeper_definitions
         deeper = [[]] + [
-            [row for i in entries for row in groups[i][:deeper_definitions]]
+            [row for i in entries for row in groups[i][:most]]
             for entries in words.entries
         ]
-        self._rows = DefinitionRows(rows)
-        self._entries = DefinitionGroups(groups)
-        self._deeper = DefinitionGroups(deeper)
+        self._rows = Rows(rows)
+        self._entries = Rows(groups)
+        self._deeper = Rows(deeper)
 
     @property
-    def arguments(self) -> dict:
-        """The arguments that it was made with, by name."""
-        names = (
-            "definitions",
-            "vocabulary",
-            "layout",
-            "max_definitions",
-            "max_length",
-            "too_long",
-            "exclude_top_k",
-            "boundaries",
-            "multiple",
-            "depth",
-            "deeper_definitions",
-            "lookup",
-        )
-        return {name: getattr(self, name) for name in names}
+    def num_entries(self) -> int:
+        """The number of entries of the dictionary."""
+        return len(self.definitions.definitions)
 
     def pack(self, entries, ids=None, phrases=None):
         """The definitions of the words of one batch.
@@ -380,7 +424,8 @@ class DefinitionPacker:
 
     def _block(self, groups, numbers):
         """The definitions of one level, those of groups of these numbers."""
-        rows, owners = groups.rows(numbers)
+        counts = groups.lengths(numbers)
+        rows, owners = groups.gather(numbers, counts)
         is_flat = self.layout == "flat"
         size = tf.size(rows)
         if is_flat:
@@ -388,16 +433,26 @@ class DefinitionPacker:
         # The filler is one token or one row long.
         fillers = [[0, num_fillers(size, self.multiple)]]
         rows, owners = tf.pad(rows, fillers), tf.pad(owners, fillers)
+        lengths = self._rows.lengths(rows)
         if is_flat:
-            packed = self._rows.flat(rows, owners)
+            ids, places = self._rows.gather(rows, lengths)
+            owners = tf.gather(owners, places)
+            shares = 1.0 / tf.cast(tf.gather(lengths, places), tf.float32)
+            weights = tf.where(owners > 0, shares, 0.0)
         else:
-            to_longest = bool(self.multiple)
-            packed = self._rows.padded(rows, owners, to_longest)
-        counts = tf.cast(groups.counts(numbers), tf.float32)
+            longest = self._rows.longest if self.multiple else None
+            ids = self._rows.padded(rows, lengths, longest)
+            weights = tf.cast(owners > 0, tf.float32)
+        counts = tf.cast(counts, tf.float32)
         if self.multiple:
             more = num_fillers(tf.size(counts) - 1, self.multiple)
             counts = tf.pad(counts, [[0, more]])
-        return {**packed, "counts": counts}
+        return {
+            "ids": ids,
+            "owners": owners,
+            "weights": weights,
+            "counts": counts,
+        }
 
     def _go_deeper(self, ids):
         """The words to be read for these ids, and the ids with their slots."""
@@ -417,19 +472,18 @@ class DefinitionPacker:
         usable = self._kept(tf.nest.pack_sequence_as(entries, tensors))
         return without_frequent(usable, ids, self.exclude_top_k, 0)
 
+    def _cut(self, entry):
+        """The definitions of an entry that are read, cut to their length."""
+        kept = [words for words in entry if words][: self.max_definitions]
+        if self.too_long == "drop" and self.max_length is not None:
+            kept = [words for words in kept if len(words) <= self.max_length]
+        return [words[: self.max_length] for words in kept]
+
     def _kept(self, entries):
         """`entries` without those that keep no definition."""
         return tf.nest.map_structure(
-            lambda x: tf.where(self._entries.counts(x) > 0, x, 0), entries
+            lambda x: tf.where(self._entries.lengths(x) > 0, x, 0), entries
         )
-
-
-def _cut(entry, max_definitions, max_length, too_long):
-    """The definitions of an entry that are read, each cut to its length."""
-    kept = [words for words in entry if words][:max_definitions]
-    if too_long == "drop" and max_length is not None:
-        kept = [words for words in kept if len(words) <= max_length]
-    return [words[:max_length] for words in kept]
 
 
 def _unzipped(pairs, entries):
@@ -447,18 +501,3 @@ def _unzipped(pairs, entries):
 def _nothing(words):
     """Entries of words that are never looked up: `(N,)` to `(N, 0)`."""
     return tf.zeros([tf.size(words), 0], tf.int32)
-
-
-def _check_depth(depth, lookup):
-    if depth < 0 or (depth and lookup is None):
-        raise ValueError(
-            "`depth` must be at least 0, and 0 without a `lookup`. Received: "
-            f"depth={depth}, lookup={lookup}."
-        )
-
-
-def _check_choice(name, value, choices):
-    if value not in choices:
-        raise ValueError(
-            f"`{name}` must be one of {choices}. Received: {value!r}."
-        )

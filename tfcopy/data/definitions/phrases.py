@@ -5,14 +5,20 @@ of a phrase, F numbers that describe a word's roles in phrases, V ways in which
 words are read.
 """
 
+import dataclasses
 from collections.abc import Collection, Mapping
 
 import tensorflow as tf
 
 from tfcopy.data.definitions.dictionary_entries import Definitions
-from tfcopy.data.definitions.lookup import Lemmas, table
+from tfcopy.data.definitions.lookup import (
+    FromArguments,
+    Lemmas,
+    of_distinct,
+)
 from tfcopy.data.text import tokenization
 from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.vocabulary import table
 
 _NOWHERE, _ROOT = 0, 1
 
@@ -40,17 +46,9 @@ class PhraseTrie(tf.Module):
                     entries.append(0)
                 node = children[key]
             entries[node] = entry
-        keys, nodes = list(children), list(children.values())
         with tf.init_scope():
             self._entries = tf.constant(entries, tf.int32)
-            self._children = tf.lookup.StaticHashTable(
-                tf.lookup.KeyValueTensorInitializer(
-                    # Key 0 is none: TensorFlow refuses an empty table.
-                    tf.constant([0, *keys], tf.int64),
-                    tf.constant([_NOWHERE, *nodes], tf.int32),
-                ),
-                default_value=_NOWHERE,
-            )
+            self._children = table(children, tf.int64, _NOWHERE)
 
     def longest(self, first, inner, last):
         """The longest phrase that begins at each word.
@@ -95,7 +93,8 @@ def _later(words, number):
 OUTSIDE, FIRST, INSIDE, LAST = range(4)
 
 
-class PhraseLookup(tf.Module):
+@dataclasses.dataclass(eq=False, repr=False)
+class PhraseLookup(FromArguments, tf.Module):
     """Finds headwords of two words or more.
 
     The words of a phrase are those of the headword, in lower case or as they
@@ -119,30 +118,26 @@ class PhraseLookup(tf.Module):
         ValueError: If `max_words` is less than 2.
     """
 
-    def __init__(
-        self,
-        definitions: Definitions,
-        *,
-        max_words: int = 5,
-        frequent: Collection[str] = (),
-        lemmas: bool = True,
-        tokenizer: Tokenizer | None = None,
-    ):
+    definitions: Definitions
+    _: dataclasses.KW_ONLY
+    max_words: int = 5
+    frequent: Collection[str] = ()
+    lemmas: bool = True
+    tokenizer: Tokenizer | None = None
+
+    def __post_init__(self):
         super().__init__(name="phrase_lookup")
-        if max_words < 2:
+        if self.max_words < 2:
             raise ValueError(
-                f"`max_words` must be at least 2. Received: {max_words}."
+                f"`max_words` must be at least 2. Received: {self.max_words}."
             )
-        frequent = frozenset(frequent)
-        self.definitions = definitions
-        self.max_words = max_words
-        self.frequent = frequent
-        self.lemmas = lemmas
-        self.tokenizer = tokenizer
+        self.frequent = frozenset(self.frequent)
+        definitions = self.definitions
         phrases = {
             words: entry
-            for entry, words in _cut(definitions.headwords, tokenizer)
-            if 2 <= len(words) <= max_words and not frequent.issuperset(words)
+            for entry, words in _cut(definitions.headwords, self.tokenizer)
+            if 2 <= len(words) <= self.max_words
+            and not self.frequent.issuperset(words)
         }
         numbers = {}  # from 1 on
         for word in (word for words in phrases for word in words):
@@ -157,7 +152,7 @@ class PhraseLookup(tf.Module):
         with tf.init_scope():
             self._numbers = table(numbers)
         self._ends = []
-        if lemmas:
+        if self.lemmas:
             lower = _in_lower_case(definitions.headwords)
             written = {
                 words: definitions.parts_of_speech[entry - 1]
@@ -168,12 +163,6 @@ class PhraseLookup(tf.Module):
                 _End(written, place, numbers, definitions.lemmas)
                 for place in (0, -1)
             ]
-
-    @property
-    def arguments(self) -> dict:
-        """The arguments that it was made with, by name."""
-        names = ("definitions", "max_words", "frequent", "lemmas", "tokenizer")
-        return {name: getattr(self, name) for name in names}
 
     def phrases(self, words):
         """Entries of phrases.
@@ -197,17 +186,14 @@ class PhraseLookup(tf.Module):
         Returns:
             int32 of shape `(..., F)`; zeros for `""`.
         """
-        words = tf.convert_to_tensor(words)
-        distinct, places = tf.unique(tf.reshape(words, [-1]))
-        forms = tokenization.lower(distinct)
-        found = [self._numbers.lookup(x)[:, None] for x in (distinct, forms)]
-        found = tf.concat(
-            [*found, *(end.lemmas(forms) for end in self._ends)], 1
-        )
-        size = found.shape[1]
-        shape = tf.concat([tf.shape(words), [size]], axis=0)
-        found = tf.reshape(tf.gather(found, places), shape)
-        return tf.ensure_shape(found, words.shape.concatenate(size))
+        return of_distinct(words, self._numbers_of)
+
+    def _numbers_of(self, words):
+        """The numbers of distinct words: `(N,)` to `(N, F)`."""
+        forms = tokenization.lower(words)
+        found = [self._numbers.lookup(x)[:, None] for x in (words, forms)]
+        lemmas = [end.lemmas(forms) for end in self._ends]
+        return tf.concat([*found, *lemmas], axis=1)
 
     def match(self, numbers):
         """Entries of phrases, given what `numbers` gave: `(B, T, F)`."""

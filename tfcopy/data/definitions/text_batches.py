@@ -19,7 +19,12 @@ import tensorflow as tf
 from tfcopy import tokens
 from tfcopy.data.definitions.features import DefinitionFeatures
 from tfcopy.data.definitions.word_texts import WordTexts
-from tfcopy.data.epoch_batches import TokenLimit, cut_rows, epoch_batches
+from tfcopy.data.epoch_batches import (
+    TokenLimit,
+    check_batch_size,
+    cut_rows,
+    epoch_batches,
+)
 
 # Tensors that belong to all examples together, and so have no axis of these.
 _SHARED = ("definition_", "spelling_ids")
@@ -204,7 +209,7 @@ class TextBatches:
         if isinstance(batch_size, TokenLimit):
             batch_size.check(lengths, num_replicas)
         else:
-            _check_size(texts, batch_size, num_replicas)
+            check_batch_size(len(texts), batch_size, num_replicas)
         found = epoch_batches(
             lengths, batch_size, seed=shuffle_seed, epoch=epoch
         )
@@ -275,16 +280,3 @@ class TextBatches:
 
     def _with_labels(self, words, found, labels):
         return {**self.features.inputs(words, found), **labels}
-
-
-def _check_size(texts, batch_size, num_replicas):
-    if batch_size % num_replicas:
-        raise ValueError(
-            "`batch_size` must be a multiple of `num_replicas`. Received: "
-            f"batch_size={batch_size}, num_replicas={num_replicas}."
-        )
-    if len(texts) < batch_size:
-        raise ValueError(
-            f"The corpus holds {len(texts):,} examples, fewer than one batch. "
-            f"Received: batch_size={batch_size}."
-        )

@@ -9,7 +9,12 @@ The stories are those of `newsgen.py` with fitting headlines.
 import functools
 from collections.abc import Iterator
 
-from tfcopy.data.corpora.corpus import Split, TranslationCorpus, fingerprint
+from tfcopy.data.corpora.corpus import (
+    SPLITS,
+    Split,
+    TranslationCorpus,
+    fingerprint,
+)
 from tfcopy.data.generated import generated_corpus, newsgen
 
 _LEAST_SCORE = 3  # a lower score has the headline of another story
@@ -30,11 +35,10 @@ def load(
         num_test: Number of test pairs.
         seed: The same seed gives the same pairs on every machine.
     """
-    numbers = {
-        "train": num_train,
-        "validation": num_validation,
-        "test": num_test,
-    }
+    grammar = generated_corpus.grammar_fingerprint(
+        newsgen.TABLES, list(newsgen.generate("test", 50))
+    )
+    numbers = zip(SPLITS, (num_train, num_validation, num_test))
     return TranslationCorpus(
         name="demo headlines",
         source_language="en",
@@ -42,10 +46,10 @@ def load(
         splits={
             name: Split(
                 functools.partial(generate, name, number, seed),
-                fingerprint(_grammar_fingerprint(), name, number, seed),
+                fingerprint(grammar, name, number, seed),
                 number,
             )
-            for name, number in numbers.items()
+            for name, number in numbers
         },
         generated=True,
     )
@@ -68,12 +72,3 @@ def generate(
         if count < number and (score is None or score >= _LEAST_SCORE):
             count += 1
             yield text, headline
-
-
-@functools.cache
-def _grammar_fingerprint() -> str:
-    """Changes with the grammar, so that stale ids are never read."""
-    return generated_corpus.grammar_fingerprint(
-        ("newsgen_words", "newsgen_patterns"),
-        list(newsgen.generate("test", 50)),
-    )

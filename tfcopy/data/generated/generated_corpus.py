@@ -1,6 +1,6 @@
 """Corpora that the package generates itself, stored by TensorFlow Datasets.
 
-A corpus is a config (`GeneratedPairs`) of its name, its sizes and its grammar.
+A corpus is a config (`Pairs`) of its name, its sizes and its grammar.
 TFDS stores, checks and reads what the grammar generates.
 """
 
@@ -9,14 +9,15 @@ import dataclasses
 import io
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import absl.logging
 import tensorflow_datasets as tfds
 import tqdm
 
-from tfcopy.data.corpora import tfds_translation
+from tfcopy.data.corpora import tfds_corpora
 from tfcopy.data.corpora.corpus import (
+    SPLITS,
     CorpusError,
     TranslationCorpus,
     fingerprint,
@@ -25,7 +26,7 @@ from tfcopy.data.generated import text_tables
 
 
 @dataclasses.dataclass
-class GeneratedPairs(tfds.core.BuilderConfig):
+class Pairs(tfds.core.BuilderConfig):
     """A corpus of pairs; each choice of sizes and seed is a separate one.
 
     Attributes:
@@ -33,43 +34,40 @@ class GeneratedPairs(tfds.core.BuilderConfig):
         corpus: The name without the numbers, such as `"demo_news"`.
         sides: The names of source and target in the stored examples.
         generate: Called with a split, a number of pairs and the seed.
-        grammar: Fingerprint of the grammar, so that no stale corpus is read.
+        tables: The tables of the grammar, as in `text_tables.read`.
+        sizes: Number of pairs of each split.
         seed: The same seed gives the same pairs on every machine.
-        num_train: Number of training pairs.
-        num_validation: Number of validation pairs.
-        num_test: Number of test pairs.
+        num_sample: How many pairs, with the tables, tell the grammar, so that
+            no stale corpus is read.
     """
 
     name: str = ""
-    corpus: str = ""
-    sides: tuple[str, str] = ("source", "target")
-    generate: Callable[[str, int, int], Iterator] | None = None
-    grammar: str = ""
-    seed: int = 0
-    num_train: int = 1
-    num_validation: int = 1
-    num_test: int = 1
+    _: dataclasses.KW_ONLY
+    corpus: str
+    sides: tuple[str, str]
+    generate: Callable[[str, int, int], Iterator]
+    tables: Sequence[str]
+    sizes: tuple[int, int, int]
+    seed: int
+    num_sample: int = 200
 
     def __post_init__(self):
-        sizes = list(self.splits.values())
-        if min(sizes) < 1:
+        if min(self.sizes) < 1:
             raise CorpusError(
                 "A demo corpus needs at least one example in each split. "
-                f"Received: {sizes[0]} for training, {sizes[1]} for validation "
-                f"and {sizes[2]} for testing."
+                "Received: {} for training, {} for validation and {} for "
+                "testing.".format(*self.sizes)
             )
-        parts = (self.corpus, self.seed, *sizes, self.grammar)
+        sample = list(self.generate("train", self.num_sample))
+        grammar = grammar_fingerprint(self.tables, sample)
+        parts = (self.corpus, self.seed, *self.sizes, grammar)
         self.name = "_".join(map(str, parts))
         self._sources = {}  # of the splits that were drawn to their ends
 
     @property
     def splits(self) -> dict[str, int]:
         """Number of examples of each split."""
-        return {
-            "train": self.num_train,
-            "validation": self.num_validation,
-            "test": self.num_test,
-        }
+        return dict(zip(SPLITS, self.sizes))
 
     def pairs(self, split: str) -> Iterator:
         """Yields the pairs of a split; no source stands in an earlier one."""
@@ -94,7 +92,7 @@ class GeneratedPairs(tfds.core.BuilderConfig):
 
 
 def load(
-    pairs: GeneratedPairs,
+    pairs: Pairs,
     data_dir: str | os.PathLike | None,
     *,
     source: str | None = None,
@@ -123,16 +121,8 @@ def load(
             f"({error.strerror or error}). Choose another folder with "
             "--data_dir."
         ) from error
-    corpus = tfds_translation.from_builder(builder, source)
-    corpus = dataclasses.replace(corpus, generated=True)
-    if languages:
-        source_language, target_language = languages
-        return dataclasses.replace(
-            corpus,
-            source_language=source_language,
-            target_language=target_language,
-        )
-    return corpus
+    corpus = tfds_corpora.corpus_of(builder, source, languages=languages)
+    return dataclasses.replace(corpus, generated=True)
 
 
 class TfcopyGenerated(tfds.core.GeneratorBasedBuilder, skip_registration=True):

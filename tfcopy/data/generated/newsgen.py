@@ -28,6 +28,7 @@ from tfcopy.data.generated import generated_corpus, text_tables
 from tfcopy.data.generated.demo_names import split_of
 from tfcopy.data.text.vocabulary import count_words
 
+TABLES = ("newsgen_words", "newsgen_patterns")
 MAX_LENGTH = 600  # characters of a text
 
 EVENTS = text_tables.groups("newsgen_patterns")
@@ -310,6 +311,4 @@ def _format(number, record) -> bytes:
 def _grammar_fingerprint() -> str:
     """Changes with the grammar, so that stale news is never read."""
     sample = [list(generate("test", 50, script=script)) for script in SCRIPTS]
-    return generated_corpus.grammar_fingerprint(
-        ("newsgen_words", "newsgen_patterns"), sample
-    )
+    return generated_corpus.grammar_fingerprint(TABLES, sample)

@@ -174,12 +174,7 @@ def load(
     for shard in tqdm.tqdm(
         shards, f"Checking {name}", unit=" files", disable=None, leave=False
     ):
-        path = os.path.join(folder, shard.file)
-        if checked_files.checksum_of(path) != shard.checksum:
-            raise checked_files.DamagedFileError(
-                f"{path} is damaged (its SHA-256 is another). Remove the "
-                "folder and prepare the corpus again."
-            )
+        check_file(os.path.join(folder, shard.file), shard.checksum)
     columns = list(zip(*(_parts(folder, shard) for shard in shards)))
     if not sum(shard.pairs for shard in shards):
         raise ValueError(f"{name}: no sentence pair is left to work with.")
@@ -193,6 +188,15 @@ def load(
     )
     counts = {x: sum(getattr(shard, x) for shard in shards) for x in _COUNTS}
     return ShardedCorpus(**arrays, **counts, stored_checksum=checksum)
+
+
+def check_file(path, checksum: str) -> None:
+    """Raises a DamagedFileError if the SHA-256 of a file is another."""
+    if checked_files.checksum_of(path) != checksum:
+        raise checked_files.DamagedFileError(
+            f"{path} is damaged (its SHA-256 is another). Remove the folder "
+            "and prepare the corpus again."
+        )
 
 
 def corpus_checksum(folder, shards: Sequence[Shard]) -> str:

@@ -15,8 +15,7 @@ from tfcopy import checked_files
 from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.pairs import copy_ids
 from tfcopy.data.pairs.guided_alignment import GuidedAlignment
-from tfcopy.data.text.dictionary import Dictionary
-from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.sentencepiece_tokenizer import sampled
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 
@@ -35,6 +34,14 @@ _ARRAYS = (
 )
 _COUNTS = ("num_read", "num_empty", "num_too_long")
 
+# What ids depend on besides words, of `copy_ids.encode_pairs`. The name of a
+# cached file depends on the order.
+_OPTIONS = {
+    "append_eos": True,
+    "label_pointers": True,
+    "unmatched": "attention_argmax",
+    "dictionary": None,
+}
 _NO_LIMIT = 2**31 - 1  # more than any text has tokens
 
 _logger = logging.getLogger(__name__)
@@ -128,16 +135,12 @@ def encode(
     target_tokenizer: Tokenizer = Tokenizer(language="fr"),
     max_length: int | tuple[int, int] | None = 50,
     truncate: tuple[int | None, int | None] | None = None,
-    append_eos: bool = True,
-    label_pointers: bool = True,
-    unmatched: str = "attention_argmax",
-    dictionary: Dictionary | None = None,
-    entities: Entities | None = None,
     keep_texts: bool = False,
     cache_dir=None,
     total: int | None = None,
     name: str = "corpus",
     progress: bool = True,
+    **options: Any,
 ) -> EncodedCorpus:
     """Encodes sentence pairs, in chunks; the text is not kept.
 
@@ -158,8 +161,6 @@ def encode(
             cannot be pointed at. A target keeps that many words, including
             `EOS`: if there is no room for `EOS`, it has none, since its end was
             not seen (as in the code of See et al., 2017).
-        append_eos, label_pointers, unmatched, dictionary, entities: As in
-            `copy_ids.encode_pairs`. Entities are numbered after `truncate`.
         keep_texts: Whether to keep the strings, for test sets.
         cache_dir: Folder in which the arrays are kept under a name made of
             all that they depend on; without it, nothing is written.
@@ -167,6 +168,9 @@ def encode(
             given.
         name: Name of the corpus in messages and in the cached file's name.
         progress: Whether to show a bar (on a terminal only).
+        **options: `append_eos`, `label_pointers`, `unmatched`, `dictionary`
+            and `entities`, as in `copy_ids.encode_pairs`. Entities are numbered
+            after `truncate`.
 
     Raises:
         ValueError: if no pair is left; says how many were dropped and why.
@@ -176,16 +180,13 @@ def encode(
         `truncate`.
     """
     truncate = _limits(truncate)
-    options = {
-        "append_eos": append_eos,
-        "label_pointers": label_pointers,
-        "unmatched": unmatched,
-        "dictionary": dictionary,
-    }
     if keep_texts and iter(pairs) is pairs:
         pairs = list(pairs)
     path = None
     if cache_dir is not None:
+        of_ids = {**_OPTIONS, **options}
+        entities = of_ids.pop("entities", None)
+        of_ids["dictionary"] = list(of_ids["dictionary"] or ())
         key = _fingerprint(
             _VERSION,
             _pairs_fingerprint(pairs),
@@ -195,7 +196,7 @@ def encode(
             target_tokenizer.fingerprint,
             max_length,
             truncate,
-            {**options, "dictionary": list(dictionary or ())},
+            of_ids,
             *([entities.fingerprint] if entities else []),
         )
         path = os.path.join(os.fspath(cache_dir), f"{name}-{key}.npz")
@@ -208,11 +209,10 @@ def encode(
         (source_tokenizer, target_tokenizer),
         max_length=max_length,
         truncate=truncate,
-        **options,
-        entities=entities,
         total=total,
         name=name,
         progress=progress,
+        **options,
     )
     _check_not_empty(arrays, name, max_length)
     if path is not None:
@@ -223,6 +223,54 @@ def encode(
     return _corpus(arrays, pairs if keep_texts else None)
 
 
+class SampledCuttings:
+    """Encodes the pairs of an epoch with tokenizers that draw.
+
+    Args:
+        pairs: As of `encode`.
+        vocabularies: Those of source and target.
+        tokenizers: Those of source and target, as
+            `sentencepiece_tokenizer.sampled` takes them.
+        alpha: As of `SampledPieces`.
+        max_length: The most tokens that either side may have.
+        **options: More arguments of `encode`.
+    """
+
+    def __init__(
+        self,
+        pairs,
+        vocabularies: tuple,
+        tokenizers: tuple,
+        alpha: float,
+        max_length: int,
+        **options: Any,
+    ):
+        self.longest = (max_length + 1,) * 2  # with EOS
+        self._encode = functools.partial(
+            encode,
+            pairs,
+            *vocabularies,
+            max_length=max_length,
+            **options,
+        )
+        self._tokenizers, self._alpha = tokenizers, alpha
+        self._last = None, None
+
+    def __call__(self, epoch: int) -> EncodedCorpus:
+        """The pairs as this epoch has them; those of the last call are kept."""
+        if self._last[0] != epoch:
+            source, target = (
+                sampled(x, self._alpha, epoch) for x in self._tokenizers
+            )
+            encoded = self._encode(
+                source_tokenizer=source,
+                target_tokenizer=target,
+                name=f"epoch {epoch}",
+            )
+            self._last = epoch, encoded
+        return self._last[1]
+
+
 def encode_arrays(
     pairs: Iterable[tuple],
     vocabularies: tuple[Vocabulary, Vocabulary],
@@ -230,14 +278,10 @@ def encode_arrays(
     *,
     max_length: int | tuple[int, int] | None = 50,
     truncate: tuple[int | None, int | None] | None = None,
-    append_eos: bool = True,
-    label_pointers: bool = True,
-    unmatched: str = "attention_argmax",
-    dictionary: Dictionary | None = None,
-    entities: Entities | None = None,
     total: int | None = None,
     name: str = "corpus",
     progress: bool = True,
+    **options: Any,
 ) -> dict[str, np.ndarray]:
     """The arrays of an `EncodedCorpus`, which may hold no pair, by name.
 
@@ -245,21 +289,14 @@ def encode_arrays(
         pairs: (source, target) strings, or bytes.
         vocabularies: Those of source and target.
         tokenizers: Those of source and target.
-        max_length, truncate, append_eos, label_pointers, unmatched,
-            dictionary, entities, total, name, progress: As in `encode`.
+        max_length, truncate, total, name, progress, **options: As in `encode`.
 
     Returns:
         Dict of arrays; `counts`, int64 `(3,)`, has `num_read`, `num_empty` and
         `num_too_long`.
     """
     graph = _encoding_graph(
-        tuple(vocabularies),
-        tuple(tokenizers),
-        append_eos,
-        label_pointers,
-        unmatched,
-        dictionary,
-        entities,
+        tuple(vocabularies), tuple(tokenizers), **{**_OPTIONS, **options}
     )
     most, longest = _as_numbers(_limits(truncate), max_length)
 
@@ -305,15 +342,7 @@ def _as_numbers(truncate, max_length):
 
 # The splits of a corpus share a graph, which takes longer to make than to run.
 @functools.lru_cache(maxsize=4)
-def _encoding_graph(
-    vocabularies,
-    tokenizers,
-    append_eos,
-    label_pointers,
-    unmatched,
-    dictionary,
-    entities,
-):
+def _encoding_graph(vocabularies, tokenizers, **options):
     """The function of texts and limits to a dict of arrays."""
     source_vocabulary, target_vocabulary = vocabularies
     source_tokenizer, target_tokenizer = tokenizers
@@ -338,11 +367,7 @@ def _encoding_graph(
             target_vocabulary,
             fold_source=source_tokenizer.fold,
             fold_target=target_tokenizer.fold,
-            append_eos=append_eos,
-            label_pointers=label_pointers,
-            unmatched=unmatched,
-            dictionary=dictionary,
-            entities=entities,
+            **options,
         )
         for key in ("target_ids", "pointers"):  # the EOS without room
             ids[key] = ids[key][:, : most[1]]

@@ -13,7 +13,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.epoch_batches import TokenLimit, cut_rows, epoch_batches
+from tfcopy.data.epoch_batches import (
+    TokenLimit,
+    check_batch_size,
+    cut_rows,
+    epoch_batches,
+)
 from tfcopy.data.pairs.encoding import EncodedCorpus
 
 # Lengths that a shape may have, of each side; more cost time and save little.
@@ -330,21 +335,14 @@ def _check(pad_multiple, replicas=(0,), num_replicas=1):
 
 
 def _check_size(encoded, batch_size, num_replicas=1, drop_remainder=True):
-    if batch_size < 1 or num_replicas < 1 or batch_size % num_replicas:
-        raise ValueError(
-            "`batch_size` must be a positive multiple of `num_replicas`. "
-            f"Received: batch_size={batch_size}, num_replicas={num_replicas}."
-        )
     if num_replicas > 1 and not drop_remainder:
         raise ValueError(
             "A smaller last batch cannot be cut into equal slices: "
             "`num_replicas` above 1 needs drop_remainder=True."
         )
-    if drop_remainder and len(encoded) < batch_size:
-        raise ValueError(
-            f"The corpus holds {len(encoded):,} pairs, fewer than one batch. "
-            f"Received: batch_size={batch_size}."
-        )
+    # A smaller last batch may be the only one.
+    number = len(encoded) if drop_remainder else max(len(encoded), batch_size)
+    check_batch_size(number, batch_size, num_replicas, "pairs")
 
 
 def _padded_lengths(encoded, rows, pad_multiple, shapes):

@@ -25,8 +25,9 @@ import tqdm
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.data.corpora.corpus import TranslationCorpus, fingerprint
-from tfcopy.data.preparation import text_shards
+from tfcopy.data.preparation import preparation_files
 from tfcopy.data.preparation.preparation_settings import (
+    ABOUT,
     MANIFEST,
     Settings,
     files_of,
@@ -45,45 +46,32 @@ def run(preparation: Preparation, runner: str, flags: list[str]) -> None:
         flags: Its options, such as `--direct_num_workers=2`.
     """
     steps = preparation
-    numbers = list(range(steps.num_train))
-    sections = list(range(steps.num_sections))
+    numbers = [(i,) for i in range(steps.num_train)]
+    sections = [(i,) for i in range(steps.num_sections)]
+    todo = [
+        ("CountWords", numbers, steps.count_words),
+        ("MergeCounts", sections, steps.merge_counts),
+        ("MakeVocabularies", [()], steps.make_vocabularies),
+        ("Encode", steps.shards, steps.encode),
+        ("WriteManifest", [()], steps.write_manifest),
+    ]
+    if steps.settings.remove_duplicates:
+        todo = [
+            ("HashPairs", numbers, steps.hash_pairs),
+            ("FindDuplicates", numbers, steps.find_duplicates),
+            *todo,
+        ]
     with beam_runners.pipeline(runner, flags) as pipeline:
         before = []
-        if steps.settings.remove_duplicates:
-            done = _step(pipeline, "HashPairs", numbers, steps.hash_pairs)
-            before = [
-                _step(
-                    pipeline,
-                    "FindDuplicates",
-                    numbers,
-                    steps.find_duplicates,
-                    done,
-                )
-            ]
-        done = _step(
-            pipeline, "CountWords", numbers, steps.count_words, *before
-        )
-        done = _step(
-            pipeline, "MergeCounts", sections, steps.merge_counts, done
-        )
-        done = _step(
-            pipeline,
-            "MakeVocabularies",
-            [0],
-            _once(steps.make_vocabularies),
-            done,
-        )
-        done = _step(
-            pipeline, "Encode", steps.shards, _of_pair(steps.encode), done
-        )
-        _step(pipeline, "WriteManifest", [0], _once(steps.write_manifest), done)
+        for step in todo:
+            before = [_step(pipeline, *step, *before)]
 
 
 def _step(pipeline, name, items, function, *before):
-    """Applies a function to items, after all of the steps before."""
+    """Applies a function to tuples of arguments, after all of a step before."""
 
     def apply(item, *_):
-        function(item)
+        function(*item)
         return item
 
     return (
@@ -92,14 +80,6 @@ def _step(pipeline, name, items, function, *before):
         | f"{name}Spread" >> beam.Reshuffle()
         | name >> beam.Map(apply, *map(beam.pvalue.AsList, before))
     )
-
-
-def _once(function):
-    return lambda _: function()
-
-
-def _of_pair(function):
-    return lambda pair: function(*pair)
 
 
 _WORK = "preparing-"
@@ -225,10 +205,7 @@ def _run_steps(settings, work, about, runner, beam_flags):
         about,
     )
     with _progress(preparation), beam_runners.quietly():
-        # Late: --help need not wait for it.
-        from tfcopy.data.preparation import corpus_preparation
-
-        corpus_preparation.run(preparation, runner, beam_flags)
+        run(preparation, runner, beam_flags)
 
 
 def _write_texts(corpus, settings, work, size):
@@ -238,7 +215,7 @@ def _write_texts(corpus, settings, work, size):
 
     def paths(sizes, *names):
         return [
-            text_shards.path_of(work, name, number)
+            preparation_files.texts_path(work, name, number)
             for name in names
             for number in range(len(sizes[name]))
         ]
@@ -247,7 +224,15 @@ def _write_texts(corpus, settings, work, size):
         texts = checked_files.read_json(record)
         if checked_files.is_sealed(seal, paths(texts["sizes"], *corpus.splits)):
             return texts
-    sizes, unlike = {}, _Unlike(settings.max_ratio)
+    sizes, num_unlike = {}, 0
+
+    def is_alike(pair):
+        nonlocal num_unlike
+        short, long = sorted(map(len, pair))
+        is_unlike = long > settings.max_ratio * short
+        num_unlike += is_unlike
+        return not is_unlike
+
     for name, split in corpus.splits.items():
         pairs = tqdm.tqdm(
             split,
@@ -258,42 +243,23 @@ def _write_texts(corpus, settings, work, size):
             disable=None,
             leave=False,
         )
-        if name == "train":
-            pairs = unlike.left_out(pairs)
-        sizes[name] = text_shards.write(pairs, work, name, size)
+        if name == "train" and settings.max_ratio is not None:
+            pairs = filter(is_alike, pairs)
+        sizes[name] = preparation_files.write_texts(pairs, work, name, size)
     if not sizes["train"]:
         filesystem.rmtree(work)
         raise ValueError(
             f"{corpus.name}: no training pair is left to work with "
-            f"({unlike.count:,} beyond --max_ratio)."
+            f"({num_unlike:,} beyond --max_ratio)."
         )
     checksums = {
         os.path.basename(path): checked_files.checksum_of(path)
         for path in paths(sizes, "validation", "test")
     }
-    texts = {"sizes": sizes, "num_unlike": unlike.count, "checksums": checksums}
+    texts = {"sizes": sizes, "num_unlike": num_unlike, "checksums": checksums}
     checked_files.write_json(record, texts)
     checked_files.seal(seal, paths(sizes, *corpus.splits))
     return texts
-
-
-class _Unlike:
-    """Leaves out pairs of very different length, and counts them."""
-
-    def __init__(self, max_ratio):
-        self._max_ratio = max_ratio
-        self.count = 0
-
-    def left_out(self, pairs):
-        if self._max_ratio is None:
-            return pairs
-        return filter(self._is_alike, pairs)
-
-    def _is_alike(self, pair):
-        short, long = sorted(map(len, pair))
-        is_alike = long <= self._max_ratio * short
-        self.count += not is_alike
-        return is_alike
 
 
 def _about(corpus, settings):
@@ -306,11 +272,7 @@ def _about(corpus, settings):
         name: corpus.splits[name].fingerprint for name in ("validation", "test")
     }
     return {
-        "name": corpus.name,
-        "source_language": corpus.source_language,
-        "target_language": corpus.target_language,
-        "tokenized": corpus.tokenized,
-        "generated": corpus.generated,
+        **{name: getattr(corpus, name) for name in ABOUT},
         "fingerprints": {"train": train, **others},
         "num_skipped": {
             name: split.num_skipped for name, split in corpus.splits.items()

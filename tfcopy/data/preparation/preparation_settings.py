@@ -12,6 +12,11 @@ from tfcopy.data.text.dictionary import Dictionary
 MANIFEST = "prepared.json"
 # Part of each manifest: raise it when older folders cannot be read.
 FORMAT = 1
+# What a manifest tells of a `TranslationCorpus`, under the same names.
+ABOUT = (
+    *("name", "source_language", "target_language"),
+    *("tokenized", "generated"),
+)
 _FIELDS = {
     "settings": dict,
     "corpus": {"fingerprints": {...: str}, "num_skipped": {...: int}},

@@ -4,23 +4,15 @@ Beside what a step has written stand its checksums. A step that finds both, and
 that they agree, does nothing, so that what was interrupted goes on. Where a
 step has to wait for all of an earlier one, the pipeline says so
 (`corpus_preparation.py`). Nothing but names and numbers passes between steps.
-
-To find duplicates, each part of the corpus is a file of the hashes of its
-pairs, in their order; each range of hashes is then looked at on its own, in all
-files. Two pairs are the same if 128 bits of BLAKE2 are.
 """
 
 import dataclasses
 import functools
-import hashlib
 import os
-from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from tfcopy import atomic_files, checked_files, filesystem
+from tfcopy import checked_files
 from tfcopy.data.pairs import encoded_shards, encoding
-from tfcopy.data.preparation import text_shards, word_counts
+from tfcopy.data.preparation import preparation_files as files
 from tfcopy.data.preparation.preparation_settings import (
     FORMAT,
     MANIFEST,
@@ -29,77 +21,6 @@ from tfcopy.data.preparation.preparation_settings import (
     vocabulary_name,
 )
 from tfcopy.data.text import vocabulary
-
-_HASH = np.dtype([("high", "<u8"), ("low", "<u8"), ("index", "<i8")])
-
-
-def write_hashes(path, pairs: Iterable[tuple[str, str]], start: int) -> None:
-    """Writes the hashes of pairs, in ascending order.
-
-    Args:
-        path: The file, in NumPy's format.
-        pairs: (source, target) strings.
-        start: The number of the first of them in the corpus.
-    """
-    data = bytearray()
-    for source, target in pairs:
-        # The end of a source is not the start of a target.
-        text = f"{len(source)} {source}{target}".encode(
-            "utf-8", "surrogatepass"
-        )
-        data += hashlib.blake2b(text, digest_size=16).digest()
-    found = np.frombuffer(data, "<u8").reshape(-1, 2)
-    rows = np.empty(len(found), _HASH)
-    rows["high"], rows["low"] = found.T
-    rows["index"] = np.arange(start, start + len(rows))
-    write_array(path, np.sort(rows))
-
-
-def find(paths: Sequence, part: int, num_parts: int) -> np.ndarray:
-    """The pairs that are not the first of their kind, of a range of hashes.
-
-    Args:
-        paths: The files of hashes.
-        part: Number of the range, from 0.
-        num_parts: Number of ranges that all hashes are cut into.
-
-    Returns:
-        int64 array of their numbers in the corpus, ascending.
-    """
-    edges = [2**64 * i // num_parts for i in (part, part + 1)]
-    some = []
-    for path in paths:
-        with filesystem.local_copy(path) as local:
-            rows = np.load(local, mmap_mode="r")
-            first, last = (
-                np.searchsorted(rows["high"], np.uint64(edge))
-                if edge < 2**64
-                else len(rows)
-                for edge in edges
-            )
-            some.append(np.array(rows[first:last]))
-    rows = np.sort(np.concatenate(some))
-    same = (rows["high"][1:] == rows["high"][:-1]) & (
-        rows["low"][1:] == rows["low"][:-1]
-    )
-    return np.sort(rows["index"][1:][same])
-
-
-def between(paths: Iterable, start: int, end: int) -> np.ndarray:
-    """The numbers from `start` to `end` in files of ascending numbers."""
-    some = [np.zeros(0, np.int64)]
-    for path in paths:
-        with filesystem.open(path, "rb") as file:
-            numbers = np.load(file)
-        first, last = np.searchsorted(numbers, [start, end])
-        some.append(numbers[first:last])
-    return np.concatenate(some)
-
-
-def write_array(path, array: np.ndarray) -> None:
-    """Writes an array as a whole or not at all."""
-    atomic_files.write_atomically(path, lambda file: np.save(file, array))
-
 
 _MOST_SECTIONS = 64
 
@@ -153,9 +74,8 @@ class Preparation:
         path = self._work("hashes", number, "npy")
 
         def make():
-            pairs = text_shards.read(self._texts("train", number))
-            start = self._start(number)
-            write_hashes(path, pairs, start)
+            pairs = files.read_texts(self._texts("train", number))
+            files.write_hashes(path, pairs, self._start(number))
 
         _once([path], make)
 
@@ -165,8 +85,8 @@ class Preparation:
 
         def make():
             hashes = self._all_work("hashes", "npy")
-            found = find(hashes, part, self.num_train)
-            write_array(path, found)
+            found = files.find_duplicates(hashes, part, self.num_train)
+            files.write_array(path, found)
 
         _once([path], make)
 
@@ -187,7 +107,7 @@ class Preparation:
                 counts = [counts[0] + counts[1]]
             counts = dict(zip(self.settings.sides, counts))
             for side, path in paths.items():
-                word_counts.write(path, counts[side], self.num_sections)
+                files.write_counts(path, counts[side], self.num_sections)
 
         _once(list(paths.values()), make)
 
@@ -201,13 +121,13 @@ class Preparation:
 
         def make():
             for side, path in paths.items():
-                found = word_counts.most_frequent(
+                found = files.most_frequent(
                     self._all_work(f"{side}-counts", "txt"),
                     section,
                     settings.sizes[side],
                     settings.min_count,
                 )
-                word_counts.write(path, found, 1)
+                files.write_counts(path, found, 1)
 
         _once(list(paths.values()), make)
 
@@ -221,8 +141,8 @@ class Preparation:
                 return vocabulary.Vocabulary.load(given)
             counts = {}
             for section in range(self.num_sections):
-                file = self._work(f"{side}-frequent", section, "txt")
-                counts.update(word_counts.read(file, 0))
+                path = self._work(f"{side}-frequent", section, "txt")
+                counts.update(files.read_counts(path, 0))
             return vocabulary.Vocabulary.build(
                 counts, settings.sizes[side], settings.min_count
             )
@@ -254,6 +174,8 @@ class Preparation:
 
     def write_manifest(self) -> None:
         """Says that all is there, and what it is."""
+        sides = self.settings.sides
+        vocabularies = {side: self._vocabulary(side) for side in sides}
         splits = {}
         for split, sizes in self.sizes.items():
             records = [
@@ -271,12 +193,10 @@ class Preparation:
             "settings": self.settings.identity(),
             "vocabularies": {
                 side: {
-                    "file": os.path.basename(self._vocabulary(side)),
-                    "checksum": checked_files.checksum_of(
-                        self._vocabulary(side)
-                    ),
+                    "file": os.path.basename(path),
+                    "checksum": checked_files.checksum_of(path),
                 }
-                for side in self.settings.sides
+                for side, path in vocabularies.items()
             },
             "splits": splits,
         }
@@ -293,14 +213,16 @@ class Preparation:
 
     def _pairs(self, split, number):
         """The pairs of a shard without duplicates, as they are read."""
-        pairs = text_shards.read(self._texts(split, number))
+        pairs = files.read_texts(self._texts(split, number))
         if split != "train" or not self.settings.remove_duplicates:
             return pairs
         start = self._start(number)
-        files = self._all_work("duplicates", "npy")
-        end = start + self.sizes["train"][number]
-        left_out = between(files, start, end) - start
-        left_out = frozenset(left_out.tolist())
+        left_out = files.numbers_between(
+            self._all_work("duplicates", "npy"),
+            start,
+            start + self.sizes["train"][number],
+        )
+        left_out = frozenset((left_out - start).tolist())
         return (pair for i, pair in enumerate(pairs) if i not in left_out)
 
     def _start(self, number):
@@ -308,7 +230,7 @@ class Preparation:
         return sum(self.sizes["train"][:number])
 
     def _texts(self, split, number):
-        return text_shards.path_of(self.work, split, number)
+        return files.texts_path(self.work, split, number)
 
     def _work(self, name, number, extension):
         return os.path.join(self.work, f"{name}-{number:05d}.{extension}")

@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from tfcopy import file_forms
 from tfcopy.atomic_files import write_atomically
+from tfcopy.data.text.vocabulary import table
 
 
 class Dictionary:
@@ -81,11 +82,11 @@ class Dictionary:
             senses = [[], *(self.senses(word) for word in self._senses)]
             with tf.init_scope():
                 self._sense_table = (
-                    _table(rows, 0),
+                    table(rows),
                     tf.ragged.constant(senses, tf.string, ragged_rank=1),
                 )
-        table, senses = self._sense_table
-        return tf.gather(senses, table.lookup(words))
+        numbers, senses = self._sense_table
+        return tf.gather(senses, numbers.lookup(words))
 
     def emission_table(self, shared: Iterable[str] = ()):
         """The best translation of each word, `""` for words to copy unchanged.
@@ -103,7 +104,7 @@ class Dictionary:
             if word not in shared
         }
         with tf.init_scope():
-            return _table(best, "")
+            return table(best, default="")
 
 
 def emit(words, table):
@@ -119,16 +120,6 @@ def emit(words, table):
     """
     translations = table.lookup(words)
     return tf.where(translations == "", words, translations)
-
-
-def _table(items, default_value):
-    items = {"": default_value, **items}  # TensorFlow refuses an empty table
-    return tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(
-            tf.constant(list(items)), tf.constant(list(items.values()))
-        ),
-        default_value,
-    )
 
 
 def _read(path) -> Iterator[tuple[str, str, float]]:

@@ -176,6 +176,26 @@ class Vocabulary:
         return tf.where(ids < len(special.SPECIAL_TOKENS), special.UNK, ids)
 
 
+def table(items: Mapping, dtype=tf.string, nothing="", default=0):
+    """A look-up table of a graph, from words or numbers to others.
+
+    Args:
+        items: The values by their keys.
+        dtype: That of the keys.
+        nothing: A key that stands for none.
+        default: The value of `nothing`, and of what has no value.
+    """
+    items = {nothing: default, **items}  # TensorFlow refuses an empty table.
+    keys, values = list(items), list(items.values())
+    of_values = tf.string if isinstance(default, str) else tf.int32
+    return tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(
+            tf.constant(keys, dtype), tf.constant(values, of_values)
+        ),
+        default,
+    )
+
+
 def count_words(
     pairs: Iterable[tuple],
     tokenizers: Sequence[Tokenizer],

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfcopy import checked_files
-from tfcopy.data.corpora.corpus import fingerprint
-from tfcopy.data.corpora.held_out import is_blank
+from tfcopy.data.corpora.corpus import fingerprint, is_blank
 from tfcopy.data.corpora.prepared_corpus import PreparedCorpus, PreparedSplit
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.pairs import encoding, pair_counts

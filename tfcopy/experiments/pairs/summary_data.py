@@ -11,7 +11,7 @@ from tfcopy.data.corpora import (
     prepared_corpus,
     tables,
     text_pairs,
-    tfds_texts,
+    tfds_corpora,
 )
 from tfcopy.data.generated import demo_news
 from tfcopy.data.ragged_rows import join
@@ -90,11 +90,8 @@ def _load_tfds(config):
     if name in readers and columns == (None, None):
         options = {"version": version} if version else {}
         return readers[name].load(config.data_dir, **options)
-    return tfds_texts.load(
-        config.tfds,
-        config.data_dir,
-        source_feature=config.source_column,
-        target_feature=config.target_column,
+    return tfds_corpora.load(
+        config.tfds, config.data_dir, *columns, languages=("en", "en")
     )
 
 

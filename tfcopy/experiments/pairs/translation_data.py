@@ -12,7 +12,7 @@ from tfcopy.data.corpora import (
     gettext_catalogs,
     prepared_corpus,
     text_pairs,
-    tfds_translation,
+    tfds_corpora,
 )
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.pairs.encoding import EncodedCorpus
@@ -90,7 +90,9 @@ def load_corpus(
     if config.catalogs is not None:
         return gettext_catalogs.load(config.catalogs, seed=seed, **languages)
     if config.tfds is not None:
-        return tfds_translation.load(config.tfds, config.data_dir, **languages)
+        return tfds_corpora.load(
+            config.tfds, config.data_dir, *languages.values()
+        )
     if config.data_dir is not None or download or preset == "paper":
         return europarl.load(
             config.data_dir or "data/europarl",

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tfcopy.data.pairs.sampled_cuttings import SampledCuttings
+from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import markup, translations
 from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.pairs import (

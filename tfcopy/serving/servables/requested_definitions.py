@@ -12,12 +12,11 @@ import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.definitions.dictionary_entries import RULES
-from tfcopy.data.definitions.lookup import table
 from tfcopy.data.definitions.packing import DefinitionPacker
 from tfcopy.data.ragged_rows import rows_of
 from tfcopy.data.text import tokenization
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.data.text.vocabulary import Vocabulary, table
 
 _LINES = [tf.TensorSpec([None, None], tf.string)]
 

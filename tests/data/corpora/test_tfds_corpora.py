@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
-from tfcopy.data.corpora import tfds_translation
+from tfcopy.data.corpora import tfds_corpora
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.pairs import pair_counts
 
@@ -73,7 +73,7 @@ EXPECTED = [pair for pair in PAIRS if pair[0].strip()]
 
 
 def test_reads_a_translation_dataset_again_and_again(data_dir):
-    corpus = tfds_translation.load("tiny_translation", data_dir)
+    corpus = tfds_corpora.load("tiny_translation", data_dir)
     for _ in range(2):
         assert list(corpus.train) == EXPECTED
     assert list(corpus.test) == EXPECTED
@@ -81,20 +81,18 @@ def test_reads_a_translation_dataset_again_and_again(data_dir):
     assert corpus.train.num_pairs == len(PAIRS)
     counts = pair_counts.of_split(corpus.train, len(EXPECTED))
     assert counts["blank"] == len(PAIRS) - len(EXPECTED) > 0
-    again = tfds_translation.load("tiny_translation", data_dir, download=False)
+    again = tfds_corpora.load("tiny_translation", data_dir, download=False)
     assert again.fingerprint == corpus.fingerprint
 
 
 def test_direction_can_be_turned(data_dir):
-    forward = tfds_translation.load("tiny_translation", data_dir)
+    forward = tfds_corpora.load("tiny_translation", data_dir)
     for languages in (
-        {"source_language": "fr"},
-        {"target_language": "en"},
-        {"source_language": "fr", "target_language": "en"},
+        {"source": "fr"},
+        {"target": "en"},
+        {"source": "fr", "target": "en"},
     ):
-        corpus = tfds_translation.load(
-            "tiny_translation", data_dir, **languages
-        )
+        corpus = tfds_corpora.load("tiny_translation", data_dir, **languages)
         assert list(corpus.train) == [pair[::-1] for pair in EXPECTED]
         assert corpus.fingerprint != forward.fingerprint
 
@@ -105,7 +103,7 @@ def test_reads_two_text_features_and_parts_of_splits(data_dir):
         "validation": "train[2:3]",
         "test": "train[3:]",
     }
-    corpus = tfds_translation.load("tiny_texts", data_dir, splits=splits)
+    corpus = tfds_corpora.load("tiny_texts", data_dir, splits=splits)
     assert list(corpus.train) == PAIRS[:2]
     assert list(corpus.validation) == []
     assert list(corpus.test) == PAIRS[3:]
@@ -114,7 +112,7 @@ def test_reads_two_text_features_and_parts_of_splits(data_dir):
 
 def check_message(*parts, **arguments):
     with pytest.raises(CorpusError) as caught:
-        tfds_translation.load(**arguments)
+        tfds_corpora.load(**arguments)
     for part in parts:
         assert part in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -175,5 +173,96 @@ def test_wrong_language(data_dir):
         "en, fr",
         name="tiny_translation",
         data_dir=data_dir,
-        target_language="de",
+        target="de",
     )
+
+
+class TinyQuestions(tfds.core.GeneratorBasedBuilder):
+    """As `squad` has it: two texts beside other features."""
+
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self):
+        text = tfds.features.Text()
+        return tfds.core.DatasetInfo(
+            builder=self,
+            features=tfds.features.FeaturesDict(
+                {
+                    "title": text,
+                    "context": text,
+                    "question": text,
+                    "answers": tfds.features.Sequence({"text": text}),
+                }
+            ),
+            disable_shuffling=True,
+        )
+
+    def _split_generators(self, dl_manager):
+        return {
+            split: self._generate_examples()
+            for split in ("train", "validation")
+        }
+
+    def _generate_examples(self):
+        for i, context in enumerate(["Łukasz sang .", " ", "It rained ."]):
+            yield (
+                i,
+                {
+                    "title": "t",
+                    "context": context,
+                    "question": f"what {i} ?",
+                    "answers": {"text": ["a", "b"]},
+                },
+            )
+
+
+def test_what_a_killed_preparation_left_is_removed(tmp_path, monkeypatch):
+    """Another preparation is under way, and done first."""
+    (tmp_path / ".preparing-0000dead" / "tiny_questions").mkdir(parents=True)
+    place = tmp_path / "tiny_questions" / "1.0.0"
+    prepare = TinyQuestions.download_and_prepare
+
+    def slow(builder, **options):
+        with monkeypatch.context() as patch:
+            patch.setattr(TinyQuestions, "download_and_prepare", prepare)
+            tfds_corpora.builder_of("tiny_questions", tmp_path)
+        assert builder.data_dir.startswith(f"{tmp_path}/.preparing-")
+        assert place.is_dir()
+        prepare(builder, **options)
+
+    monkeypatch.setattr(TinyQuestions, "download_and_prepare", slow)
+    builder = tfds_corpora.builder_of("tiny_questions", tmp_path)
+    assert builder.data_dir == str(place) and builder.is_prepared()
+    assert [x.name for x in tmp_path.glob(".*")] == []
+
+
+def test_any_two_texts_are_a_corpus(data_dir):
+    corpus = tfds_corpora.load(
+        "tiny_questions",
+        data_dir,
+        source="context",
+        target="question",
+        languages=("en", "de"),
+        splits={"validation": "train[2:]", "test": "validation"},
+    )
+    pairs = [("Łukasz sang .", "what 0 ?"), ("It rained .", "what 2 ?")]
+    assert list(corpus.train) == list(corpus.test) == pairs
+    assert list(corpus.validation) == pairs[1:]
+    assert (corpus.source_language, corpus.target_language) == ("en", "de")
+
+
+def test_features_that_are_no_text_are_named(data_dir):
+    splits = {"test": "validation"}
+    for feature in ("answers", "summary"):
+        with pytest.raises(CorpusError) as caught:
+            tfds_corpora.load(
+                "tiny_questions",
+                data_dir,
+                source="context",
+                target=feature,
+                splits=splits,
+            )
+        assert repr(feature) in str(caught.value)
+        assert "title, context, question" in str(caught.value)
+    with pytest.raises(CorpusError, match="Cannot tell which two texts"):
+        tfds_corpora.load("tiny_questions", data_dir, splits=splits)

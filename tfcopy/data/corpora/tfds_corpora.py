@@ -1,14 +1,25 @@
-"""Datasets of TensorFlow Datasets: found, prepared, cut into splits."""
+"""Datasets of TensorFlow Datasets: found, prepared, cut into splits.
 
+Any whose examples hold two texts is a corpus of pairs, translations or others.
+"""
+
+import functools
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import tensorflow_datasets as tfds
 
 from tfcopy.atomic_files import scratch_folder
-from tfcopy.data.corpora.corpus import SPLITS, CorpusError, Split, fingerprint
+from tfcopy.data.corpora.corpus import (
+    SPLITS,
+    CorpusError,
+    Split,
+    TranslationCorpus,
+    fingerprint,
+    is_blank,
+)
 
 _READ_BATCH = 1024
 
@@ -16,6 +27,58 @@ _READ_BATCH = 1024
 def load(
     name: str,
     data_dir: str | os.PathLike | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    *,
+    languages: tuple[str, str] | None = None,
+    splits: Mapping[str, str] | None = None,
+    download: bool = True,
+) -> TranslationCorpus:
+    """Opens a dataset whose examples have two texts, such as translations.
+
+    Args:
+        name: The dataset's name in TFDS, such as `"wmt14_translate/fr-en"`.
+        data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
+        source: Name of the text to read, for example `"en"` or `"document"`.
+            By default TFDS's own choice; if only one is given, the other one is
+            inferred.
+        target: Name of the text to write.
+        languages: ISO 639 codes of both, if the texts are not named so.
+        splits: The TFDS splits to use as `"train"`, `"validation"` and
+            `"test"`, if the names differ or only a part is wanted, such as
+            `{"validation": "train[:1%]"}`.
+        download: Whether to download and prepare what is not there yet.
+    """
+    builder = builder_of(name, data_dir, download=download)
+    return corpus_of(builder, source, target, languages, splits)
+
+
+def corpus_of(
+    builder: tfds.core.DatasetBuilder,
+    source: str | None = None,
+    target: str | None = None,
+    languages: tuple[str, str] | None = None,
+    splits: Mapping[str, str] | None = None,
+) -> TranslationCorpus:
+    """Opens a dataset like `load`, given its builder, already prepared."""
+    texts = _text_features(builder, source, target)
+    source_language, target_language = languages or texts
+
+    def example(*pair):
+        return None if is_blank(pair) else pair
+
+    return TranslationCorpus(
+        name=builder.info.full_name,
+        source_language=source_language,
+        target_language=target_language,
+        splits=splits_of(builder, splits or {}, texts, example, texts),
+    )
+
+
+def builder_of(
+    name: str,
+    data_dir: str | os.PathLike | None = None,
+    features: Iterable[str] = (),
     *,
     download: bool = True,
 ) -> tfds.core.DatasetBuilder:
@@ -24,10 +87,11 @@ def load(
     Args:
         name: The dataset's name in TFDS, such as `"wmt14_translate/fr-en"`.
         data_dir: TFDS's folder; by default `~/tensorflow_datasets`.
+        features: What its examples must have.
         download: Whether to download and prepare what is not there yet.
 
     Raises:
-        CorpusError: naming the dataset and the folder.
+        CorpusError: naming the dataset, and the folder or what it lacks.
     """
     place = data_dir or "the default folder of TFDS"
     try:
@@ -47,7 +111,7 @@ def load(
         _keep_tidy()
         try:
             _prepare(name, builder)
-            return tfds.builder(name, data_dir=data_dir, try_gcs=False)
+            builder = tfds.builder(name, data_dir=data_dir, try_gcs=False)
         except Exception as error:  # of any kind: network, disk, manual steps
             raise CorpusError(
                 f"TFDS dataset {name!r} is not prepared in {place}, and "
@@ -55,6 +119,12 @@ def load(
                 "network, prepare it on another machine and give its folder "
                 "with --data_dir."
             ) from error
+    for feature in features:
+        if feature not in builder.info.features:
+            raise CorpusError(
+                f"TFDS dataset {builder.info.full_name} has no {feature!r}. "
+                f"Its features are: {', '.join(builder.info.features)}."
+            )
     return builder
 
 
@@ -110,60 +180,43 @@ def split_names(
     return names
 
 
-def check_features(
-    builder: tfds.core.DatasetBuilder, names: tuple[str, ...]
-) -> None:
-    """Raises a CorpusError unless the examples have all these features."""
-    for name in names:
-        if name not in builder.info.features:
-            raise CorpusError(
-                f"TFDS dataset {builder.info.full_name} has no {name!r}. "
-                f"Its features are: {', '.join(builder.info.features)}."
-            )
-
-
-def split(
+def splits_of(
     builder: tfds.core.DatasetBuilder,
-    tfds_split: str,
-    read: Callable[[], Iterator],
+    given: Mapping[str, str],
+    features: Sequence[str],
+    example: Callable,
     *parts,
-) -> Split:
-    """A `Split` of a dataset, with its size and fingerprint.
+) -> dict[str, Split]:
+    """The splits of a dataset, with their sizes and fingerprints.
 
     Args:
         builder: The builder of a prepared dataset.
-        tfds_split: The split in TFDS's notation, such as `"train[:1%]"`.
-        read: As in `Split`.
+        given: As in `split_names`.
+        features: Names of what an example is made of.
+        example: Called with these, texts as `str`, numbers as NumPy's; returns
+            an example, or `None` to leave it out.
         *parts: Further values that the examples depend on.
     """
-    info = builder.info.splits[tfds_split]
-    return Split(
-        read=read,
-        fingerprint=fingerprint(
-            builder.info.full_name,
-            tfds_split,
-            *parts,
-            info.num_examples,
-            sorted(
-                (name, list(split.shard_lengths), split.num_bytes)
-                for name, split in builder.info.splits.items()
-            ),
-        ),
-        num_pairs=info.num_examples,
+    shards = sorted(
+        (name, list(split.shard_lengths), split.num_bytes)
+        for name, split in builder.info.splits.items()
     )
+    found = {}
+    for name, tfds_split in split_names(builder, given).items():
+        size = builder.info.splits[tfds_split].num_examples
+        key = (builder.info.full_name, tfds_split, *parts, size, shards)
+        read = functools.partial(_read, builder, tfds_split, features, example)
+        found[name] = Split(read, fingerprint(*key), num_pairs=size)
+    return found
 
 
-def read(
-    builder: tfds.core.DatasetBuilder, tfds_split: str, features: tuple
-) -> Iterator[tuple]:
-    """Yields these features of each example, always in the same order.
-
-    Texts are `str`, numbers are NumPy's.
-    """
+def _read(builder, tfds_split, features, example) -> Iterator:
     dataset = _dataset(builder, tfds_split, _READ_BATCH)
     for batch in dataset.as_numpy_iterator():
         for values in zip(*(batch[name] for name in features)):
-            yield tuple(_decoded(value) for value in values)
+            made = example(*map(_decoded, values))
+            if made is not None:
+                yield made
 
 
 def read_nested(
@@ -184,6 +237,32 @@ def _dataset(builder, tfds_split, batch_size):
 
 def _decoded(value):
     return value.decode() if isinstance(value, bytes) else value
+
+
+def _text_features(builder, source, target) -> tuple[str, str]:
+    name = builder.info.full_name
+    features = builder.info.features
+    texts = [
+        key for key in features if isinstance(features[key], tfds.features.Text)
+    ]
+    for language in (source, target):
+        if language is not None and language not in texts:
+            raise CorpusError(
+                f"TFDS dataset {name} has no text in {language!r}. "
+                f"Its texts are: {', '.join(texts) or 'none'}."
+            )
+    defaults = builder.info.supervised_keys or texts
+    if len(texts) < 2 or len(defaults) != 2 or not set(defaults) <= set(texts):
+        if source is None or target is None:
+            raise CorpusError(
+                f"Cannot tell which two texts of TFDS dataset {name} to use. "
+                f"Give both languages, out of: {', '.join(texts) or 'none'}."
+            )
+        return source, target
+    if source is None and target is None:
+        return tuple(defaults)
+    others = [key for key in defaults if key not in (source, target)]
+    return source or others[0], target or others[0]
 
 
 def _keep_tidy():
