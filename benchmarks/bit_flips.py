@@ -12,15 +12,18 @@ import numpy as np
 
 from tfcopy import checked_files
 from tfcopy.serving.run_folder import RunError, RunFolder
-from tfcopy.serving.servables.object_json import StoredFileError, StoredFiles
-from tfcopy.serving.servables.storage import FILE_NAME
+from tfcopy.serving.servables.storage import (
+    FILE_NAME,
+    StorageError,
+    StoredFiles,
+)
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
 
 _ERRORS = (
     checked_files.DamagedFileError,
     CheckpointError,
     RunError,
-    StoredFileError,
+    StorageError,
 )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy.data.generated import demo_definitions
-from tfcopy.serving.client_library.version_folders import find_version
+from tfcopy.serving.client_library.local_model import find_version
 
 MEANINGS = ("any green dish", "a tool from the north", "a white animal")
 

@@ -23,8 +23,7 @@ import numpy as np
 
 from benchmarks import c_program, serving_texts, timing
 from tfcopy.data.generated import demo_parliament
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.version_folders import find_version
+from tfcopy.serving.client_library.local_model import LocalModel, find_version
 
 WARM_UP = 3
 

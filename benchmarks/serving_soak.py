@@ -32,8 +32,11 @@ import tqdm
 
 from benchmarks import c_program, serving_texts, timing
 from tfcopy.serving.client_library import ask_texts
-from tfcopy.serving.client_library.local_model import LocalModel, read_config
-from tfcopy.serving.client_library.version_folders import find_version
+from tfcopy.serving.client_library.local_model import (
+    LocalModel,
+    find_version,
+    read_config,
+)
 
 # Texts of a request, and how often there are so many.
 BATCHES = {0: 0.01, 1: 0.9, 2: 0.04, 3: 0.025, 8: 0.02, 32: 0.005}

@@ -15,10 +15,10 @@ import tensorflow as tf
 
 from tfcopy import atomic_files
 from tfcopy.serving import batch
-from tfcopy.serving.batch_answers import answering, record_files
+from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.answering import Answerer
 from tfcopy.serving.batch_answers.record_files import Block, JsonBlock
-from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library import answer_lines, exported_model
 from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.signatures import AskError, Signature
 
@@ -84,7 +84,7 @@ def model(monkeypatch):
         model.batch_size = batch_size
         return model
 
-    monkeypatch.setattr(answering, "LocalModel", load)
+    monkeypatch.setattr(exported_model, "LocalModel", load)
     monkeypatch.setattr(batch, "find_version", lambda folder, version: folder)
     return model
 

@@ -14,6 +14,7 @@ from tests.serving.client_library.serving_server import ServingServer
 from tests.serving.servables.text_models import OTHERS, TEXTS, make
 from tests.serving.servables.translators import random_translator, sentences
 from tfcopy.serving import ask, client
+from tfcopy.serving.client_library import exported_model
 from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.remote_model import RemoteModel
@@ -174,7 +175,9 @@ def alike(told, server, models, monkeypatch):
     def alike(protocol, name, flags, text):
         address = address_of(server, protocol)
         found = told(client.main, [address, name, *flags], text)
-        monkeypatch.setattr(ask, "LocalModel", lambda *_, **__: models[name])
+        monkeypatch.setattr(
+            exported_model, "LocalModel", lambda *_, **__: models[name]
+        )
         flags = [x for x in flags if not x.startswith("--at_once")]
         expected = told(ask.main, ["folder", *flags], text)
         assert found[0] == expected[0] == 0 and found[2] == ""
@@ -354,7 +357,7 @@ def test_answers_are_printed_without_control_characters(
     told, monkeypatch, flags, outputs
 ):
     monkeypatch.setattr(
-        client, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
+        exported_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
     )
     if "--n_best=1" in flags and outputs is not TRANSLATED:
         return
@@ -381,7 +384,7 @@ def test_answers_of_another_form_end_with_a_line(
     told, monkeypatch, flags, outputs
 ):
     monkeypatch.setattr(
-        client, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
+        exported_model, "RemoteModel", lambda *_, **__: _Hostile(**outputs)
     )
     status, output, error = told(client.main, ["a", "m", *flags], b"x\n")
     assert (status, output) == (2, [])

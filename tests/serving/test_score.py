@@ -10,7 +10,7 @@ import pytest
 from tests.serving.servables.translators import random_translator
 from tests.serving.test_export_command import make_run
 from tfcopy.serving import score
-from tfcopy.serving.servables import storage, target_scores
+from tfcopy.serving.servables import storage
 from tfcopy.training.checkpoints import Checkpoints
 
 SOURCES = ["the session", "is open ."]
@@ -27,7 +27,7 @@ def translator():
 def test_the_score_of_an_answer_is_that_of_the_search(translator):
     answers = translator.translate_all(SOURCES)
     pairs = [(x, y.text) for x, y in zip(SOURCES, answers)]
-    scores = target_scores.score(translator, pairs)
+    scores = score.scores_of(translator, pairs)
     for answer, found in zip(answers, scores, strict=True):
         if len(answer.tokens) == translator.options.max_length:
             continue  # It was cut off: its score has no end.
@@ -38,10 +38,10 @@ def test_the_score_of_an_answer_is_that_of_the_search(translator):
 def test_pairs_keep_their_order_whatever_their_lengths(translator):
     pairs = [(f"the {'x ' * i}", "x " * (1 + i % 3)) for i in range(5)]
     pairs.insert(2, ("the", " "))
-    together = list(target_scores.score(translator, pairs, 2))
+    together = list(score.scores_of(translator, pairs, 2))
     assert together[2] is None
     for i in (0, 1, 3, 5):
-        (alone,) = target_scores.score(translator, [pairs[i]])
+        (alone,) = score.scores_of(translator, [pairs[i]])
         assert together[i].words == alone.words
         assert together[i].log_probability == pytest.approx(
             alone.log_probability, abs=1e-4
@@ -53,7 +53,7 @@ def test_a_model_that_cannot_be_asked_is_refused(translator):
         model = object()
 
     with pytest.raises(ValueError, match="nothing but ids"):
-        list(target_scores.score(Ensemble(), [("a", "b")]))
+        list(score.scores_of(Ensemble(), [("a", "b")]))
 
 
 def test_the_command_scores_a_run(translator, tmp_path, capsys):

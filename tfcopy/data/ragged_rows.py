@@ -6,6 +6,8 @@ operations each time.
 
 import tensorflow as tf
 
+from tfcopy import tokens
+
 
 def rows_of(ragged):
     """The row of each value, int64.
@@ -40,6 +42,15 @@ def append(ragged, last):
         splits + tf.range(tf.size(splits, tf.int64)),
         validate=False,
     )
+
+
+def filled(words, is_empty):
+    """Ragged words, `(B, None)`, with an unknown one where a row is empty."""
+    lengths = tf.cast(is_empty, tf.int64)
+    unknown = tokens.SPECIAL_TOKENS[tokens.UNK]
+    filler = tf.fill([tf.reduce_sum(lengths)], unknown)
+    filler = tf.RaggedTensor.from_row_lengths(filler, lengths, validate=False)
+    return tf.concat([words, filler], axis=1)
 
 
 def keep(ragged, mask):

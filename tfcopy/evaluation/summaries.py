@@ -73,23 +73,25 @@ def rouge(
         `rouge1`, `rouge2` and `rougeL`, the F1 scores, and the same with
         `_recall` appended.
     """
-    # Imported here: they take a second, and the other scores do not need them.
-    from rouge_score.rouge_scorer import RougeScorer
-
-    _check_lengths(hypotheses, references)
+    texts = [[_lines(x, split) for x in y] for y in (hypotheses, references)]
     names = {"rouge1": "rouge1", "rouge2": "rouge2", "rougeL": "rougeLsum"}
-    scorer = RougeScorer(
-        list(names.values()), tokenizer=RougeTokenizer(use_stemmer)
-    )
-    scores = [
-        scorer.score(*(_lines(x, split) for x in (truth, text)))
-        for text, truth in zip(hypotheses, references)
-    ]
+    tokenizer = RougeTokenizer(use_stemmer)
+    scores = _rouge_scores(*texts, list(names.values()), tokenizer)
     results = {}
     for name, key in names.items():
         results[name] = _mean(score[key].fmeasure for score in scores)
         results[f"{name}_recall"] = _mean(s[key].recall for s in scores)
     return results
+
+
+def _rouge_scores(hypotheses, references, names, tokenizer):
+    """The scores of each text, by the names of `rouge_score`."""
+    # Imported here: they take a second, and the other scores do not need them.
+    from rouge_score.rouge_scorer import RougeScorer
+
+    _check_lengths(hypotheses, references)
+    scorer = RougeScorer(names, tokenizer=tokenizer)
+    return list(map(scorer.score, references, hypotheses))
 
 
 def _lines(text, split):
@@ -119,17 +121,11 @@ def character_rouge(
         into characters; the limit is that of the code released with
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393).
     """
-    # Imported here, for the same reason as in `rouge`.
-    from rouge_score.rouge_scorer import RougeScorer
-
-    _check_lengths(texts, references)
     if limit < 1:
         raise ValueError(f"`limit` must be positive. Received: {limit}.")
-    names = ("rouge1", "rouge2", "rougeL")
-    scorer = RougeScorer(list(names), tokenizer=_CharacterTokenizer(limit))
-    scores = [
-        scorer.score(truth, text) for text, truth in zip(texts, references)
-    ]
+    names = ["rouge1", "rouge2", "rougeL"]
+    tokenizer = _CharacterTokenizer(limit)
+    scores = _rouge_scores(texts, references, names, tokenizer)
     return {
         name: _mean(score[name].fmeasure for score in scores) for name in names
     }
@@ -156,7 +152,7 @@ class RougeTokenizer:
     """
 
     def __init__(self, use_stemmer: bool = False):
-        # Imported here, for the same reason as in `rouge`.
+        # Imported here, for the same reason as `rouge_score`.
         from nltk.stem.porter import PorterStemmer
 
         self._stemmer = PorterStemmer() if use_stemmer else None

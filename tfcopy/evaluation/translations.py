@@ -188,8 +188,7 @@ def compare(
                     "references."
                 )
     made = {
-        # `force`: no warning about text that looks tokenised.
-        "bleu": lambda: sacrebleu.BLEU(tokenize=tokenize, force=True),
+        "bleu": lambda: _bleu(tokenize),
         "chrf": sacrebleu.CHRF,
         "ter": sacrebleu.TER,
     }
@@ -259,11 +258,7 @@ def bleu(
         Dict of `score`, 0 to 100, and `signature`, which says how it was
         computed.
     """
-    references = _reference_lists(hypotheses, references)
-    # `force`: no warning about text that looks tokenised.
-    metric = sacrebleu.BLEU(tokenize=tokenize, force=True)
-    score = metric.corpus_score(list(hypotheses), references).score
-    return {"score": score, "signature": str(metric.get_signature())}
+    return _corpus_score(_bleu(tokenize), hypotheses, references)
 
 
 def chrf(
@@ -271,8 +266,16 @@ def chrf(
     references: Sequence[str] | Sequence[Sequence[str]],
 ) -> dict:
     """Corpus chrF2; arguments and result as in `bleu`."""
+    return _corpus_score(sacrebleu.CHRF(), hypotheses, references)
+
+
+def _bleu(tokenize):
+    # `force`: no warning about text that looks tokenised.
+    return sacrebleu.BLEU(tokenize=tokenize, force=True)
+
+
+def _corpus_score(metric, hypotheses, references):
     references = _reference_lists(hypotheses, references)
-    metric = sacrebleu.CHRF()
     score = metric.corpus_score(list(hypotheses), references).score
     return {"score": score, "signature": str(metric.get_signature())}
 
@@ -282,12 +285,7 @@ def exact_match(
     references: Sequence[str] | Sequence[Sequence[str]],
 ) -> float:
     """Share of hypotheses that equal a reference, up to blanks at the ends."""
-    lists = _reference_lists(hypotheses, references)
-    hits = sum(
-        hypothesis.strip() in [text.strip() for text in texts]
-        for hypothesis, *texts in zip(hypotheses, *lists)
-    )
-    return 100 * hits / len(hypotheses)
+    return top_n_accuracy([[text] for text in hypotheses], references, 1)
 
 
 def top_n_accuracy(

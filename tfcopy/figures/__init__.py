@@ -4,9 +4,14 @@ Importing it fails where matplotlib is missing (`pip install tfcopy[figures]`).
 A picture is a uint8 tensor of shape `(1, height, width, 4)`.
 """
 
-from tfcopy.figures.attention_figures import attention_figure, plans_figure
+from tfcopy.figures.attention_figures import (
+    attention_figure,
+    plans_figure,
+    reading_figure,
+)
 from tfcopy.figures.curve_figures import (
     Panel,
+    categories_figure,
     curves_figure,
     panels_figure,
     rarity_figure,
@@ -15,6 +20,4 @@ from tfcopy.figures.prediction_figures import (
     alignment_figure,
     next_words_figure,
 )
-from tfcopy.figures.reading_figures import reading_figure
 from tfcopy.figures.word_grid import save_png
-from tfcopy.figures.word_vector_figures import categories_figure

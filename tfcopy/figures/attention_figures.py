@@ -1,13 +1,21 @@
-"""Pictures of where a model looked and what it copied.
+"""Pictures of where a model looked, what it copied, and what it answered.
 
 Needs matplotlib (`pip install tfcopy[figures]`), without a display; importing
 this file fails where it is missing.
+
+Shapes: T words of an output, S of its source; N words of a context, M of a
+question.
 """
 
+import textwrap
+
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from tfcopy.figures.word_grid import (
     Words,
+    add_frame,
     drawable,
     font_families,
     image_of,
@@ -141,3 +149,152 @@ def _most_seen(weights, copied, count):
     seen = weights.max(axis=0, initial=0)
     seen[[i for i in copied if 0 <= i < len(seen)]] += 1
     return sorted(np.argsort(-seen, kind="stable")[:count].tolist())
+
+
+def reading_figure(
+    context_words, question_words, weights, answers, reference, max_rows=40
+):
+    """Draws the attention of several systems over a question.
+
+    The attention of each word of the context is a row, white to black for 0
+    to 1. What a system answered is framed, the reference has a bar at its
+    left and bold words. Of a long context, the words around the answers are
+    drawn; a line shows where some were left out.
+
+    Args:
+        context_words: The words down the vertical axis, N.
+        question_words: The words along the horizontal axis, M.
+        weights: System to its attention of context over question, `(N, M)`.
+            What lies beyond the words, such as padding, is cut off.
+        answers: System to `(start, end)`, the first word and the one after
+            the last, or `None` if it has no answer.
+        reference: The true answer, likewise.
+        max_rows: Most words of the context that are drawn.
+
+    Returns:
+        uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`
+        and `figures.save_png`.
+    """
+    size = len(context_words), len(question_words)
+    _check_readings(weights, answers, size)
+    spans = {name: _span(answers[name], size[0]) for name in weights}
+    truth = _span(reference, size[0])
+    kept = _rows_around([truth, *spans.values()], size[0], max_rows)
+    down = [drawable(context_words[i]) for i in kept]
+    across = [drawable(word) for word in question_words]
+    panel = max(2.4, 0.26 * size[1])
+    titles = {
+        name: _title(name, context_words[start:end], round(11 * panel))
+        for name, (start, end) in spans.items()
+    }
+    lines = max(title.count("\n") for title in titles.values()) + 1
+    figure = new_figure(
+        figsize=(
+            inches(down) + panel * len(titles) + 0.9,
+            inches(across) + 0.22 * len(kept) + 0.2 * lines + 0.6,
+        ),
+        dpi=100,
+        layout="constrained",
+    )
+    families = font_families()
+    several = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
+    gaps = [i - 0.5 for i, step in enumerate(np.diff(kept), 1) if step > 1]
+    marked = _drawn_rows(truth, kept)
+    for axes, (name, title) in zip(several, titles.items()):
+        shown = np.asarray(weights[name], np.float32)[kept, : size[1]]
+        image = axes.imshow(shown, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        axes.set_xticks(range(size[1]), across, rotation=90, family=families)
+        axes.set_xlabel("question")
+        axes.set_title(title, fontsize=10, family=families)
+        for gap in gaps:
+            axes.axhline(gap, color="C0", linewidth=0.8)
+        _mark(axes, marked, _drawn_rows(spans[name], kept))
+    several[0].set_ylabel("context")
+    several[0].set_yticks(range(len(kept)), down, family=families)
+    for i in marked:
+        several[0].get_yticklabels()[i].set_fontweight("bold")
+    figure.colorbar(image, ax=several, label="attention", aspect=30)
+    _explain(figure, bool(gaps))
+    return image_of(figure)
+
+
+def _check_readings(weights, answers, size):
+    if not weights or weights.keys() - answers.keys() or not all(size):
+        raise ValueError(
+            "Expected words of both texts, and weights and an answer of each "
+            f"system. Received: {size[0]} and {size[1]} words, weights of "
+            f"{list(weights)}, answers of {list(answers)}."
+        )
+    for name, array in weights.items():
+        shape = np.shape(array)
+        if len(shape) != 2 or shape[0] < size[0] or shape[1] < size[1]:
+            raise ValueError(
+                "`weights` must have a row for each word of the context and a "
+                f"column for each of the question, {size}. Received: shape "
+                f"{shape} of {name!r}."
+            )
+
+
+def _span(span, length):
+    """A span clipped to the words; an empty one for `None`."""
+    start, end = (0, 0) if span is None else map(int, span)
+    return max(start, 0), max(min(end, length), start, 0)
+
+
+def _rows_around(spans, length, count):
+    """The rows to draw, in order: those nearest to the ends of a span.
+
+    Only ends count, as a bad system's answer may be most of the context.
+    """
+    ends = [i for a, b in spans if b > a for i in (a, b - 1)] or [0]
+    rows = np.arange(length)
+    away = np.min([np.abs(rows - i) for i in ends], axis=0)
+    return sorted(np.argsort(away, kind="stable")[:count].tolist())
+
+
+def _drawn_rows(span, kept):
+    """Which of the rows that are drawn belong to a span."""
+    return [i for i, row in enumerate(kept) if span[0] <= row < span[1]]
+
+
+def _mark(axes, reference, answer):
+    left, right = axes.get_xlim()
+    if reference:
+        ends = reference[0] - 0.5, reference[-1] + 0.5
+        axes.plot(
+            [left, left],
+            ends,
+            color="C2",
+            linewidth=6,
+            solid_capstyle="butt",
+            clip_on=False,
+            zorder=3,
+        )
+    if answer:
+        corner, height = (left, answer[0] - 0.5), answer[-1] - answer[0] + 1
+        add_frame(axes, corner, right - left, height, zorder=4)
+    axes.set_xlim(left, right)
+
+
+def _explain(figure, gaps):
+    """Writes below the panels what their marks mean."""
+    handles = {
+        "answer": Rectangle((0, 0), 1, 1, fill=False, edgecolor="C3", lw=2),
+        "reference": Line2D([], [], color="C2", linewidth=4),
+        "words left out": Line2D([], [], color="C0", linewidth=0.8),
+    }
+    names = list(handles) if gaps else list(handles)[:2]
+    figure.legend(
+        [handles[name] for name in names],
+        names,
+        loc="outside lower center",
+        ncols=len(names),
+        frameon=False,
+    )
+
+
+def _title(name, words, width):
+    """A system's name, and its answer in lines of `width` characters."""
+    answer = " ".join(drawable(word) for word in words) or "(no answer)"
+    lines = textwrap.wrap(answer, width, max_lines=3, placeholder=" …")
+    return "\n".join([drawable(name), *lines])

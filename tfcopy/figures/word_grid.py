@@ -188,18 +188,7 @@ def word_grid(
     for column in gaps:
         axes.axvline(column - 0.5, color="C0", linewidth=0.8)
     for row, column in frames:
-        corner = column - 0.5, row - 0.5
-        axes.add_patch(
-            Rectangle(
-                corner,
-                1,
-                1,
-                fill=False,
-                edgecolor="C3",
-                linewidth=2,
-                clip_on=False,
-            )
-        )
+        add_frame(axes, (column - 0.5, row - 0.5), 1, 1)
     if side is not None:
         axes.set_yticks([])
         words_axes = add_axes(left, 1)
@@ -225,6 +214,14 @@ def word_grid(
         family=families,
     )  # fmt: skip
     return image_of(figure)
+
+
+def add_frame(axes, corner, width, height, **options):
+    """Adds a red frame, which may stand out of the axes."""
+    style = {"fill": False, "edgecolor": "C3", "linewidth": 2}
+    axes.add_patch(
+        Rectangle(corner, width, height, clip_on=False, **style, **options)
+    )
 
 
 def _label(axis, words, drawn, **options):

@@ -154,7 +154,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.experiments.run import Run
     from tfcopy.layers import ForwardLSTM, RecurrentReader
     from tfcopy.models import lstm_language_model
-    from tfcopy.serving.servables.text_tasks import WordPredictor
+    from tfcopy.serving.servables.text_model import WordPredictor
 
 
 def run(config):

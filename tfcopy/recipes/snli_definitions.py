@@ -173,7 +173,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.experiments.definitions.definition_features import make_features
     from tfcopy.experiments.run import Run
     from tfcopy.models import esim
-    from tfcopy.serving.servables.text_tasks import (
+    from tfcopy.serving.servables.text_model import (
         EntailmentClassifier,
     )
 

@@ -5,7 +5,7 @@ Text if the model cuts words into pieces.
 """
 
 from tfcopy.serving.client_library import answer_lines, commands
-from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.exported_model import open_model
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -37,13 +37,7 @@ def main(arguments=None):
     options = _parse(arguments)
 
     def work():
-        model = LocalModel(
-            options.model,
-            options.version,
-            batch_size=options.batch_size,
-            trust=options.trust,
-        )
-        answer_lines.answer(model, options)
+        answer_lines.answer(open_model(options), options)
 
     return commands.run("ask", work)
 

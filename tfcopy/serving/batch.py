@@ -12,8 +12,8 @@ from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.client_library import answer_lines, commands
+from tfcopy.serving.client_library.local_model import find_version
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.client_library.version_folders import find_version
 from tfcopy.terminal import one_line
 
 _PROGRAM = "batch"

@@ -7,7 +7,8 @@ import os
 import sys
 
 from tfcopy.serving.client_library import answer_lines, ask_texts, commands
-from tfcopy.serving.client_library.remote_model import Connection, RemoteModel
+from tfcopy.serving.client_library.exported_model import open_model
+from tfcopy.serving.client_library.remote_model import Connection
 
 _DESCRIPTION = """\
 Reads lines of text from standard input and answers each with one line, in
@@ -70,24 +71,13 @@ def _parse(arguments):
 
 
 def _answer(options):
-    model = RemoteModel(
-        options.address,
-        options.model,
-        batch_size=options.batch_size,
-        at_once=options.at_once,
-        **commands.connection_options(options),
-    )
-    try:
+    with open_model(options, options.address) as model:
         answer_lines.answer(model, options)
-    finally:
-        model.close()
 
 
 def _status(options):
     connection = Connection(
-        options.address,
-        options.model,
-        **commands.connection_options(options),
+        options.address, options.model, **commands.connection_options(options)
     )
     for version in connection.status():
         answer = ask_texts.to_json(version._asdict())

@@ -191,7 +191,7 @@ def _scores(answers, references, options):
 
 def _vocabulary(options):
     """The words that could be generated, or `None`."""
-    from tfcopy.serving.client_library.version_folders import find_version
+    from tfcopy.serving.client_library.local_model import find_version
 
     path = options.vocabulary
     for folder in filter(filesystem.isdir, options.systems):

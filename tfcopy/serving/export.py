@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Mapping
 
 from tfcopy import filesystem
 from tfcopy.serving.client_library import commands
@@ -113,7 +114,7 @@ def _export(options):
 
     # Imported here, so that wrong flags are reported at once.
     from tfcopy.serving import saved_model
-    from tfcopy.serving.servables import ensembles, settings, storage
+    from tfcopy.serving.servables import settings, storage
 
     try:
         stored = [
@@ -128,7 +129,7 @@ def _export(options):
     folders = [run.folder for run in runs]
     if len(stored) > 1:
         names = map(os.path.join, folders, systems)
-        served = ensembles.together(
+        served = together(
             dict(zip(names, (x.served for x in stored), strict=True))
         )
         details = {**details, "ensemble": folders}
@@ -151,6 +152,55 @@ def _export(options):
     )
     folder = shlex.quote(os.path.dirname(path))
     print(f"Ask it: python -m tfcopy.serving.ask {folder}")
+
+
+class EnsembleError(ValueError):
+    """Translators do not fit together; the message says which, and why."""
+
+
+def together(translators: Mapping):
+    """The first of some translators, with the models of all.
+
+    Args:
+        translators: Dict from what they are called in errors to the
+            `Translator`s.
+
+    Raises:
+        EnsembleError: naming the first that does not fit.
+    """
+    # Late, as above.
+    from tfcopy.decoding.ensemble import Ensemble
+    from tfcopy.serving.servables.translator import Translator
+
+    (name, first), *others = translators.items()
+    for other, translator in [(name, first), *others]:
+        if not isinstance(translator, Translator):
+            raise EnsembleError(f"{other} does not translate.")
+        for part, of_both in _parts(first).items():
+            if _parts(translator)[part] != of_both:
+                raise EnsembleError(
+                    f"{other} has {part} other than {name}. Train both on the "
+                    "same data."
+                )
+    try:
+        model = Ensemble([x.model for x in translators.values()])
+    except ValueError as error:
+        raise EnsembleError(str(error)) from error
+    if first.constants:
+        raise EnsembleError("constants=true is for a single model.")
+    return first.copy(model=model)
+
+
+def _parts(translator):
+    """What models that search together must have in common."""
+    return {
+        "a source vocabulary": translator.source_vocabulary.words,
+        "a target vocabulary": translator.target_vocabulary.words,
+        "a source tokenizer": translator.source_tokenizer.fingerprint,
+        "a target tokenizer": translator.target_tokenizer.fingerprint,
+        "an end of sources": translator.append_eos,
+        "entities": translator.entities,
+    }
 
 
 def _system(run, options):

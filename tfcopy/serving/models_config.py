@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.serving.client_library import commands
+from tfcopy.serving.client_library.local_model import find_models
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.client_library.version_folders import find_models
 
 _DESCRIPTION = """\
 Writes models.config, which tells TensorFlow Serving the exported models of a

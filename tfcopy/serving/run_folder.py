@@ -12,11 +12,11 @@ import os
 
 from tfcopy import filesystem
 from tfcopy.checked_files import DamagedFileError, check_fields, read_json
-from tfcopy.serving.servables.storage import FILE_NAME
 from tfcopy.training.checkpoints import Checkpoints, is_weights
 
 CONFIG_NAME = "config.json"
 RESULTS_NAME = "results.json"
+SERVABLE_NAME = "servable.json"
 # Raise it with every change of the folder that a reader must know.
 FORMAT = 1
 # Of both files: what must be there, and what may be.
@@ -97,7 +97,7 @@ class RunFolder:
 
     def checkpoints(self, system) -> Checkpoints:
         """The checkpoints of a system; errors are left to it."""
-        return Checkpoints(os.path.join(self.path(system), "checkpoints"))
+        return checkpoints_of(self.path(system))
 
     def systems(self) -> list[str]:
         """Names of the systems that can be exported, as trained.
@@ -117,10 +117,14 @@ class RunFolder:
                 for part in system.split("/")
             ]
 
-        return sorted(trained_systems(self.folder), key=place)
+        systems = system_folders(self.folder)
+        return sorted(
+            (x for x in systems if is_trained(self.path(x))), key=place
+        )
 
     def _is_stored(self, system):
-        return filesystem.isfile(os.path.join(self.path(system), FILE_NAME))
+        path = os.path.join(self.path(system), SERVABLE_NAME)
+        return filesystem.isfile(path)
 
     def find(self, system) -> str:
         """The full name of a system, whose last part is enough if unique.
@@ -137,22 +141,20 @@ class RunFolder:
                 raise RunError(self._of_earlier_release(named[0]))
             return named[0]
         choices = named or self.systems()
+        listed = self.values.get("systems", ())
         reason = "there is no such system"
         if named:
             reason = "several end in this name"
-        elif self._is_stored(system) or self._is_listed(system):
+        elif self._is_stored(system) or system in listed:
             reason = "it has no checkpoint"
         raise RunError(
             f"{self.folder}: --system {system}: {reason}. "
             f"Those with a checkpoint: {', '.join(choices) or 'none'}."
         )
 
-    def _is_listed(self, system):
-        return system in self.values.get("systems", ())
-
     def _of_earlier_release(self, system):
         return (
-            f"{self.path(system)}: no {FILE_NAME}, as an earlier release "
+            f"{self.path(system)}: no {SERVABLE_NAME}, as an earlier release "
             f"trained it. Repeat the command of {self.recipe}: what is trained "
             "is then tested again and exported, without training."
         )
@@ -233,18 +235,14 @@ def is_run(folder) -> bool:
     return filesystem.exists(os.path.join(folder, CONFIG_NAME))
 
 
-def trained_systems(run_folder) -> list[str]:
-    """Names of the systems of a run that have a checkpoint."""
-    return [
-        system
-        for system in system_folders(run_folder)
-        if is_trained(os.path.join(run_folder, system))
-    ]
+def checkpoints_of(folder) -> Checkpoints:
+    """The checkpoints in the folder of a system."""
+    return Checkpoints(os.path.join(os.fspath(folder), "checkpoints"))
 
 
 def is_trained(folder) -> bool:
     """Whether the folder of a system has a checkpoint."""
-    folder = os.path.join(folder, "checkpoints")
+    folder = checkpoints_of(folder).folder
     return filesystem.isdir(folder) and any(
         map(is_weights, filesystem.listdir(folder))
     )

@@ -34,8 +34,11 @@ from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.serving import model_card
 from tfcopy.serving.client_library import operations
-from tfcopy.serving.client_library.local_model import CONFIG_NAME, FORMAT
-from tfcopy.serving.client_library.version_folders import numbers_in
+from tfcopy.serving.client_library.local_model import (
+    CONFIG_NAME,
+    FORMAT,
+    numbers_in,
+)
 
 Inputs = Mapping[str, Sequence] | Sequence[str]
 

@@ -15,8 +15,7 @@ from tfcopy.serving.catalogs.catalog_filling import (
     fill_all,
 )
 from tfcopy.serving.client_library import commands
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.signatures import AskError
 
 _PROGRAM = "translate_po"
@@ -140,7 +139,7 @@ def _fill(files, options):
     if not any(file.open_entries for file in files):
         fill_all(files, None, _report)
         return
-    with _opened(options) as model:
+    with open_model(options, options.server) as model:
         asked = CatalogModel(
             model,
             max_words=options.max_words,
@@ -177,26 +176,6 @@ def _outputs(paths, output):
                 f"--output: {pairs[target]} and {path} would both be {target}."
             )
     return [(path, target) for target, path in pairs.items()]
-
-
-def _opened(options):
-    """Context of the options' model, an export or one on a server."""
-    if options.server is None:
-        return contextlib.nullcontext(
-            LocalModel(
-                options.model,
-                options.version,
-                batch_size=options.batch_size,
-                trust=options.trust,
-            )
-        )
-    return RemoteModel(
-        options.server,
-        options.model,
-        batch_size=options.batch_size,
-        at_once=options.at_once,
-        **commands.connection_options(options),
-    )
 
 
 def _report(done):

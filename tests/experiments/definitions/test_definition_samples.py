@@ -19,7 +19,7 @@ from tfcopy.experiments.definitions import (
     definition_samples,
     next_word_steps,
 )
-from tfcopy.serving.servables.text_tasks import LABELS
+from tfcopy.serving.servables.text_model import LABELS
 
 TEXTS = ["the zebra runs .", "a wug is old", "the dog", "who runs ?", "a cat"]
 

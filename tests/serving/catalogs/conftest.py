@@ -2,6 +2,7 @@ import pytest
 
 from tests.serving.catalogs.catalogs import ShoutingModel
 from tfcopy.serving import translate_po
+from tfcopy.serving.client_library import exported_model
 
 
 @pytest.fixture
@@ -13,7 +14,7 @@ def model(monkeypatch):
         model.batch_size = batch_size
         return model
 
-    monkeypatch.setattr(translate_po, "LocalModel", load)
+    monkeypatch.setattr(exported_model, "LocalModel", load)
     return model
 
 

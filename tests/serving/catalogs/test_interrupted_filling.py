@@ -17,8 +17,8 @@ from tests.serving.catalogs.catalogs import (
     write,
 )
 from tfcopy import atomic_files
-from tfcopy.serving import translate_po
 from tfcopy.serving.catalogs import catalog_filling
+from tfcopy.serving.client_library import exported_model
 
 
 @pytest.mark.parametrize("output", [False, True])
@@ -60,7 +60,7 @@ def test_a_killed_command_is_repeated(
 def test_two_at_once_are_no_mixture(tmp_path, fill, model, monkeypatch, output):
     monkeypatch.chdir(tmp_path)
     write(pathlib.Path("a.po"), many(3))
-    load, second = translate_po.LocalModel, []
+    load, second = exported_model.LocalModel, []
 
     def load_meanwhile(*arguments, **options):
         if not second:
@@ -68,7 +68,7 @@ def test_two_at_once_are_no_mixture(tmp_path, fill, model, monkeypatch, output):
             second[0] = fill("a.po", *output, "--protect", "[0-9]+")
         return load(*arguments, **options)
 
-    monkeypatch.setattr(translate_po, "LocalModel", load_meanwhile)
+    monkeypatch.setattr(exported_model, "LocalModel", load_meanwhile)
     target = os.path.realpath(output[-1] if output else "a.po")
     # The same file twice is filled once, and by one process.
     assert fill("a.po", *(output or ["./a.po"]))[0] == 0

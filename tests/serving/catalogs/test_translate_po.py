@@ -20,6 +20,7 @@ from tests.serving.catalogs.catalogs import (
     write,
 )
 from tfcopy.serving import translate_po
+from tfcopy.serving.client_library import exported_model
 
 
 def test_a_catalogue_is_filled(tmp_path, fill, model):
@@ -137,7 +138,7 @@ def test_a_server_is_asked(tmp_path, fill, monkeypatch):
         def __exit__(self, *_):
             made.append("closed")
 
-    monkeypatch.setattr(translate_po, "RemoteModel", Server)
+    monkeypatch.setattr(exported_model, "RemoteModel", Server)
     path = write(tmp_path / "a.po", HEADER + BODY)
     assert fill(path, "--server", "http://h:1", "--version", "3")[0] == 0
     (arguments, options), closed = made

@@ -10,6 +10,8 @@ ANSWER = Shown(
     [0, 2, 3, -1, -1, 5],
     np.array([0.0, 0.3, 0.6, 1.0, 0.5, 0.7]),
     np.arange(42.0).reshape(6, 7) / 100,
+    "Łukasz is here",
+    -0.5,
 )
 
 
@@ -47,6 +49,7 @@ def test_what_is_no_piece_stays(empty):
         answer = Shown([], ["</s>"], [], np.zeros(0), np.zeros((0, 1)))
     shown = join_pieces(answer, {})
     assert shown[:3] == answer[:3]
-    helpers.assert_close(shown[3:], answer[3:])
+    helpers.assert_close(shown[3:5], answer[3:5])
+    assert shown[5:] == answer[5:]
     whole = join_pieces(answer, {"source": True})
     assert whole.words == answer.words and whole.source[-1] == "</s>"

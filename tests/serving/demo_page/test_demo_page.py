@@ -32,7 +32,7 @@ from tfcopy.layers.copying import MASKED, CopyDistribution  # noqa: E402
 from tfcopy.serving import demo  # noqa: E402
 from tfcopy.serving.client_library.signatures import Signature  # noqa: E402
 from tfcopy.serving.demo_page.demo_models import Models  # noqa: E402
-from tfcopy.serving.servables.text_tasks import NUM_SPECIALS  # noqa: E402
+from tfcopy.serving.servables.text_model import NUM_SPECIALS  # noqa: E402
 
 WAIT = 250  # seconds: a test has 300, on a machine however busy
 NASTY = "<script>hacked=1</script> <img/src=x/onerror=hacked=1> ${1+1} {{a}}"

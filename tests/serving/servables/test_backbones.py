@@ -18,7 +18,7 @@ from tfcopy.models import from_backbone
 from tfcopy.serving.client_library import operations
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import storage
-from tfcopy.serving.servables.object_json import Decoder, Encoder, StoredFiles
+from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
 from tfcopy.serving.servables.translator import Translator
 
 pytest.importorskip("sentencepiece")

@@ -25,7 +25,7 @@ from tfcopy.serving.client_library import answer_lines
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.servables import settings
-from tfcopy.serving.servables.object_json import Decoder, Encoder, StoredFiles
+from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
 from tfcopy.serving.servables.translator import Translator
 
 pytestmark = pytest.mark.optimised_graphs

@@ -22,7 +22,7 @@ from tfcopy.models import gru_translator
 from tfcopy.serving import ask
 from tfcopy.serving.client_library import operations
 from tfcopy.serving.saved_model import export
-from tfcopy.serving.servables.object_json import Decoder, Encoder, StoredFiles
+from tfcopy.serving.servables.storage import Decoder, Encoder, StoredFiles
 from tfcopy.serving.servables.translator import Translator
 
 pytest.importorskip("sentencepiece")

@@ -44,9 +44,8 @@ from tfcopy.decoding import SearchOptions
 from tfcopy.layers import DefinitionEmbedding
 from tfcopy.models import esim, gru_translator
 from tfcopy.serving.servables import storage
-from tfcopy.serving.servables.object_json import StoredFileError, StoredFiles
 from tfcopy.serving.servables.settings import SettingError
-from tfcopy.serving.servables.text_tasks import EntailmentClassifier
+from tfcopy.serving.servables.text_model import EntailmentClassifier
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.training.checkpoint_arrays import collect
 from tfcopy.training.checkpoints import CheckpointError, Checkpoints
@@ -300,11 +299,11 @@ def test_a_folder_whose_name_is_no_text_is_named(system, tmp_path):
 
 
 def test_files_of_other_folders_are_not_read(system, tmp_path):
-    files = StoredFiles(system)
+    files = storage.StoredFiles(system)
     (tmp_path / "secret").write_text("secret")
     reference = files.write(b"secret", "file.{}.txt")
     assert files.path(reference).startswith(files.shared)
-    with pytest.raises(StoredFileError, match="secret: not a file of"):
+    with pytest.raises(storage.StorageError, match="secret: not a file of"):
         files.path({**reference, "file": "../../secret"})
 
 

@@ -13,7 +13,7 @@ from tests.serving.servables.text_models import (
     make_definitions,
     texts_of,
 )
-from tfcopy.serving.servables.text_tasks import AnswerFinder, WordPredictor
+from tfcopy.serving.servables.text_model import AnswerFinder, WordPredictor
 
 
 @pytest.mark.parametrize(

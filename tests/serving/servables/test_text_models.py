@@ -14,7 +14,7 @@ from tests.serving.servables.text_models import (
     assert_same,
     texts_of,
 )
-from tfcopy.serving.servables.text_tasks import NUM_SPECIALS
+from tfcopy.serving.servables.text_model import NUM_SPECIALS
 
 
 def words_of(served, texts):

@@ -19,11 +19,11 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.layers import DefinitionEmbedding, ForwardLSTM, RecurrentReader
 from tfcopy.models import coattention, esim, lstm_language_model
-from tfcopy.serving.servables.text_model import _ask
-from tfcopy.serving.servables.text_tasks import (
+from tfcopy.serving.servables.text_model import (
     AnswerFinder,
     EntailmentClassifier,
     WordPredictor,
+    _ask,
 )
 
 WORDS = "the a of is who what runs dog cat bird old small red , . ?".split()

@@ -22,10 +22,9 @@ from tfcopy import atomic_files, filesystem
 from tfcopy.data import beam_runners
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.record_files import DICTIONARY, Block
-from tfcopy.serving.client_library import answer_lines, commands
-from tfcopy.serving.client_library.batches import in_batches_by_length
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.remote_model import RemoteModel
+from tfcopy.serving.client_library import answer_lines
+from tfcopy.serving.client_library.batches import in_batches
+from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
@@ -82,21 +81,17 @@ class Answerer:
             except AskError as error:
                 failures.append((i, one_line(error)))
         answers = [None] * len(block)
-        numbers = list(lines)
-
-        def answered(rows):
-            return list(self._answered([numbers[row] for row in rows], lines))
-
-        for _, found in in_batches_by_length(
-            answered,
-            list(map(len, lines.values())),
+        for i, answer, why in in_batches(
+            lambda numbers: self._answered(numbers, lines),
+            list(lines),
             self._model.batch_size,
-            self._model.at_once,
+            progress=False,
+            at_once=self._model.at_once,
+            words=lambda i: len(lines[i]),
         ):
-            for i, answer, why in found:
-                answers[i] = answer
-                if why is not None:
-                    failures.append((i, why))
+            answers[i] = answer
+            if why is not None:
+                failures.append((i, why))
         return Answers(block, answers, sorted(failures))
 
     def _answered(self, numbers, lines) -> Iterator[tuple]:
@@ -170,21 +165,7 @@ def load(options) -> Answerer:
     Raises:
         AskError: If it cannot be asked.
     """
-    if options.server is None:
-        model = LocalModel(
-            options.model,
-            options.version,
-            batch_size=options.batch_size,
-            trust=options.trust,
-        )
-    else:
-        model = RemoteModel(
-            options.server,
-            options.model,
-            batch_size=options.batch_size,
-            at_once=options.at_once,
-            **commands.connection_options(options),
-        )
+    model = open_model(options, options.server)
     return Answerer(model, options, options.field)
 
 
@@ -248,18 +229,16 @@ class _Read(beam.DoFn):
     """From parts of files to blocks that are not answered yet."""
 
     def __init__(self, work):
-        self._output = work.output
-        self._size = work.block_size
-        self._answer_field = work.answer_field
+        self._work = work
         self._skipped = Metrics.counter(_NAMESPACE, "shards_there_before")
 
     def process(self, part):
-        for block in record_files.read(part, self._size):
+        for block in record_files.read(part, self._work.block_size):
             name = record_files.output_name(block.path, block.number)
-            if filesystem.exists(os.path.join(self._output, name)):
+            if filesystem.exists(os.path.join(self._work.output, name)):
                 self._skipped.inc()
             else:
-                block.check_name(self._answer_field)
+                block.check_name(self._work.answer_field)
                 yield [block]
 
 
@@ -290,8 +269,7 @@ class _Write(beam.DoFn):
     """Writes the answers of a block, and what has none."""
 
     def __init__(self, work):
-        self._output = work.output
-        self._answer_field = work.answer_field
+        self._work = work
         self._counters = {
             name: Metrics.counter(_NAMESPACE, name) for name in COUNTERS
         }
@@ -299,7 +277,7 @@ class _Write(beam.DoFn):
     def process(self, answers):
         block, found, failures = answers
         name = record_files.output_name(block.path, block.number)
-        path = os.path.join(self._output, name)
+        path = os.path.join(self._work.output, name)
         letters = dead_letters_of(path)
         if failures:
             _write_dead_letters(letters, block, failures)
@@ -307,7 +285,7 @@ class _Write(beam.DoFn):
             with contextlib.suppress(FileNotFoundError):
                 filesystem.remove(letters)
         with atomic_files.replacement(path) as new:
-            block.write(new, found, self._answer_field)
+            block.write(new, found, self._work.answer_field)
         self._counters["texts"].inc(len(found) - len(failures))
         self._counters["dead_letters"].inc(len(failures))
         self._counters["shards"].inc()

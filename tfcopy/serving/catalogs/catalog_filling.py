@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import tqdm
-
 from tfcopy import filesystem
 from tfcopy.atomic_files import replacement
 from tfcopy.data.corpora.corpus import CorpusError
@@ -18,6 +16,7 @@ from tfcopy.serving.catalogs.catalog_lines import Entry, entries_of, read_header
 from tfcopy.serving.catalogs.entries import Answer, EntryTexts, Left, filled
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.answer_lines import expecting_answers
+from tfcopy.serving.client_library.batches import progress_bar
 from tfcopy.serving.client_library.signatures import AskError
 
 # Where the export does not tell, as it does not from a server.
@@ -278,13 +277,7 @@ def fill_all(
     works = [_Work(file, model) for file in files]
     answers = {x: None for work in works for x in work.too_long}
     total = len(set().union(*(work.questions for work in works)) - {*answers})
-    with tqdm.tqdm(
-        total=total,
-        desc="Translating",
-        unit=" texts",
-        disable=None,  # where there is no terminal
-        leave=False,
-    ) as bar:
+    with progress_bar(total) as bar:
         for work in works:
             with _written_at_the_end(work, answers):
                 _ask(work, answers, model, bar)

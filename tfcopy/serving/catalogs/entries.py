@@ -6,7 +6,7 @@ All other lines stay, byte for byte.
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.text.span_patterns import lost_spans, replaced_spans
@@ -214,8 +214,10 @@ class EntryTexts:
         """What the model is to be asked, each text once."""
         if not self.fits:
             return []
-        parts = (x for text in self.sources.values() for x in _texts(text))
-        return [x for x in dict.fromkeys(parts) if self._has_words(x)]
+        texts = map(_BETWEEN.split, self.sources.values())
+        # Those between what is kept.
+        parts = dict.fromkeys(x for text in texts for x in text[::2] if x)
+        return [x for x in parts if self._has_words(x)]
 
     def num_words(self, question: str) -> int:
         """The number of words, at least; a span is one."""
@@ -255,11 +257,6 @@ class EntryTexts:
 
     def _has_words(self, text):
         return bool(_LETTER.search(replaced_spans(text, self.names, " ")))
-
-
-def _texts(text) -> Iterable[str]:
-    """The parts of a text between those that are kept."""
-    return filter(None, _BETWEEN.split(text)[::2])
 
 
 def _plain(text):

@@ -135,6 +135,8 @@ class Shown(NamedTuple):
             a word's pieces.
         attention: `(N, M)`, for each word of the answer the mean of its
             pieces, for each of the source the sum.
+        text: The answer.
+        score: Its log-probability, after the penalties of the search.
     """
 
     words: list[str]
@@ -142,6 +144,8 @@ class Shown(NamedTuple):
     copied_from: list[int]
     generate: np.ndarray
     attention: np.ndarray
+    text: str = ""
+    score: float = 0.0
 
 
 def join_pieces(answer: Shown, pieces: dict) -> Shown:
@@ -173,12 +177,12 @@ def join_pieces(answer: Shown, pieces: dict) -> Shown:
         -1 if min(places) < 0 else int(owners[places[0]])
         for places in _parts(answer.copied_from, target)
     ]
-    return Shown(
-        _joined(answer.words, target, pieces.get("target", False)),
-        _joined(answer.source, source, pieces.get("source", False)),
-        copied_from,
-        generate,
-        attention,
+    return answer._replace(
+        words=_joined(answer.words, target, pieces.get("target", False)),
+        source=_joined(answer.source, source, pieces.get("source", False)),
+        copied_from=copied_from,
+        generate=generate,
+        attention=attention,
     )
 
 

@@ -141,7 +141,7 @@ def in_batches(
     return answers
 
 
-def progress_bar(total: int, progress: bool):
+def progress_bar(total: int, progress: bool = True):
     """A bar of texts, to be used in a `with` statement."""
     return tqdm.tqdm(
         total=total,
@@ -214,6 +214,15 @@ class BatchedModel:
             name: joined([x[name] for x in answers])[places]
             for name in answers[0]
         }
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends what is under way, where that is on a server."""
 
     def __reduce__(self):
         # A copy, such as that of another process, has a graph of its own.

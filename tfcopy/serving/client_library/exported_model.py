@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 import numpy as np
 
 from tfcopy import filesystem
-from tfcopy.serving.client_library import answer_lines, ask_texts
+from tfcopy.serving.client_library import answer_lines, ask_texts, commands
 from tfcopy.serving.client_library.answer_lines import (
     Translation,
     expecting_answers,
@@ -76,6 +76,32 @@ def load(
     )
 
 
+def open_model(options, server: str | None = None):
+    """The model that a command names, loaded here or on a server.
+
+    Args:
+        options: The command's options.
+        server: The server's address, of a `RemoteModel`.
+
+    Raises:
+        AskError: If it cannot be asked.
+    """
+    if server is None:
+        return LocalModel(
+            options.model,
+            options.version,
+            batch_size=options.batch_size,
+            trust=options.trust,
+        )
+    return RemoteModel(
+        server,
+        options.model,
+        batch_size=options.batch_size,
+        at_once=options.at_once,
+        **commands.connection_options(options),
+    )
+
+
 def _is_server(where):
     if filesystem.is_url(where):
         return where.split("://")[0].lower() in _SERVERS
@@ -126,10 +152,7 @@ class ExportedModel:
                 these are no texts.
         """
         self._check_translates("translate")
-        signature, more = "serving_default", {}
-        if glossary:
-            self._check_reads("with_glossary", "glossary", glossary)
-            signature, more = "with_glossary", {"glossary": list(glossary)}
+        signature, more = self._reading("glossary", glossary)
 
         def answer(row):
             text = row["text"].decode(errors="replace")
@@ -173,13 +196,7 @@ class ExportedModel:
         Returns:
             For each a dict of its outputs: texts, numbers, lists.
         """
-        signature, more = "serving_default", {}
-        if dictionary:
-            self._check_reads("with_dictionary", "dictionary", dictionary)
-            signature, more = (
-                "with_dictionary",
-                {"dictionary": list(dictionary)},
-            )
+        signature, more = self._reading("dictionary", dictionary)
 
         def answer(row):
             return {name: ask_texts.plain(x) for name, x in row.items()}
@@ -199,9 +216,7 @@ class ExportedModel:
             For each a dict of arrays, texts as `bytes`: the outputs of the
             signature `analyse`, padded as the longest of its batch.
         """
-        more = {}
-        if dictionary:
-            self._check_reads("with_dictionary", "dictionary", dictionary)
+        _, more = self._reading("dictionary", dictionary)
         if "dictionary" in self._model.signatures["analyse"].inputs:
             more = {"dictionary": list(dictionary)}
         return self._ask("analyse", texts, more, dict)
@@ -214,8 +229,7 @@ class ExportedModel:
 
     def close(self):
         """Ends what is under way on a server."""
-        if isinstance(self._model, RemoteModel):
-            self._model.close()
+        self._model.close()
 
     def _ask(self, signature, texts, more, answer):
         """Asks a signature about all texts.
@@ -287,7 +301,11 @@ class ExportedModel:
                 f"`{method}`: use `answer`."
             )
 
-    def _check_reads(self, signature, argument, lines):
+    def _reading(self, argument, lines):
+        """The signature that reads lines as well as texts, and its inputs."""
+        if not lines:
+            return "serving_default", {}
+        signature = f"with_{argument}"
         if signature not in self._model.signatures:
             raise AskError(f"{self.name}: the model reads no `{argument}`.")
         if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
@@ -295,3 +313,4 @@ class ExportedModel:
                 f"`{argument}`: expected a list of lines, even of one. "
                 f"Received: {str(lines)[:80]!r}."
             )
+        return signature, {argument: list(lines)}

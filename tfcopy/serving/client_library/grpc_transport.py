@@ -17,7 +17,8 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-from tfcopy.serving.client_library import forked, transport
+from tfcopy.serving.client_library import transport
+from tfcopy.serving.client_library.signatures import check_process
 from tfcopy.serving.client_library.transport import (
     Address,
     Failure,
@@ -94,9 +95,10 @@ class GrpcTransport:
                 raise ValueError(str(error)) from None
             return signature_infos(
                 {
-                    name: (_infos(x.inputs), _infos(x.outputs))
+                    name: (x.inputs, x.outputs)
                     for name, x in signatures.signature_def.items()
-                }
+                },
+                _info,
             )
 
     def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
@@ -150,7 +152,7 @@ def _ask(call, request, model, timeout):
         spec.version.value = model.version
     elif model.label is not None:
         spec.version_label = model.label
-    forked.check(model.name, "gRPC")
+    check_process(model.name, "gRPC")
     try:
         return call(request, timeout=timeout)
     except grpc.RpcError as error:
@@ -176,14 +178,7 @@ def _array(name, tensors, info, num_rows):
     return tf.make_ndarray(tensor)
 
 
-def _infos(tensors):
-    return {
-        name: TensorInfo(
-            types_pb2.DataType.Name(x.dtype), _rank(x.tensor_shape)
-        )
-        for name, x in tensors.items()
-    }
-
-
-def _rank(shape):
-    return None if shape.unknown_rank else len(shape.dim)
+def _info(tensor):
+    shape = tensor.tensor_shape
+    rank = None if shape.unknown_rank else len(shape.dim)
+    return TensorInfo(types_pb2.DataType.Name(tensor.dtype), rank)

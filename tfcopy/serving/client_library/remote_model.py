@@ -295,12 +295,6 @@ class RemoteModel(BatchedModel):
         outputs = self._infos[signature].outputs
         return self._connection.predict(signature, arrays, outputs)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
     def close(self):
         """Ends what is under way, too."""
         self._connection.close()

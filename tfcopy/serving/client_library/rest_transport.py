@@ -7,10 +7,10 @@ import base64
 import contextlib
 import http.client
 import json
-import queue
 import socket
 import ssl
 import threading
+from concurrent.futures import Future
 from urllib.parse import quote
 
 import numpy as np
@@ -32,64 +32,51 @@ from tfcopy.serving.client_library.transport import (
 _CHUNK = 1 << 20
 
 
-class Exchange:
-    """A request and its answer, over a connection of their own.
+def exchange(connection, path, body, seconds):
+    """A request's `HTTPResponse` and its content.
+
+    A thread of its own waits for them: the time-out of a socket begins anew
+    with each byte of a header, and there is none for finding the address of a
+    host.
 
     Args:
-        connection: The `HTTPConnection`.
+        connection: The `HTTPConnection`, which no other request has.
         path: What is asked for.
         body: What is sent, `bytes`; `None` for a GET.
+        seconds: How long it may take.
+
+    Raises:
+        TimeoutError: After so many seconds.
     """
+    answer, sockets = Future(), []
 
-    def __init__(self, connection, path, body):
-        self._connection = connection
-        self._path = path
-        self._body = body
-        self._socket = None
-
-    def within(self, seconds):
-        """The `HTTPResponse` and its content.
-
-        A thread of its own waits for them: the time-out of a socket begins
-        anew with each byte of a header, and there is none for finding the
-        address of a host.
-
-        Raises:
-            TimeoutError: After so many seconds.
-        """
-        results = queue.SimpleQueue()
-
-        def work():
-            try:
-                results.put((self._run(), None))
-            except Exception as error:
-                results.put((None, error))
-
-        threading.Thread(target=work, daemon=True).start()
+    def work():
         try:
-            result, error = results.get(timeout=seconds)
-        except queue.Empty:
-            raise TimeoutError from None
-        finally:
-            if self._socket is not None:
-                with contextlib.suppress(OSError):
-                    self._socket.shutdown(socket.SHUT_RDWR)
-        if error is not None:
-            raise error
-        return result
+            answer.set_result(_answer(connection, path, body, sockets))
+        except Exception as error:
+            answer.set_exception(error)
 
-    def _run(self):
-        method = "GET" if self._body is None else "POST"
-        headers = {"Connection": "close", "Content-Type": "application/json"}
-        try:
-            self._connection.connect()
-            # Once the answer begins, the connection forgets it.
-            self._socket = self._connection.sock
-            self._connection.request(method, self._path, self._body, headers)
-            response = self._connection.getresponse()
-            return response, _content(response)
-        finally:
-            self._connection.close()
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return answer.result(timeout=seconds)
+    finally:
+        for opened in sockets:
+            with contextlib.suppress(OSError):
+                opened.shutdown(socket.SHUT_RDWR)
+
+
+def _answer(connection, path, body, sockets):
+    method = "GET" if body is None else "POST"
+    headers = {"Connection": "close", "Content-Type": "application/json"}
+    try:
+        connection.connect()
+        # Once the answer begins, the connection forgets it.
+        sockets.append(connection.sock)
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        return response, _content(response)
+    finally:
+        connection.close()
 
 
 def _content(response):
@@ -146,9 +133,10 @@ class RestTransport:
             signatures = answer["metadata"]["signature_def"]["signature_def"]
             return signature_infos(
                 {
-                    name: (_infos(x.get("inputs")), _infos(x.get("outputs")))
+                    name: (x.get("inputs"), x.get("outputs"))
                     for name, x in signatures.items()
-                }
+                },
+                _info,
             )
 
     def status(self, model: ModelSpec, timeout) -> list[VersionStatus]:
@@ -195,11 +183,9 @@ class RestTransport:
 
     def _ask(self, path, body, timeout):
         """The JSON object that answers a GET, or a POST if there is a body."""
-        exchange = Exchange(
-            self._connection(timeout), self.address.path + path, body
-        )
+        connection, path = self._connection(timeout), self.address.path + path
         try:
-            response, content = exchange.within(timeout)
+            response, content = exchange(connection, path, body, timeout)
         except TimeoutError:
             raise Failure("DEADLINE_EXCEEDED", "", False) from None
         except (ConnectionError, http.client.IncompleteRead) as error:
@@ -247,21 +233,16 @@ def _error(response, content):
         return f"HTTP {response.status} {response.reason}: {content[:200]}"
 
 
-def _infos(tensors):
-    return {
-        name: TensorInfo(_text(x["dtype"]), _rank(x.get("tensor_shape", {})))
-        for name, x in (tensors or {}).items()
-    }
+def _info(tensor):
+    shape = tensor.get("tensor_shape", {})
+    rank = None if shape.get("unknown_rank") else len(shape.get("dim", ()))
+    return TensorInfo(_text(tensor["dtype"]), rank)
 
 
 def _text(x):
     if not isinstance(x, str):
         raise TypeError
     return x
-
-
-def _rank(shape):
-    return None if shape.get("unknown_rank") else len(shape.get("dim", ()))
 
 
 def _encoded(texts):

@@ -4,6 +4,7 @@ What the commands of `tfcopy.serving` ask is a `BatchedModel`: a folder in
 `local_model`, a server in `remote_model`.
 """
 
+import os
 from collections.abc import Mapping, Set
 from numbers import Integral
 from typing import NamedTuple
@@ -112,3 +113,26 @@ def _is_list(value):
 def _encoded(text):
     # JSON may hold half a character.
     return text.encode("utf-8", "replace") if isinstance(text, str) else text
+
+
+# The processes in which libraries were started, by their names.
+_started = {}
+
+
+def check_process(name: str, library: str):
+    """Raises an AskError where a library would hang.
+
+    Neither TensorFlow nor gRPC runs in a process that was forked after they
+    were started: their threads are not there.
+
+    Args:
+        name: What is to be asked.
+        library: What is about to be used.
+    """
+    process = _started.setdefault(library, os.getpid())
+    if process != os.getpid():
+        raise AskError(
+            f"{name}: {library} was started in process {process}, before this "
+            "one was forked from it, and would hang here. Load models after "
+            "the fork only, or start processes by 'spawn'."
+        )

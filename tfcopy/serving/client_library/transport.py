@@ -193,14 +193,18 @@ def check_shape(name, shape, info: TensorInfo, num_rows):
         raise ValueError(f"{name} has the shape {list(shape)[:9]}")
 
 
-def signature_infos(signatures: dict) -> dict[str, SignatureInfo]:
+def signature_infos(signatures: dict, info) -> dict[str, SignatureInfo]:
     """The signatures by name, without those that initialise a SavedModel.
 
     Args:
-        signatures: Dict of `(inputs, outputs)`, dicts of `TensorInfo`.
+        signatures: Dict of `(inputs, outputs)`, dicts of what a protocol tells
+            of a tensor, or `None`.
+        info: Function of that to a `TensorInfo`.
     """
     return {
-        name: SignatureInfo(*(dict(sorted(x.items())) for x in both))
+        name: SignatureInfo(
+            *({k: info(x) for k, x in sorted((y or {}).items())} for y in both)
+        )
         for name, both in sorted(signatures.items())
         if not name.startswith("__saved_model_")
     }

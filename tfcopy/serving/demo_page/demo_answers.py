@@ -5,10 +5,12 @@ Shapes: N hypotheses, T words of the longest, S source positions.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from tfcopy.serving.client_library import answer_lines
-from tfcopy.serving.client_library.answer_lines import Shown, join_pieces
+from tfcopy.serving.client_library.answer_lines import (
+    Shown,
+    decoded,
+    join_pieces,
+)
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
 
@@ -20,26 +22,6 @@ _LEAST_SWITCH = 0.005
 _LONG = 280
 # More words are not shown one by one.
 _MOST_SWITCHES = 120
-
-
-class Hypothesis(NamedTuple):
-    """One of the answers.
-
-    Attributes:
-        text: The answer.
-        score: Its log-probability, after the penalties of the search.
-        words: Its T words.
-        copied_from: For each the position in the source, -1 if generated.
-        generate: `(T,)`, the probabilities to generate, not copy.
-        attention: `(T, S)`.
-    """
-
-    text: str
-    score: float
-    words: list[str]
-    copied_from: list[int]
-    generate: np.ndarray
-    attention: np.ndarray
 
 
 class Translation(NamedTuple):
@@ -54,7 +36,7 @@ class Translation(NamedTuple):
 
     text: str
     source: list[str]
-    hypotheses: list[Hypothesis]
+    hypotheses: list[Shown]
     hues: dict[int, int]
 
 
@@ -66,34 +48,23 @@ def read(text, outputs, pieces={}) -> Translation:
         outputs: The arrays.
         pieces: As in `join_pieces`, whose words are shown.
     """
-    source = [x.decode("utf-8", "replace") for x in outputs["source_tokens"]]
-    while source and not source[-1]:
-        source.pop()
-    read, shown_source = [], source
+    source = decoded(outputs["source_tokens"])
+    hypotheses = []
     for i in answer_lines.found(outputs):
-        words = [x.decode("utf-8", "replace") for x in outputs["tokens"][i]]
-        words = [word for word in words if word]
-        shown = join_pieces(
-            Shown(
-                words,
-                source,
-                outputs["copied_from"][i, : len(words)].tolist(),
-                outputs["generate_probability"][i, : len(words)],
-                outputs["attention"][i, : len(words), : len(source)],
-            ),
-            pieces,
+        words = decoded(outputs["tokens"][i])
+        shown = Shown(
+            words,
+            source,
+            outputs["copied_from"][i, : len(words)].tolist(),
+            outputs["generate_probability"][i, : len(words)],
+            outputs["attention"][i, : len(words), : len(source)],
+            outputs["texts"][i].decode("utf-8", "replace"),
+            float(outputs["scores"][i]),
         )
-        shown_source = shown.source
-        read.append(
-            Hypothesis(
-                outputs["texts"][i].decode("utf-8", "replace"),
-                float(outputs["scores"][i]),
-                shown.words,
-                *shown[2:],
-            )
-        )
-    copied = {j for x in read for j in x.copied_from if j >= 0}
-    return Translation(text, shown_source, read, demo_html.hues(copied))
+        hypotheses.append(join_pieces(shown, pieces))
+    copied = {j for x in hypotheses for j in x.copied_from if j >= 0}
+    source = hypotheses[0].source
+    return Translation(text, source, hypotheses, demo_html.hues(copied))
 
 
 def show(translation: Translation, chosen: int = 0) -> str:
@@ -202,7 +173,7 @@ def _n_best(translation, chosen):
     for i, hypothesis in enumerate(translation.hypotheses):
         answer = _answer(translation, hypothesis)
         if not hypothesis.text.strip():
-            answer = '<span class="tfc-faint">(empty)</span>'
+            answer = demo_html.EMPTY
         rows.append(
             f'<li><button type="button" class="tfc-choice" data-index="{i}" '
             f'aria-pressed="{str(i == chosen).lower()}">'

@@ -19,6 +19,8 @@ LEAST_WEIGHT = 0.001
 _LONGEST_LABEL = 40
 _GOLDEN_ANGLE = 137.508
 _END = "</s>"
+# In the place of a blank text.
+EMPTY = '<span class="tfc-faint">(empty)</span>'
 # No text may look like a placeholder of the template.
 _TEMPLATE_MARKS = str.maketrans(
     {x: f"&#{ord(x)};" for x in "${}`"} | {"\x00": "\ufffd"}
@@ -270,7 +272,7 @@ def section(title, content, note="") -> str:
 def paragraph(content, text) -> str:
     """HTML of a text as a paragraph, which says so if the text is blank."""
     if not text.strip():
-        content = '<span class="tfc-faint">(empty)</span>'
+        content = EMPTY
     return f'<p class="tfc-text" dir="auto">{content}</p>'
 
 

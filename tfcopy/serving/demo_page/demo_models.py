@@ -8,13 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from tfcopy import filesystem
-from tfcopy.serving.client_library.local_model import LocalModel
-from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.client_library.version_folders import (
+from tfcopy.serving.client_library.local_model import (
+    LocalModel,
     find_models,
     find_version,
     find_versions,
 )
+from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
 _KEPT = 3

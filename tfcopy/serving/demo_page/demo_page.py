@@ -1,5 +1,6 @@
 """The layout of the page, and what happens on it, in Gradio."""
 
+import functools
 import os
 
 # Set before Gradio is imported, so that it asks no other host for anything.
@@ -105,16 +106,17 @@ def build(models) -> gr.Blocks:
         models: `Models`.
     """
     names = list(models.choices())
+    html = functools.partial(gr.HTML, apply_default_css=False)
+    private = {"api_visibility": "private"}
     with gr.Blocks(title=_TITLE, analytics_enabled=False) as page:
         found = gr.State(None)  # what the last answer came from
-        gr.HTML(
+        html(
             f"<h1>{_TITLE}</h1><p>Type a text, or click an example, and see "
             "where the answer comes from.</p>",
             elem_classes="tfc-head",
-            apply_default_css=False,
         )
         choice = gr.Dropdown(names, value=names[0], label="Model")
-        facts = gr.HTML(elem_classes="tfc-facts", apply_default_css=False)
+        facts = html(elem_classes="tfc-facts")
         texts = [
             gr.Textbox(
                 label="Text",
@@ -144,17 +146,10 @@ def build(models) -> gr.Blocks:
             )
         with gr.Row():
             button = gr.Button("Answer", variant="primary", scale=0)
-            examples = gr.HTML(
-                elem_classes="tfc-examples",
-                apply_default_css=False,
-                js_on_load=_CLICKS,
-                scale=1,
+            examples = html(
+                elem_classes="tfc-examples", js_on_load=_CLICKS, scale=1
             )
-        result = gr.HTML(
-            elem_classes="tfc-result",
-            apply_default_css=False,
-            js_on_load=_CLICKS,
-        )
+        result = html(elem_classes="tfc-result", js_on_load=_CLICKS)
 
         handlers = _Handlers(models)
         fields = [facts, *texts, dictionary, examples, result, found]
@@ -162,22 +157,21 @@ def build(models) -> gr.Blocks:
             "fn": handlers.ask,
             "inputs": [choice, rows, *texts],
             "outputs": [result, found],
-            "api_visibility": "private",
+            **private,
         }
-        page.load(handlers.refresh, choice, choice, api_visibility="private")
+        page.load(handlers.refresh, choice, choice, **private)
         gr.on(
             [page.load, choice.change],
             handlers.choose,
             choice,
             fields,
-            api_visibility="private",
             trigger_mode="always_last",
+            **private,
         )
         gr.on([button.click, *(text.submit for text in texts)], **ask)
-        examples.select(
-            handlers.example, choice, texts, api_visibility="private"
-        ).then(**ask)
-        result.select(handlers.show, found, result, api_visibility="private")
+        filled = examples.select(handlers.example, choice, texts, **private)
+        filled.then(**ask)
+        result.select(handlers.show, found, result, **private)
     return page
 
 

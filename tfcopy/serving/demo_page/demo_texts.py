@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from tfcopy.serving.client_library.answer_lines import decoded
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.demo_page import demo_html
 from tfcopy.serving.demo_page.demo_html import escape, paragraph, percent
@@ -39,12 +40,12 @@ def show(texts, outputs, config, headwords=()) -> str:
 
 def _question_answering(texts, outputs, config, headwords):
     answer = _decoded(outputs["text"])
-    words = _words(outputs["context_tokens"])
+    words = decoded(outputs["context_tokens"])
     start, end = outputs["start_probability"], outputs["end_probability"]
     score = float(outputs["score"])
     shown = f'<mark class="tfc-answer">{escape(answer)}</mark>'
     if not answer.strip():
-        shown = '<span class="tfc-faint">(empty)</span>'
+        shown = demo_html.EMPTY
     parts = [
         *_pair(
             [
@@ -81,7 +82,7 @@ def _question_answering(texts, outputs, config, headwords):
 
 
 def _context(text, outputs, headwords):
-    words = _words(outputs["context_tokens"])
+    words = decoded(outputs["context_tokens"])
     without_end = words[:-1]
     spans = demo_html.find_words(text, without_end)
     defined = _definitions(outputs, "context_headwords", headwords)
@@ -129,7 +130,7 @@ def _edges(words, probabilities):
 
 
 def _coattention(words, outputs):
-    question = _words(outputs["question_tokens"])
+    question = decoded(outputs["question_tokens"])
     chances = outputs["start_probability"] + outputs["end_probability"]
     best = int(np.argmax(chances[: len(words)]))
     distance = np.abs(np.arange(len(words)) - best)
@@ -164,18 +165,12 @@ def _entailment(texts, outputs, config, headwords):
         ),
     ]
     shown = [_text(name, texts, outputs, headwords) for name in texts]
-    return "".join(
-        [
-            *_pair(parts),
-            *_pair(shown),
-            _legend("", outputs),
-        ]
-    )
+    return "".join([*_pair(parts), *_pair(shown), _legend("", outputs)])
 
 
 def _language_model(texts, outputs, config, headwords):
     (text,) = texts.values()
-    words = _words(outputs["tokens"])
+    words = decoded(outputs["tokens"])
     costs = outputs["token_log_probabilities"]
     is_known = outputs["is_known"]
     defined = _definitions(outputs, "headwords", headwords)
@@ -230,7 +225,7 @@ def _surprise(probability):
 
 
 def _text(name, texts, outputs, headwords):
-    words = _words(outputs[f"{name}_tokens"])
+    words = decoded(outputs[f"{name}_tokens"])
     if words and words[-1] == "</s>":
         words.pop()
     defined = _definitions(outputs, f"{name}_headwords", headwords)
@@ -245,9 +240,7 @@ def _definitions(outputs, name, own_headwords):
     own_headwords = {headword.casefold() for headword in own_headwords}
 
     def decorate(i, word):
-        defined_by = (
-            [_decoded(x) for x in entries[i] if x] if len(entries) else []
-        )
+        defined_by = decoded(entries[i]) if len(entries) else []
         if not defined_by:
             return word
         is_own = any(
@@ -279,13 +272,6 @@ def _pair(sections):
     if len(sections) < 2:
         return sections
     return ['<div class="tfc-pair">', *sections, "</div>"]
-
-
-def _words(tokens):
-    words = [_decoded(x) for x in tokens]
-    while words and not words[-1]:
-        words.pop()
-    return words
 
 
 def _decoded(text):

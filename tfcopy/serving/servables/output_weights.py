@@ -41,7 +41,7 @@ class ConstantWeights:
         self.source_inputs = model.source_inputs
         # In eager mode: the graph has the values, not how they are computed.
         with tf.init_scope():
-            self._weights = tree.map_structure(_to_arrays, model.step_weights())
+            self._weights = tree.map_structure(_Arrays, model.step_weights())
         size = sum(array.nbytes for array in self.arrays())
         if size > _MOST_BYTES:
             raise ValueError(
@@ -99,21 +99,14 @@ class ConstantWeights:
 class _Arrays:
     """A tensor, or a `Product`, as arrays."""
 
-    def __init__(self, arrays, is_product):
-        self.arrays = arrays
-        self._is_product = is_product
+    def __init__(self, x):
+        self._is_product = isinstance(x, Product)
+        tensors = x.tensors() if self._is_product else [x]
+        self.arrays = [np.asarray(tf.convert_to_tensor(y)) for y in tensors]
 
     def constant(self):
         tensors = [tf.constant(x) for x in self.arrays]
         return Product(*tensors) if self._is_product else tensors[0]
-
-
-def _to_arrays(x):
-    is_product = isinstance(x, Product)
-    tensors = x.tensors() if is_product else [x]
-    return _Arrays(
-        [np.asarray(tf.convert_to_tensor(x)) for x in tensors], is_product
-    )
 
 
 _NONE = -1
@@ -179,9 +172,7 @@ class Shortlist:
         ids = tf.concat([self.always, more], axis=0)
         count, first = tf.size(ids), len(self.always)
         place_of = tf.scatter_nd(
-            more[:, None],
-            tf.range(first, count),
-            [self.vocabulary_size],
+            more[:, None], tf.range(first, count), [self.vocabulary_size]
         )
         # Where there is no word, a place that all have.
         places = tf.gather(place_of, tf.where(is_word, found, 0))

@@ -125,7 +125,8 @@ class RequestedDefinitions(tf.Module):
         ids = tf.concat([ids, filler], axis=0)
         owners = tf.concat([owners + 1, [0]], axis=0)
         counts = tf.math.bincount(owners, minlength=size + 1)
-        pack = {"counts": tf.cast(counts, tf.float32) * _from_one(size)}
+        is_headword = tf.cast(tf.range(size + 1) > 0, tf.float32)
+        pack = {"counts": tf.cast(counts, tf.float32) * is_headword}
         weights = tf.cast(owners > 0, tf.float32)
         if self.layout == "padded":
             ids = ids.to_tensor(special.PAD)
@@ -196,8 +197,3 @@ def _keys(examples, numbers, size):
     numbers = tf.cast(numbers, tf.int64)
     keys = tf.cast(examples, tf.int64) * size + numbers
     return tf.where(numbers < size, keys, -1)
-
-
-def _from_one(size):
-    """Zero, and then ones: `(size + 1,)`."""
-    return tf.cast(tf.range(size + 1) > 0, tf.float32)

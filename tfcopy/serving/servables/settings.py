@@ -1,6 +1,7 @@
 """The settings of a stored servable that can be changed after its run."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Mapping
 
@@ -144,10 +145,15 @@ def _parsers(content) -> dict[str, Callable]:
         parsers = {
             x.name: _OF_TYPE[x.type] for x in fields if x.name not in _DERIVED
         }
+        dictionary, glossary = (
+            _optional(functools.partial(_loaded, x.load))
+            for x in (Dictionary, Glossary)
+        )
         parsers |= {"max_source_length": _positive, "replace_unk": _truth}
-        parsers |= {"dictionary": _dictionary, "shortlist": _dictionary}
-        parsers |= {"candidates": _candidates, "precision": _dtype_policy}
-        parsers |= {"xla": _truth, "constants": _truth, "glossary": _glossary}
+        parsers |= {"dictionary": dictionary, "shortlist": dictionary}
+        parsers |= {"candidates": _optional(_positive)}
+        parsers |= {"precision": _dtype_policy, "xla": _truth}
+        parsers |= {"constants": _truth, "glossary": glossary}
         if "decode_initial_attention" in _cell_options(content["model"]):
             parsers["decode_initial_attention"] = _truth
         return parsers
@@ -188,8 +194,11 @@ def _positive(name, text):
     return _whole(name, text, 1)
 
 
-def _candidates(name, text):
-    return None if text in ("None", "null") else _positive(name, text)
+def _optional(parse):
+    """A function that reads `None`, too."""
+    return lambda name, text: (
+        None if text in ("None", "null") else parse(name, text)
+    )
 
 
 def _number(name, text):
@@ -215,22 +224,6 @@ def _dtype_policy(name, text):
     return text
 
 
-def _text(name, text):
-    return text
-
-
-def _dictionary(name, path):
-    if path in ("None", "null"):
-        return None
-    return _loaded(Dictionary.load, name, path)
-
-
-def _glossary(name, path):
-    if path in ("None", "null"):
-        return None
-    return _loaded(Glossary.load, name, path)
-
-
 def _definitions(name, path):
     read = wordnet.read if filesystem.isdir(path) else Definitions.load
     return _loaded(read, name, path)
@@ -246,7 +239,7 @@ def _loaded(load, name, path):
         raise SettingError(f"{name}: {error}") from error
 
 
-_OF_TYPE = {int: _whole, float: _number, bool: _truth, str: _text}
+_OF_TYPE = {int: _whole, float: _number, bool: _truth, str: lambda _, x: x}
 
 
 def _error(name, expected, received):

@@ -7,39 +7,60 @@
 `save` is called before training begins, so that an interrupted run can be
 exported, too. `load` makes the same servable, with the weights of a checkpoint;
 it needs neither the recipe nor the corpus.
+
+In `servable.json` an object is a dict of the name of its `class` and the
+arguments that it was made with. Large tables are files of the run, see
+`StoredFiles`. A layer of the model is named; the model itself is stored apart.
 """
 
 import contextlib
+import dataclasses
+import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 
 from tfcopy import filesystem, keras_internals
+from tfcopy.atomic_files import write_atomically
 from tfcopy.checked_files import (
     DamagedFileError,
     check_fields,
     read_json,
     write_json,
 )
-from tfcopy.models import rarest_word_model  # noqa: F401 registers classes
-from tfcopy.serving.servables import settings
-from tfcopy.serving.servables.object_json import (
-    Decoder,
-    Encoder,
-    StoredFileError,
-    StoredFiles,
+from tfcopy.data.definitions import (
+    DefinitionFeatures,
+    DefinitionLookup,
+    DefinitionPacker,
+    Definitions,
+    PhraseLookup,
+    dictionary_entries,
 )
-from tfcopy.serving.servables.text_tasks import (
+from tfcopy.data.text.byte_pair_tokenizer import BytePairTokenizer
+from tfcopy.data.text.dictionary import Dictionary
+from tfcopy.data.text.entities import Entities
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
+from tfcopy.data.text.tokenization import Tokenizer
+from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.decoding import SearchOptions
+from tfcopy.models import rarest_word_model  # noqa: F401 registers classes
+from tfcopy.serving.run_folder import SERVABLE_NAME, checkpoints_of
+from tfcopy.serving.servables import settings
+from tfcopy.serving.servables.text_model import (
     AnswerFinder,
     EntailmentClassifier,
     WordPredictor,
 )
 from tfcopy.serving.servables.translator import Translator
-from tfcopy.training.checkpoints import CheckpointError, Checkpoints
+from tfcopy.training.checkpoints import CheckpointError
 
-FILE_NAME = "servable.json"
+FILE_NAME = SERVABLE_NAME
 # Raise it with every change that an earlier `load` would not understand.
 FORMAT = 1
 # What it must hold, and what it may.
@@ -141,7 +162,7 @@ def load(
     """
     filesystem.check_utf8(folder)
     path = os.path.join(os.fspath(folder), FILE_NAME)
-    content = _read(path)
+    content = _content_of(path)
     with _damage_is_told(path):
         values = settings.parse(content, changes or {})
         settings.change_model(content["model"], values)
@@ -177,11 +198,18 @@ def _make_model(config):
         return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
-def _read(path):
+def _content_of(path):
     """The content of a file, whose format must be known."""
     try:
         content = read_json(path)
         number, kind = content["format"], content["kind"]
+        if number != FORMAT or str(kind) not in KINDS:
+            raise StorageError(
+                f"{path} is from another release of tfcopy (format {number!r}, "
+                f"kind {kind!r}; this one reads format {FORMAT} of "
+                f"{', '.join(KINDS)}). Update tfcopy."
+            )
+        check_fields(path, content, *_FIELDS)
     except FileNotFoundError:
         raise StorageError(
             f"{path}: no such file. An earlier release trained this "
@@ -192,16 +220,6 @@ def _read(path):
         raise StorageError(str(error)) from error
     except KeyError as error:
         raise _damaged(path, error) from error
-    if number != FORMAT or str(kind) not in KINDS:
-        raise StorageError(
-            f"{path} is from another release of tfcopy (format {number!r}, "
-            f"kind {kind!r}; this one reads format {FORMAT} of "
-            f"{', '.join(KINDS)}). Update tfcopy."
-        )
-    try:
-        check_fields(path, content, *_FIELDS)
-    except DamagedFileError as error:
-        raise StorageError(str(error)) from error
     return content
 
 
@@ -209,10 +227,8 @@ def _read(path):
 def _damage_is_told(path):
     try:
         yield
-    except (CheckpointError, settings.SettingError):
+    except (CheckpointError, StorageError, settings.SettingError):
         raise
-    except StoredFileError as error:
-        raise StorageError(str(error)) from error
     except (
         *(AttributeError, ImportError, LookupError),
         *(RuntimeError, TypeError, ValueError),
@@ -260,7 +276,7 @@ def _identity(arguments, values):
 
 def _load_weights(model, folder, checkpoint, identity):
     """Gives a model the weights that it has been trained to."""
-    checkpoints = Checkpoints(os.path.join(os.fspath(folder), "checkpoints"))
+    checkpoints = checkpoints_of(folder)
     info = checkpoints.newest_info() or {}
     there = info.get("identity", {})
     for name in identity.keys() & there.keys():
@@ -270,3 +286,211 @@ def _load_weights(model, folder, checkpoint, identity):
                 f"{name} is {there[name]!r} there and {identity[name]!r} here."
             )
     checkpoints.load_weights(model, newest=checkpoint == "last")
+
+
+class StoredFiles:
+    """The files that a system's folder refers to.
+
+    They lie in the folder `data` beside it, so that the systems of a run keep
+    one copy together. A file is named by its checksum, unless there is one
+    with this very content already.
+
+    Args:
+        folder: The folder of a system.
+    """
+
+    def __init__(self, folder):
+        self.folder = filesystem.abspath(os.fspath(folder))
+        self.shared = os.path.join(os.path.dirname(self.folder), "data")
+
+    def write(self, data: bytes, name: str, existing=None) -> dict:
+        """Stores a file.
+
+        Args:
+            data: Its content.
+            name: Its name, with `{}` for the checksum.
+            existing: Path of a file that may hold it already.
+
+        Returns:
+            A reference: the `file`, relative to the system's folder, and its
+            `sha256`.
+
+        Raises:
+            OSError: naming the file, if it cannot be written.
+        """
+        checksum = _checksum(data)
+        path = os.path.join(self.shared, name.format(checksum))
+        if existing is not None:
+            existing = filesystem.abspath(os.fspath(existing))
+            is_shared = os.path.dirname(existing) == self.shared
+            if is_shared and _read(existing) == data:
+                path = existing
+        if _read(path) != data:
+            write_atomically(path, lambda file: file.write(data))
+        # References work on any system.
+        relative = filesystem.relpath(path, self.folder).replace(os.sep, "/")
+        return {"file": relative, "sha256": checksum}
+
+    def path(self, reference: dict) -> str:
+        """The path of a file that was stored.
+
+        Raises:
+            StorageError: If it is missing, or its content has changed.
+        """
+        path = filesystem.abspath(os.path.join(self.folder, reference["file"]))
+        if os.path.dirname(path) != self.shared:
+            raise StorageError(f"{path}: not a file of {self.shared}.")
+        data = _read(path)
+        if data is None:
+            raise StorageError(f"{path}: no such file, or not readable.")
+        if _checksum(data) != reference["sha256"]:
+            raise StorageError(
+                f"{path} is damaged or has changed since the run began."
+            )
+        return path
+
+
+def _checksum(data):
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _read(path):
+    """The content of a file; `None` if it cannot be read."""
+    with contextlib.suppress(OSError):
+        return _bytes_of(path)
+
+
+def _bytes_of(path):
+    with filesystem.open(path, "rb") as file:
+        return file.read()
+
+
+# What is a file of the run: its name, its content, and what reads it.
+_FILES = {
+    Vocabulary: ("vocabulary.{}.txt", Vocabulary.to_bytes, Vocabulary.load),
+    Dictionary: ("dictionary.{}.txt", Dictionary.to_bytes, Dictionary.load),
+    Glossary: ("glossary.{}.tsv", Glossary.to_bytes, Glossary.load),
+    Definitions: (
+        *("definitions.{}.json.gz", dictionary_entries.to_bytes),
+        lambda path: dictionary_entries.from_bytes(_bytes_of(path)),
+    ),
+    **{
+        kind: ("tokenizer.{}", lambda x: _bytes_of(x.model_file), kind)
+        for kind in (BytePairTokenizer, SentencepieceTokenizer)
+    },
+}
+# Nothing else is made from JSON.
+_CLASSES = {
+    x.__name__: x
+    for x in (
+        *(*_FILES, DefinitionFeatures, DefinitionLookup, DefinitionPacker),
+        *(Entities, PhraseLookup, ProtectedTokenizer, SearchOptions, Tokenizer),
+    )
+}
+
+
+class Encoder:
+    """Turns objects into what JSON can hold.
+
+    Args:
+        files: `StoredFiles`, where tables are written.
+    """
+
+    def __init__(self, files: StoredFiles):
+        self._files = files
+        self._references = {}
+
+    def __call__(self, value):
+        """The JSON of an object, or of a list or dict of them.
+
+        Raises:
+            TypeError: If a servable cannot hold such an object.
+            OSError: If a file cannot be written.
+        """
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, (list, tuple)):
+            return [self(x) for x in value]
+        if isinstance(value, frozenset):
+            return sorted(value)
+        name = type(value).__name__
+        if type(value) in _FILES:
+            if id(value) not in self._references:  # They may be large.
+                self._references[id(value)] = self._write(value)
+            return {"class": name, **self._references[id(value)]}
+        if isinstance(value, np.ndarray) and value.dtype.kind == "i":
+            # One line, however many there are.
+            numbers = " ".join(map(str, value.tolist()))
+            return {"class": "array", "dtype": str(value.dtype), "is": numbers}
+        if isinstance(value, keras.Layer):
+            return {"class": "layer", "name": value.name}
+        if _CLASSES.get(name) is not type(value):
+            raise TypeError(f"{value!r} cannot be stored with a servable.")
+        if dataclasses.is_dataclass(value):
+            fields = dataclasses.fields(value)
+            arguments = {x.name: getattr(value, x.name) for x in fields}
+        else:
+            arguments = value.arguments
+        return {"class": name, **{k: self(x) for k, x in arguments.items()}}
+
+    def _write(self, table):
+        name, to_bytes, _ = _FILES[type(table)]
+        path = getattr(table, "path", None)
+        if hasattr(table, "model_file"):
+            path = table.model_file
+            name += os.path.splitext(path)[1]
+        return self._files.write(to_bytes(table), name, path)
+
+
+class Decoder:
+    """Makes the objects again; equal ones are one object.
+
+    Args:
+        files: `StoredFiles`, where tables are read.
+        model: The model, whose layers are named.
+        definitions: `Definitions` that replace all that are stored.
+    """
+
+    def __init__(self, files: StoredFiles, model, definitions=None):
+        self._files = files
+        self._model = model
+        self._definitions = definitions
+        self._made = {}
+
+    def __call__(self, content):
+        """The object of such JSON.
+
+        Raises:
+            StorageError: If a file is missing or has changed.
+            KeyError, TypeError, ValueError: If it is damaged.
+        """
+        if isinstance(content, list):
+            return [self(x) for x in content]
+        if not isinstance(content, dict):
+            return content
+        key = json.dumps(content, sort_keys=True)
+        if key not in self._made:
+            self._made[key] = self._make(dict(content))
+        return self._made[key]
+
+    def _make(self, content):
+        name = content.pop("class")
+        if name == "Definitions" and self._definitions is not None:
+            return self._definitions
+        kind = _CLASSES.get(name)
+        if kind in _FILES:
+            _, _, load = _FILES[kind]
+            return load(self._files.path(content))
+        if name == "array":
+            return np.array(content["is"].split(), content["dtype"])
+        if name == "layer":
+            return self._model.get_layer(content["name"])
+        if kind is None:
+            raise ValueError(f"there is no class {name}")
+        arguments = {k: self(x) for k, x in content.items()}
+        if dataclasses.is_dataclass(kind):  # They are hashed.
+            arguments = {
+                k: tuple(x) if isinstance(x, list) else x
+                for k, x in arguments.items()
+            }
+        return kind(**arguments)

@@ -18,7 +18,7 @@ from tfcopy.data.definitions.packing import (
     distinct,
     without_frequent,
 )
-from tfcopy.data.ragged_rows import rows_of
+from tfcopy.data.ragged_rows import filled, rows_of
 from tfcopy.data.text.tokenization import readable_text
 from tfcopy.serving.servables.requested_definitions import RequestedDefinitions
 
@@ -125,7 +125,6 @@ def _blocks(packer):
         yield packer.pack(entries, tf.fill([1, stop - start], special.UNK))
 
 
-_UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _BOS_WORD = special.SPECIAL_TOKENS[special.BOS]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
 # Bytes of a word that is looked up as it is.
@@ -232,7 +231,7 @@ class TextReader:
             cut = self._tokenizer.tokenize(texts[name])[:, : self._max_length]
             if not (self._features.begin or self._features.end):
                 # No model reads a text without any position.
-                cut = tf.concat([cut, _filler(cut)], axis=1)
+                cut = filled(cut, cut.row_lengths() == 0)
             words[name] = cut
         looked_up = {name: _without_middles(x) for name, x in words.items()}
         lookups = {
@@ -347,10 +346,3 @@ def _without_middles(words):
     return words.with_flat_values(
         tf.where(lengths > _LONGEST_WORD, ends, values)
     )
-
-
-def _filler(words):
-    """Ragged `(B, None)`: one unknown word where a text has none."""
-    lengths = tf.cast(words.row_lengths() == 0, tf.int64)
-    words = tf.fill([tf.reduce_sum(lengths)], _UNK_WORD)
-    return tf.RaggedTensor.from_row_lengths(words, lengths, validate=False)

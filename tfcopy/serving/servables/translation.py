@@ -13,7 +13,7 @@ import tensorflow as tf
 from tfcopy import tokens
 from tfcopy import tokens as special
 from tfcopy.data.pairs.copy_ids import encode_source
-from tfcopy.data.ragged_rows import append
+from tfcopy.data.ragged_rows import append, filled
 from tfcopy.data.text import glossary as terms
 from tfcopy.data.text.dictionary import Dictionary, emit
 from tfcopy.data.text.entities import restore
@@ -148,7 +148,7 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
     readable = words
     if not translator.append_eos:
         # No encoder reads a sentence without any position.
-        readable = tf.concat([words, _filler(is_blank)], axis=1)
+        readable = filled(words, is_blank)
     ids, copy_ids = encode_source(
         readable,
         translator.source_vocabulary,
@@ -186,13 +186,6 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
         inputs,
         longest,
     )
-
-
-def _filler(is_blank):
-    """Ragged `(B, None)`: one word where a text has none."""
-    lengths = tf.cast(is_blank, tf.int64)
-    words = tf.fill([tf.reduce_sum(lengths)], _UNK_WORD)
-    return tf.RaggedTensor.from_row_lengths(words, lengths, validate=False)
 
 
 class SourceSearch:

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -44,6 +45,7 @@ _TEXT = [tf.TensorSpec([None], tf.string, name="text")]
 _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class Translator:
     """A model with all that is needed to translate text, as one graph.
 
@@ -98,74 +100,59 @@ class Translator:
             SavedModel holds the tables that it tracks.
     """
 
-    def __init__(
-        self,
-        model,
-        source_vocabulary: Vocabulary,
-        target_vocabulary: Vocabulary,
-        *,
-        source_tokenizer: Tokenizer = Tokenizer(language="en"),
-        target_tokenizer: Tokenizer = Tokenizer(language="fr"),
-        options: SearchOptions = SearchOptions(),
-        max_source_length: int = 200,
-        append_eos: bool = True,
-        replace_unk: bool = False,
-        dictionary: Dictionary | None = None,
-        candidate_ids=None,
-        shortlist: Dictionary | None = None,
-        xla: bool = False,
-        constants: bool = False,
-        entities: Entities | None = None,
-        glossary: Glossary | None = None,
-        definitions: tf.Module | None = None,
-    ):
-        if model.vocabulary_size != target_vocabulary.size:
+    model: Any
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    _: dataclasses.KW_ONLY
+    source_tokenizer: Tokenizer = Tokenizer(language="en")
+    target_tokenizer: Tokenizer = Tokenizer(language="fr")
+    options: SearchOptions = SearchOptions()
+    max_source_length: int = 200
+    append_eos: bool = True
+    replace_unk: bool = False
+    dictionary: Dictionary | None = None
+    candidate_ids: Any = None
+    shortlist: Dictionary | None = None
+    xla: bool = False
+    constants: bool = False
+    entities: Entities | None = None
+    glossary: Glossary | None = None
+    definitions: tf.Module | None = None
+
+    def __post_init__(self):
+        if self.model.vocabulary_size != self.target_vocabulary.size:
             raise ValueError(
-                f"The model generates {model.vocabulary_size} words, but the "
-                f"target vocabulary has {target_vocabulary.size}. They must "
-                "belong together."
+                f"The model generates {self.model.vocabulary_size} words, but "
+                f"the target vocabulary has {self.target_vocabulary.size}. "
+                "They must belong together."
             )
-        if max_source_length < 1:
+        if self.max_source_length < 1:
             raise ValueError(
                 "`max_source_length` must be at least 1. "
-                f"Received: {max_source_length}."
+                f"Received: {self.max_source_length}."
             )
-        if xla and (definitions is not None or shortlist is not None):
+        tables = self.definitions, self.shortlist
+        if self.xla and any(x is not None for x in tables):
             raise ValueError(
                 "`xla` compiles no search with `definitions` or a `shortlist`."
             )
-        protects = isinstance(source_tokenizer, ProtectedTokenizer)
-        protects &= isinstance(target_tokenizer, ProtectedTokenizer)
-        if (options.must_copy or glossary is not None) and not protects:
+        tokenizers = self.source_tokenizer, self.target_tokenizer
+        self._protects = all(
+            isinstance(x, ProtectedTokenizer) for x in tokenizers
+        )
+        needs = self.options.must_copy or self.glossary is not None
+        if needs and not self._protects:
             raise ValueError(
                 "`must_copy` and a `glossary` need tokenizers that are "
                 "ProtectedTokenizers."
             )
-        if not isinstance(definitions, (tf.Module, type(None))):
+        if not isinstance(self.definitions, (tf.Module, type(None))):
             raise ValueError(
                 "`definitions` must be a tf.Module, so that its tables are "
-                f"exported. Received: {definitions!r}."
+                f"exported. Received: {self.definitions!r}."
             )
-        self.model = model
-        self.source_tokenizer = source_tokenizer
-        self.target_tokenizer = target_tokenizer
-        self.options = options
-        self.max_source_length = max_source_length
-        self.append_eos = append_eos
-        self.replace_unk = replace_unk
-        self.dictionary = dictionary
-        self.candidate_ids = candidate_ids
-        self.shortlist = shortlist
-        self.xla = xla
-        self.constants = constants
-        self.entities = entities
-        self.glossary = glossary
-        self.definitions = definitions
-        self._protects = protects
-        self.source_vocabulary = source_vocabulary
-        self.target_vocabulary = target_vocabulary
         self._writer = HypothesisWriter(
-            target_vocabulary, dictionary, replace_unk
+            self.target_vocabulary, self.dictionary, self.replace_unk
         )
         self._graphs = {}
 
@@ -245,30 +232,11 @@ class Translator:
     @property
     def arguments(self) -> dict:
         """The arguments that it was made with, by name."""
-        names = (
-            "model",
-            "source_vocabulary",
-            "target_vocabulary",
-            "source_tokenizer",
-            "target_tokenizer",
-            "options",
-            "max_source_length",
-            "append_eos",
-            "replace_unk",
-            "dictionary",
-            "candidate_ids",
-            "shortlist",
-            "xla",
-            "constants",
-            "entities",
-            "glossary",
-            "definitions",
-        )
-        return {name: getattr(self, name) for name in names}
+        return {x.name: getattr(self, x.name) for x in dataclasses.fields(self)}
 
     def copy(self, **changes) -> "Translator":
         """A copy of the translator, with other arguments where given."""
-        return Translator(**self.arguments | changes)
+        return dataclasses.replace(self, **changes)
 
     @tf.function(input_signature=_TEXT, autograph=False)
     def translate(self, text):
@@ -541,7 +509,10 @@ class Translator:
             "generate_probability": tf.where(
                 is_word, result.generate_probs[:, :, :longest], 0.0
             ),
-            "emission_probs": _until_end(result),
+            # Before each word and EOS, `(B, N, L)`; -1 after them.
+            "emission_probs": tf.where(
+                result.ids != special.PAD, result.generate_probs, -1.0
+            ),
         }
         if options.return_attention:
             attention = result.attention[:, :, :longest, : source.longest]
@@ -595,9 +566,3 @@ def _told_once(found):
         return tf.gather(x, order, batch_dims=1)
 
     return {name: once(name, x) for name, x in found.items()}
-
-
-def _until_end(result):
-    """The switch before each word and EOS, `(B, N, L)`; -1 after them."""
-    emitted = result.ids != special.PAD
-    return tf.where(emitted, result.generate_probs, -1.0)
