@@ -189,3 +189,33 @@ def test_files_have_the_names_that_the_page_gives(page):
         places = (ROOT, ROOT / "tfcopy")
         there = {x for x in paths for y in places if (y / x).exists()}
         assert sorted(paths - there) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_link_names_is_in_its_file(page):
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"\[(`\w+`)\]\(([^)#]+\.py)\)", text)
+    found += re.findall(
+        r"((?:`\w+`(?:,\s|\sand\s)?)+)\sin\s\[`[^`]+`\]\(([^)#]+\.py)\)", text
+    )
+    missing = [
+        (name, path)
+        for names, path in found
+        for name in re.findall(r"\w+(?=`)", names)
+        if not re.search(
+            rf"\b{name}\b", (page.parent / path).read_text(encoding="utf-8")
+        )
+    ]
+    assert missing == []
+
+
+def test_each_table_of_results_says_where_it_is_from():
+    text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    _, *sections = text.split("\n## ")
+    assert len(sections) > 15
+    for section in sections:
+        title, _, _ = section.partition("\n")
+        assert section.count("\n|---") == 1, title
+        assert re.search(r"python -m |pytest ", section), title
+        assert re.search(r"\b20\d\d-\d\d-\d\d\b", section), title
