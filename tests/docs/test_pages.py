@@ -209,6 +209,21 @@ def test_what_a_link_names_is_in_its_file(page):
     assert missing == []
 
 
+@pytest.mark.parametrize("part", ["layers", "models", "decoding", "data"])
+def test_the_reference_has_what_a_part_offers(part):
+    pages = (ROOT / "docs/reference").glob("*.md")
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    shown = {x for text in texts for x in re.findall("^::: (.*)", text, re.M)}
+    offered = importlib.import_module(f"tfcopy.{part}")
+    homes = {x: getattr(offered, x).__module__ for x in offered.__all__}
+    missing = [
+        name
+        for name, home in homes.items()
+        if not shown & {home, f"{home}.{name}"}
+    ]
+    assert missing == []
+
+
 def test_each_table_of_results_says_where_it_is_from():
     text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     assert text.count("\n") <= 400
