@@ -90,13 +90,6 @@ def test_the_pages_have_what_is_tested_here():
     assert sum(map(is_program, blocks())) >= 3
 
 
-@pytest.mark.parametrize("command", RECIPES)
-def test_flags_of_recipes_are_there(command):
-    _, name, *arguments = words_of(command)
-    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
-    command_line.parse(recipe.Config, recipe.PRESETS, "", arguments)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("command", OTHERS)
 def test_commands_on_what_was_trained(trained, command, monkeypatch, capsys):

@@ -65,11 +65,11 @@ def test_a_new_head(run):
 
 
 @pytest.mark.long
-def test_export_serve_ask(run, random_export, tmp_path, capsys):  # noqa: F811
+def test_serving(run, random_export, tmp_path, capsys):  # noqa: F811
     target = tmp_path / "savedmodels" / "europarl_ps" / "1"
     os.makedirs(target.parent)
     shutil.copytree(random_export, target)
-    run("export_serve_ask")
+    run("../serving")
     assert "hypotheses; the best copies" in capsys.readouterr().out
 
 
