@@ -150,7 +150,7 @@ def test_a_recipe_has_the_same_data(files, in_shards, tmp_path):
     found = []
     for corpus in ({"train": files}, {"prepared": str(in_shards)}):
         made = europarl_ps.Config(**corpus, **options)
-        loaded = translation_data.load_corpus(made, preset=None)
+        loaded = translation_data.load_corpus(made)
         words = pair_data.count_both_vocabularies(
             made, loaded, CUT, tmp_path, min_count=MIN_COUNT
         )
@@ -171,7 +171,7 @@ def test_a_recipe_has_the_same_data(files, in_shards, tmp_path):
     assert manifest["pairs"] == data.pairs
     both = europarl_ps.Config(train=files, prepared=str(in_shards))
     with pytest.raises(ValueError, match="Only one of --train, --prepared"):
-        translation_data.load_corpus(both, preset=None)
+        translation_data.load_corpus(both)
 
 
 def test_repeated_it_does_nothing_and_other_flags_are_refused(

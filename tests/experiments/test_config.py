@@ -61,6 +61,18 @@ def test_a_default_of_no_flag_is_refused():
             pass
 
 
+def test_what_is_made_from_flags_takes_those_that_it_has_by_name():
+    def make(units, *, learning_rate=1.0, size=2, **others):
+        return units, learning_rate, size, others
+
+    made = config.from_flags(make, Config(), size=3, bias=1)
+    assert made == (8, 0.5, 3, {"bias": 1})
+    made = config.from_flags(make, Config(), learning_rate=0.1)
+    assert made == (8, 0.1, 2, {})
+    with pytest.raises(TypeError, match="rows"):
+        config.from_flags(RunConfig, Config(), rows=3)
+
+
 def test_identity_holds_what_changes_the_model_or_its_training():
     fixed = config.identity(Config(schedule="constant"))
     assert fixed["--units"] == 8 and fixed["--learning_rate"] == 0.5

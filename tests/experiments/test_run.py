@@ -192,7 +192,7 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     run.build("a", make_model, lambda model: Served(), ["it's a text"])
     run.results["a"] = {"bleu": 1.5, "updates": 2}
     choice = reporting.best("bleu", {"a": 2.5, "b": 1.0})
-    report = run.finish(choice, 1.5, paper={"a": {"bleu": 2}}, more=3)
+    report = run.finish(choice, paper={"a": {"bleu": 2}}, more=3)
     keys = "recipe preset seed seconds config systems paper savedmodel".split()
     assert list(report) == [*keys, "exported", "exported_by", "more"]
     assert report["exported"] == "a" and report["more"] == 3
@@ -228,8 +228,8 @@ def test_paths_are_shown_from_here(tmp_path, monkeypatch):
     assert run_module.shown("/elsewhere") == "/elsewhere"
 
 
-def test_a_stopwatch_tells_seconds(monkeypatch):
+def test_work_is_timed(monkeypatch):
     times = iter([10.0, 12.34])
     clock = types.SimpleNamespace(monotonic=lambda: next(times))
     monkeypatch.setattr(run_module, "time", clock)
-    assert run_module.Stopwatch().seconds == 2.3
+    assert run_module.timed(max, 1, 2) == (2, 2.3)

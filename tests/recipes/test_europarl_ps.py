@@ -23,7 +23,11 @@ from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import command_line
-from tfcopy.experiments.pairs import translation_data, translation_systems
+from tfcopy.experiments.pairs import (
+    pointer_softmax_steps,
+    translation_data,
+    translation_systems,
+)
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.recipes import europarl_ps
 from tfcopy.serving.servables.translator import Translator
@@ -496,7 +500,7 @@ def test_search_is_as_the_flags_say(tmp_path):
     data = types.SimpleNamespace(
         vocabularies=(words, words), tokenizers=(Tokenizer(language="en"),) * 2
     )
-    data.examples = []
+    data.examples, data.vectors = [], (None, None)
     translator = translation_systems.build(
         starting.TranslatorsOnly(config), "nmt", "softmax", data
     )
@@ -552,8 +556,7 @@ def test_a_shortlist_is_learnt_or_read(tmp_path):
     path = write(tmp_path / "en-fr.tsv", "house\tmaison\t1\n")
 
     def shortlist(value):
-        config = europarl_ps.Config(shortlist=value)
-        return translation_data.shortlist(config, data)
+        return pointer_softmax_steps.shortlist(value, data)
 
     assert shortlist(None) is None
     assert shortlist("dictionary").senses("house")[0] == "maison"

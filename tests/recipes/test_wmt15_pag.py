@@ -111,7 +111,7 @@ def test_the_baseline_has_sizes_of_its_own(system, sizes):
 def test_only_planners_have_plans_to_measure(monkeypatch, name):
     asked = {}
 
-    def train(system, data, head, **options):
+    def train(system, data, **options):
         asked.update(options)
         return {"updates": 4}
 

@@ -8,6 +8,7 @@ answers at once.
 
 import dataclasses
 import functools
+import inspect
 import os
 import re
 from typing import ClassVar, Literal
@@ -58,7 +59,7 @@ COMMON = {
 }
 
 
-def flag(default, help, topic, fixed):
+def flag(default, help, topic, fixed, is_file=False):
     """A field of a config.
 
     Args:
@@ -69,8 +70,11 @@ def flag(default, help, topic, fixed):
             change is how long is trained, what is tested and how, and what
             files are called: their content counts (`PairData.identity`,
             `DefinitionData.identity`).
+        is_file: Whether it names a file or folder, or a list of them, that is
+            read after the corpus: `Run` checks first that it is there.
     """
-    options = {"metadata": {"help": help, "topic": topic, "fixed": fixed}}
+    metadata = {"help": help, "topic": topic, "fixed": fixed}
+    options = {"metadata": metadata | {"is_file": is_file}}
     if isinstance(default, list):
         return dataclasses.field(default_factory=default.copy, **options)
     return dataclasses.field(default=default, **options)
@@ -81,6 +85,9 @@ model = functools.partial(flag, topic="model", fixed=True)
 training = functools.partial(flag, topic="training", fixed=True)
 search = functools.partial(flag, topic="search", fixed=False)
 results = functools.partial(flag, topic="results", fixed=False)
+# What names a corpus, which is read first of all, and what names other files.
+corpus_file = functools.partial(data, None, fixed=False)
+file = functools.partial(corpus_file, is_file=True)
 
 
 def group(cls):
@@ -149,11 +156,12 @@ class RunConfig:
         fixed=False,
     )
     seed: Seed = training(0, "Random seed of weights, shuffling and noise.")
-    init_from: str | None = training(
-        None,
+    init_from: str | None = file(
         "Folder of an earlier run, or of one of its systems: training begins "
         "with its best weights (fine-tuning). Words of other vocabularies are "
         "matched by their spelling.",
+        topic="training",
+        fixed=True,
     )
     run: str | None = results(
         None,
@@ -341,19 +349,28 @@ def expected_minutes(config: RunConfig) -> float | None:
     return config.minutes.get(config.preset)
 
 
-def trainer_options(config: TrainingConfig) -> dict:
-    """The arguments of `training.Trainer` that the flags of all recipes set."""
+def from_flags(make, config, **own):
+    """Calls a class or a function with the flags that it has parameters for.
+
+    A flag is its argument of the same name: `from_flags(SearchOptions, config)`
+    is `SearchOptions(num_beams=config.num_beams, ...)`. Where a flag means
+    something else than the argument of its name, this must be among `own`.
+
+    Args:
+        make: The class or the function.
+        config: The flags.
+        **own: Its other arguments; one wins over the flag of its name.
+    """
+    return make(**{**flags_for(make, config), **own})
+
+
+def flags_for(make, config) -> dict:
+    """The flags that a class or a function has parameters for, by name."""
+    taken = inspect.signature(make).parameters
     return {
-        "accumulate": config.accumulate,
-        "average": config.average,
-        "average_of": config.average_of,
-        "clip_norm": config.clip_norm,
-        "eval_every": config.eval_every,
-        "jit_compile": {"auto": None, "on": True, "off": False}[config.xla],
-        "patience": config.patience,
-        "plateau": config.plateau if config.schedule == "plateau" else None,
-        "save_every": config.save_every,
-        "seed": config.seed,
+        field.name: getattr(config, field.name)
+        for field in dataclasses.fields(config)
+        if field.name in taken
     }
 
 

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import os
+import typing
 
 import keras
 
@@ -12,23 +13,12 @@ from tfcopy.experiments.config import ENDLESS_SCHEDULES, TrainingConfig
 from tfcopy.experiments.training_choices import batch_limit
 from tfcopy.models.assembly import head_class
 
-# Flags of files and folders that are read after others, or after a corpus is
-# made. (What names the training corpus is read first of all.)
-READ_LATE = (
-    *("validation", "test", "validation_file", "test_file"),
-    *("train_tags", "validation_tags", "test_tags"),
-    *("init_from", "vocabulary", "source_vocabulary", "target_vocabulary"),
-    *("sentencepiece_model", "source_vectors", "target_vectors", "vectors"),
-    *("dictionary", "output_dictionary", "wordnet", "glossary", "shortlist"),
-    "guided_alignment",
-)
-
 
 def check_named_files(config):
     """Raises an OSError if a flag names what is not there."""
     for field in dataclasses.fields(config):
         given = getattr(config, field.name)
-        if field.name not in READ_LATE or given is None:
+        if given is None or not field.metadata["is_file"]:
             continue
         for path in given if isinstance(given, list) else [given]:
             number = None
@@ -54,11 +44,13 @@ def check_head(config):
             raise ValueError(f"--head {error}") from error
 
 
-def check_systems(config, systems):
-    """Raises a ValueError if `--systems` names none of them."""
+def check_systems(config):
+    """Raises a ValueError if `--systems` names none of the recipe's."""
     if not config.systems:
+        kind = typing.get_type_hints(type(config))["systems"]
+        names = typing.get_args(*typing.get_args(kind))
         raise ValueError(
-            f"--systems must name some of {', '.join(systems)}. "
+            f"--systems must name some of {', '.join(names)}. "
             f"Received: {config.systems}."
         )
 
@@ -138,16 +130,27 @@ def check_devices(config: TrainingConfig, count):
 
 def check_files(config):
     """Raises a ValueError if flags of files do not go together."""
-    if config.prepared is not None and config.train is not None:
-        raise ValueError(
-            "Only one of --train and --prepared can name the corpus."
-        )
-    for flag, files in (
-        ("validation", config.validation),
-        ("test", config.test),
-    ):
-        if files is not None and config.train is None:
+    check_one_corpus(config, "train", "prepared")
+    for flag in ("validation", "test"):
+        if getattr(config, flag) is not None and config.train is None:
             raise ValueError(f"--{flag} needs --train as well.")
+
+
+def check_one_corpus(config, *flags):
+    """Raises a ValueError if several flags name a corpus.
+
+    Args:
+        config: The flags.
+        *flags: The names of the flags that can.
+    """
+    given = [x for x in flags if getattr(config, x) is not None]
+    # TFDS may be told where it keeps its datasets.
+    if len(given) > 1 and given != ["tfds", "data_dir"]:
+        *first, last = (f"--{flag}" for flag in flags)
+        raise ValueError(
+            f"Only one of {', '.join(first)} and {last} can name the corpus. "
+            f"Received: --{', --'.join(given)}."
+        )
 
 
 def file_pair(files, flag):
@@ -165,12 +168,8 @@ def file_pair(files, flag):
 def file_pairs(config):
     """The file names of `--train`, `--validation` and `--test`."""
     return [
-        file_pair(files, flag)
-        for files, flag in (
-            (config.train, "--train"),
-            (config.validation, "--validation"),
-            (config.test, "--test"),
-        )
+        file_pair(getattr(config, split), f"--{split}")
+        for split in ("train", "validation", "test")
     ]
 
 

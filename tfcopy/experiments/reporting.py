@@ -173,6 +173,14 @@ def updates_to_reach(curve, level):
     return next((update for update, nll in pairs if nll <= level), None)
 
 
+def add_means(results, parts, metrics):
+    """Adds the means of figures of a run's parts to each system's results."""
+    for scores in results.values():
+        for metric in metrics:
+            values = [scores[part][metric] for part in parts]
+            scores[metric] = round(sum(values) / len(values), 2)
+
+
 def print_lead(results):
     """Prints how soon each system reached the best score of the first."""
     (first, *others) = results

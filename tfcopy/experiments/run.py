@@ -18,12 +18,7 @@ from typing import Any
 
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import write_json
-from tfcopy.experiments import (
-    earlier_run,
-    flag_checks,
-    initial_weights,
-    run_events,
-)
+from tfcopy.experiments import earlier_run, flag_checks, run_events
 from tfcopy.experiments.config import (
     RunConfig,
     changed,
@@ -107,6 +102,7 @@ class Run:
         self._shared_folder = self.folder = os.path.join(
             config.log_dir, name or config.run or run_name(config)
         )
+        flag_checks.check_systems(config)
         flag_checks.check_schedule(config)
         flag_checks.check_named_files(config)
         flag_checks.check_head(config)
@@ -139,6 +135,14 @@ class Run:
     def data_folder(self) -> str:
         """Where vocabularies and encoded corpora are kept."""
         return os.path.join(self.folder, "data")
+
+    def systems_of(self, part: str) -> dict[str, System]:
+        """The `systems` of a part of the run."""
+        return {
+            key: system
+            for key, system in self.systems.items()
+            if os.path.dirname(key) == part
+        }
 
     def each(self, data_identity: dict, part: str = ""):
         """Yields the names of the systems to train, and announces each.
@@ -249,7 +253,9 @@ class Run:
         )
         is_resumed = filesystem.isdir(os.path.join(shared, "checkpoints"))
         if config.init_from and (self.config.fresh or not is_resumed):
-            print(initial_weights.take(config.init_from, name, model, served))
+            print(
+                earlier_run.take_weights(config.init_from, name, model, served)
+            )
         system = System(
             name=name,
             folder=shared,
@@ -267,15 +273,15 @@ class Run:
         self.systems[f"{part}/{name}" if part else name] = system
         return system
 
-    def finish(self, choice=None, score=None, *, paper, **more) -> dict:
+    def finish(self, choice=None, *, paper, score=None, **more) -> dict:
         """Exports a system, writes the results, says what to do next.
 
         Args:
             choice: `ExportChoice` of one of the `systems`; `None` if there is
                 nothing to export.
-            score: The chosen system's score on the test set, which the export
-                remembers.
             paper: The paper's figures, by system.
+            score: The chosen system's score on the test set, which the export
+                remembers; by default the figure that chose it.
             **more: What else results.json holds. `of_dev`, if given, names
                 the figures of the validation set; see `run_events`.
 
@@ -289,6 +295,10 @@ class Run:
         path = None
         if choice is not None:
             system = self.systems[choice.system]
+            if score is None:
+                scores = self.results[system.details["system"]]
+                part = os.path.dirname(choice.system)
+                score = (scores[part] if part else scores)[choice.metric]
             path = shown(
                 export(
                     system.served,
@@ -378,15 +388,10 @@ def _minutes(seconds):
     return f"{number} minute{'s' if number > 1 else ''}"
 
 
-class Stopwatch:
-    """Seconds since it was made."""
-
-    def __init__(self):
-        self._start = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return round(time.monotonic() - self._start, 1)
+def timed(function, *arguments) -> tuple:
+    """What a function gives, and the seconds that it took."""
+    start = time.monotonic()
+    return function(*arguments), round(time.monotonic() - start, 1)
 
 
 def check_writable(folder, flag):

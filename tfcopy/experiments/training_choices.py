@@ -1,29 +1,33 @@
-"""What flags choose for training: XLA, optimizer, learning rate, batches."""
+"""What flags choose for training, and what is reported of it.
+
+They choose XLA, optimizer, learning rate and batches; `make_trainer` puts these
+together.
+"""
 
 import dataclasses
+import functools
 
 import keras
+import tensorflow as tf
 from keras.optimizers import schedules
 
 from tfcopy import training
 from tfcopy.data.epoch_batches import TokenLimit
-from tfcopy.experiments.config import TrainingConfig
+from tfcopy.experiments.config import TrainingConfig, flags_for
 from tfcopy.training import strategy_of
 
 # Each takes XLA seconds to compile.
 MAX_SHAPES = 16
 
 
-def is_compiled(config: TrainingConfig, model) -> bool:
+def is_compiled(xla, model) -> bool:
     """Whether XLA compiles the training of a model.
 
     Args:
-        config: The flags, of which `--xla` is read.
+        xla: What `--xla` says.
         model: The model that is trained.
     """
-    if config.xla == "auto":
-        return training.is_worth_compiling(model)
-    return config.xla == "on"
+    return training.is_worth_compiling(model) if xla == "auto" else xla == "on"
 
 
 def make_optimizer(config: TrainingConfig, model, steps=None):
@@ -41,7 +45,8 @@ def make_optimizer(config: TrainingConfig, model, steps=None):
     if config.weight_decay:
         options["weight_decay"] = config.weight_decay
     with training.strategy_of(model).scope():
-        optimizer = _optimizer(config, learning_rate(config, steps), options)
+        rate = learning_rate(config, steps)
+        optimizer = _OPTIMIZERS[config.optimizer](rate, **options)
         if config.weight_decay:
             vectors = [x for x in model.variables if len(x.shape) < 2]
             # Biases by name, too: a GRU's have two axes.
@@ -49,33 +54,72 @@ def make_optimizer(config: TrainingConfig, model, steps=None):
         return optimizer
 
 
-def _optimizer(config, rate, options):
-    if config.optimizer == "adam":
-        return training.Adam(rate, **options)
-    if config.optimizer == "adagrad":
-        return keras.optimizers.Adagrad(
-            rate, initial_accumulator_value=0.1, **options
-        )
-    return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6, **options)
+_OPTIMIZERS = {
+    "adam": training.Adam,
+    "adagrad": functools.partial(
+        keras.optimizers.Adagrad, initial_accumulator_value=0.1
+    ),
+    "adadelta": functools.partial(
+        keras.optimizers.Adadelta, rho=0.95, epsilon=1e-6
+    ),
+}
 
 
-def averaged(config: TrainingConfig, result) -> dict:
-    """How a system's weights were averaged, for results.json.
+def make_trainer(
+    config: TrainingConfig, system, loss, train_data, dev_data, **own
+) -> training.Trainer:
+    """The trainer of a system, with the options that the flags ask for.
 
     Args:
         config: The flags.
+        system: `System`, whose folder keeps checkpoints and logs.
+        loss: A loss of `losses`.
+        train_data: As `Trainer` takes it.
+        dev_data: As `Trainer` takes it.
+        **own: More arguments of `Trainer`; one wins over the flags. By default
+            it makes `--updates` steps with the optimizer of the flags.
+    """
+    steps = own.setdefault("steps", config.updates)
+    if "optimizer" not in own:
+        own["optimizer"] = make_optimizer(config, system.model, steps)
+    options = flags_for(training.Options, config) | {
+        "jit_compile": {"auto": None, "on": True, "off": False}[config.xla],
+        "plateau": config.plateau if config.schedule == "plateau" else None,
+        "fresh": False,  # The run has made room.
+        "identity": system.identity,
+    }
+    return training.Trainer(
+        system.trained,
+        loss,
+        train_data=train_data,
+        dev_data=dev_data,
+        log_dir=system.folder,
+        **options | own,
+    )
+
+
+def reported(config: TrainingConfig, system, result) -> dict:
+    """What results.json tells of any training.
+
+    Args:
+        config: The flags.
+        system: `System`.
         result: What its training gave, a `training.Result`.
 
     Returns:
-        Dict with `averaged`; empty if they were not.
+        Dict of `parameters`, `updates` and, of averaged weights, `averaged`.
     """
-    found = {}
+    averaged = {}
     if config.ema is not None:
-        found["ema"] = config.ema
+        averaged["ema"] = config.ema
     if config.average is not None:
-        found["average"] = config.average
-        found["updates"] = result.averaged_updates
-    return {"averaged": found} if found else {}
+        averaged["average"] = config.average
+        averaged["updates"] = result.averaged_updates
+    return {
+        "parameters": system.num_parameters,
+        "updates": result.updates,
+        **({"averaged": averaged} if averaged else {}),
+    }
 
 
 def learning_rate(config: TrainingConfig, steps=None):
@@ -154,3 +198,42 @@ def batches_depend_on(config: TrainingConfig, is_compiled: bool) -> dict:
     if config.batch_tokens is None:
         return {}
     return {"--xla with --batch_tokens": "on" if is_compiled else "off"}
+
+
+# === Embeddings for TensorBoard's projector ===
+
+
+def log_word_embeddings(system, vocabularies):
+    """Writes the embeddings of the source's and the target's words."""
+    model = system.model
+    sides = {"source": model.source_embedding, "target": model.target_embedding}
+    if model.source_embedding is model.target_embedding:
+        sides = {"words": model.source_embedding}
+    log_tables(
+        system,
+        {
+            side: (layer.embeddings, vocabulary.words)
+            for (side, layer), vocabulary in zip(sides.items(), vocabularies)
+        },
+    )
+
+
+def log_tables(system, tables):
+    """Writes tables for the projector; a failure is only reported.
+
+    Args:
+        system: The system; nothing is written by workers but the chief.
+        tables: Dict from a name to `(table, words)`.
+    """
+    if not system.is_chief:
+        return
+    log_dir = system.folder
+    arrays = {
+        name: (keras.ops.convert_to_numpy(table), words)
+        for name, (table, words) in tables.items()
+    }
+    try:
+        training.log_embeddings(log_dir, arrays)
+    except (OSError, tf.errors.OpError) as error:  # only to be looked at
+        reason = str(error).splitlines()[0].rpartition("; ")[2]
+        print(f"Warning: {log_dir}: embeddings are not written ({reason}).")

@@ -16,6 +16,7 @@ and a shorter target will do: summaries, headlines, questions.
 Repeating an interrupted command resumes it where it stopped.
 """
 
+import dataclasses
 import sys
 from typing import Literal
 
@@ -58,16 +59,12 @@ class Config(
 ):
     """Corpus, model, training, search, and where the results go."""
 
-    bin_dir: str | None = config.data(
-        None,
+    bin_dir: str | None = config.corpus_file(
         "Folder with the publisher's files train_*.bin, val_*.bin and "
-        "test_*.bin.",
-        fixed=False,
+        "test_*.bin."
     )
-    vocabulary: str | None = config.data(
-        None,
-        "Vocabulary file; built from the training data if not given.",
-        fixed=False,
+    vocabulary: str | None = config.file(
+        "Vocabulary file; built from the training data if not given."
     )
     vocabulary_size: PositiveInt = config.data(
         800,
@@ -186,12 +183,12 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.corpora import cnn_dailymail
     from tfcopy.data.generated import demo_news
     from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import (
         model_flags,
         pair_data,
         pair_training,
         summary_data,
-        translators,
     )
     from tfcopy.experiments.run import Run
 
@@ -222,17 +219,12 @@ def run(config):
     if data.corpus.generated:
         summary_data.print_unseen_names(run.systems[best.system].served)
     return run.finish(
-        best,
-        run.results[best.system]["rouge1"],
-        pairs=data.pairs,
-        paper=PAPER,
-        references=references,
+        best, pairs=data.pairs, paper=PAPER, references=references
     )
 
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_systems(config, SYSTEMS)
     flag_checks.check_vocabulary_sizes(config, "vocabulary_size")
     summary_data.check(config)
     model_flags.check(config, attention_units=config.attention_units)
@@ -253,13 +245,9 @@ def check(config):
     others = [config.train, config.prepared, config.bin_dir]
     others = any(x is not None for x in others)
     hides = config.preset == "paper" and is_presets and others
-    summary_data.check_one_corpus(
-        {
-            "--train": config.train,
-            "--prepared": config.prepared,
-            "--bin_dir": config.bin_dir,
-            "--tfds": None if hides else config.tfds,
-        }
+    flag_checks.check_one_corpus(
+        dataclasses.replace(config, tfds=None) if hides else config,
+        *("train", "prepared", "bin_dir", "tfds"),
     )
 
 
@@ -268,7 +256,7 @@ def prepare(config, folder):
     if config.bin_dir is not None:
         corpus = cnn_dailymail.load_bin(config.bin_dir)
     else:
-        corpus = summary_data.load_corpus(config, demo_news, config.seed)
+        corpus = summary_data.load_corpus(config, demo_news)
     tokenizers = (summary_data.make_tokenizer(config, corpus),) * 2
     vocabularies = pair_data.count_vocabularies(
         corpus,
@@ -293,36 +281,30 @@ def prepare(config, folder):
 def build(run, name, data):
     """A system, text in and text out."""
     config = run.config
-    options = translators.search_options(
-        config,
-        min_length=config.min_summary_length,
-        max_length=config.max_summary_length,
-        length_offset=1,
-        refill=config.refill_beams,
-    )
+    search = {
+        "min_length": config.min_summary_length,
+        "max_length": config.max_summary_length,
+        "length_offset": 1,
+        "refill": config.refill_beams,
+    }
 
     def make_model():
-        return models.pointer_generator(
-            data.vocabularies[0].size,
+        return from_flags(
+            models.pointer_generator,
+            config,
+            vocabulary_size=data.vocabularies[0].size,
             head=head_of(config, name),
             coverage=name == "pointer_generator_coverage",
             coverage_enabled=False,
-            embedding_dim=config.embedding_dim,
-            units=config.units,
-            attention_units=config.attention_units,
-            dropout=config.dropout,
-            initializers=config.initializers,
-            decode_initial_attention=config.decode_initial_attention,
-            seed=config.seed,
             **model_flags.model_options(config),
         )
 
     def make_translator(model):
-        return translators.make_translator(
+        return pair_training.make_translator(
             config,
             model,
             data,
-            options,
+            search,
             max_source_length=config.max_source_length,
             append_eos=False,
         )

@@ -109,13 +109,13 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import translations
     from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, Stopwatch
+    from tfcopy.experiments.run import Run, timed
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    flag_checks.check_systems(config, SYSTEMS)
     copynet_steps.check(config)
     run = Run(config)
     data, rules = prepare(config, run.data_folder)
@@ -124,9 +124,7 @@ def run(config):
     answers = {}
     for name in run.each(data.identity):
         system = copynet_steps.build(run, name, data)
-        trained = copynet_steps.train(
-            system, data, copynet_steps.head_of(config, name)
-        )
+        trained = copynet_steps.train(system, data)
         answers[name], scores = answer(system.served, test)
         run.results[name] = {**trained, **scores}
 
@@ -140,7 +138,6 @@ def run(config):
     )
     return run.finish(
         best,
-        run.results[best.system]["exact_match"],
         pairs=data.pairs,
         paper={
             system: dict(zip(TYPES, ({"exact_match": x} for x in values)))
@@ -171,16 +168,12 @@ def load_rules(config, folder):
             f"Received: {config.instances}."
         )
     try:
-        return copy_rules.load(
-            folder,
-            rules_per_type=config.rules_per_type,
-            instances=config.instances,
-            num_symbols=config.num_symbols,
-            longest_filling=config.longest_filling,
+        return from_flags(
+            copy_rules.load,
+            config,
+            folder=folder,
             left_symbols=(min(4, config.longest_left), config.longest_left),
             right_symbols=(1, config.longest_right),
-            no_collision=config.no_collision,
-            count=config.count,
             seed=config.rules_seed,
         )
     except CorpusError:
@@ -221,9 +214,8 @@ def answer(translator, test):
         `(translations, scores)`; exact match, and in `types` that of each
         type with its 95 % interval and the number of pairs.
     """
-    watch = Stopwatch()
-    answers = translator.translate_all(source for source, _, _ in test)
-    seconds = watch.seconds
+    sources = [source for source, _, _ in test]
+    answers, seconds = timed(translator.translate_all, sources)
     types = {}
     for kind in TYPES:
         rows = [i for i, pair in enumerate(test) if pair[2] == kind]

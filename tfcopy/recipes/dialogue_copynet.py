@@ -123,12 +123,11 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.evaluation import translations
     from tfcopy.experiments import flag_checks, reporting
     from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, Stopwatch
+    from tfcopy.experiments.run import Run, timed
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    flag_checks.check_systems(config, SYSTEMS)
     flag_checks.check_files(config)
     copynet_steps.check(config)
     run = Run(config)
@@ -143,24 +142,18 @@ def run(config):
             system = copynet_steps.build(
                 run, name, data, limits=limits, part=part, dataset=part
             )
-            trained = copynet_steps.train(
-                system, data, copynet_steps.head_of(config, name)
-            )
+            trained = copynet_steps.train(system, data)
             answers[name], scores = answer(system.served, data)
             run.results.setdefault(name, {})[part] = {**trained, **scores}
         reporting.print_marked_examples(
             data.test, answers, unit=config.tokenization
         )
 
-    for scores in run.results.values():
-        for metric in ("top1", "top10"):
-            values = [scores[part][metric] for part in ceilings]
-            scores[metric] = round(sum(values) / len(values), 2)
+    reporting.add_means(run.results, ceilings, ("top1", "top10"))
     print_comparison(run.results, ceilings)
-    keys = {f"{part}/{name}": name for name in config.systems}
     best = reporting.best_answers(
         "top1",
-        {key: run.systems[key] for key in keys},
+        run.systems_of(part),
         data.corpus.validation,
         lambda texts, references: translations.exact_match(
             texts, through_tokens(data, references)
@@ -168,7 +161,6 @@ def run(config):
     )
     return run.finish(
         best,
-        run.results[keys[best.system]][part]["top1"],
         paper=PAPER,
         pairs=pairs,
         ceilings={
@@ -239,9 +231,7 @@ def answer(translator, data):
     """
     sources = [source for source, _ in data.test]
     references = through_tokens(data, [target for _, target in data.test])
-    watch = Stopwatch()
-    candidates = translator.n_best_all(sources)
-    seconds = watch.seconds
+    candidates, seconds = timed(translator.n_best_all, sources)
     answers = translator.translate_all(sources[:SHOWN])
     top1 = translations.top_n_accuracy(candidates, references, 1)
     low, high = translations.interval(top1, len(references))

@@ -94,13 +94,13 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import translations
     from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import copynet_steps, planning
-    from tfcopy.experiments.run import Run, Stopwatch
+    from tfcopy.experiments.run import Run, timed
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    flag_checks.check_systems(config, SYSTEMS)
     planning.check(config, config.layer_norm)
     corpus = load_corpus(config)
     run = Run(config)
@@ -130,8 +130,7 @@ def run(config):
         data.corpus.validation,
         translations.exact_match,
     )
-    score = run.results[best.system]["exact_match"]
-    return run.finish(best, score, paper=PAPER, pairs=data.pairs)
+    return run.finish(best, paper=PAPER, pairs=data.pairs)
 
 
 def load_corpus(config):
@@ -139,14 +138,7 @@ def load_corpus(config):
     names = ("num_nodes", "num_distractors", "num_train", "num_validation")
     names += ("num_test",)
     try:
-        return eulerian.load(
-            num_nodes=config.num_nodes,
-            num_distractors=config.num_distractors,
-            num_train=config.num_train,
-            num_validation=config.num_validation,
-            num_test=config.num_test,
-            seed=config.data_seed,
-        )
+        return from_flags(eulerian.load, config, seed=config.data_seed)
     except CorpusError as error:
         raise flag_checks.naming_flags(error, names) from error
 
@@ -166,10 +158,9 @@ def answer(translator, test):
         `(translations, scores)`: circuits that are completely right, with a 95
         % interval; with the right nodes in any order; and single nodes.
     """
-    watch = Stopwatch()
-    answers = translator.translate_all(source for source, _ in test)
-    seconds = watch.seconds
-    texts, references = [x.text for x in answers], [pair[1] for pair in test]
+    sources, references = zip(*test)
+    answers, seconds = timed(translator.translate_all, sources)
+    texts = [answer.text for answer in answers]
     match = translations.exact_match(texts, references)
     low, high = translations.interval(match, len(test))
     nodes = [

@@ -38,11 +38,9 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 class Config(translator_flags.TranslatorConfig, corpus_flags.DemoConfig):
     """Corpus, model, training, search, and where the results go."""
 
-    data_dir: str | None = config.data(
-        None,
+    data_dir: str | None = config.corpus_file(
         "Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); with "
-        "--tfds, where TFDS keeps its datasets.",
-        fixed=False,
+        "--tfds, where TFDS keeps its datasets."
     )
     download: bool = config.data(
         False,
@@ -99,41 +97,28 @@ COLUMNS = {
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import demo_parliament
-    from tfcopy.experiments import reporting
     from tfcopy.experiments.pairs import translation_data, translation_systems
-    from tfcopy.experiments.run import Run
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    translation_systems.check(config)
-    run = Run(config)
-    data = prepare(config, run.data_folder)
-    answers = translation_systems.train_and_answer(run, data)
-    translation_systems.print_examples(data, answers)
-    paper = reporting.beside(config, PAPER)
-    note = "The paper's is on newstest2011, by multi-bleu." if paper else ""
-    translation_systems.print_comparison(run.results, paper, COLUMNS, note)
-    reporting.print_lead(run.results)
-    reporting.draw(run.results, run.folder, "nats per sentence")
-    best = translation_systems.best_on_validation(run, data)
-    if data.corpus.generated:
-        print("\nNames that the model has never seen:")
-        examples = [source for source, _ in demo_parliament.examples()]
-        served = run.systems[best.system].served
-        translation_systems.print_answers(served, examples)
-    score = translation_systems.score_of(run, best.system)
-    return run.finish(best, score, paper=PAPER, pairs=data.pairs)
+    examples = demo_parliament.examples()
+    return translation_systems.run(
+        config,
+        prepare,
+        COLUMNS,
+        paper=PAPER,
+        note="The paper's is on newstest2011, by multi-bleu.",
+        examples=("Names that the model has never seen", examples),
+    )
 
 
 def prepare(config, folder):
     """The corpus as words and as ids, kept in a folder: `PairData`."""
     corpus = translation_data.load_corpus(
         config,
-        preset=config.preset,
         download=config.download,
         tokenized=config.tokenization == "space",
-        seed=config.seed,
         size=config.demo,
     )
     return translation_systems.prepare(config, corpus, folder)

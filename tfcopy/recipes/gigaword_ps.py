@@ -92,17 +92,13 @@ class Config(
         5,
         "Words that occur less often on a side are left out of its vocabulary.",
     )
-    source_vectors: str | None = config.data(
-        None,
+    source_vectors: str | None = config.file(
         "File of word vectors to initialise the source embeddings: word2vec's "
-        "text or binary format, or GloVe's, plain or compressed.",
-        fixed=False,
+        "text or binary format, or GloVe's, plain or compressed."
     )
-    target_vectors: str | None = config.data(
-        None,
+    target_vectors: str | None = config.file(
         "File of word vectors to initialise the target embeddings; it may be "
-        "the same file.",
-        fixed=False,
+        "the same file."
     )
     systems: list[Literal[SYSTEMS]] = config.training(
         list(SYSTEMS),
@@ -166,14 +162,12 @@ COLUMNS = {
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.entities import placeholder_ids
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import reporting
     from tfcopy.experiments.config import run_name
     from tfcopy.experiments.pairs import (
         headlines,
         pointer_softmax_steps,
         summary_data,
-        translation_data,
-        translators,
     )
     from tfcopy.experiments.run import Run
 
@@ -181,7 +175,6 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
     points = "pointer_softmax_lvt" in config.systems
-    flag_checks.check_systems(config, SYSTEMS)
     headlines.check(config, points)
     suffix = "_entity" * (config.pointers == "entity")
     run = Run(config, config.run or f"{run_name(config)}{suffix}")
@@ -207,7 +200,6 @@ def run(config):
     best = summary_data.best_on_validation(run, data)
     return run.finish(
         best,
-        run.results[best.system]["rouge1"],
         pairs=data.pairs,
         paper=paper,
         pointers_per_100=counted,
@@ -221,43 +213,23 @@ def build(run, name, data):
     placeholders = ()
     if data.entities is not None:
         placeholders = placeholder_ids(data.vocabularies[1])
-    options = translators.search_options(
-        config,
-        min_length=config.min_summary_length,
-        max_length=config.max_summary_length,
+    search = {
+        "min_length": config.min_summary_length,
+        "max_length": config.max_summary_length,
         # A placeholder without a source word would be spelt <unk>.
-        source_only=placeholders if config.forbid_unk else (),
-        merge=config.merge,
-    )
-
-    def make_model():
-        head = head_of(config, name)
-        model = pointer_softmax_steps.make_model(config, data, head)
-        headlines.set_vectors(model, data)
-        return model
-
-    def make_translator(model):
-        return translators.make_translator(
-            config,
-            model,
-            data,
-            options,
-            max_source_length=config.max_source_length,
-            candidate_ids=translation_data.search_candidates(config, data),
-            shortlist=translation_data.shortlist(config, data),
-            entities=data.entities,
-        )
+        "source_only": placeholders if config.forbid_unk else (),
+    }
 
     entities = data.entities and dataclasses.asdict(data.entities)
-    return run.build(
+    return pointer_softmax_steps.build(
+        run,
         name,
-        make_model,
-        make_translator,
-        data.examples,
-        make_trained=lambda model: pointer_softmax_steps.make_trained(
-            config, model
-        ),
-        entities=entities,
+        head_of(config, name),
+        data,
+        search,
+        {"entities": entities},
+        max_source_length=config.max_source_length,
+        entities=data.entities,
     )
 
 

@@ -54,11 +54,9 @@ LEAST_OOV_RATE = 10.0
 class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
     """News, model, training, search, and where the results go."""
 
-    data_dir: str | None = config.data(
-        None,
+    data_dir: str | None = config.corpus_file(
         "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; news "
-        "are generated if not given.",
-        fixed=False,
+        "are generated if not given."
     )
     num_train: PositiveInt = config.data(
         20_000, "Number of news items to generate for training."
@@ -143,8 +141,9 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import summaries, translations
     from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import copynet_steps
-    from tfcopy.experiments.run import Run, Stopwatch
+    from tfcopy.experiments.run import Run, timed
 
 
 def run(config):
@@ -168,17 +167,13 @@ def run(config):
                 system=name,
                 tokenization=part,
             )
-            trained = copynet_steps.train(
-                system, data, copynet_steps.head_of(config, kind)
-            )
+            trained = copynet_steps.train(system, data)
             answers[name], scores = answer(system.served, data)
             run.results.setdefault(name, {})[part] = {**trained, **scores}
         reporting.print_marked_examples(data.test, answers, unit=part)
 
-    for scores in run.results.values():
-        for metric in ("rouge1", "rouge2", "rougeL"):
-            values = [scores[part][metric] for part in prepared]
-            scores[metric] = round(sum(values) / len(values), 2)
+    metrics = ("rouge1", "rouge2", "rougeL")
+    reporting.add_means(run.results, prepared, metrics)
     generated = config.data_dir is None
     print_comparison(run.results, prepared, generated)
     if data.corpus.tokenized:
@@ -186,10 +181,16 @@ def run(config):
             "\nThe export expects text segmented by jieba, with blanks between "
             "words."
         )
-    best, scores = best_on_validation(run, part, data)
+    best = reporting.best_answers(
+        "rouge1",
+        run.systems_of(part),
+        data.corpus.validation,
+        lambda texts, references: rouge(
+            data, texts, as_answers(data, references)
+        )["rouge1"],
+    )
     return run.finish(
         best,
-        scores["rouge1"],
         paper=PAPER,
         pairs={part: data.pairs for part, (data, _) in prepared.items()},
         corpus="generated" if generated else "LCSTS",
@@ -198,7 +199,6 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names the wrong flag."""
-    flag_checks.check_systems(config, SYSTEMS)
     copynet_steps.check(config)
     if not config.tokenizations:
         raise ValueError("--tokenizations must name characters, words or both.")
@@ -218,13 +218,11 @@ def load_corpus(config, tokenization, folder):
                 min_score=config.min_score,
             )
     news = os.path.join(folder, "data")
-    newsgen.write(
-        news,
-        num_train=config.num_train,
+    from_flags(
+        newsgen.write,
+        config,
+        folder=news,
         num_validation=min(2_000, config.num_train),
-        num_test=config.num_test,
-        full=config.full,
-        script=config.script,
         seed=config.news_seed,
     )
     return lcsts.load(news, language="en", min_score=config.min_score)
@@ -297,10 +295,9 @@ def answer(translator, data):
     Returns:
         `(translations, scores)`; see `rouge` and `as_answers`.
     """
-    watch = Stopwatch()
-    answers = translator.translate_all(source for source, _ in data.test)
-    seconds = watch.seconds
-    references = as_answers(data, [target for _, target in data.test])
+    sources, targets = zip(*data.test)
+    answers, seconds = timed(translator.translate_all, sources)
+    references = as_answers(data, targets)
     texts = [translation.text for translation in answers]
     scores = {
         **rouge(data, texts, references),
@@ -310,24 +307,6 @@ def answer(translator, data):
     }
     scores = {name: round(value, 2) for name, value in scores.items()}
     return answers, {**scores, "seconds_translating": seconds}
-
-
-def best_on_validation(run, part, data):
-    """The best system of a part of the run.
-
-    Returns:
-        `(choice, scores)`: `ExportChoice`, and its scores of the test set.
-    """
-    keys = {f"{part}/{SYSTEMS[name]}": name for name in run.config.systems}
-    best = reporting.best_answers(
-        "rouge1",
-        {key: run.systems[key] for key in keys},
-        data.corpus.validation,
-        lambda texts, references: rouge(
-            data, texts, as_answers(data, references)
-        )["rouge1"],
-    )
-    return best, run.results[keys[best.system]][part]
 
 
 def rouge(data, texts, references):

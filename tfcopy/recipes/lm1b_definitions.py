@@ -68,12 +68,10 @@ class Config(definition_flags.DefinitionsConfig):
         "demo",
         "demo (invented words), brown, lm1b (One Billion Words) or files.",
     )
-    data: str | None = config.data(
-        None,
+    data: str | None = config.corpus_file(
         "Where the corpus is: brown.zip or its folder; the folder of One "
         "Billion Words, downloaded by TensorFlow Datasets if not given; or a "
-        "file or folder with one sentence per line.",
-        fixed=False,
+        "file or folder with one sentence per line."
     )
     num_shards: PositiveInt = config.data(
         1,
@@ -141,16 +139,15 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy import losses
     from tfcopy.data.corpora import sentences
     from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.definitions import (
         definition_data,
-        definition_features,
         definition_pictures,
         definition_samples,
         next_word_steps,
         text_systems,
     )
-    from tfcopy.experiments.definitions.definition_features import make_features
     from tfcopy.experiments.run import Run
     from tfcopy.layers import ForwardLSTM, RecurrentReader
     from tfcopy.models import lstm_language_model
@@ -159,7 +156,6 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 
 def run(config):
     """Trains, compares and exports; returns the results."""
-    flag_checks.check_systems(config, SYSTEMS)
     run = Run(config)
     data, only = prepare(config)
 
@@ -216,14 +212,16 @@ def prepare(config):
         `(data, only)`: `DefinitionData`; and the `Vocabulary` of the words that
         all sources cover, `None` for all words.
     """
-    corpus = load_corpus(config)
-    tokenizer = definition_data.tokenizer_of(corpus)
-    examples = {
-        name: next_word_steps.read(split, tokenizer, config.max_length)
-        for name, split in corpus.splits.items()
-    }
-    sources = [SYSTEMS[name] for name in config.systems]
-    data = definition_data.prepare(config, corpus, examples, sources)
+
+    def read(split, tokenizer, _):
+        return next_word_steps.read(split, tokenizer, config.max_length)
+
+    data = definition_data.prepare(
+        config,
+        load_corpus(config),
+        read,
+        [SYSTEMS[name] for name in config.systems],
+    )
     only = None
     if config.restricted:
         only = definition_data.words_of_all_sources(config, data)
@@ -232,36 +230,34 @@ def prepare(config):
 
 def build(run, name, data, only):
     """A system that predicts the next word: `TextSystem`."""
-    config, sources = run.config, SYSTEMS[name]
-    features = make_features(
-        config, sources, data, exclude_top_k=-1, begin=True, only=only
-    )
-    options = definition_features.lstm_options(config)
+    sources = SYSTEMS[name]
 
-    def make_model():
+    def make_model(own, make_embedding, options):
         lstm = reader = None
         if sources.shares_reader:
-            lstm = ForwardLSTM(config.units, **options, name="lstm")
+            lstm = ForwardLSTM(own.units, **options, name="lstm")
             reader = RecurrentReader(lstm)
-        return lstm_language_model(
-            definition_features.make_embedding(
-                config, sources, data, features, reader
-            ),
-            features.vocabulary.size,
-            units=config.units,
+        embedding = make_embedding(reader)
+        return from_flags(
+            lstm_language_model,
+            own,
+            embedding=embedding,
+            vocabulary_size=embedding.vocabulary_size,
             lstm=lstm,
-            dropout=config.dropout,
             **options,
-            seed=config.seed,
         )
 
     return text_systems.build(
         run,
         name,
-        text_systems.Parts(config, sources, features, data),
+        sources,
+        data,
         make_model,
-        functools.partial(WordPredictor, max_length=config.max_length),
-        finish=functools.partial(next_word_steps.finish_batch, features),
+        functools.partial(WordPredictor, max_length=run.config.max_length),
+        finish=next_word_steps.finish_batch,
+        exclude_top_k=-1,
+        begin=True,
+        only=only,
     )
 
 

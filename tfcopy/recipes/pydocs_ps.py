@@ -93,41 +93,28 @@ COLUMNS = {
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import demo_catalogs
-    from tfcopy.experiments import reporting
     from tfcopy.experiments.pairs import translation_data, translation_systems
-    from tfcopy.experiments.run import Run
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    translation_systems.check(config)
     if config.data_dir is not None and config.tfds is None:
         raise ValueError("--data_dir needs --tfds.")
-    run = Run(config)
-    data = prepare(config, run.data_folder)
-    answers = translation_systems.train_and_answer(run, data)
-    translation_systems.print_examples(data, answers)
-    translation_systems.print_comparison(run.results, {}, COLUMNS)
-    reporting.print_lead(run.results)
-    reporting.draw(run.results, run.folder, "nats per sentence")
-    best = translation_systems.best_on_validation(run, data)
-    if data.corpus.generated:
-        print("\nSpans that the model has never seen:")
-        examples = [source for source, _ in demo_catalogs.examples()]
-        served = run.systems[best.system].served
-        translation_systems.print_answers(served, examples)
-    score = translation_systems.score_of(run, best.system)
-    return run.finish(best, score, paper={}, pairs=data.pairs)
+    examples = demo_catalogs.examples()
+    return translation_systems.run(
+        config,
+        prepare,
+        COLUMNS,
+        paper={},
+        note="",
+        examples=("Spans that the model has never seen", examples),
+    )
 
 
 def prepare(config, folder):
     """The corpus as pieces, spans and ids, kept in a folder: `PairData`."""
     corpus = translation_data.load_corpus(
-        config,
-        demo_catalogs,
-        preset=config.preset,
-        tokenized=config.tokenization == "space",
-        seed=config.seed,
+        config, demo_catalogs, tokenized=config.tokenization == "space"
     )
     return translation_systems.prepare(config, corpus, folder)
 

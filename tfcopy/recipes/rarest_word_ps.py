@@ -41,14 +41,13 @@ PRESETS = {
 
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import reporting
     from tfcopy.experiments.pairs import rarest_word_steps
     from tfcopy.experiments.run import Run
 
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    flag_checks.check_systems(config, SYSTEMS)
     data = rarest_word_steps.prepare(config)
     run = Run(config)
     print_task(config, data)
@@ -73,7 +72,6 @@ def run(config):
     best = reporting.best("error_rate", errors, lowest=True)
     return run.finish(
         best,
-        run.results[best.system]["error_rate"],
         paper={name: {"error_rate": rate} for name, rate in PAPER.items()},
         expected=data.expected,
     )

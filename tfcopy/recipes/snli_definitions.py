@@ -62,11 +62,9 @@ PAPER = {
 class Config(definition_flags.LabelledTextsConfig):
     """Pairs, models, training, and where the results go."""
 
-    train_file: str | None = config.data(
-        None,
+    train_file: str | None = config.corpus_file(
         "Training pairs, in the format of SNLI, MultiNLI or SICK, or another "
-        "table.",
-        fixed=False,
+        "table."
     )
     parses: bool = config.data(False, "Use the tokens of SNLI's binary parses.")
     max_length: PositiveInt = config.data(
@@ -161,16 +159,15 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.corpora import nli
     from tfcopy.data.definitions import wordnet
     from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import reporting
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.definitions import (
         definition_data,
-        definition_features,
         definition_pictures,
         definition_samples,
         entailment_steps,
         text_systems,
     )
-    from tfcopy.experiments.definitions.definition_features import make_features
     from tfcopy.experiments.run import Run
     from tfcopy.models import esim
     from tfcopy.serving.servables.text_model import (
@@ -180,7 +177,6 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 
 def run(config):
     """Trains, compares, draws and exports; returns the results."""
-    flag_checks.check_systems(config, SYSTEMS)
     run = Run(config)
     data = prepare(config)
 
@@ -233,41 +229,35 @@ def load_corpus(config):
 
 def prepare(config):
     """The pairs as words, and what the systems read: `DefinitionData`."""
-    corpus = load_corpus(config)
-    tokenizer = definition_data.tokenizer_of(corpus)
-    examples = {
-        name: entailment_steps.read(split, tokenizer, config.max_length)
-        for name, split in corpus.splits.items()
-    }
-    sources = [SYSTEMS[name] for name in config.systems]
-    return definition_data.prepare(config, corpus, examples, sources)
+
+    def read(split, tokenizer, _):
+        return entailment_steps.read(split, tokenizer, config.max_length)
+
+    return definition_data.prepare(
+        config,
+        load_corpus(config),
+        read,
+        [SYSTEMS[name] for name in config.systems],
+    )
 
 
 def build(run, name, data):
     """A system that labels pairs: `TextSystem`."""
-    own, sources = config.of_system(run.config, name), SYSTEMS[name]
-    if name not in own.baselines:
-        sources = dataclasses.replace(sources, combine=own.combine)
-    features = make_features(
-        own, sources, data, exclude_top_k=own.exclude_top_k
-    )
+    flags, sources = run.config, SYSTEMS[name]
+    if name not in flags.baselines:
+        sources = dataclasses.replace(sources, combine=flags.combine)
 
-    def make_model():
-        return esim(
-            definition_features.make_embedding(own, sources, data, features),
-            units=own.units,
-            share_encoders=own.share_encoders,
-            dropout=own.dropout,
-            **definition_features.lstm_options(own),
-            seed=own.seed,
-        )
+    def make_model(own, make_embedding, options):
+        return from_flags(esim, own, embedding=make_embedding(), **options)
 
     return text_systems.build(
         run,
         name,
-        text_systems.Parts(own, sources, features, data),
+        sources,
+        data,
         make_model,
-        functools.partial(EntailmentClassifier, max_length=own.max_length),
+        functools.partial(EntailmentClassifier, max_length=flags.max_length),
+        exclude_top_k=flags.exclude_top_k,
     )
 
 

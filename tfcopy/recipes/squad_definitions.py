@@ -64,10 +64,8 @@ PAPER = {
 class Config(definition_flags.LabelledTextsConfig):
     """Questions, models, training, and where the results go."""
 
-    train_file: str | None = config.data(
-        None,
-        "Training questions, JSON in the format of SQuAD 1.1.",
-        fixed=False,
+    train_file: str | None = config.corpus_file(
+        "Training questions, JSON in the format of SQuAD 1.1."
     )
     num_things: PositiveInt = config.data(
         3, "Number of things in a context of the demo."
@@ -157,16 +155,15 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy import losses, training
     from tfcopy.data.corpora import squad
     from tfcopy.data.generated import demo_definitions
-    from tfcopy.experiments import flag_checks, reporting, training_choices
+    from tfcopy.experiments import reporting, training_choices
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.definitions import (
         answering_steps,
         definition_data,
-        definition_features,
         definition_pictures,
         definition_samples,
         text_systems,
     )
-    from tfcopy.experiments.definitions.definition_features import make_features
     from tfcopy.experiments.run import Run
     from tfcopy.models import coattention
     from tfcopy.serving.servables.text_model import AnswerFinder
@@ -212,7 +209,6 @@ def run(config):
 
 def check(config):
     """Raises an error that names a flag which makes no sense."""
-    flag_checks.check_systems(config, SYSTEMS)
     if config.updates is None and config.epochs is None:
         raise ValueError("--updates or --epochs must be given.")
     is_constant = config.schedule == "constant" and config.warmup < 2
@@ -238,17 +234,15 @@ def prepare(config):
         `(data, questions)`: `DefinitionData`; and the `TokenizedQuestion`s of
         `validation` and `test`, which are scored.
     """
-    corpus = load_corpus(config)
-    tokenizer = definition_data.tokenizer_of(corpus)
-    questions = {"validation": [], "test": []}
-    examples = {
-        name: answering_steps.read(split, tokenizer, questions.get(name))
-        for name, split in corpus.splits.items()
-    }
+    questions = {"train": None, "validation": [], "test": []}
+
+    def read(split, tokenizer, name):
+        return answering_steps.read(split, tokenizer, questions[name])
+
     data = definition_data.prepare(
         config,
-        corpus,
-        examples,
+        load_corpus(config),
+        read,
         [SYSTEMS[name] for name in config.systems],
         answering_steps.count_once,
     )
@@ -257,19 +251,15 @@ def prepare(config):
 
 def build(run, name, data, questions):
     """A system that answers questions: `TextSystem`."""
-    own, sources = config.of_system(run.config, name), SYSTEMS[name]
-    features = make_features(
-        own, sources, data, exclude_top_k=own.exclude_top_k, end=True
-    )
+    flags = run.config
 
-    def make_model():
-        return coattention(
-            definition_features.make_embedding(own, sources, data, features),
-            units=own.units,
+    def make_model(own, make_embedding, options):
+        return from_flags(
+            coattention,
+            own,
+            embedding=make_embedding(),
             bidirectional_encoder=own.bidirectional,
-            dropout=own.dropout,
-            **definition_features.lstm_options(own),
-            seed=own.seed,
+            **options,
         )
 
     examples = [
@@ -279,12 +269,15 @@ def build(run, name, data, questions):
     return text_systems.build(
         run,
         name,
-        text_systems.Parts(own, sources, features, data),
+        SYSTEMS[name],
+        data,
         make_model,
         functools.partial(
-            AnswerFinder, max_answer_length=own.max_answer_length
+            AnswerFinder, max_answer_length=flags.max_answer_length
         ),
         examples=examples,
+        exclude_top_k=flags.exclude_top_k,
+        end=True,
     )
 
 
@@ -317,7 +310,6 @@ def train(text_system, data, questions):
         losses.span,
         optimizer=optimizer,
         phases=phases,
-        epochs=config.epochs,
         targets="start",
         score_predictions=score_predictions,
         score="exact_match",

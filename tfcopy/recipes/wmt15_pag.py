@@ -72,22 +72,16 @@ class Config(
     bpe_merges: PositiveInt = config.data(
         1_000, "Number of merges of the source's byte-pair encoding."
     )
-    sentencepiece_model: str | None = config.data(
-        None,
-        "SentencePiece model file for sources; learned from them if not given.",
-        fixed=False,
+    sentencepiece_model: str | None = config.file(
+        "SentencePiece model file for sources; learned from them if not given."
     )
-    source_vocabulary: str | None = config.data(
-        None,
+    source_vocabulary: str | None = config.file(
         "Vocabulary file of source pieces; built from the training data "
-        "if not given.",
-        fixed=False,
+        "if not given."
     )
-    target_vocabulary: str | None = config.data(
-        None,
+    target_vocabulary: str | None = config.file(
         "Vocabulary file of target characters, one per line; built from "
-        "the training data if not given.",
-        fixed=False,
+        "the training data if not given."
     )
     source_vocabulary_size: PositiveInt | None = config.data(
         None,
@@ -212,14 +206,11 @@ def run(config):
     reporting.draw(run.results, run.folder, "nats per sentence")
     planning.draw_plans(run, data)
     best = translation_systems.best_on_validation(run, data)
-    return run.finish(
-        best, run.results[best.system]["bleu"], paper=paper, pairs=data.pairs
-    )
+    return run.finish(best, paper=paper, pairs=data.pairs)
 
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_systems(config, SYSTEMS)
     planning.check(config, any(x.endswith("_ln") for x in config.systems))
     flag_checks.check_vocabulary_sizes(
         config, "source_vocabulary_size", "target_vocabulary_size"
@@ -236,9 +227,7 @@ def prepare(config, folder):
     if config.preset == "paper" and not own:
         pair = f"{config.target_language}-{config.source_language}"
         config = dataclasses.replace(config, tfds=f"wmt15_translate/{pair}")
-    corpus = translation_data.load_corpus(
-        config, preset=config.preset, seed=config.seed, size=config.demo
-    )
+    corpus = translation_data.load_corpus(config, size=config.demo)
     tokenizers = (
         source_tokenizer(config, corpus, folder),
         Tokenizer(mode="characters", language=config.target_language),

@@ -47,17 +47,17 @@ def test_words_of_definitions_count_as_often_as_what_they_define():
         (
             lm1b_definitions,
             demo_definitions.sentences(**NUMBERS),
-            lambda split, cut: next_word_steps.read(split, cut, 20),
+            lambda split, cut, _: next_word_steps.read(split, cut, 20),
         ),
         (
             snli_definitions,
             demo_definitions.entailments(**NUMBERS),
-            lambda split, cut: entailment_steps.read(split, cut, 20),
+            lambda split, cut, _: entailment_steps.read(split, cut, 20),
         ),
         (
             squad_definitions,
             demo_definitions.questions(**NUMBERS),
-            answering_steps.read,
+            lambda split, cut, _: answering_steps.read(split, cut),
         ),
     ],
     ids=["lm", "nli", "qa"],
@@ -67,12 +67,8 @@ def test_each_system_reads_what_it_says(tmp_path, recipe, corpus, read):
     config = recipe.Config(
         embedding_dim=8, vectors_dim=8, batch_size=4, log_dir=str(tmp_path)
     )
-    tokenizer = definition_data.tokenizer_of(corpus)
-    examples = {
-        name: read(split, tokenizer) for name, split in corpus.splits.items()
-    }
     data = definition_data.prepare(
-        config, corpus, examples, recipe.SYSTEMS.values()
+        config, corpus, read, recipe.SYSTEMS.values()
     )
     # Invented words, too: a baseline may know each word of training.
     assert data.counts == collections.Counter(

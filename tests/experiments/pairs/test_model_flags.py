@@ -6,12 +6,14 @@ import types
 
 import pytest
 
+from tfcopy import models
+from tfcopy.decoding import SearchOptions
+from tfcopy.experiments.config import flags_for, from_flags
 from tfcopy.experiments.pairs import (
     copynet_steps,
     model_flags,
     planning,
     pointer_softmax_steps,
-    translators,
 )
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.layers import (
@@ -131,6 +133,37 @@ def test_one_side_can_be_a_transformer(family, flags, kinds):
         assert isinstance(model.cell.attention, CoverageAttention)
 
 
+# What they are is made of several flags, or has another name.
+OTHERWISE = set(
+    """decoder_layers decoder_heads positions num_positions normalize_first
+    pointing tied_embeddings""".split()
+)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "make", "others"),
+    [
+        (
+            europarl_ps,
+            models.gru_translator,
+            {"switch_activation", "switch_bias"},
+        ),
+        (copy_rules_copynet, models.copynet, set()),
+        (eulerian_pag, models.planner, {"update_gate"}),
+        (cnn_dailymail_pg, models.pointer_generator, set()),
+    ],
+)
+def test_each_flag_of_a_model_is_an_argument_of_its_name(recipe, make, others):
+    config = recipe.Config()
+    flags = {
+        field.name
+        for field in dataclasses.fields(config)
+        if field.metadata["topic"] == "model"
+        and not field.name.startswith("baseline_")
+    }
+    assert flags - flags_for(make, config).keys() == OTHERWISE | others
+
+
 def test_the_defaults_of_flags_are_those_of_layers():
     options = model_flags.model_options(CONFIGS["translator"])
     cell = TransformerCell(8, MultiHeadAttention(8))
@@ -222,7 +255,7 @@ FLAGS = {
 
 
 def test_each_flag_is_an_option_of_the_search():
-    options = translators.search_options(PairsConfig(**FLAGS), min_length=4)
+    options = from_flags(SearchOptions, PairsConfig(**FLAGS), min_length=4)
     assert options.min_length == 4
     for name, value in FLAGS.items():
         assert getattr(options, name) == value

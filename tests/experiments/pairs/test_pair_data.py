@@ -34,7 +34,7 @@ def test_each_pair_that_is_left_out_is_told(files, tmp_path, capsys, guided):
         guided_alignment=files[2] if guided else None,
         batch_size=4,
     )
-    corpus = translation_data.load_corpus(config, preset="demo")
+    corpus = translation_data.load_corpus(config)
     for folder in ("one", "one", "other"):  # From its cache as well.
         data = translation_systems.prepare(config, corpus, tmp_path / folder)
         assert data.pairs == {

@@ -15,7 +15,7 @@ from tests.test_losses import BATCH, distribution
 from tests.training import standin
 from tests.training.test_resume import assert_same_bits, stop_after
 from tfcopy import losses, training
-from tfcopy.experiments.config import trainer_options
+from tfcopy.experiments import training_choices
 from tfcopy.experiments.pairs import pair_training
 from tfcopy.experiments.training_choices import batches_depend_on
 from tfcopy.recipes.europarl_ps import Config
@@ -24,8 +24,15 @@ from tfcopy.recipes.europarl_ps import Config
 @pytest.mark.parametrize(
     "xla, compiles", [("auto", None), ("on", True), ("off", False)]
 )
-def test_the_flag_says_whether_xla_compiles(xla, compiles):
-    assert trainer_options(Config(xla=xla))["jit_compile"] is compiles
+def test_the_flag_says_whether_xla_compiles(xla, compiles, monkeypatch):
+    monkeypatch.setattr(training, "Trainer", lambda *_, **options: options)
+    system = types.SimpleNamespace(trained=None, identity={}, folder=None)
+    # What is to be removed, `Run` has removed.
+    config = Config(xla=xla, fresh=True)
+    options = training_choices.make_trainer(
+        config, system, None, None, None, optimizer="adam"
+    )
+    assert options["jit_compile"] is compiles and options["fresh"] is False
 
 
 def test_label_smoothing_comes_beside_what_a_system_adds():

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -151,7 +151,7 @@ class DefinitionData:
 def prepare(
     config: DefinitionsConfig,
     corpus: Corpus,
-    examples: Mapping[str, Iterable],
+    read: Callable,
     sources: Iterable[WordSources],
     count: Callable = WordTexts.counts,
 ) -> DefinitionData:
@@ -160,7 +160,8 @@ def prepare(
     Args:
         config: The recipe's config.
         corpus: The corpus.
-        examples: For each of its splits what `WordTexts.from_examples` takes.
+        read: Function of a split, the tokenizer and the split's name that gives
+            what `WordTexts.from_examples` takes.
         sources: The `WordSources` of the systems to train.
         count: Function of the training `WordTexts` that gives the counts of
             the words.
@@ -175,11 +176,12 @@ def prepare(
         definitions = load_definitions(config)
     if any(x.needs_vectors for x in sources):
         vectors = find_vectors(config)
-    numbers = WordNumbers()
+    tokenizer, numbers = tokenizer_of(corpus), WordNumbers()
     texts = {}
-    for name, split in examples.items():
+    for name, split in corpus.splits.items():
+        examples = read(split, tokenizer, name)
         try:
-            texts[name] = WordTexts.from_examples(split, numbers)
+            texts[name] = WordTexts.from_examples(examples, numbers)
         except ValueError as error:
             raise ValueError(f"{corpus.name}, {name}: {error}") from error
     data = DefinitionData(
@@ -189,7 +191,7 @@ def prepare(
         definitions=definitions,
         lookup=definitions and DefinitionLookup(definitions),
         vectors=vectors,
-        tokenizer=tokenizer_of(corpus),
+        tokenizer=tokenizer,
     )
     _print_sizes(data)
     flag_checks.check_batch_size(config, data.train.lengths)

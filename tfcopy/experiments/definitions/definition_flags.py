@@ -14,7 +14,9 @@ from tfcopy.experiments.config import (
     RunConfig,
     Share,
     TrainingConfig,
+    corpus_file,
     data,
+    file,
     group,
     model,
     training,
@@ -74,27 +76,18 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
         "demo (invented words), files, or the name of a dataset in TensorFlow "
         "Datasets (TFDS).",
     )
-    data_dir: str | None = data(
-        None, "Folder where TFDS keeps its datasets.", fixed=False
-    )
+    data_dir: str | None = corpus_file("Folder where TFDS keeps its datasets.")
     num_train: PositiveInt = data(
         20_000, "Number of training examples of the demo."
     )
-    dictionary: str | None = data(
-        None,
-        "File of `headword<TAB>definition` lines, plain or compressed.",
-        fixed=False,
+    dictionary: str | None = file(
+        "File of `headword<TAB>definition` lines, plain or compressed."
     )
-    wordnet: str | None = data(
-        None,
-        "Folder of WordNet's database, instead of a --dictionary.",
-        fixed=False,
+    wordnet: str | None = file(
+        "Folder of WordNet's database, instead of a --dictionary."
     )
-    vectors: str | None = data(
-        None,
-        "File of word vectors, such as GloVe's, for the system that reads "
-        "them.",
-        fixed=False,
+    vectors: str | None = file(
+        "File of word vectors, such as GloVe's, for the system that reads them."
     )
     vectors_dim: PositiveInt = data(48, "Dimension of the --vectors.")
     vocabulary_size: PositiveInt = data(
@@ -139,16 +132,12 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
 class LabelledTextsConfig(DefinitionsConfig):
     """Texts with labels, whose most frequent words are not looked up."""
 
-    train_file: str | None = data(None, "Training file.", fixed=False)
-    validation_file: str | None = data(
-        None,
-        "Validation file; held out from --train_file if not given.",
-        fixed=False,
+    train_file: str | None = corpus_file("Training file.")
+    validation_file: str | None = file(
+        "Validation file; held out from --train_file if not given."
     )
-    test_file: str | None = data(
-        None,
-        "Test file; held out from --train_file if not given.",
-        fixed=False,
+    test_file: str | None = file(
+        "Test file; held out from --train_file if not given."
     )
     num_held_out: PositiveInt | None = data(
         None,

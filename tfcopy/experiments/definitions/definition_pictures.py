@@ -255,7 +255,6 @@ def finish(
     best = best_system(run.results, sources, score)
     return run.finish(
         best,
-        run.results[best.system][score],
         gap_closed=closed,
         of_dev=(),
         **more,

@@ -1,8 +1,9 @@
 """Systems of texts whose words are looked up: training, answers, serving."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,16 @@ from tfcopy.data.definitions import (
 from tfcopy.data.definitions.text_batches import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
-from tfcopy.experiments import flag_checks, projector_tables, training_choices
-from tfcopy.experiments.config import trainer_options
+from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import of_system
+from tfcopy.experiments.definitions import definition_features
 from tfcopy.experiments.definitions.definition_data import (
     DefinitionData,
     vectors_of,
+)
+from tfcopy.experiments.definitions.definition_features import (
+    lstm_options,
+    make_features,
 )
 from tfcopy.experiments.definitions.definition_flags import (
     DefinitionsConfig,
@@ -32,6 +38,9 @@ from tfcopy.experiments.training_choices import (
     batches_depend_on,
     capped,
     is_compiled,
+    log_tables,
+    make_trainer,
+    reported,
 )
 
 # Batches from which the shapes that XLA compiles for are chosen.
@@ -60,81 +69,70 @@ class TextSystem:
         return self.system.model
 
 
-class Parts(NamedTuple):
-    """What a system of texts is made of, beside its model.
-
-    Attributes:
-        config: The config of the system.
-        sources: Where it gets the vectors of words from.
-        features: What makes the model's inputs.
-        data: The corpus and what its words mean.
-    """
-
-    config: DefinitionsConfig
-    sources: WordSources
-    features: DefinitionFeatures
-    data: DefinitionData
-
-
 def build(
     run: Run,
     name: str,
-    parts: Parts,
+    sources: WordSources,
+    data: DefinitionData,
     make_model: Callable,
     make_served: Callable,
     *,
     examples=None,
     finish: Callable | None = None,
+    **options,
 ) -> TextSystem:
     """Builds a system of a run, as `Run.build` does.
 
     Args:
         run: The run.
         name: The system's name.
-        parts: What it is made of.
-        make_model: Function without arguments that gives the model, which has
-            a layer `embedding`.
+        sources: Where it gets the vectors of words from.
+        data: The corpus and what its words mean.
+        make_model: Function of the system's own config, of a function that
+            makes the layer `embedding`, given a reader or not, and of the
+            options of all LSTMs. It gives the model.
         make_served: Function of the arguments that all `TextModel`s have, by
             name, to what is exported.
         examples: Texts that an export is asked first; by default the data's.
-        finish: As in `TextBatches`.
+        finish: As in `TextBatches`, with the features as first argument.
+        **options: More arguments of `make_features`.
     """
-    _, _, features, data = parts
+    config: DefinitionsConfig = of_system(run.config, name)
+    features = make_features(config, sources, data, **options)
+
+    def make_embedding(reader=None):
+        return definition_features.make_embedding(
+            config, sources, data, features, reader
+        )
+
+    def serve(model):
+        # Requests bring definitions that are text, or none.
+        is_text = sources.reads == "definitions"
+        return make_served(
+            model=model,
+            embedding=model.get_layer("embedding"),
+            features=features,
+            tokenizer=data.tokenizer,
+            definitions=features.packer and features.packer.definitions,
+            definition_tokenizer=Tokenizer() if is_text else None,
+        )
+
+    # What of its words must stay the same when training is resumed.
+    identity = {"vocabulary": features.vocabulary.fingerprint}
+    if sources.needs_vectors:
+        known = features if sources.fixed else features.packer
+        vectors = vectors_of(known.vocabulary, config, data)
+        identity["vectors"] = word_vectors.checksum(vectors)
     system = run.build(
         name,
-        make_model,
-        lambda model: make_served(**_served_arguments(model, parts)),
+        lambda: make_model(config, make_embedding, lstm_options(config)),
+        serve,
         data.examples if examples is None else examples,
-        more_identity=_identity(parts),
+        more_identity=identity,
     )
+    finish = finish and functools.partial(finish, features)
     batches = TextBatches(features, data.words, finish)
     return TextSystem(system, features, batches)
-
-
-def _served_arguments(model, parts):
-    """The arguments that all `TextModel`s have, by name."""
-    _, sources, features, data = parts
-    # Requests bring definitions that are text, or none.
-    is_text = sources.reads == "definitions"
-    return {
-        "model": model,
-        "embedding": model.get_layer("embedding"),
-        "features": features,
-        "tokenizer": data.tokenizer,
-        "definitions": features.packer and features.packer.definitions,
-        "definition_tokenizer": Tokenizer() if is_text else None,
-    }
-
-
-def _identity(parts):
-    """What of its words must stay the same when training is resumed."""
-    config, sources, features, data = parts
-    words = {"vocabulary": features.vocabulary.fingerprint}
-    if not sources.needs_vectors:
-        return words
-    known = features.vocabulary if sources.fixed else features.packer.vocabulary
-    vectors = vectors_of(known, config, data)
-    return words | {"vectors": word_vectors.checksum(vectors)}
 
 
 def train(
@@ -154,25 +152,16 @@ def train(
     """
     system, features = text_system.system, text_system.features
     config = capped(system.config, system.model, len(data.train))
-    optimizer = options.pop("optimizer", None)
-    if optimizer is None:
-        optimizer = training_choices.make_optimizer(
-            config, system.model, config.updates
-        )
-    limit, compiled = batch_limit(config), is_compiled(config, system.model)
+    limit, compiled = batch_limit(config), is_compiled(config.xla, system.model)
     if compiled:
         limit = batch_limit(config, shapes=_longest_texts(data.train))
         _choose_shapes(text_system.batches, data.train, limit, config.seed)
-    trainer = training.Trainer(
-        system.model,
+    trainer = make_trainer(
+        config,
+        system,
         loss,
-        optimizer,
         _train_batches(text_system.batches, data.train, limit, config.seed),
         text_system.batches.evaluation(data.validation, config.batch_size),
-        system.folder,
-        steps=config.updates,
-        **trainer_options(config),
-        identity=system.identity,
         batches=batches_depend_on(config, compiled),
         **options,
     )
@@ -180,13 +169,9 @@ def train(
     score = options.get("score", "perplexity")
     dev = result.best_dev_score
     table = system.model.get_layer("embedding").word_table.embeddings
-    projector_tables.log_tables(
-        system, {"words": (table, features.vocabulary.words)}
-    )
+    log_tables(system, {"words": (table, features.vocabulary.words)})
     return trainer, {
-        "parameters": system.num_parameters,
-        "updates": result.updates,
-        **training_choices.averaged(config, result),
+        **reported(config, system, result),
         f"dev_{score}": result.best_dev_perplexity if dev is None else dev,
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),

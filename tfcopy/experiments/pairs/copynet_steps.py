@@ -1,12 +1,8 @@
 """CopyNet and the paper's baselines: vocabulary, model, search, training."""
 
 from tfcopy import losses, models
-from tfcopy.experiments.pairs import (
-    model_flags,
-    pair_data,
-    pair_training,
-    translators,
-)
+from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
 
 
@@ -83,59 +79,21 @@ def check(config: CopyNetConfig):
 def make_model(config: CopyNetConfig, data, system):
     """The model of `system`, one of `models.copynet.SYSTEMS`."""
     size = data.vocabularies[0].size
-    return models.copynet(
-        size,
-        size,
+    return from_flags(
+        models.copynet,
+        config,
+        source_vocabulary_size=size,
+        target_vocabulary_size=size,
         system=system,
         head=head_of(config, system),
-        embedding_dim=config.embedding_dim,
-        units=config.units,
-        attention_units=config.attention_units,
-        position_one_hot=config.position_one_hot,
-        coverage=config.coverage,
-        deep_readout=config.deep_readout,
-        dropout=config.dropout,
-        initializers=config.initializers,
-        seed=config.seed,
         **model_flags.model_options(config),
-    )
-
-
-def make_translator(
-    config: PairsConfig,
-    model,
-    data,
-    *,
-    max_target_length,
-    end_mark,
-    **options,
-):
-    """Text in, text out, with the model of a system.
-
-    Scores are rescaled at each step, as in the authors' search.
-
-    Args:
-        config: The flags.
-        model: The Keras model.
-        data: `PairData`.
-        max_target_length: Most tokens of an answer, with its end.
-        end_mark: Whether sources end with a mark.
-        **options: More arguments of `Translator`.
-    """
-    return translators.make_translator(
-        config,
-        model,
-        data,
-        translators.search_options(
-            config, max_length=max_target_length, rescale=True
-        ),
-        append_eos=end_mark,
-        **options,
     )
 
 
 def build(run, name, data, kind=None, limits=None, part="", **details):
     """A system, text in and text out.
+
+    Scores are rescaled at each step, as in the authors' search.
 
     Args:
         run: `Run` of a `CopyNetConfig`.
@@ -153,12 +111,12 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
     return run.build(
         name,
         lambda: make_model(config, data, kind or name),
-        lambda model: make_translator(
+        lambda model: pair_training.make_translator(
             config,
             model,
             data,
-            max_target_length=longest,
-            end_mark=config.end_mark,
+            {"max_length": longest, "rescale": True},
+            append_eos=config.end_mark,
             **options,
         ),
         data.examples,
@@ -167,7 +125,7 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
     )
 
 
-def train(system, data, head, **options):
+def train(system, data, **options):
     """Trains a system, or resumes its training; returns its results.
 
     The loss is summed over each sentence, then averaged over the sentences.
@@ -175,7 +133,6 @@ def train(system, data, head, **options):
     Args:
         system: `System`.
         data: `PairData`.
-        head: Name of its output head.
         **options: More arguments of `pair_training.train`.
     """
     options = {"metrics": pair_training.copy_probability, **options}

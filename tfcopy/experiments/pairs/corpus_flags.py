@@ -5,7 +5,9 @@ from typing import Literal
 from jsonargparse.typing import NonNegativeInt, PositiveInt
 
 from tfcopy.experiments.config import (
+    corpus_file,
     data,
+    file,
     group,
     results,
     search,
@@ -16,27 +18,19 @@ from tfcopy.experiments.config import (
 class FilesConfig:
     """Pairs of texts from the user's files."""
 
-    train: list[str] | None = data(
-        None,
+    train: list[str] | None = corpus_file(
         "Two text files to train on, source and target, one example per line, "
-        "plain or compressed: a.en a.fr.",
-        fixed=False,
+        "plain or compressed: a.en a.fr."
     )
-    validation: list[str] | None = data(
-        None,
-        "Validation files; held out from --train if not given.",
-        fixed=False,
+    validation: list[str] | None = file(
+        "Validation files; held out from --train if not given."
     )
-    test: list[str] | None = data(
-        None,
-        "Test files; held out from --train if not given.",
-        fixed=False,
+    test: list[str] | None = file(
+        "Test files; held out from --train if not given."
     )
-    prepared: str | None = data(
-        None,
+    prepared: str | None = corpus_file(
         "Folder that tfcopy.data.prepare has written, instead of --train: the "
-        "same words, ids and batches, read from its shards.",
-        fixed=False,
+        "same words, ids and batches, read from its shards."
     )
 
 
@@ -44,31 +38,23 @@ class FilesConfig:
 class CorpusConfig(FilesConfig):
     """Pairs of texts from files or TensorFlow Datasets."""
 
-    tfds: str | None = data(
-        None,
-        "Name of a dataset in TensorFlow Datasets (TFDS).",
-        fixed=False,
+    tfds: str | None = corpus_file(
+        "Name of a dataset in TensorFlow Datasets (TFDS)."
     )
-    data_dir: str | None = data(
-        None, "Folder where TFDS keeps its datasets.", fixed=False
-    )
+    data_dir: str | None = corpus_file("Folder where TFDS keeps its datasets.")
 
 
 @group
 class VocabulariesConfig:
     """A vocabulary for each side."""
 
-    source_vocabulary: str | None = data(
-        None,
+    source_vocabulary: str | None = file(
         "Vocabulary file of the source; built from the training data if "
-        "not given.",
-        fixed=False,
+        "not given."
     )
-    target_vocabulary: str | None = data(
-        None,
+    target_vocabulary: str | None = file(
         "Vocabulary file of the target; built from the training data if "
-        "not given.",
-        fixed=False,
+        "not given."
     )
     source_vocabulary_size: PositiveInt = data(
         2_000, "Size of the source vocabulary, special words included."
@@ -82,11 +68,9 @@ class VocabulariesConfig:
 class TranslationConfig(CorpusConfig, VocabulariesConfig):
     """Sentences in two languages."""
 
-    catalogs: str | None = data(
-        None,
+    catalogs: str | None = corpus_file(
         "Folder of gettext catalogues (.po) with translations; files are held "
-        "out whole for validation and test.",
-        fixed=False,
+        "out whole for validation and test."
     )
     source_language: str = data("en", "Language code of the source.")
     target_language: str = data("fr", "Language code of the target.")
@@ -123,11 +107,9 @@ class CaseConfig:
 class SummariesConfig(CorpusConfig, CaseConfig):
     """Long texts and their summaries, from files, tables or TFDS."""
 
-    train: list[str] | None = data(
-        None,
+    train: list[str] | None = corpus_file(
         "Two text files to train on, source and target, plain or compressed; "
-        "or one table: a.csv, .tsv or .jsonl.",
-        fixed=False,
+        "or one table: a.csv, .tsv or .jsonl."
     )
     source_column: str | None = data(
         None,
@@ -187,20 +169,14 @@ class EntitiesConfig:
         "lower case at least as often as capitalised: for headlines in title "
         "case.",
     )
-    train_tags: list[str] | None = data(
-        None,
+    train_tags: list[str] | None = file(
         "Two files of entity tags instead, for sources and headlines: one tag "
         "per token of --train, O for no entity. The trained model then "
         "expects tagged text, such as `acme￨ORG of`.",
-        fixed=False,
     )
-    validation_tags: list[str] | None = data(
-        None,
-        "Tag files for --validation, like --train_tags.",
-        fixed=False,
+    validation_tags: list[str] | None = file(
+        "Tag files for --validation, like --train_tags."
     )
-    test_tags: list[str] | None = data(
-        None,
-        "Tag files for --test, like --train_tags.",
-        fixed=False,
+    test_tags: list[str] | None = file(
+        "Tag files for --test, like --train_tags."
     )

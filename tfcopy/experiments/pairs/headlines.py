@@ -27,6 +27,7 @@ from tfcopy.experiments.pairs import (
 )
 from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
 
+_SPLITS = ("train", "validation", "test")
 NO_SPELLING = (
     "pointers to unknown words need their spelling. Give the text before rare "
     "words were replaced, choose --pointers entity, or train the baseline "
@@ -43,13 +44,7 @@ def check(config: EntitiesConfig, points):
     """
     pointer_softmax_steps.check(config)
     summary_data.check(config)
-    summary_data.check_one_corpus(
-        {
-            "--train": config.train,
-            "--prepared": config.prepared,
-            "--tfds": config.tfds,
-        }
-    )
+    flag_checks.check_one_corpus(config, "train", "prepared", "tfds")
     own = config.train or config.prepared or config.tfds
     if config.preset == "paper" and not own:
         raise ValueError(
@@ -75,21 +70,17 @@ def check(config: EntitiesConfig, points):
 
 def _check_entity_flags(config):
     """Raises a ValueError if flags of entity pointers make no sense."""
-    rules = {
-        "--entity_pattern": config.entity_pattern,
-        "--entity_exceptions": config.entity_exceptions,
-        "--entity_truecase": config.entity_truecase or None,
-    }
-    splits = {
-        "train": (config.train, config.train_tags),
-        "validation": (config.validation, config.validation_tags),
-        "test": (config.test, config.test_tags),
-    }
-    tags = {f"--{split}_tags": tags for split, (_, tags) in splits.items()}
-    for flag, value in (tags | rules).items():
-        if value is not None and config.pointers != "entity":
-            raise ValueError(f"{flag} needs --pointers entity.")
-    for split, (files, some) in splits.items():
+    tags, rules = (
+        [f"--{x}" for x in flags if getattr(config, x) not in (None, False)]
+        for flags in (
+            [f"{split}_tags" for split in _SPLITS],
+            ["entity_pattern", "entity_exceptions", "entity_truecase"],
+        )
+    )
+    if config.pointers != "entity" and tags + rules:
+        raise ValueError(f"{(tags + rules)[0]} needs --pointers entity.")
+    for split in _SPLITS:
+        files, some = (getattr(config, x) for x in (split, f"{split}_tags"))
         if some is not None and files is None:
             raise ValueError(f"--{split}_tags needs --{split} as well.")
         if config.train_tags is not None and files is not None and some is None:
@@ -105,11 +96,10 @@ def _check_entity_flags(config):
             "--train_tags needs --tokenization space: tags belong to tokens "
             "between blanks."
         )
-    given = [flag for flag, value in rules.items() if value is not None]
-    if given:
+    if rules:
         raise ValueError(
             "Entities are either tagged or matched by a pattern. Received: "
-            f"--train_tags and {', '.join(given)}."
+            f"--train_tags and {', '.join(rules)}."
         )
 
 
@@ -140,17 +130,12 @@ _LOST_WORDS = ("UNK", "unk", "[UNK]", "[unk]", "_UNK", "@unk")
 def load_corpus(config):
     """The corpus that the flags ask for; the demo's without any."""
     if config.train_tags is None:
-        corpus = summary_data.load_corpus(config, demo_headlines, config.seed)
+        corpus = summary_data.load_corpus(config, demo_headlines)
     else:
-        splits = (
-            (config.train, config.train_tags, "train"),
-            (config.validation, config.validation_tags, "validation"),
-            (config.test, config.test_tags, "test"),
-        )
         files = [
-            flag_checks.file_pair(some, flag)
-            for texts, tags, split in splits
-            for some, flag in ((texts, f"--{split}"), (tags, f"--{split}_tags"))
+            flag_checks.file_pair(getattr(config, flag), f"--{flag}")
+            for split in _SPLITS
+            for flag in (split, f"{split}_tags")
         ]
         corpus = tagged_pairs.load(
             *files, source_language="en", target_language="en", seed=config.seed
@@ -242,28 +227,18 @@ def pointers_per_100(data) -> dict:
 
 def _vectors(config, vocabularies):
     loaded = []
-    for path, flag, words in (
-        (config.source_vectors, "--source_vectors", vocabularies[0]),
-        (config.target_vectors, "--target_vectors", vocabularies[1]),
-    ):
+    for flag, words in zip(("source_vectors", "target_vectors"), vocabularies):
+        path, dim = getattr(config, flag), config.embedding_dim
         vectors = flag_checks.load_file(
-            word_vectors, path, flag, words, config.embedding_dim
+            word_vectors, path, f"--{flag}", words, dim
         )
         if vectors is not None:
             print(
-                f"{flag}: {vectors.num_found:,} of {vectors.num_words:,} "
+                f"--{flag}: {vectors.num_found:,} of {vectors.num_words:,} "
                 f"words ({vectors.coverage:.1f} %) have a vector"
             )
         loaded.append(vectors)
     return tuple(loaded)
-
-
-def set_vectors(model, data):
-    """Starts the embeddings of a model from the word vectors, if any."""
-    layers = (model.source_embedding, model.target_embedding)
-    for layer, vectors in zip(layers, data.vectors):
-        if vectors is not None:
-            layer.embeddings.assign(vectors.matrix)
 
 
 def _check_data(config, data, points):

@@ -19,6 +19,7 @@ from tfcopy.experiments.config import (
     Share,
     TrainingConfig,
     data,
+    file,
     group,
     model,
     search,
@@ -81,12 +82,8 @@ class TransformerConfig(ModelConfig):
 
 
 def model_options(config: TransformerConfig) -> dict:
-    """What the flags are to the functions of `models`, by argument."""
+    """Arguments of the functions of `models` that flags name otherwise."""
     return {
-        "encoder": config.encoder,
-        "encoder_layers": config.encoder_layers,
-        "encoder_heads": config.encoder_heads,
-        "decoder": config.decoder,
         "decoder_options": {
             "num_layers": config.decoder_layers,
             "num_heads": config.decoder_heads,
@@ -95,7 +92,6 @@ def model_options(config: TransformerConfig) -> dict:
             "normalize_first": config.normalize_first,
             "pointing": config.pointing,
         },
-        "feedforward_units": config.feedforward_units,
         "tied": config.tied_embeddings,
     }
 
@@ -236,13 +232,13 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
         "Search generates only this many of the most frequent words; all if "
         "not given.",
     )
-    shortlist: str | None = search(
-        None,
+    shortlist: str | None = file(
         "Search generates only likely translations of the source's words and "
         "the --search_candidates most frequent words (200 if not given): "
         "dictionary (learnt from the training pairs), or a file of source "
         "words and translations, as build_dictionary writes it. 1.6 times as "
         "fast with 10,000 words, more with larger vocabularies.",
+        topic="search",
     )
     encoder_units: PositiveInt | None = model(
         None,

@@ -17,6 +17,8 @@ from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs.corpus_flags import VocabulariesConfig
 
+SIDES = ("source", "target")
+
 
 @dataclasses.dataclass(frozen=True)
 class PairData:
@@ -70,10 +72,7 @@ class PairData:
             "validation data": self.validation.checksum,
         }
         for side, tokenizer, words, vectors in zip(
-            ("source", "target"),
-            self.tokenizers,
-            self.vocabularies,
-            self.vectors,
+            SIDES, self.tokenizers, self.vocabularies, self.vectors
         ):
             identity[f"tokenizer of the {side}"] = tokenizer.fingerprint
             identity[f"vocabulary of the {side}"] = words.fingerprint
@@ -241,14 +240,8 @@ def count_both_vocabularies(
         corpus,
         tokenizers,
         folder,
-        sizes={
-            "source": config.source_vocabulary_size,
-            "target": config.target_vocabulary_size,
-        },
-        files={
-            "source": config.source_vocabulary,
-            "target": config.target_vocabulary,
-        },
+        sizes={x: getattr(config, f"{x}_vocabulary_size") for x in SIDES},
+        files={x: getattr(config, f"{x}_vocabulary") for x in SIDES},
         **options,
     )
 

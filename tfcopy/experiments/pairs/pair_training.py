@@ -1,16 +1,12 @@
-"""Training a system on pairs of texts."""
+"""Systems of pairs of texts: how they are trained, and how they answer."""
 
 import tensorflow as tf
 
-from tfcopy import losses, tokens, training
+from tfcopy import losses, tokens
 from tfcopy.data.pairs import pipeline
-from tfcopy.experiments import (
-    flag_checks,
-    projector_tables,
-    reporting,
-    training_choices,
-)
-from tfcopy.experiments.config import trainer_options
+from tfcopy.decoding import SearchOptions
+from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import PairsConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.experiments.run import System
@@ -20,8 +16,12 @@ from tfcopy.experiments.training_choices import (
     batches_depend_on,
     capped,
     is_compiled,
+    log_word_embeddings,
+    make_trainer,
+    reported,
 )
 from tfcopy.layers import copying
+from tfcopy.serving.servables.translator import Translator
 
 # What a loss needs of a batch.
 BATCH = ("source_ids", "source_copy_ids", "target_ids", "pointers")
@@ -52,35 +52,28 @@ def train(system: System, data, loss, **options):
     if size := options.pop("restricted", None):
         loss = losses.restricted(loss, size)
         penalty = penalty and losses.restricted(penalty, size)
-    shapes, compiled = None, is_compiled(config, system.trained)
+    shapes, compiled = None, is_compiled(config.xla, system.trained)
     if compiled:
         shapes = compiled_shapes(config, data)
     dev = dev_batches(config, data, shapes)
-    steps = options.pop("steps", config.updates)
-    trainer = training.Trainer(
-        system.trained,
+    trainer = make_trainer(
+        config,
+        system,
         loss,
-        training_choices.make_optimizer(config, system.model, steps),
         train_batches(config, data.train, change.get("train"), shapes),
         change["dev"](dev) if change else dev,
-        system.folder,
         on_eval=SamplePictures(system.served, data.corpus.validation),
         penalty=penalty,
-        steps=steps,
-        **trainer_options(config),
-        identity=system.identity,
         batches=batches_depend_on(config, compiled),
         **options,
     )
     result = trainer.fit()
-    projector_tables.log_word_embeddings(system, data.vocabularies)
+    log_word_embeddings(system, data.vocabularies)
     return (
         trainer,
         result,
         {
-            "parameters": system.num_parameters,
-            "updates": result.updates,
-            **training_choices.averaged(config, result),
+            **reported(config, system, result),
             "perplexity": result.best_dev_perplexity,
             "seconds_training": round(result.seconds, 1),
             "target_tokens_per_second": round(result.target_tokens_per_second),
@@ -192,6 +185,30 @@ def train_batches(config: PairsConfig, encoded, change=None, shapes=None):
         return dataset if change is None else change(dataset)
 
     return train_data
+
+
+def make_translator(
+    config: PairsConfig, model, data, search, **more
+) -> Translator:
+    """A `Translator` with the words of a corpus.
+
+    Args:
+        config: The flags, of which those of `SearchOptions` and --replace_unk
+            are read.
+        model: The Keras model.
+        data: `PairData`.
+        search: Dict of further arguments of `SearchOptions`, a system's own.
+        **more: More arguments of `Translator`.
+    """
+    return Translator(
+        model,
+        *data.vocabularies,
+        source_tokenizer=data.tokenizers[0],
+        target_tokenizer=data.tokenizers[1],
+        options=from_flags(SearchOptions, config, **search),
+        replace_unk=config.replace_unk,
+        **more,
+    )
 
 
 # === Metrics beside the loss ===

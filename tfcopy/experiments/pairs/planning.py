@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfcopy import losses, models, tokens
 from tfcopy.data.pairs import copy_ids
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import of_system
+from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.pairs import copynet_steps, model_flags, pair_training
 from tfcopy.experiments.pairs.model_flags import PlannerConfig
 from tfcopy.experiments.reporting import figures
@@ -32,12 +32,11 @@ def build(run, name, data, *, layer_norm, max_target_length):
     return run.build(
         name,
         lambda: make_model(config, data, name.removesuffix("_ln"), layer_norm),
-        lambda model: copynet_steps.make_translator(
+        lambda model: pair_training.make_translator(
             config,
             model,
             data,
-            max_target_length=max_target_length,
-            end_mark=True,
+            {"max_length": max_target_length, "rescale": True},
         ),
         data.examples,
     )
@@ -68,25 +67,15 @@ def check(config: PlannerConfig, layer_norm=False):
 
 def make_model(config: PlannerConfig, data, system, layer_norm):
     """The model of `system`, one of `models.planner.SYSTEMS`."""
-    return models.planner(
-        *(words.size for words in data.vocabularies),
+    source, target = data.vocabularies
+    return from_flags(
+        models.planner,
+        config,
+        source_vocabulary_size=source.size,
+        target_vocabulary_size=target.size,
         system=system,
-        head=config.head,
-        embedding_dim=config.embedding_dim,
-        units=config.units,
-        encoder_units=config.encoder_units,
-        query=config.query,
-        plan_steps=config.plan_steps,
-        summary_units=config.summary_units,
         use_gate=config.update_gate,
-        switch=config.switch,
-        resample=config.resample,
-        always_replan=config.always_replan,
         layer_norm=layer_norm,
-        planner_layer_norm=config.planner_layer_norm,
-        dropout=config.dropout,
-        initializers=config.initializers,
-        seed=config.seed,
         **model_flags.model_options(config),
     )
 
@@ -101,7 +90,7 @@ def train(system, data):
             options["penalty"] = losses.CommitmentPenalty(
                 config.commitment_penalty
             )
-    return copynet_steps.train(system, data, config.head, **options)
+    return copynet_steps.train(system, data, **options)
 
 
 def plan_metrics(batch, distribution):

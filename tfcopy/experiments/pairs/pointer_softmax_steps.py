@@ -1,8 +1,13 @@
 """Models of the pointer softmax paper: how they are built and trained."""
 
+import numpy as np
+
 from tfcopy import losses, models
+from tfcopy.data.alignment import likely_translations
 from tfcopy.data.pairs import sampled_vocabulary
+from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import model_flags, pair_training
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
@@ -40,26 +45,64 @@ def make_model(config: PointerSoftmaxConfig, data, head):
             "switch_activation": config.switch_activation,
             "switch_bias": config.switch_bias,
         }
-    return models.gru_translator(
-        data.vocabularies[0].size,
-        data.vocabularies[1].size,
+    source, target = data.vocabularies
+    return from_flags(
+        models.gru_translator,
+        config,
+        source_vocabulary_size=source.size,
+        target_vocabulary_size=target.size,
         head=head,
-        embedding_dim=config.embedding_dim,
-        units=config.units,
-        encoder_units=config.encoder_units,
-        attention_units=config.attention_units,
-        output_units=config.output_units,
-        coverage=config.coverage,
-        dropout=config.dropout,
-        initializers=config.initializers,
-        seed=config.seed,
         **options,
     )
 
 
-def make_trained(config: PointerSoftmaxConfig, model):
-    """The model that is trained: with `--candidates` it takes those, too."""
-    return model if config.candidates is None else model.with_candidates()
+def build(run, name, head, data, search, details, **more):
+    """A system, text in and text out.
+
+    Args:
+        run: `Run` of a `PointerSoftmaxConfig`.
+        name: The system's name, and that of its folder.
+        head: Name of its output head.
+        data: `PairData`.
+        search: As in `make_translator`.
+        details: Dict of what else an export remembers.
+        **more: More arguments of `make_translator`.
+    """
+    config: PointerSoftmaxConfig = run.config
+    count = config.search_candidates
+    if count is not None:
+        count = min(count, data.vocabularies[1].size)
+        more["candidate_ids"] = np.arange(count, dtype="int32")
+
+    def model():
+        made = make_model(config, data, head)
+        layers = made.source_embedding, made.target_embedding
+        for layer, vectors in zip(layers, data.vectors):
+            if vectors is not None:
+                layer.embeddings.assign(vectors.matrix)
+        return made
+
+    def served(model):
+        more["shortlist"] = shortlist(config.shortlist, data)
+        return pair_training.make_translator(
+            config, model, data, search, **more
+        )
+
+    def trained(model):
+        return model if config.candidates is None else model.with_candidates()
+
+    return run.build(
+        name, model, served, data.examples, make_trained=trained, **details
+    )
+
+
+def shortlist(flag, data):
+    """The `Dictionary` of words that search generates; `None` for all."""
+    if flag != "dictionary":
+        return flag_checks.load_file(Dictionary, flag, "--shortlist")
+    return likely_translations.learn(
+        data.train, *data.vocabularies, progress=True
+    )
 
 
 def train(system, head, data):
@@ -93,7 +136,6 @@ def train(system, head, data):
         data,
         loss,
         metrics=metrics,
-        normalize=config.normalize,
         **options,
     )
     return result, results

@@ -9,7 +9,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from tfcopy import losses, training
+from tfcopy import losses
 from tfcopy.checked_files import read_json, write_json
 from tfcopy.data.epoch_batches import TokenLimit
 from tfcopy.data.generated import rarest_word_task
@@ -17,18 +17,18 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.evaluation import translations
-from tfcopy.experiments import (
-    flag_checks,
-    projector_tables,
-    reporting,
-    training_choices,
-)
-from tfcopy.experiments.config import trainer_options
+from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
 from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
-from tfcopy.experiments.training_choices import batch_limit
+from tfcopy.experiments.training_choices import (
+    batch_limit,
+    log_tables,
+    make_trainer,
+    reported,
+)
 from tfcopy.layers import copying
 from tfcopy.models.rarest_word_model import RarestWord, best_words
 from tfcopy.serving.servables.translator import Translator
@@ -141,14 +141,12 @@ def train_and_test(system: System, data):
     result = _trainer(system, task, data, on_eval).fit()
     if system.folder:
         table = system.model.source_embedding.embeddings
-        projector_tables.log_tables(system, {"words": (table, task.vocabulary)})
+        log_tables(system, {"words": (table, task.vocabulary)})
     words, _ = answer_all(answer, data.validation)
     dev_errors = errors(words, data.validation, data.task)
     words, copied_from = answer_all(answer, data.test)
     return {
-        "parameters": system.num_parameters,
-        "updates": result.updates,
-        **training_choices.averaged(system.config, result),
+        **reported(system.config, system, result),
         "best_update": result.best_update,
         "perplexity": result.best_dev_perplexity,
         "dev_error_rate": dev_errors["error_rate"],
@@ -169,17 +167,7 @@ def task_of(system, task):
 
 def make_model(config: RarestWordConfig, task):
     """The model of a task, as `task_of` gives it."""
-    return RarestWord(
-        task.num_words,
-        task.num_pointed,
-        task.length,
-        embedding_dim=config.embedding_dim,
-        units=config.units,
-        pointer=config.pointer,
-        activation=config.activation,
-        temperature=config.temperature,
-        switch_bias=config.switch_bias,
-    )
+    return from_flags(RarestWord, config, num_pointed=task.num_pointed)
 
 
 def _trainer(system, task, data, on_eval):
@@ -187,19 +175,15 @@ def _trainer(system, task, data, on_eval):
     validation = tf.data.Dataset.from_tensor_slices(
         task.encode(data.validation)
     )
-    return training.Trainer(
-        system.model,
+    return make_trainer(
+        config,
+        system,
         losses.of_head(system.model.head),
-        training_choices.make_optimizer(config, system.model, config.updates),
         _batches(config, data.train, task),
         validation.batch(_EVALUATED),
-        system.folder,
         metrics=_metrics,
         on_eval=on_eval,
-        steps=config.updates,
         normalize="sentences",
-        **trainer_options(config),
-        identity=system.identity,
     )
 
 

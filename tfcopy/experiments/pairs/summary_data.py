@@ -21,7 +21,7 @@ from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
 from tfcopy.experiments.pairs.pair_data import as_text
 from tfcopy.experiments.reporting import ExportChoice
-from tfcopy.experiments.run import Stopwatch
+from tfcopy.experiments.run import timed
 
 
 def check(config: SummariesConfig):
@@ -34,44 +34,26 @@ def check(config: SummariesConfig):
             f"Received: {config.min_summary_length}."
         )
     has_columns = config.train is not None or config.tfds is not None
-    for flag, column in (
-        ("source_column", config.source_column),
-        ("target_column", config.target_column),
-    ):
-        if column is not None and not has_columns:
+    for flag in ("source_column", "target_column"):
+        if getattr(config, flag) is not None and not has_columns:
             raise ValueError(f"--{flag} needs --train or --tfds as well.")
 
 
-def load_corpus(config: SummariesConfig, demo, seed=0):
+def load_corpus(config: SummariesConfig, demo):
     """The corpus that `--train`, `--prepared` or `--tfds` names.
 
     Args:
-        config: The flags.
+        config: The flags, also those of all recipes: --seed chooses what is
+            held out.
         demo: Module of the corpus that is generated without any.
-        seed: Chooses what is held out.
     """
     if config.train is not None:
-        return _load_files(config, seed)
+        return _load_files(config)
     if config.prepared is not None:
         return prepared_corpus.load(config.prepared)
     if config.tfds is not None:
         return _load_tfds(config)
     return demo.load()
-
-
-def check_one_corpus(flags):
-    """Raises a ValueError if several flags name a corpus.
-
-    Args:
-        flags: Dict from a flag to its value, `None` where it is not given.
-    """
-    given = [flag for flag, value in flags.items() if value is not None]
-    if len(given) > 1:
-        *first, last = flags
-        raise ValueError(
-            f"Only one of {', '.join(first)} and {last} can name the corpus. "
-            f"Received: {', '.join(given)}."
-        )
 
 
 def make_tokenizer(config: SummariesConfig, corpus) -> Tokenizer:
@@ -95,8 +77,8 @@ def _load_tfds(config):
     )
 
 
-def _load_files(config, seed):
-    options = {"tokenized": config.tokenization == "space", "seed": seed}
+def _load_files(config):
+    options = {"tokenized": config.tokenization == "space", "seed": config.seed}
     if len(config.train) > 1:
         return text_pairs.load(
             *flag_checks.file_pairs(config),
@@ -105,18 +87,11 @@ def _load_files(config, seed):
             **options,
         )
     files = [
-        _table(files, flag)
-        for files, flag in (
-            (config.train, "--train"),
-            (config.validation, "--validation"),
-            (config.test, "--test"),
-        )
+        _table(getattr(config, split), f"--{split}")
+        for split in ("train", "validation", "test")
     ]
-    for flag, column in (
-        ("source_column", config.source_column),
-        ("target_column", config.target_column),
-    ):
-        if column is None:
+    for flag in ("source_column", "target_column"):
+        if getattr(config, flag) is None:
             raise ValueError(f"A table needs --{flag}.")
     return tables.load(
         *files,
@@ -163,13 +138,7 @@ class TestSet:
         self._entities = data.entities
         self._bleu_tokenize = bleu_tokenize
         self._split = split
-        self.pairs = [
-            (
-                as_text(source),
-                plain_text(target, data.entities),
-            )
-            for source, target in data.test
-        ]
+        self.pairs = [(x, plain_text(y, data.entities)) for x, y in data.test]
         self.sources = self._tokenized([pair[0] for pair in self.pairs])
         self.references = self._tokenized([pair[1] for pair in self.pairs])
         self._articles = self._folded(self.sources)
@@ -185,9 +154,8 @@ class TestSet:
         Returns:
             `(translations, scores)`.
         """
-        watch = Stopwatch()
-        answers = translator.translate_all(pair[0] for pair in self.pairs)
-        seconds = watch.seconds
+        sources = [source for source, _ in self.pairs]
+        answers, seconds = timed(translator.translate_all, sources)
         emitted = [p for a in answers for p in a.generate_probs]
         scores = {
             **self.score_texts([" ".join(a.tokens) for a in answers]),

@@ -2,11 +2,9 @@
 
 import dataclasses
 
-import numpy as np
 import tensorflow as tf
 
 from tfcopy.data import train_sentencepiece
-from tfcopy.data.alignment import likely_translations
 from tfcopy.data.corpora import (
     europarl,
     gettext_catalogs,
@@ -30,7 +28,6 @@ from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs import pair_data
 from tfcopy.experiments.pairs.corpus_flags import TranslationConfig
-from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 from tfcopy.experiments.pairs.translator_flags import TranslatorConfig
 
 
@@ -38,10 +35,8 @@ def load_corpus(
     config: TranslationConfig,
     demo=demo_parliament,
     *,
-    preset: str,
     download: bool = False,
     tokenized: bool = False,
-    seed: int = 0,
     **demo_options,
 ):
     """The corpus that the flags ask for.
@@ -52,52 +47,43 @@ def load_corpus(
     the demo corpus is generated.
 
     Args:
-        config: The flags.
+        config: The flags, also those of all recipes: --seed chooses what is
+            held out, and with --preset paper the corpus is Europarl where no
+            flag names one.
         demo: Module of the demo corpus, with `load` and `LANGUAGES`.
-        preset: With "paper" the corpus is Europarl where the flags name none.
         download: Whether Europarl is fetched if it is not there.
         tokenized: Whether files are tokenised already.
-        seed: Chooses what is held out.
         **demo_options: What else `demo.load` is called with.
     """
     languages = {
         "source_language": config.source_language,
         "target_language": config.target_language,
     }
-    given = {
-        "--train": config.train,
-        "--prepared": config.prepared,
-        "--catalogs": config.catalogs,
-        "--tfds": config.tfds,
-        "--data_dir": config.data_dir,
-    }
-    flags = list(given)
-    given = [flag for flag in flags if given[flag] is not None]
-    if len(given) > 1 and given != ["--tfds", "--data_dir"]:
-        raise ValueError(
-            f"Only one of {', '.join(flags)} can name the corpus. "
-            f"Received: {', '.join(given)}."
-        )
+    flag_checks.check_one_corpus(
+        config, "train", "prepared", "catalogs", "tfds", "data_dir"
+    )
     if config.train is not None:
         return text_pairs.load(
             *flag_checks.file_pairs(config),
             tokenized=tokenized,
-            seed=seed,
+            seed=config.seed,
             **languages,
         )
     if config.prepared is not None:
         return prepared_corpus.load(config.prepared)
     if config.catalogs is not None:
-        return gettext_catalogs.load(config.catalogs, seed=seed, **languages)
+        return gettext_catalogs.load(
+            config.catalogs, seed=config.seed, **languages
+        )
     if config.tfds is not None:
         return tfds_corpora.load(
             config.tfds, config.data_dir, *languages.values()
         )
-    if config.data_dir is not None or download or preset == "paper":
+    if config.data_dir is not None or download or config.preset == "paper":
         return europarl.load(
             config.data_dir or "data/europarl",
             download=download,
-            seed=seed,
+            seed=config.seed,
             **languages,
         )
     if set(languages.values()) != set(demo.LANGUAGES):
@@ -127,6 +113,11 @@ def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
 
 def check(config: TranslatorConfig):
     """Raises an error that names a flag of the corpus that lacks another."""
+    check_flag(config.protect or ())
+    for name in ("must_copy", "glossary"):
+        if getattr(config, name) and not config.protect:
+            raise ValueError(f"--{name} needs --protect.")
+    glossary(config.glossary, config.head)
     if config.guided_alignment is not None and config.train is None:
         raise ValueError(
             "--guided_alignment needs --train, whose lines it has links of."
@@ -146,18 +137,17 @@ def check(config: TranslatorConfig):
             )
 
 
-def counted_cuttings(config: TranslatorConfig, corpus, tokenizers) -> dict:
+def counted_cuttings(alpha, corpus, tokenizers) -> dict:
     """What else vocabularies are counted from with `--sample_pieces`.
 
     Args:
-        config: The flags.
+        alpha: What the flag says, `None` for one cutting of each text.
         corpus: `TranslationCorpus`.
         tokenizers: The tokenizers of source and target.
 
     Returns:
         Arguments of `pair_data.count_vocabularies`.
     """
-    alpha = config.sample_pieces
     if alpha is None:
         return {}
     try:
@@ -170,15 +160,6 @@ def counted_cuttings(config: TranslatorConfig, corpus, tokenizers) -> dict:
     except ValueError as error:
         raise ValueError(f"--sample_pieces: {error}") from error
     return {"texts": lambda: (corpus.train, cut), "texts_key": alpha}
-
-
-def check_protection(config: TranslatorConfig):
-    """Raises an error that names a flag which needs or misuses `--protect`."""
-    check_flag(config.protect or ())
-    for name in ("must_copy", "glossary"):
-        if getattr(config, name) and not config.protect:
-            raise ValueError(f"--{name} needs --protect.")
-    glossary(config, config.head)
 
 
 def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
@@ -263,23 +244,7 @@ def load_dictionary(path, flag):
     return flag_checks.load_file(Dictionary, path, flag)
 
 
-def glossary(config: TranslatorConfig, head):
+def glossary(path, head):
     """The `Glossary` that a system says, if it can copy."""
-    found = flag_checks.load_file(Glossary, config.glossary, "--glossary")
+    found = flag_checks.load_file(Glossary, path, "--glossary")
     return None if head == "softmax" else found
-
-
-def shortlist(config: PointerSoftmaxConfig, data):
-    """The `Dictionary` of words that search generates; `None` for all."""
-    if config.shortlist != "dictionary":
-        return load_dictionary(config.shortlist, "--shortlist")
-    return likely_translations.learn(
-        data.train, *data.vocabularies, progress=True
-    )
-
-
-def search_candidates(config: PointerSoftmaxConfig, data):
-    """Ids of the words that search generates; `None` for all."""
-    count = config.search_candidates
-    size = data.vocabularies[1].size
-    return None if count is None else np.arange(min(count, size), dtype="int32")

@@ -4,19 +4,49 @@ import dataclasses
 
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import markup, translations
-from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments import reporting
 from tfcopy.experiments.pairs import (
     pair_data,
     pointer_softmax_steps,
     translation_data,
-    translators,
 )
-from tfcopy.experiments.pairs.translator_flags import SYSTEMS, TranslatorConfig
+from tfcopy.experiments.pairs.translator_flags import TranslatorConfig
 from tfcopy.experiments.reporting import ExportChoice
-from tfcopy.experiments.run import Stopwatch
+from tfcopy.experiments.run import Run, timed
 
 # Further ways of a system to search, and how tables name them.
 _VARIANTS = {"unk_replaced": "UNK replaced", "must_copy": "must copy"}
+
+
+def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
+    """Trains, compares, shows and exports; returns the results.
+
+    Args:
+        config: The flags.
+        prepare: Function of the flags and of a folder that gives `PairData`.
+        columns: As in `reporting.print_table`.
+        paper: Dict from a system to the paper's figures.
+        note: A sentence about these.
+        examples: What is remarkable about some pairs, and these: the system
+            that is exported answers them, if the corpus is the demo's.
+    """
+    check(config)
+    run = Run(config)
+    data = prepare(config, run.data_folder)
+    answers = train_and_answer(run, data)
+    print_examples(data, answers)
+    beside = reporting.beside(config, paper)
+    print_comparison(run.results, beside, columns, note if beside else "")
+    reporting.print_lead(run.results)
+    reporting.draw(run.results, run.folder, "nats per sentence")
+    best = best_on_validation(run, data)
+    if data.corpus.generated:
+        title, pairs = examples
+        print(f"\n{title}:")
+        served = run.systems[best.system].served
+        print_answers(served, [source for source, _ in pairs])
+    score = score_of(run, best.system)
+    return run.finish(best, score=score, paper=paper, pairs=data.pairs)
 
 
 def answer(translator, data, bleu_tokenize):
@@ -30,9 +60,8 @@ def answer(translator, data, bleu_tokenize):
     Returns:
         `(answers, scores)`: a `Translation` for each sentence, and a dict.
     """
-    watch = Stopwatch()
-    answers = translator.translate_all(source for source, _ in data.test)
-    seconds = watch.seconds
+    sources = [source for source, _ in data.test]
+    answers, seconds = timed(translator.translate_all, sources)
     scores = score(answers, data, bleu_tokenize)
     return answers, {**scores, "seconds_translating": seconds}
 
@@ -123,12 +152,10 @@ def print_answers(translator, sources):
 
 def check(config: TranslatorConfig):
     """Raises an error that names a flag which makes no sense."""
-    flag_checks.check_systems(config, SYSTEMS)
     pointer_softmax_steps.check(config)
     translation_data.load_dictionary(
         config.output_dictionary, "--output_dictionary"
     )
-    translation_data.check_protection(config)
     translation_data.check(config)
 
 
@@ -148,7 +175,9 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
             config.dictionary, "--dictionary"
         ),
     }
-    counted = translation_data.counted_cuttings(config, corpus, tokenizers)
+    counted = translation_data.counted_cuttings(
+        config.sample_pieces, corpus, tokenizers
+    )
     data = pair_data.prepare(
         config,
         corpus,
@@ -227,39 +256,26 @@ def build(run, name, head, data):
     """A system, text in and text out."""
     config = run.config
     merge = "max" if head == "pointer_softmax" else "sum"
-    options = translators.search_options(
-        config,
-        max_length=config.max_target_length,
-        merge=config.merge or merge,
+    search = {
+        "max_length": config.max_target_length,
+        "merge": config.merge or merge,
         # The baseline could not.
-        must_copy=config.must_copy and head != "softmax",
-    )
+        "must_copy": config.must_copy and head != "softmax",
+    }
 
-    def make_model():
-        return pointer_softmax_steps.make_model(config, data, head)
-
-    def make_translator(model):
-        return translators.make_translator(
-            config,
-            model,
-            data,
-            options,
-            dictionary=translation_data.load_dictionary(
-                config.output_dictionary, "--output_dictionary"
-            ),
-            candidate_ids=translation_data.search_candidates(config, data),
-            shortlist=translation_data.shortlist(config, data),
-            glossary=translation_data.glossary(config, head),
-        )
-
-    return run.build(
+    languages = {
+        "source_language": config.source_language,
+        "target_language": config.target_language,
+    }
+    return pointer_softmax_steps.build(
+        run,
         name,
-        make_model,
-        make_translator,
-        data.examples,
-        make_trained=lambda model: pointer_softmax_steps.make_trained(
-            config, model
+        head,
+        data,
+        search,
+        languages,
+        dictionary=translation_data.load_dictionary(
+            config.output_dictionary, "--output_dictionary"
         ),
-        source_language=config.source_language,
-        target_language=config.target_language,
+        glossary=translation_data.glossary(config.glossary, head),
     )

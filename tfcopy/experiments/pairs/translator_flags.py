@@ -7,15 +7,13 @@ from jsonargparse.typing import NonNegativeFloat, PositiveFloat, PositiveInt
 from tfcopy.experiments.config import (
     PointingHead,
     data,
+    file,
     group,
     model,
     search,
     training,
 )
-from tfcopy.experiments.pairs.corpus_flags import (
-    CaseConfig,
-    TranslationConfig,
-)
+from tfcopy.experiments.pairs.corpus_flags import CaseConfig, TranslationConfig
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
 SYSTEMS = ("nmt", "pointer_softmax")
@@ -31,11 +29,9 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         "for the pieces of --sentencepiece_model, which are then what other "
         "flags call words.",
     )
-    sentencepiece_model: list[str] | None = data(
-        None,
+    sentencepiece_model: list[str] | None = file(
         "One model file for both languages, or two: en.model fr.model; "
-        "tfcopy.data.train_sentencepiece trains them.",
-        fixed=False,
+        "tfcopy.data.train_sentencepiece trains them."
     )
     pieces: PositiveInt | None = data(
         None,
@@ -54,37 +50,33 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         "html, printf, brace, or a regular expression (RE2), such as "
         "rst printf.",
     )
-    dictionary: str | None = data(
-        None,
+    dictionary: str | None = file(
         "TSV file of target words and their source translations, for pointer "
-        "labels.",
-        fixed=False,
+        "labels."
     )
-    guided_alignment: str | None = data(
-        None,
+    guided_alignment: str | None = file(
         "File with a line 0-0 1-2 ... (Pharaoh's format) for each line of "
         "--train: which source and target words are linked. Training draws the "
         "attention to them; tfcopy.data.build_dictionary --write_alignment "
-        "writes one.",
-        fixed=False,
+        "writes one."
     )
     guided_alignment_weight: NonNegativeFloat = training(
         0.1, "Weight of --guided_alignment's cost relative to the loss."
     )
-    output_dictionary: str | None = search(
-        None,
+    output_dictionary: str | None = file(
         "TSV file of source words and their translations; words pointed at "
         "are translated by it where it has them.",
+        topic="search",
     )
     must_copy: bool = search(
         False,
         "With --protect: an answer has every protected span of its source "
         "exactly as often as the source, and no other.",
     )
-    glossary: str | None = search(
-        None,
+    glossary: str | None = file(
         "With --protect: TSV file of phrases and their translations; where a "
         "phrase stands in a source, the answer has the translation.",
+        topic="search",
     )
     max_length: PositiveInt = data(
         50,
