@@ -11,6 +11,7 @@ of the examples, C classes.
 """
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -30,6 +31,7 @@ from tfcopy.data.epoch_batches import (
 _SHARED = ("definition_", "spelling_ids")
 # Rows of tokens, whose readers need one that is not padding.
 _ROWS = ("definition_ids", "spelling_ids")
+_STATIC_SHAPE = operator.attrgetter("shape")
 # How much more than was seen the largest class holds.
 _SPARE = 1.1
 
@@ -64,7 +66,7 @@ class TextShapes:
         of_texts = [name for name in self._names if not _is_shared(name)]
         self._of_texts = of_texts[0]
         self._axes = [len(self._own(n, batches[0])) for n in self._names]
-        seen = np.array([self._sizes(x, _static_shape) for x in batches])
+        seen = np.array([self._sizes(x, _STATIC_SHAPE) for x in batches])
         rows = np.array([int(x[self._of_texts].shape[0]) for x in batches])
         numbers = np.unique(rows)
         each = max(number // len(numbers), 2)
@@ -134,10 +136,6 @@ class TextShapes:
 
 def _is_shared(name):
     return name.startswith(_SHARED)
-
-
-def _static_shape(x):
-    return x.shape
 
 
 def _padded(x, target, name):

@@ -24,10 +24,9 @@ import numpy as np
 import tqdm
 
 from tfcopy import atomic_files, checked_files, filesystem
-from tfcopy.data.pairs.encoding import EncodedCorpus
+from tfcopy.data.pairs.encoding import COUNTS, SIDES, EncodedCorpus
 
-_COUNTS = ("num_read", "num_empty", "num_too_long")
-_SIDES = (("source_ids", "source_copy_ids"), ("target_ids", "pointers"))
+_IDS = tuple(itertools.chain(*SIDES.values()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +139,7 @@ def write(folder, file: str, arrays: Mapping[str, np.ndarray]) -> Shard:
         np.diff(arrays["source_splits"]),
         np.diff(arrays["target_splits"]),
         arrays["indices"],
-        *(arrays[name] for names in _SIDES for name in names),
+        *(arrays[name] for name in _IDS),
     ]
     path = os.path.join(folder, file)
     with atomic_files.replacement(path) as new, open(new, "wb") as stream:
@@ -181,12 +180,12 @@ def load(
     starts = np.cumsum([0, *(shard.num_read for shard in shards)])
     indices = [part + start for part, start in zip(columns[2], starts)]
     arrays = dict(
-        zip(itertools.chain(*_SIDES), map(JoinedArray, columns[3:])),
+        zip(_IDS, map(JoinedArray, columns[3:])),
         source_splits=np.cumsum(np.concatenate([[0], *columns[0]])),
         target_splits=np.cumsum(np.concatenate([[0], *columns[1]])),
         indices=np.concatenate(indices),
     )
-    counts = {x: sum(getattr(shard, x) for shard in shards) for x in _COUNTS}
+    counts = {x: sum(getattr(shard, x) for shard in shards) for x in COUNTS}
     return ShardedCorpus(**arrays, **counts, stored_checksum=checksum)
 
 

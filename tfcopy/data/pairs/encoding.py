@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import hashlib
+import itertools
 import logging
 import os
 from collections.abc import Iterable
@@ -32,7 +33,12 @@ _ARRAYS = (
     "indices",
     "counts",
 )
-_COUNTS = ("num_read", "num_empty", "num_too_long")
+# The ids of each side, position by position.
+SIDES = {
+    "source": ("source_ids", "source_copy_ids"),
+    "target": ("target_ids", "pointers"),
+}
+COUNTS = ("num_read", "num_empty", "num_too_long")
 
 # What ids depend on besides words, of `copy_ids.encode_pairs`. The name of a
 # cached file depends on the order.
@@ -402,7 +408,7 @@ def _concatenate(encoded_chunks) -> dict[str, np.ndarray]:
     for side in ("source", "target"):
         lengths = joined.pop(f"{side}_lengths")
         joined[f"{side}_splits"] = np.concatenate([[0], np.cumsum(lengths)])
-    joined["counts"] = joined["counts"].reshape(-1, len(_COUNTS)).sum(0)
+    joined["counts"] = joined["counts"].reshape(-1, len(COUNTS)).sum(0)
     return joined
 
 
@@ -412,9 +418,9 @@ def _nothing():
         name: np.zeros(int(name.endswith("splits")), np.int64)
         for name in _ARRAYS
     }
-    for name in ("source_ids", "source_copy_ids", "target_ids", "pointers"):
+    for name in itertools.chain(*SIDES.values()):
         arrays[name] = arrays[name].astype(np.int32)
-    return {**arrays, "counts": np.zeros(len(_COUNTS), np.int64)}
+    return {**arrays, "counts": np.zeros(len(COUNTS), np.int64)}
 
 
 def _check_not_empty(arrays, name, max_length):
@@ -436,7 +442,7 @@ def _check_not_empty(arrays, name, max_length):
 
 def _corpus(arrays, pairs) -> EncodedCorpus:
     arrays = dict(arrays)
-    counts = dict(zip(_COUNTS, (int(n) for n in arrays.pop("counts"))))
+    counts = dict(zip(COUNTS, (int(n) for n in arrays.pop("counts"))))
     texts = None
     if pairs is not None:
         kept = set(arrays["indices"].tolist())

@@ -19,7 +19,7 @@ from tfcopy.data.epoch_batches import (
     cut_rows,
     epoch_batches,
 )
-from tfcopy.data.pairs.encoding import EncodedCorpus
+from tfcopy.data.pairs.encoding import SIDES, EncodedCorpus
 
 # Lengths that a shape may have, of each side; more cost time and save little.
 _MAX_EDGES = 24
@@ -160,12 +160,6 @@ PADDING = {
     "source_copy_ids": special.NO_COPY,
     "target_ids": special.PAD,
     "pointers": special.GENERATE,
-}
-
-
-_SIDES = {
-    "source": ("source_ids", "source_copy_ids"),
-    "target": ("target_ids", "pointers"),
 }
 
 
@@ -356,13 +350,13 @@ def _padded_lengths(encoded, rows, pad_multiple, shapes):
 def _pad_rows(encoded, rows, lengths):
     """Arrays `(B, S)`, `(B, S)`, `(B, T)` and `(B, T)`."""
     arrays = []
-    for side, length in zip(_SIDES, lengths):
+    for side, length in zip(SIDES, lengths):
         splits = getattr(encoded, f"{side}_splits")
         steps = np.arange(length)
         starts = splits[rows]
         places = starts[:, None] + steps
         is_token = steps < (splits[rows + 1] - starts)[:, None]
-        for name in _SIDES[side]:
+        for name in SIDES[side]:
             padded = np.full(places.shape, PADDING[name], np.int32)
             padded[is_token] = getattr(encoded, name)[places[is_token]]
             arrays.append(padded)
