@@ -85,6 +85,7 @@ model = functools.partial(flag, topic="model", fixed=True)
 training = functools.partial(flag, topic="training", fixed=True)
 search = functools.partial(flag, topic="search", fixed=False)
 results = functools.partial(flag, topic="results", fixed=False)
+systems = functools.partial(training, fixed=False)
 # What names a corpus, which is read first of all, and what names other files.
 corpus_file = functools.partial(data, None, fixed=False)
 file = functools.partial(corpus_file, is_file=True)
@@ -141,7 +142,7 @@ class RunConfig:
     baselines: ClassVar[tuple[str, ...]] = ()
     minutes: ClassVar[dict[str, float]] = {}
 
-    systems: list[str] = training([], "Systems to train.", fixed=False)
+    systems: list[str] = systems([], "Systems to train.")
     preset: str = results(
         "demo",
         "Set of defaults for corpus, model sizes and training. What is shown "

@@ -70,11 +70,10 @@ class Config(
         800,
         "Size of the vocabulary that both sides share, special words included.",
     )
-    systems: list[Literal[SYSTEMS]] = config.training(
+    systems: list[Literal[SYSTEMS]] = config.systems(
         list(SYSTEMS),
         "Systems to train, any of lead_3 (which needs no training), "
         "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
-        fixed=False,
     )
     head: config.PointingHead = config.model(
         "pointer_generator",

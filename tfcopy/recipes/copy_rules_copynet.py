@@ -77,10 +77,9 @@ class Config(model_flags.CopyNetConfig):
         "Maximum number of test pairs per type to answer; all if not given.",
         fixed=False,
     )
-    systems: list[Literal[SYSTEMS]] = config.training(
+    systems: list[Literal[SYSTEMS]] = config.systems(
         list(SYSTEMS),
         "Systems to train, any of enc_dec, rnnsearch and copynet.",
-        fixed=False,
     )
 
 

@@ -88,10 +88,9 @@ class Config(
     dialogues_seed: config.Seed = config.data(
         0, "Random seed of the generated dialogues."
     )
-    systems: list[Literal[SYSTEMS]] = config.training(
+    systems: list[Literal[SYSTEMS]] = config.systems(
         ["rnnsearch", "copynet"],
         "Systems to train, any of enc_dec, rnnsearch and copynet.",
-        fixed=False,
     )
 
 

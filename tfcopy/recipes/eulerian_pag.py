@@ -55,10 +55,8 @@ class Config(model_flags.PlannerConfig):
         500, "Number of test graphs.", fixed=False
     )
     data_seed: config.Seed = config.data(0, "Random seed of the graphs.")
-    systems: list[Literal[SYSTEMS]] = config.training(
-        list(SYSTEMS),
-        "Systems to train, any of baseline, pag and rpag.",
-        fixed=False,
+    systems: list[Literal[SYSTEMS]] = config.systems(
+        list(SYSTEMS), "Systems to train, any of baseline, pag and rpag."
     )
     layer_norm: bool = config.model(
         False, "Apply layer normalisation in the decoder."

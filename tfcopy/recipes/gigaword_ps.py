@@ -100,10 +100,9 @@ class Config(
         "File of word vectors to initialise the target embeddings; it may be "
         "the same file."
     )
-    systems: list[Literal[SYSTEMS]] = config.training(
+    systems: list[Literal[SYSTEMS]] = config.systems(
         list(SYSTEMS),
         "Systems to train, any of nmt_lvt and pointer_softmax_lvt.",
-        fixed=False,
     )
     head: config.PointingHead = config.model(
         "pointer_softmax",

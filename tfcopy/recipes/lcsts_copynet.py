@@ -102,10 +102,8 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
         "Maximum length of a summary in tokens, without the end of sequence; "
         "if not given, 32, or 160 for characters of English.",
     )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.training(
-        list(SYSTEMS),
-        "Systems to train, any of rnn_context and copynet.",
-        fixed=False,
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
+        list(SYSTEMS), "Systems to train, any of rnn_context and copynet."
     )
 
 

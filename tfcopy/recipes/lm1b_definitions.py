@@ -81,13 +81,12 @@ class Config(definition_flags.DefinitionsConfig):
     max_length: PositiveInt = config.data(
         100, "Sentences are truncated to this many words."
     )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.training(
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
         ["baseline", "dict_mean", "glove"],
         "Systems to train, any of baseline, lemma, spelling, dict1 (the "
         "language model's own LSTM reads definitions), dict2 (another LSTM "
         "does), dict2_spelling, dict_mean (mean of the embeddings of their "
         "words), dict_mean_spelling and glove.",
-        fixed=False,
     )
     restricted: bool = config.model(
         False,

@@ -70,11 +70,10 @@ class Config(definition_flags.LabelledTextsConfig):
     max_length: PositiveInt = config.data(
         400, "Sentences are truncated to this many words."
     )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.training(
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
         ["baseline", "dict", "glove"],
         "Systems to train, any of baseline, spelling, dict (definitions) and "
         "glove (fixed vectors).",
-        fixed=False,
     )
     combine: Literal["bands", "transform", "sum", "replace"] = config.model(
         "transform",

@@ -70,13 +70,12 @@ class Config(definition_flags.LabelledTextsConfig):
     num_things: PositiveInt = config.data(
         3, "Number of things in a context of the demo."
     )
-    systems: list[Literal[tuple(SYSTEMS)]] = config.training(
+    systems: list[Literal[tuple(SYSTEMS)]] = config.systems(
         ["B", "D3", "G"],
         "Systems to train, any of B (baseline), D1 (adds the mean of "
         "definitions, without gradient), D2 (with gradient), D3 (transforms "
         "it first), D4 (an LSTM reads definitions), S (spelling), SL (also "
         "that of lemmas), SD (spelling and definitions) and G (fixed vectors).",
-        fixed=False,
     )
     bidirectional: bool = config.model(False, "Make the encoder bidirectional.")
     max_answer_length: PositiveInt = config.search(

@@ -101,11 +101,10 @@ class Config(
         "Maximum length in characters of training targets, beyond which pairs "
         "are left out, and of translations.",
     )
-    systems: list[Literal[SYSTEMS]] = config.training(
+    systems: list[Literal[SYSTEMS]] = config.systems(
         ["baseline", "pag", "rpag"],
         "Systems to train, any of baseline, pag, rpag, and, with layer "
         "normalisation, baseline_ln, pag_ln, rpag_ln.",
-        fixed=False,
     )
     baseline_embedding_dim: PositiveInt | None = config.model(
         None, "The baseline's --embedding_dim, if it differs."

@@ -23,6 +23,7 @@ from tfcopy.experiments.config import (
     group,
     model,
     search,
+    systems,
     training,
 )
 
@@ -403,10 +404,9 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         "Random seed of the validation and test sequences, and of those "
         "of --train_size.",
     )
-    systems: list[Literal["softmax", "pointer_softmax"]] = training(
+    systems: list[Literal["softmax", "pointer_softmax"]] = systems(
         ["softmax", "pointer_softmax"],
         "Systems to train, any of softmax and pointer_softmax.",
-        fixed=False,
     )
     embedding_dim: PositiveInt = model(256, "Size of the embeddings.")
     units: PositiveInt = model(256, "Size of the GRU and of all hidden layers.")

@@ -11,6 +11,7 @@ from tfcopy.experiments.config import (
     group,
     model,
     search,
+    systems,
     training,
 )
 from tfcopy.experiments.pairs.corpus_flags import CaseConfig, TranslationConfig
@@ -83,10 +84,8 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         "Maximum length in words of training sentences; longer pairs are "
         "left out.",
     )
-    systems: list[Literal[SYSTEMS]] = training(
-        list(SYSTEMS),
-        "Systems to train, any of nmt and pointer_softmax.",
-        fixed=False,
+    systems: list[Literal[SYSTEMS]] = systems(
+        list(SYSTEMS), "Systems to train, any of nmt and pointer_softmax."
     )
     head: PointingHead = model(
         "pointer_softmax",
