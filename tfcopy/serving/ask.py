@@ -4,6 +4,10 @@ It needs only TensorFlow, not the code that trained the model, and TensorFlow
 Text if the model cuts words into pieces.
 """
 
+import dataclasses
+from typing import ClassVar
+
+from tfcopy.flags import Parser
 from tfcopy.serving.client_library import answer_lines, commands
 from tfcopy.serving.client_library.local_model import LocalModel
 
@@ -32,9 +36,25 @@ examples:
 """
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options(answer_lines.AnswerOptions, commands.TrustOptions):
+    """Whom to ask.
+
+    Attributes:
+        model: exported folder
+        version: version to ask (default: the highest)
+    """
+
+    positional: ClassVar = {"model": "MODEL"}
+
+    model: str
+    version: int | None = None
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parse(arguments)
+    epilog = _EXAMPLES + answer_lines.FORMS
+    options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
 
     def work():
         model = LocalModel(
@@ -46,23 +66,6 @@ def main(arguments=None):
         answer_lines.answer(model, options)
 
     return commands.run("ask", work)
-
-
-def _parse(arguments):
-    parser = answer_lines.parser(
-        "python -m tfcopy.serving.ask",
-        _DESCRIPTION,
-        _EXAMPLES + answer_lines.FORMS,
-    )
-    parser.add_argument("model", metavar="MODEL", help="exported folder")
-    parser.add_argument(
-        "--version",
-        type=int,
-        metavar="V",
-        help="version to ask (default: the highest)",
-    )
-    commands.add_trust(parser)
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

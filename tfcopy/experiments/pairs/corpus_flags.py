@@ -2,14 +2,13 @@
 
 from typing import Literal
 
-from jsonargparse.typing import NonNegativeInt, PositiveInt
-
 from tfcopy.experiments.config import (
     data,
     group,
     results,
     search,
 )
+from tfcopy.flags import NonNegativeInt, PositiveInt
 
 
 @group

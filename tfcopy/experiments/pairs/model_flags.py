@@ -2,14 +2,8 @@
 
 from typing import Literal
 
-from jsonargparse.typing import (
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
-
 from tfcopy.experiments.config import (
+    POINTING,
     Beams,
     Head,
     ModelConfig,
@@ -23,6 +17,12 @@ from tfcopy.experiments.config import (
     model,
     search,
     training,
+)
+from tfcopy.flags import (
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
 )
 
 
@@ -323,8 +323,7 @@ class PlannerConfig(PairsConfig):
     )
     head: Head = model(
         "softmax",
-        "Output head: softmax, or one that can copy, pointer_softmax, "
-        "pointer_generator, copynet, or your own, as MODULE:CLASS.",
+        f"Output head: softmax, or one that can copy, {POINTING}",
     )
     encoder_units: PositiveInt | None = model(
         None,
