@@ -2,7 +2,7 @@
 
     @dataclasses.dataclass(kw_only=True)
     class Options:
-        positional: ClassVar = {"folder": "FOLDER"}
+        positional = {"folder": "FOLDER"}
 
         folder: str = "models"
         output: File
@@ -55,6 +55,12 @@ class Check(NamedTuple):
     metavar: str | None = None
 
 
+def form(expected, pattern):
+    """A kind of text: what messages call it, and a regular expression."""
+    check = Check(expected, re.compile(pattern).fullmatch, expected)
+    return Annotated[str, check]
+
+
 File = Annotated[str, Check("a file", metavar="FILE")]
 Folder = Annotated[str, Check("a folder", metavar="FOLDER")]
 PositiveInt = Annotated[int, Check("a positive integer", lambda x: x > 0)]
@@ -100,8 +106,9 @@ class Parser(argparse.ArgumentParser):
         description, epilog: First and last lines of `--help`.
         from_files: Whether `--config` reads flags from a file of YAML, and
             `--print_config` prints them as one. Then `null` is no value, a
-            switch may be given true or false, a list may be in brackets, no
-            flag is abbreviated, and the help of a flag names its choices.
+            switch may be given true or false, a list may be in brackets or
+            have a `+` that appends to it, no flag is abbreviated, and the help
+            of a flag names its choices.
         topics: Headings of `--help`, in its order: each field's `topic`.
         shown: Names of the flags that `--help` shows; all by default.
         choices: The values of flags whose types do not tell them, by name.
@@ -147,6 +154,10 @@ class Parser(argparse.ArgumentParser):
                 else:
                     options["required"] = default_of(field) is MISSING
                     group.add_argument(f"--{name}", **options)
+                if from_files and _is_list(self.kinds[name]):
+                    options |= {"action": "extend", "dest": name}
+                    options |= {"help": argparse.SUPPRESS, "required": False}
+                    group.add_argument(f"--{name}+", **options)
 
     def parse(self, arguments=None, *, intermixed=False):
         """The object of a command line.
@@ -203,9 +214,7 @@ class Parser(argparse.ArgumentParser):
         if default is MISSING:
             default = None
         elif self.from_files or default not in (None, []):
-            shown = default
-            if not isinstance(default, str):
-                shown = json.dumps(default)
+            shown = json.dumps(default).strip('"')
             options["help"] += f" (default: {shown})"
         if kind is bool:
             options |= {"nargs": "?", "const": True}
@@ -245,7 +254,8 @@ class Parser(argparse.ArgumentParser):
 
         What is in brackets already stays as it is.
         """
-        lists = {f"--{x}" for x, kind in self.kinds.items() if _is_list(kind)}
+        lists = [f"--{x}" for x, kind in self.kinds.items() if _is_list(kind)]
+        lists += [f"{name}+" for name in lists]
         found, rest = [], list(arguments)
         while rest:
             flag, equals, value = rest.pop(0).partition("=")

@@ -230,9 +230,7 @@ def _two(files, flag):
 
 def main(arguments=None) -> int:
     """Returns the exit status."""
-    arguments, beam_flags = beam_runners.split_flags(
-        sys.argv[1:] if arguments is None else arguments
-    )
+    arguments, beam_flags = beam_runners.split_flags(arguments)
     config = Parser(Config, __doc__, from_files=True).parse(arguments)
     if not beam_runners.is_installed():
         print(f"Error: {beam_runners.MISSING}", file=sys.stderr)

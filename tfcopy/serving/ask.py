@@ -5,7 +5,6 @@ Text if the model cuts words into pieces.
 """
 
 import dataclasses
-from typing import ClassVar
 
 from tfcopy.flags import Parser
 from tfcopy.serving.client_library import answer_lines, commands
@@ -45,7 +44,7 @@ class Options(answer_lines.AnswerOptions, commands.TrustOptions):
         version: version to ask (default: the highest)
     """
 
-    positional: ClassVar = {"model": "MODEL"}
+    positional = {"model": "MODEL"}
 
     model: str
     version: int | None = None

@@ -6,9 +6,7 @@ The command of `tfcopy.serving.batch_answers`; it needs the extra `beam`.
 import dataclasses
 import functools
 import os
-import sys
 import time
-from typing import ClassVar
 
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import beam_runners
@@ -85,7 +83,7 @@ class Options(
         server: host:port, or http://host:port, to ask a server instead
     """
 
-    positional: ClassVar = {"model": "MODEL"}
+    positional = {"model": "MODEL"}
 
     model: str
     input: list[File]
@@ -99,13 +97,9 @@ class Options(
 
 def main(arguments=None):
     """Returns the exit status."""
-    arguments, beam_flags = beam_runners.split_flags(
-        sys.argv[1:] if arguments is None else arguments
-    )
+    arguments, beam_flags = beam_runners.split_flags(arguments)
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
-    # This command reports errors itself, once.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     return commands.run("batch", lambda: _answer(options, beam_flags))
 
 

@@ -4,9 +4,7 @@ By REST it needs neither TensorFlow nor gRPC; by gRPC the extra `client`.
 """
 
 import dataclasses
-import os
 import sys
-from typing import ClassVar
 
 from tfcopy.flags import Parser
 from tfcopy.serving.client_library import answer_lines, ask_texts, commands
@@ -51,7 +49,7 @@ class Options(answer_lines.AnswerOptions, commands.ConnectionOptions):
         status: print the model's versions and exit
     """
 
-    positional: ClassVar = {"address": "ADDRESS", "model": "MODEL"}
+    positional = {"address": "ADDRESS", "model": "MODEL"}
 
     address: str
     model: str
@@ -62,8 +60,6 @@ def main(arguments=None):
     """Returns the exit status."""
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
-    # This command reports errors itself, once.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     return commands.run(
         "client", lambda: (_status if options.status else _answer)(options)
     )

@@ -6,7 +6,7 @@ import errno
 import importlib.util
 import socket
 import sys
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from tfcopy.flags import Check, Parser
 from tfcopy.serving.client_library import commands
@@ -46,7 +46,7 @@ class Options(commands.TrustOptions):
         host: address to listen on; by default this machine only
     """
 
-    positional: ClassVar = {"folder": "FOLDER"}
+    positional = {"folder": "FOLDER"}
 
     folder: str = "savedmodels"
     port: Annotated[int, Check("a port", lambda x: 0 <= x < 65536)] = 7860

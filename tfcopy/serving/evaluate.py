@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import os
-from typing import ClassVar, Literal
+from typing import Literal
 
 from tfcopy import filesystem
 from tfcopy.data.corpora.text_pairs import read_lines
@@ -53,7 +53,7 @@ class Options(commands.TrustOptions):
         json: write one JSON object
     """
 
-    positional: ClassVar = {"systems": "SYSTEM"}
+    positional = {"systems": "SYSTEM"}
 
     systems: list[str]
     source: File

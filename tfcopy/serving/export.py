@@ -6,10 +6,10 @@ import os
 import shlex
 import sys
 import time
-from typing import Annotated, ClassVar, Literal
+from typing import Literal
 
 from tfcopy import filesystem
-from tfcopy.flags import Check, Folder, Parser, PositiveInt, flag
+from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
 from tfcopy.serving.client_library import commands
 
 _DESCRIPTION = """\
@@ -40,9 +40,7 @@ holds all that is needed, and may be moved.
 Ask what was exported: python -m tfcopy.serving.ask FOLDER"""
 
 
-_Setting = Annotated[
-    str, Check("NAME=VALUE", lambda text: "=" in text, "NAME=VALUE")
-]
+_Setting = form("NAME=VALUE", "(?s).*=.*")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -58,7 +56,7 @@ class Options:
         version: version number (default: one more than the highest)
     """
 
-    positional: ClassVar = {"runs": "RUN"}
+    positional = {"runs": "RUN"}
 
     runs: list[str]
     set: list[_Setting] = flag(

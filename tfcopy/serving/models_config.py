@@ -8,11 +8,10 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
-from tfcopy.flags import Check, File, Folder, Parser, PositiveInt
+from tfcopy.flags import File, Folder, Parser, PositiveInt, form
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.client_library.version_folders import find_models
@@ -105,18 +104,8 @@ def _check_versions(name, wanted, there, flag):
         )
 
 
-_Versions = Annotated[
-    str,
-    Check("NAME=V,V", re.compile(r"[^=]+=\d+(,\d+)*").fullmatch, "NAME=V,V"),
-]
-_Label = Annotated[
-    str,
-    Check(
-        "NAME:LABEL=V",
-        re.compile(r"[^:=]+:[\w.-]+=\d+").fullmatch,
-        "NAME:LABEL=V",
-    ),
-]
+_Versions = form("NAME=V,V", r"[^=]+=\d+(,\d+)*")
+_Label = form("NAME:LABEL=V", r"[^:=]+:[\w.-]+=\d+")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -133,7 +122,7 @@ class Options:
         output: file to write (default: models.config in the folder)
     """
 
-    positional: ClassVar = {"folder": "FOLDER"}
+    positional = {"folder": "FOLDER"}
 
     folder: str = "savedmodels"
     models: list[str] | None = None

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import sys
-from typing import ClassVar
 
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.flags import File, Parser, PositiveInt
@@ -41,7 +40,7 @@ class Options:
         json: write objects of `log_probability` and `words`
     """
 
-    positional: ClassVar = {"run": "RUN"}
+    positional = {"run": "RUN"}
 
     run: str
     source: File

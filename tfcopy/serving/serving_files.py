@@ -5,7 +5,6 @@ import os
 import pathlib
 import shlex
 import sys
-from typing import ClassVar
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
@@ -31,7 +30,7 @@ class Options:
         folder: folder to write to
     """
 
-    positional: ClassVar = {"folder": "FOLDER"}
+    positional = {"folder": "FOLDER"}
 
     folder: str = "serving"
 

@@ -6,7 +6,6 @@ A model on a server is asked without TensorFlow, by REST without gRPC.
 import contextlib
 import dataclasses
 import os
-from typing import ClassVar
 
 from tfcopy import atomic_files, filesystem
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
@@ -68,7 +67,7 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
         server: asks a server: host:port for gRPC, http://host:port for REST
     """
 
-    positional: ClassVar = {"model": "MODEL", "files": "FILE"}
+    positional = {"model": "MODEL", "files": "FILE"}
 
     model: str
     files: list[str]
@@ -95,8 +94,6 @@ def main(arguments=None):
     """Returns the exit status."""
     parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
-    # This command reports errors itself, once.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     return commands.run("translate_po", lambda: _translate(options))
 
 

@@ -41,6 +41,7 @@ def run(program, work) -> int:
             # Names of files may have bytes that are no text.
             stream.reconfigure(errors="backslashreplace")
     hide_notes()
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         work()
         write(b"")  # what was printed
