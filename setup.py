@@ -84,7 +84,7 @@ setup(
         "google-re2>=1.1",
         "sacrebleu>=2.6,<3",
         "rouge-score>=0.1.2",
-        "jsonargparse[signatures]>=4.40,<5",
+        "pyyaml>=6",
         "tqdm>=4.66",
         "wrapt>=1.14",
         "numpy",

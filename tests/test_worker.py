@@ -88,9 +88,9 @@ def test_the_workers_of_compose_agree(started):
         ("--hosts a b:2 --index 1 europarl_ps", "expected host:port"),
         ("--hosts a:70000 --index 0 europarl_ps", "expected host:port"),
         ("--workers 2 --host {x} --index 1 europarl_ps", "expected host:port"),
-        ("--workers 0 --index 0 europarl_ps", "--workers: '0' is not a pos"),
+        ("--workers 0 --index 0 europarl_ps", "--workers must be a positive"),
         ("--workers 1 --index 0 no.recipe", "there is no recipe no.recipe"),
-        ("--index 0 europarl_ps", "--hosts --workers is required"),
+        ("--index 0 europarl_ps", "--hosts or --workers must be given"),
     ],
 )
 def test_errors_name_the_flag(started, line, message, capsys):

@@ -1,16 +1,13 @@
-"""What commands take and tell: lists of flags, errors in one line, output.
+"""What commands tell: errors in one line, output, and how they end.
 
 A pipe that is read no longer, a closed terminal and a full disk cost the text
 that cannot be written, and not the work that it tells of.
 """
 
-import argparse
 import contextlib
-import json
 import os
 import re
 import sys
-import typing
 
 # What terminals may obey instead of showing it.
 _CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
@@ -77,13 +74,6 @@ def status_of(work, reason=one_line) -> int:
             print(f"Error: {reason(error)}", file=sys.stderr)
             return 1
     return 0
-
-
-def positive(text: str) -> int:
-    """The number that a flag is given."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
 
 
 def printable(text: str) -> str:
@@ -207,45 +197,3 @@ def _settle(stream):
             os.close(nowhere)
     except AttributeError:
         pass  # There is none.
-
-
-def as_lists(config_class, arguments) -> list[str]:
-    """Arguments in which each flag has one value.
-
-    `--train a.en a.fr` becomes `--train=["a.en", "a.fr"]`, where what is in
-    brackets already stays as it is, and a `--fresh` without a value, which is
-    true or false, becomes `--fresh=true`.
-
-    Args:
-        config_class: Dataclass whose fields are the flags.
-        arguments: List of texts.
-    """
-    kinds = typing.get_type_hints(config_class)
-    lists = {f"--{name}" for name, kind in kinds.items() if _is_list(kind)}
-    switches = {f"--{name}" for name, kind in kinds.items() if kind is bool}
-    found, rest = [], list(arguments)
-    while rest:
-        flag, equals, value = rest.pop(0).partition("=")
-        if flag in switches and not equals and _is_flag(rest):
-            equals, value = "=", "true"
-        if flag not in lists:
-            found.append(flag + equals + value)
-            continue
-        values = [value] if equals else []
-        while not _is_flag(rest):
-            values.append(rest.pop(0))
-        if len(values) == 1 and (values == ["null"] or values[0][:1] == "["):
-            found.append(f"{flag}={values[0]}")
-        else:
-            found += [f"{flag}={json.dumps(values)}"] if values else [flag]
-    return found
-
-
-def _is_flag(arguments):
-    """Whether no value comes first."""
-    return not arguments or arguments[0].startswith("--")
-
-
-def _is_list(kind):
-    """Whether a type is a list, or a list or nothing."""
-    return list in map(typing.get_origin, (kind, *typing.get_args(kind)))

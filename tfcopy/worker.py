@@ -6,7 +6,7 @@ worker is lost, the others end with an error, so that all are started again and
 go on from the last checkpoint.
 """
 
-import argparse
+import dataclasses
 import errno
 import json
 import os
@@ -16,7 +16,7 @@ import socket
 import sys
 
 from tfcopy.__main__ import recipes
-from tfcopy.terminal import positive
+from tfcopy.flags import Parser, PositiveInt
 
 _DESCRIPTION = """\
 Runs a recipe as one of several workers, each of which is started with the same
@@ -60,31 +60,33 @@ def cluster(hosts, index) -> str:
     )
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Which workers there are, and which of them this is.
+
+    Attributes:
+        hosts: host:port of all workers
+        workers: how many there are, else
+        host: with --workers: host and port of each; {} is its index
+        index: which it is
+    """
+
+    hosts: list[str] | None = None
+    workers: PositiveInt | None = None
+    host: str = "localhost:{}"
+    index: int | None = None
+
+    def __post_init__(self):
+        if (self.hosts is None) == (self.workers is None):
+            raise ValueError("--hosts or --workers must be given, not both")
+
+
 def main(arguments=None):
     """Returns the exit status; the recipe ends the process with its own."""
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.worker",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "--hosts", nargs="+", metavar="HOST:PORT", help="all workers"
-    )
-    which.add_argument(
-        "--workers", type=positive, metavar="N", help="how many there are"
-    )
-    parser.add_argument(
-        "--host",
-        default="localhost:{}",
-        metavar="TEMPLATE",
-        help="with --workers: host and port of each; {} is its index",
-    )
-    parser.add_argument("--index", type=int, metavar="I", help="which it is")
+    parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     arguments = sys.argv[1:] if arguments is None else arguments
     own, recipe = _split(arguments)
-    options = parser.parse_args(own)
+    options = parser.parse(own)
     if not recipe:
         parser.error("name a recipe, such as europarl_ps")
     index = options.index
@@ -93,11 +95,9 @@ def main(arguments=None):
             index = int(os.environ["JOB_COMPLETION_INDEX"])
         except (KeyError, ValueError):
             parser.error("--index is needed where JOB_COMPLETION_INDEX is not")
-    hosts = options.hosts
-    if hosts is None:
-        hosts = [
-            options.host.replace("{}", str(i)) for i in range(options.workers)
-        ]
+    hosts = options.hosts or [
+        options.host.replace("{}", str(i)) for i in range(options.workers)
+    ]
     name, *rest = recipe
     if name not in recipes():
         parser.error(f"there is no recipe {name}")

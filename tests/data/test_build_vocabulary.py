@@ -61,12 +61,20 @@ def test_words_are_cut_as_the_flags_say(texts, tmp_path):
     [
         (["--input", "none.en"], 1, "none.en: cannot be read"),
         (["--size", "3"], 1, "--size: `max_size` must be at least 4"),
-        (["--size", "-1"], 2, "--size: '-1' is not a positive number"),
-        (["--min_count", "x"], 2, "--min_count: 'x' is not a positive"),
+        (
+            ["--size", "-1"],
+            2,
+            "--size must be a positive integer. Received: -1.",
+        ),
+        (
+            ["--min_count", "x"],
+            2,
+            "--min_count must be a positive integer. Received: x.",
+        ),
         (["--output", ""], 1, "--output: cannot write"),
         (["--protect", ""], 1, "--protect: '' matches the empty string."),
         (["--tokenization", "sentencepiece"], 1, "need each other"),
-        (["--tokenization", "spaces"], 2, "invalid choice: 'spaces'"),
+        (["--tokenization", "spaces"], 2, "sentencepiece. Received: spaces."),
         (["--output", "OUT/a.en/x"], 1, "--output: cannot write"),
         (
             ["--protect", "("],

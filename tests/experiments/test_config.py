@@ -46,11 +46,11 @@ def test_each_config_has_lists_of_its_own():
 
 
 def test_a_search_takes_as_many_beams_as_the_flag():
+    _, check = typing.get_args(config.Beams)
     for beams in (1, MOST_BEAMS):
-        assert SearchOptions(num_beams=config.Beams(beams))
+        assert SearchOptions(num_beams=beams) and check.holds(beams)
     for beams in (0, MOST_BEAMS + 1):
-        with pytest.raises(ValueError, match="restriction"):
-            config.Beams(beams)
+        assert not check.holds(beams)
 
 
 def test_a_default_of_no_flag_is_refused():

@@ -18,7 +18,8 @@ from tfcopy.serving import batch
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.answering import Answerer
 from tfcopy.serving.batch_answers.record_files import Block, JsonBlock
-from tfcopy.serving.client_library import answer_lines, exported_model
+from tfcopy.serving.client_library import exported_model
+from tfcopy.serving.client_library.answer_lines import AnswerOptions
 from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.signatures import AskError, Signature
 
@@ -388,12 +389,8 @@ def test_a_killed_process_leaves_all_but_the_answers_as_it_was(
     assert rows.drop_columns(["answer"]).equals(before, check_metadata=True)
 
 
-def options(*flags):
-    return answer_lines.parser("batch", "", "").parse_args(list(flags))
-
-
 def test_a_model_of_several_texts():
-    answerer = Answerer(Pairs(), options("--json"))
+    answerer = Answerer(Pairs(), AnswerOptions(json=True))
     records = [{"premise": "é", "hypothesis": "b"}, {"premise": "a"}]
     lines = [json.dumps(x).encode() + b"\n" for x in records]
     found = answerer.answer(JsonBlock("a.jsonl", 0, 0, lines))

@@ -269,7 +269,8 @@ def test_errors_say_what_is_wrong(told, server, capfdbinary):
     ):
         with pytest.raises(SystemExit):
             client.main([address, "translator", *flags])
-        assert b"usage" in capfdbinary.readouterr().err
+        error = capfdbinary.readouterr().err.decode()
+        assert error.startswith(f"Error: {flags[-1].split('=')[0]}")
 
 
 @contextlib.contextmanager
@@ -411,4 +412,4 @@ def test_help_needs_neither_tensorflow_nor_grpc(capsys, monkeypatch):
         client.main(["--help"])
     output = capsys.readouterr().out
     assert "http://localhost:8501 europarl_ps --status" in output
-    assert "--n_best K gives lines" in output
+    assert "--n_best N gives lines" in output

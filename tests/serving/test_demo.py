@@ -88,7 +88,9 @@ def test_errors_say_what_is_wrong(capsys, folder, tmp_path, monkeypatch):
 def test_a_port_is_a_number(capsys, port):
     with pytest.raises(SystemExit):
         demo.main(["--port", port])
-    assert f"{port!r} is not a port" in capsys.readouterr().err
+    assert (
+        f"--port must be a port. Received: {port}." in capsys.readouterr().err
+    )
 
 
 @pytest.mark.slow

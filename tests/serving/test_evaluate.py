@@ -104,7 +104,7 @@ def test_an_unknown_tokenisation_is_refused_at_once(name, capsys):
     flags = ["a", "--source", "b", "--reference", "c", "--tokenize", name]
     with pytest.raises(SystemExit):
         evaluate.main(flags)
-    error = capsys.readouterr().err.splitlines()[-1]
+    error = capsys.readouterr().err.splitlines()[0]
     assert f"--tokenize: {name!r} is none of none, zh, 13a" in error
 
 

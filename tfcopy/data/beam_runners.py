@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import logging
 import re
+import sys
 from collections.abc import Iterable, Iterator
 
 # Beam's own DirectRunner first fetches a program from the network, Prism.
@@ -52,9 +53,13 @@ def quietly() -> Iterator[None]:
         logging.disable(level)
 
 
-def split_flags(arguments) -> tuple[list[str], list[str]]:
-    """A command's arguments, and after `--` those of the runner."""
-    arguments = list(arguments)
+def split_flags(arguments=None) -> tuple[list[str], list[str]]:
+    """A command's arguments, and after `--` those of the runner.
+
+    Args:
+        arguments: The command line; by default the process's own.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
     if "--" not in arguments:
         return arguments, []
     place = arguments.index("--")

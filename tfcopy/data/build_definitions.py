@@ -9,8 +9,8 @@ includes its licence, as the licence requires. --words reports how many words of
 text files, plain or compressed, have definitions.
 """
 
-import argparse
 import collections
+import dataclasses
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from tfcopy import filesystem
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read
+from tfcopy.flags import File, Folder, Parser
 from tfcopy.terminal import quiet, status_of
 
 
@@ -84,35 +85,26 @@ def _count(path) -> collections.Counter:
     return count_words(lines, [Tokenizer()])[0]
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Files.
+
+    Attributes:
+        wordnet: folder of WordNet's database
+        output: file to write; gzipped if its name ends in .gz
+        words: text files whose words are looked up
+    """
+
+    wordnet: Folder
+    output: File
+    words: list[File] | None = None
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.data.build_definitions",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--wordnet",
-        required=True,
-        metavar="DIR",
-        help="folder of WordNet's database",
-    )
-    parser.add_argument(
-        "--output",
-        required=True,
-        metavar="FILE",
-        help="file to write; gzipped if its name ends in .gz",
-    )
-    parser.add_argument(
-        "--words",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="text files whose words are looked up",
-    )
-    options = parser.parse_args(arguments)
+    options = Parser(Options, __doc__).parse(arguments)
     return status_of(
-        lambda: run(options.wordnet, options.output, options.words)
+        lambda: run(options.wordnet, options.output, options.words or ())
     )
 
 

@@ -14,29 +14,24 @@ links. A word whose likeliest sense is a function word or punctuation is left
 out.
 """
 
-import argparse
 import dataclasses
-import re
 import sys
 import time
-from typing import Literal
+from typing import Annotated, Literal
 
-import jsonargparse
 import numpy as np
-from jsonargparse.typing import (
-    ClosedUnitInterval,
-    NonNegativeInt,
-    PositiveInt,
-)
 
 from tfcopy.data.alignment import systran_aligner, word_alignment
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.pairs import pair_counts
+from tfcopy.flags import Check, File, NonNegativeInt, Parser, PositiveInt
 from tfcopy.terminal import quiet, status_of
 
+_Share = Annotated[float, Check("a number from 0 to 1", lambda x: 0 <= x <= 1)]
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
     """Files, alignment, and what becomes an entry.
 
@@ -64,21 +59,21 @@ class Config:
             function words; more for speeches (30), fewer for captions (10).
     """
 
-    source: str
-    target: str
-    output: str
-    reverse_output: str | None = None
+    source: File
+    target: File
+    output: File
+    reverse_output: File | None = None
     source_language: str = "en"
     target_language: str = "fr"
     tokenization: Literal["moses", "space"] = "moses"
     max_length: PositiveInt = 50
     aligner: Literal["auto", "systran", "ibm1"] = "auto"
     rounds: PositiveInt = 5
-    alignment: str | None = None
-    write_alignment: str | None = None
-    only_outside: str | None = None
+    alignment: File | None = None
+    write_alignment: File | None = None
+    only_outside: File | None = None
     max_senses: PositiveInt = 5
-    min_probability: ClosedUnitInterval = 0.1
+    min_probability: _Share = 0.1
     function_words: NonNegativeInt = 20
 
 
@@ -206,38 +201,10 @@ def _save(dictionary, path):
     print(f"{path}: {len(dictionary):,} words, {num_senses:,} senses")
 
 
-class _HelpFormatter(
-    jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter
-):
-    """Keeps the line breaks of the description."""
-
-
 def main(arguments=None) -> int:
     """Returns the exit status."""
-    parser = jsonargparse.ArgumentParser(
-        "python -m tfcopy.data.build_dictionary",
-        usage="%(prog)s --source FILE --target FILE --output FILE [flags]",
-        description=__doc__,
-        formatter_class=_HelpFormatter,
-        allow_abbrev=False,
-        exit_on_error=False,
-    )
-    parser.add_argument("--config", action="config", help="YAML file of flags.")
-    parser.add_class_arguments(Config)
-    try:
-        options = parser.parse_args(arguments)
-    except (
-        argparse.ArgumentError,
-        jsonargparse.ArgumentError,
-        UnicodeDecodeError,  # of what --config names
-    ) as error:
-        text = re.sub(r'Parser key "(\w+)":', r"--\1:", str(error))
-        text = re.sub("^'utf-8' codec", r"--config: \g<0>", text)
-        print(f"Error: {' '.join(text.split())}", file=sys.stderr)
-        print(f"See {parser.prog} --help.", file=sys.stderr)
-        return 2
-    options.pop("config")
-    return status_of(lambda: run(Config(**options)))
+    config = Parser(Config, __doc__, from_files=True).parse(arguments)
+    return status_of(lambda: run(config))
 
 
 if __name__ == "__main__":

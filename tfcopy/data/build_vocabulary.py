@@ -9,16 +9,50 @@ and --lowercase, and reads the file by --source_vocabulary or
 --target_vocabulary: one word a line, the four special ones first.
 """
 
-import argparse
+import dataclasses
 import sys
+from typing import Literal
 
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
-from tfcopy.terminal import positive, quiet, status_of
+from tfcopy.flags import File, Parser, PositiveInt, flag
+from tfcopy.terminal import quiet, status_of
 
 
-def run(options) -> str:
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Files, and what a word is.
+
+    Attributes:
+        input: text files to count
+        output: vocabulary file to write
+        size: most words, the four special ones included
+        min_count: rarer words are left out
+        tokenization: how text is cut into words; space if it already is
+        language: language of the text, for moses
+        lowercase: count lower-cased words
+        sentencepiece_model: model whose pieces are counted
+    """
+
+    input: list[File]
+    output: File
+    size: PositiveInt = 30_000
+    min_count: PositiveInt = 1
+    tokenization: Literal["moses", "space", "characters", "sentencepiece"] = (
+        "moses"
+    )
+    language: str = "en"
+    lowercase: bool = False
+    sentencepiece_model: File | None = None
+    protect: list[str] = flag(
+        [],
+        "spans that are one word each: "
+        f"{', '.join(PATTERNS)}, or regular expressions of RE2",
+    )
+
+
+def run(options: Options) -> str:
     """Counts and writes; returns a line that says what came of it.
 
     Raises:
@@ -74,74 +108,8 @@ def _tokenizer(options):
 
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parser().parse_args(arguments)
+    options = Parser(Options, __doc__).parse(arguments)
     return status_of(lambda: print(run(options)))
-
-
-def _parser():
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.data.build_vocabulary",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--input",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="text files to count",
-    )
-    parser.add_argument(
-        "--output",
-        required=True,
-        metavar="FILE",
-        help="vocabulary file to write",
-    )
-    parser.add_argument(
-        "--size",
-        type=positive,
-        default=30_000,
-        metavar="N",
-        help="most words, the four special ones included (default: "
-        "%(default)s)",
-    )
-    parser.add_argument(
-        "--min_count",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="rarer words are left out (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--tokenization",
-        choices=("moses", "space", "characters", "sentencepiece"),
-        default="moses",
-        help="how text is cut into words; space if it already is (default: "
-        "%(default)s)",
-    )
-    parser.add_argument(
-        "--language",
-        default="en",
-        metavar="CODE",
-        help="language of the text, for moses (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--lowercase", action="store_true", help="count lower-cased words"
-    )
-    parser.add_argument(
-        "--sentencepiece_model",
-        metavar="FILE",
-        help="model whose pieces are counted",
-    )
-    parser.add_argument(
-        "--protect",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="spans that are one word each: "
-        f"{', '.join(PATTERNS)}, or regular expressions of RE2",
-    )
-    return parser
 
 
 if __name__ == "__main__":

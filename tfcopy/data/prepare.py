@@ -14,28 +14,24 @@ same flags. An interrupted command goes on where it stopped when it is repeated.
 several machines need the files under the same paths. It needs the extra `beam`.
 """
 
-import argparse
 import dataclasses
 import os
-import re
 import sys
 import time
 from collections.abc import Iterable
 from typing import Literal
 
-import jsonargparse
-from jsonargparse.typing import PositiveFloat, PositiveInt
-
 from tfcopy.data import beam_runners
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.output_files import check_writable
 from tfcopy.data.pairs import pair_counts
-from tfcopy.terminal import as_lists, one_line, quiet, status_of
+from tfcopy.flags import File, Folder, Parser, PositiveFloat, PositiveInt
+from tfcopy.terminal import one_line, quiet, status_of
 
 _Tokenization = Literal["moses", "space", "characters", "sentencepiece"]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
     """Files, words, and what a pair may be.
 
@@ -48,8 +44,8 @@ class Config:
         seed: Chooses what is held out, as the recipe's --seed does.
         source_language: Language code of the source.
         target_language: Language code of the target.
-        tokenization: How both sides are cut into words; space if they already
-            are.
+        tokenization: How both sides are cut into words: moses; space, if they
+            already are; characters; or sentencepiece.
         source_tokenization: How the source is, if otherwise.
         target_tokenization: How the target is, if otherwise.
         sentencepiece_model: One model file for both sides, or two.
@@ -68,7 +64,8 @@ class Config:
         max_target_length: Targets are cut after so many words, the end
             included.
         append_eos: Whether sources end with a mark; false for cnn_dailymail_pg.
-        unmatched: Label of unknown target words that the source lacks.
+        unmatched: Label of unknown target words that the source lacks:
+            attention_argmax or unk.
         dictionary: TSV file for pointer labels, as in the recipe.
         max_ratio: Leave out training pairs one side of which has over so many
             times the characters of the other.
@@ -77,20 +74,20 @@ class Config:
         runner: Runner of Beam.
     """
 
-    train: list[str]
-    output: str
-    validation: list[str] | None = None
-    test: list[str] | None = None
+    train: list[File]
+    output: Folder
+    validation: list[File] | None = None
+    test: list[File] | None = None
     seed: int = 0
     source_language: str = "en"
     target_language: str = "fr"
     tokenization: _Tokenization = "moses"
     source_tokenization: _Tokenization | None = None
     target_tokenization: _Tokenization | None = None
-    sentencepiece_model: list[str] | None = None
+    sentencepiece_model: list[File] | None = None
     lowercase: bool = False
-    source_vocabulary: str | None = None
-    target_vocabulary: str | None = None
+    source_vocabulary: File | None = None
+    target_vocabulary: File | None = None
     source_vocabulary_size: PositiveInt = 2_000
     target_vocabulary_size: PositiveInt = 2_000
     vocabulary_size: PositiveInt | None = None
@@ -100,7 +97,7 @@ class Config:
     max_target_length: PositiveInt | None = None
     append_eos: bool = True
     unmatched: Literal["attention_argmax", "unk"] = "attention_argmax"
-    dictionary: str | None = None
+    dictionary: File | None = None
     max_ratio: PositiveFloat | None = None
     remove_duplicates: bool = False
     pairs_per_shard: PositiveInt = 50_000
@@ -231,45 +228,15 @@ def _two(files, flag):
     return files and tuple(files)
 
 
-class _HelpFormatter(
-    jsonargparse.DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter
-):
-    """Keeps the line breaks of the description."""
-
-
 def main(arguments=None) -> int:
     """Returns the exit status."""
-    arguments, beam_flags = beam_runners.split_flags(
-        sys.argv[1:] if arguments is None else arguments
-    )
-    parser = jsonargparse.ArgumentParser(
-        "python -m tfcopy.data.prepare",
-        usage="%(prog)s --train FILE FILE --output FOLDER [flags] [-- flags]",
-        description=__doc__,
-        formatter_class=_HelpFormatter,
-        allow_abbrev=False,
-        exit_on_error=False,
-    )
-    parser.add_argument("--config", action="config", help="YAML file of flags.")
-    parser.add_class_arguments(Config)
-    try:
-        options = parser.parse_args(as_lists(Config, arguments))
-    except (
-        argparse.ArgumentError,
-        jsonargparse.ArgumentError,
-        UnicodeDecodeError,  # of what --config names
-    ) as error:
-        text = re.sub(r'Parser key "(\w+)":', r"--\1:", str(error))
-        text = re.sub("^'utf-8' codec", r"--config: \g<0>", text)
-        print(f"Error: {' '.join(text.split())}", file=sys.stderr)
-        print(f"See {parser.prog} --help.", file=sys.stderr)
-        return 2
-    options.pop("config")
+    arguments, beam_flags = beam_runners.split_flags(arguments)
+    config = Parser(Config, __doc__, from_files=True).parse(arguments)
     if not beam_runners.is_installed():
         print(f"Error: {beam_runners.MISSING}", file=sys.stderr)
         return 1
     return status_of(
-        lambda: run(Config(**options), beam_flags),
+        lambda: run(config, beam_flags),
         lambda error: beam_runners.reason(one_line(error)),
     )
 

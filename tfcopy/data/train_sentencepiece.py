@@ -9,13 +9,14 @@ Several files, plain or compressed, one sentence per line, make one joint model.
 million lines a random sample of that size is read.
 """
 
-import argparse
+import dataclasses
 import io
 import itertools
 import re
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from google.protobuf import (
     descriptor_pb2,
@@ -28,7 +29,8 @@ from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
-from tfcopy.terminal import positive, quiet, status_of
+from tfcopy.flags import File, Parser, PositiveInt, flag
+from tfcopy.terminal import quiet, status_of
 
 # The only normalisation: "▁" is a blank, as which it is read in any case.
 _RULES = "2581\t20\n"
@@ -219,50 +221,34 @@ def lines_of(paths: Iterable) -> Iterable[str]:
         yield from read_lines(path, errors="replace", once=True)
 
 
-def main(arguments=None):
-    """Returns the exit status."""
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.data.train_sentencepiece",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--input",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="text files to train on",
-    )
-    parser.add_argument(
-        "--vocab_size",
-        type=positive,
-        default=16_000,
-        help="number of pieces (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--merges",
-        type=positive,
-        help="number of merges of byte-pair encoding, instead of --vocab_size "
-        "and --model_type",
-    )
-    parser.add_argument(
-        "--output", required=True, metavar="FILE", help="model file to write"
-    )
-    parser.add_argument(
-        "--protect",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="spans that are not cut, such as code and links: "
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Files, and which pieces are made.
+
+    Attributes:
+        input: text files to train on
+        vocab_size: number of pieces
+        merges: number of merges of byte-pair encoding, instead of
+            --vocab_size and --model_type
+        output: model file to write
+        model_type: how pieces are chosen
+    """
+
+    input: list[File]
+    vocab_size: PositiveInt = 16_000
+    merges: PositiveInt | None = None
+    output: File
+    protect: list[str] = flag(
+        [],
+        "spans that are not cut, such as code and links: "
         f"{', '.join(PATTERNS)}, or regular expressions of RE2",
     )
-    parser.add_argument(
-        "--model_type",
-        choices=("unigram", "bpe"),
-        default="unigram",
-        help="default: %(default)s",
-    )
-    options = parser.parse_args(arguments)
+    model_type: Literal["unigram", "bpe"] = "unigram"
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    options = Parser(Options, __doc__).parse(arguments)
     return status_of(lambda: _run(options))
 
 

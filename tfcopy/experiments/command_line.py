@@ -1,25 +1,13 @@
 """A recipe's command line, made from its `Config`."""
 
-import argparse
 import contextlib
 import dataclasses
-import math
 import os
-import re
 import signal
 import sys
-import typing
 
-import jsonargparse
-
-from tfcopy import terminal
-from tfcopy.experiments.config import (
-    COMMON,
-    TOPICS,
-    corpus_flag,
-    default_of,
-)
-from tfcopy.head_names import HEADS, POINTING_HEADS
+from tfcopy import flags
+from tfcopy.experiments.config import COMMON, TOPICS, corpus_flag
 from tfcopy.terminal import (
     hide_notes,
     one_line,
@@ -98,137 +86,32 @@ def parse(config_class, presets, description, arguments=None):
     given = sys.argv[1:] if arguments is None else arguments
     names = {field.name for field in dataclasses.fields(config_class)}
     shown = names if "--help_all" in given else names & COMMON
-    parser = jsonargparse.ArgumentParser(
-        prog=_program(),
-        usage="%(prog)s [flags]",
-        description=description,
-        epilog=(
-            f"--help_all shows all {len(names)} flags."
-            if shown < names
-            else None
-        ),
-        formatter_class=_HelpFormatter,
-        allow_abbrev=False,
-        exit_on_error=False,
-    )
-    arguments = terminal.as_lists(config_class, given)
-    parser.add_argument(
-        "--config",
-        action=jsonargparse.ActionConfigFile,
-        help="YAML file of flags; flags that follow it override it.",
+    more = f"--help_all shows all {len(names)} flags."
+    parser = flags.Parser(
+        config_class,
+        description,
+        more if shown < names else None,
+        from_files=True,
+        topics=TOPICS,
+        shown=shown,
+        choices={"preset": list({"demo": {}} | presets)},
     )
     parser.add_argument(
         "--help_all", action="help", help="Show all flags and exit."
     )
-    _add_flags(parser, config_class, list({"demo": {}} | presets), shown)
     try:
         for argument in given:
             argument.encode()
-        namespace = parser.parse_args(arguments)
-        config = _config(config_class, namespace)
-        preset = presets.get(namespace.preset)
-        if preset and not (namespace.preset == "demo" and corpus_flag(config)):
-            # Its warm-up is for its own number of updates.
-            is_short = preset.get("warmup") and config.updates < 200
-            parser.set_defaults(preset | ({"warmup": 0} if is_short else {}))
-            config = _config(config_class, parser.parse_args(arguments))
-    except (
-        argparse.ArgumentError,
-        jsonargparse.ArgumentError,
-        OverflowError,
-        UnicodeDecodeError,  # of what --config names
-        UnicodeEncodeError,
-    ) as error:
-        message = one_line(_explain(config_class, error))
-        print(f"Error: {message}", file=sys.stderr)
-        print(f"See {parser.prog} --help.", file=sys.stderr)
-        raise SystemExit(2) from None
+    except UnicodeEncodeError as error:
+        parser.error(one_line(error))
+    config = parser.parse(given)
+    preset = presets.get(config.preset)
+    if preset and not (config.preset == "demo" and corpus_flag(config)):
+        # Its warm-up is for its own number of updates.
+        is_short = preset.get("warmup") and config.updates < 200
+        parser.set_defaults(**preset | ({"warmup": 0} if is_short else {}))
+        config = parser.parse(given)
     return config
-
-
-def _config(config_class, namespace):
-    return config_class(
-        **{
-            field.name: _plain(field.name, getattr(namespace, field.name))
-            for field in dataclasses.fields(config_class)
-        }
-    )
-
-
-def _add_flags(parser, config_class, presets, shown):
-    """Adds the fields of a config to a parser, by topic.
-
-    Only the `shown` ones are in its help.
-    """
-    fields = dataclasses.fields(config_class)
-    kinds = typing.get_type_hints(config_class)
-    for topic in TOPICS:
-        group = parser.add_argument_group(topic)
-        for field in fields:
-            if field.metadata["topic"] != topic:
-                continue
-            kind = kinds[field.name]
-            options = {"type": kind, "metavar": _metavar(kind)}
-            if field.name == "preset":
-                options = {"choices": presets}
-            text = field.metadata["help"].replace("%", "%%")
-            group.add_argument(
-                f"--{field.name}",
-                default=default_of(field),
-                help=text if field.name in shown else argparse.SUPPRESS,
-                **options,
-            )
-
-
-def _metavar(kind):
-    """What stands for a value in the help, whose text has the choices."""
-    if kind is bool:
-        return "{true,false}"
-    arguments = [a for a in typing.get_args(kind) if a is not type(None)]
-    if typing.get_origin(kind) is typing.Literal:
-        return "NAME"
-    if typing.get_origin(kind) is list:
-        return f"{_metavar(arguments[0])} ..."
-    if arguments:
-        return _metavar(arguments[0])
-    return next(
-        (x for base, x in ((int, "N"), (float, "X")) if issubclass(kind, base)),
-        "TEXT",
-    )
-
-
-def _plain(name, value):
-    """A number as Python's own: Keras derives a dtype from the type's name."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise OverflowError(
-            f"--{name} must be a finite number. Received: {value}."
-        )
-    for kind in (int, float):
-        if isinstance(value, kind) and not isinstance(value, bool):
-            return kind(value)
-    return value
-
-
-class _HelpFormatter(jsonargparse.DefaultHelpFormatter):
-    """Keeps the line breaks of the description, and says choices once."""
-
-    def _fill_text(self, text, width, indent):
-        lines = text.strip().splitlines()
-        return "\n".join(indent + line for line in lines)
-
-    def _get_help_string(self, action):
-        if action.dest == "print_config":
-            return "Print the flags as such a file, and exit."
-        if action.nargs == 0 or action.dest == "config":
-            return action.help
-        return f"{action.help} (default: %(default)s)"
-
-    def _format_action_invocation(self, action):
-        names = [x for x in action.option_strings if not x.endswith("+")]
-        if action.nargs == 0:
-            return ", ".join(names)
-        metavar = self._format_args(action, action.dest.upper())
-        return f"{', '.join(names)} {metavar}"
 
 
 class _Terminated(KeyboardInterrupt):
@@ -256,65 +139,3 @@ def _terminable():
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-# What a flag of a type must be.
-_EXPECTED = {
-    "int": "an integer",
-    "float": "a number",
-    "bool": "true or false",
-    "PositiveInt": "a positive integer",
-    "NonNegativeInt": "a non-negative integer",
-    "PositiveFloat": "a positive number",
-    "NonNegativeFloat": "a non-negative number",
-    "Share": "a number of at least 0 and below 1",
-    "Seed": "a non-negative integer below 2^32",
-    "Head": f"{', '.join(HEADS)} or MODULE:CLASS",
-    "PointingHead": f"{', '.join(POINTING_HEADS)} or MODULE:CLASS",
-}
-_RECEIVED = (
-    r"Given value: (.*)$",
-    r"Got value: (.*)$",
-    r"Not of type \w+: (.*) does not (?:conform|match)",
-    r"Not of type \w+: .*: '(.*)'",
-)
-
-
-def _explain(config_class, error):
-    """One line on a wrong flag: its name, what it must be, what came."""
-    if isinstance(error, UnicodeEncodeError):
-        return one_line(error)
-    text = str(error)
-    flag = re.match(r'Parser key "(\w+)":', text)
-    kinds = typing.get_type_hints(config_class)
-    if flag and flag[1] in kinds:
-        expected = f"--{flag[1]} must be {_expected(kinds[flag[1]])}."
-        found = (re.search(form, text, re.MULTILINE) for form in _RECEIVED)
-        received = next((match[1] for match in found if match), None)
-        return f"{expected} Received: {received}." if received else expected
-    text = re.sub(
-        r"Option '(.*)' is not accepted", r"--config: unknown flag \1", text
-    )
-    text = text.replace('Parser key "config":', "--config:")
-    text = text.replace("Problems parsing config:", "--config:")
-    text = re.sub("^'utf-8' codec", r"--config: \g<0>", text)
-    text = text.replace("argument --", "--")
-    text = re.sub(r"(--\w+)/\1\+", r"\1", text)  # jsonargparse also appends
-    return " ".join(text.split()).removesuffix(".") + "."
-
-
-def _expected(kind):
-    arguments = [a for a in typing.get_args(kind) if a is not type(None)]
-    if typing.get_origin(kind) is typing.Literal:
-        return " or ".join(map(str, arguments))
-    if typing.get_origin(kind) is list:
-        return f"a list, such as a b, of {_expected(arguments[0])}"
-    if arguments:
-        return _expected(arguments[0])
-    return _EXPECTED.get(kind.__name__, "text")
-
-
-def _program():
-    main_module = sys.modules.get("__main__")
-    spec = getattr(main_module, "__spec__", None)
-    return f"python -m {spec.name}" if spec else None

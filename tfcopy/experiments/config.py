@@ -11,31 +11,43 @@ import functools
 import inspect
 import os
 import re
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from jsonargparse.typing import (
+from tfcopy.flags import (
+    Check,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
-    restricted_number_type,
-    restricted_string_type,
+    default_of,
+    flag,
 )
-
 from tfcopy.head_names import HEADS, POINTING_HEADS
 
-# Types of flags, in addition to `PositiveInt` and the others of Pydantic.
-Share = restricted_number_type("Share", float, [(">=", 0), ("<", 1)])
+Share = Annotated[
+    float,
+    Check("a number of at least 0 and below 1", lambda x: 0 <= x < 1),
+]
 # As many as `SearchOptions` takes.
-Beams = restricted_number_type("Beams", int, [(">=", 1), ("<=", 10_000)])
-Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)])
+Beams = Annotated[
+    int, Check("an integer from 1 to 10,000", lambda x: 1 <= x <= 10_000)
+]
+Seed = Annotated[
+    int,
+    Check("a non-negative integer below 2^32", lambda x: 0 <= x < 2**32),
+]
 
-# What `models.head_choice` makes, by name or of one's own.
-_OWN_HEAD = r"[\w.]+:\w+"
-Head = restricted_string_type("Head", f"^({'|'.join(HEADS)}|{_OWN_HEAD})$")
-PointingHead = restricted_string_type(
-    "PointingHead", f"^({'|'.join(POINTING_HEADS)}|{_OWN_HEAD})$"
-)
+
+def _head(names):
+    """What `models.head_choice` makes, by name or of one's own."""
+    form = re.compile(rf"{'|'.join(names)}|[\w.]+:\w+")
+    return Check(f"{', '.join(names)} or MODULE:CLASS", form.fullmatch)
+
+
+# What the help of a flag says of heads that point.
+POINTING = f"{', '.join(POINTING_HEADS)}, or your own, as MODULE:CLASS."
+Head = Annotated[str, _head(HEADS)]
+PointingHead = Annotated[str, _head(POINTING_HEADS)]
 
 # Learning rates that do not depend on the number of updates to come.
 ENDLESS_SCHEDULES = ("constant", "inverse_sqrt", "plateau")
@@ -59,27 +71,12 @@ COMMON = {
 }
 
 
-def flag(default, help, topic, fixed, is_file=False):
-    """A field of a config.
-
-    Args:
-        default: Its default; each config gets its own copy of a list.
-        help: Its description in `--help`.
-        topic: One of `TOPICS`, where `--help` lists it.
-        fixed: Whether it must stay the same when a run is resumed. What may
-            change is how long is trained, what is tested and how, and what
-            files are called: their content counts (`PairData.identity`,
-            `DefinitionData.identity`).
-        is_file: Whether it names a file or folder, or a list of them, that is
-            read after the corpus: `Run` checks first that it is there.
-    """
-    metadata = {"help": help, "topic": topic, "fixed": fixed}
-    options = {"metadata": metadata | {"is_file": is_file}}
-    if isinstance(default, list):
-        return dataclasses.field(default_factory=default.copy, **options)
-    return dataclasses.field(default=default, **options)
-
-
+# Each is a flag with its `topic`, one of `TOPICS`, and `fixed`: whether it must
+# stay the same when a run is resumed. What may change is how long is trained,
+# what is tested and how, and what files are called: their content counts
+# (`PairData.identity`, `DefinitionData.identity`). `is_file` names a file or
+# folder, or a list of them, that is read after the corpus: `Run` checks first
+# that it is there.
 data = functools.partial(flag, topic="data", fixed=True)
 model = functools.partial(flag, topic="model", fixed=True)
 training = functools.partial(flag, topic="training", fixed=True)
@@ -321,13 +318,6 @@ def identity(config: TrainingConfig) -> dict:
     return fixed
 
 
-def default_of(field: dataclasses.Field):
-    """What a flag is if it is not given."""
-    if field.default is dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
-
-
 def changed(config: RunConfig) -> dict:
     """The flags that are not at their defaults, as JSON can hold them."""
     flags = {}
@@ -407,11 +397,11 @@ def corpus_flag(config: RunConfig, ignored=()) -> str | None:
     """
     flags = {field.name: field.default for field in dataclasses.fields(config)}
     flags |= config.presets.get(config.preset, {})
-    for flag in _CORPORA:
-        if flag not in flags or flag in ignored:
+    for name in _CORPORA:
+        if name not in flags or name in ignored:
             continue
-        if getattr(config, flag) not in (flags[flag], None, "files", []):
-            return flag
+        if getattr(config, name) not in (flags[name], None, "files", []):
+            return name
     return None
 
 

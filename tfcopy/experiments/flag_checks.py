@@ -18,7 +18,7 @@ def check_named_files(config):
     """Raises an OSError if a flag names what is not there."""
     for field in dataclasses.fields(config):
         given = getattr(config, field.name)
-        if given is None or not field.metadata["is_file"]:
+        if given is None or not field.metadata.get("is_file"):
             continue
         for path in given if isinstance(given, list) else [given]:
             number = None

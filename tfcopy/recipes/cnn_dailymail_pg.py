@@ -20,10 +20,9 @@ import dataclasses
 import sys
 from typing import Literal
 
-from jsonargparse.typing import NonNegativeFloat, NonNegativeInt, PositiveInt
-
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import corpus_flags, model_flags
+from tfcopy.flags import NonNegativeFloat, NonNegativeInt, PositiveInt
 
 PAPER = {
     "seq2seq_attention": {"rouge1": 31.33, "rouge2": 11.81, "rougeL": 28.83},

@@ -14,10 +14,9 @@ Repeating an interrupted command resumes it where it stopped.
 import sys
 from typing import Literal
 
-from jsonargparse.typing import PositiveInt
-
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import model_flags
+from tfcopy.flags import PositiveInt
 
 SYSTEMS = ("enc_dec", "rnnsearch", "copynet")
 # Exact match for each type of rule, in percent.

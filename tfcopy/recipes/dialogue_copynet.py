@@ -19,10 +19,9 @@ import os
 import sys
 from typing import Literal
 
-from jsonargparse.typing import PositiveInt
-
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import corpus_flags, model_flags
+from tfcopy.flags import PositiveInt
 
 SYSTEMS = ("enc_dec", "rnnsearch", "copynet")
 # With the authors' own 173 patterns, in Chinese.

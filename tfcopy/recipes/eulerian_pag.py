@@ -16,10 +16,9 @@ Repeating an interrupted command resumes it where it stopped.
 import sys
 from typing import Literal
 
-from jsonargparse.typing import PositiveInt
-
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import model_flags
+from tfcopy.flags import PositiveInt
 
 SYSTEMS = ("baseline", "pag", "rpag")
 PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}

@@ -24,10 +24,9 @@ import dataclasses
 import sys
 from typing import Literal
 
-from jsonargparse.typing import PositiveInt
-
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import corpus_flags, model_flags
+from tfcopy.flags import PositiveInt
 
 SYSTEMS = ("nmt_lvt", "pointer_softmax_lvt")
 
@@ -106,8 +105,7 @@ class Config(
     )
     head: config.PointingHead = config.model(
         "pointer_softmax",
-        "Output head of the system that points: pointer_softmax, "
-        "pointer_generator, copynet, or your own, as MODULE:CLASS.",
+        f"Output head of the system that points: {config.POINTING}",
     )
     merge: Literal["max", "sum"] = config.search(
         "max",

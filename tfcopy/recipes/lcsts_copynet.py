@@ -20,10 +20,9 @@ import sys
 import warnings
 from typing import Literal
 
-from jsonargparse.typing import PositiveInt
-
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import corpus_flags, model_flags
+from tfcopy.flags import PositiveInt
 
 # On LCSTS itself.
 PAPER = {

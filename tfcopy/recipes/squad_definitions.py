@@ -18,11 +18,10 @@ import functools
 import sys
 from typing import Literal
 
-from jsonargparse.typing import PositiveInt
-
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.definitions import definition_flags
 from tfcopy.experiments.definitions.definition_flags import WordSources
+from tfcopy.flags import PositiveInt
 
 # The systems of the paper's Table 1.
 SYSTEMS = {

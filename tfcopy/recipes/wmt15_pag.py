@@ -19,10 +19,9 @@ import dataclasses
 import sys
 from typing import Literal
 
-from jsonargparse.typing import PositiveFloat, PositiveInt
-
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.pairs import corpus_flags, model_flags
+from tfcopy.flags import PositiveFloat, PositiveInt
 
 # BLEU of newstest2015 into each language; the baselines are the authors' own
 # runs where they have them.

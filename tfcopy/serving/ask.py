@@ -4,6 +4,9 @@ It needs only TensorFlow, not the code that trained the model, and TensorFlow
 Text if the model cuts words into pieces.
 """
 
+import dataclasses
+
+from tfcopy.flags import Parser
 from tfcopy.serving.client_library import answer_lines, commands
 from tfcopy.serving.client_library.exported_model import open_model
 
@@ -32,31 +35,30 @@ examples:
 """
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options(answer_lines.AnswerOptions, commands.TrustOptions):
+    """Whom to ask.
+
+    Attributes:
+        model: exported folder
+        version: version to ask (default: the highest)
+    """
+
+    positional = {"model": "MODEL"}
+
+    model: str
+    version: int | None = None
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parse(arguments)
+    epilog = _EXAMPLES + answer_lines.FORMS
+    options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
 
     def work():
         answer_lines.answer(open_model(options), options)
 
     return commands.run("ask", work)
-
-
-def _parse(arguments):
-    parser = answer_lines.parser(
-        "python -m tfcopy.serving.ask",
-        _DESCRIPTION,
-        _EXAMPLES + answer_lines.FORMS,
-    )
-    parser.add_argument("model", metavar="MODEL", help="exported folder")
-    parser.add_argument(
-        "--version",
-        type=int,
-        metavar="V",
-        help="version to ask (default: the highest)",
-    )
-    commands.add_trust(parser)
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -3,20 +3,20 @@
 The command of `tfcopy.serving.batch_answers`; it needs the extra `beam`.
 """
 
+import dataclasses
 import functools
 import os
-import sys
 import time
 
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import beam_runners
+from tfcopy.flags import File, Folder, Parser, PositiveInt
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.client_library import answer_lines, commands
 from tfcopy.serving.client_library.local_model import find_version
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
-_PROGRAM = "batch"
 _PLAN = "batch.json"
 _PLAN_FIELDS = {"asked": dict, "files": dict}
 _DESCRIPTION = """\
@@ -63,15 +63,44 @@ the model, --input and --output under the same paths.
 """
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options(
+    answer_lines.AnswerOptions,
+    commands.TrustOptions,
+    commands.ConnectionOptions,
+):
+    """Whom to ask about which files.
+
+    Attributes:
+        model: exported folder, or with --server name
+        input: files, or patterns in quotes such as 'in/*.jsonl.gz'
+        output: where answers go
+        field: field of the text, where a model reads one (default: the
+            model's own name, text)
+        answer_field: field of the answer, but for lines of text
+        shard_size: records of a file of answers
+        runner: runner of Beam
+        server: host:port, or http://host:port, to ask a server instead
+    """
+
+    positional = {"model": "MODEL"}
+
+    model: str
+    input: list[File]
+    output: Folder
+    field: str | None = None
+    answer_field: str = "answer"
+    shard_size: PositiveInt = 2048
+    runner: str = "DirectRunner"
+    server: str | None = None
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    arguments, beam_flags = beam_runners.split_flags(
-        sys.argv[1:] if arguments is None else arguments
-    )
-    options = _parse(arguments)
-    # This command reports errors itself, once.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-    return commands.run(_PROGRAM, lambda: _answer(options, beam_flags))
+    arguments, beam_flags = beam_runners.split_flags(arguments)
+    epilog = _EXAMPLES + answer_lines.FORMS
+    options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
+    return commands.run("batch", lambda: _answer(options, beam_flags))
 
 
 def _answer(options, beam_flags):
@@ -199,59 +228,6 @@ def _state(path):
         return [filesystem.size(path), filesystem.getmtime(path)]
     except OSError as error:
         raise AskError(f"{path}: {error.strerror}.") from error
-
-
-def _parse(arguments):
-    parser = answer_lines.parser(
-        f"python -m tfcopy.serving.{_PROGRAM}",
-        _DESCRIPTION,
-        _EXAMPLES + answer_lines.FORMS,
-    )
-    parser.add_argument(
-        "model", metavar="MODEL", help="exported folder, or with --server name"
-    )
-    parser.add_argument(
-        "--input",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="files, or patterns in quotes such as 'in/*.jsonl.gz'",
-    )
-    parser.add_argument(
-        "--output", required=True, metavar="FOLDER", help="where answers go"
-    )
-    parser.add_argument(
-        "--field",
-        metavar="NAME",
-        help="field of the text, where a model reads one (default: the "
-        "model's own name, text)",
-    )
-    parser.add_argument(
-        "--answer_field",
-        default="answer",
-        metavar="NAME",
-        help="field of the answer, but for lines of text (default: "
-        "%(default)s)",
-    )
-    parser.add_argument(
-        "--shard_size",
-        type=commands.positive,
-        default=2048,
-        metavar="N",
-        help="records of a file of answers (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--runner",
-        default="DirectRunner",
-        metavar="R",
-        help="runner of Beam (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--server", metavar="ADDRESS", help="ask a server instead"
-    )
-    commands.add_trust(parser)
-    commands.add(parser)
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

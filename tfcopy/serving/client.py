@@ -3,9 +3,10 @@
 By REST it needs neither TensorFlow nor gRPC; by gRPC the extra `client`.
 """
 
-import os
+import dataclasses
 import sys
 
+from tfcopy.flags import Parser
 from tfcopy.serving.client_library import answer_lines, ask_texts, commands
 from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.remote_model import Connection
@@ -39,35 +40,30 @@ line on standard error.
 """
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options(answer_lines.AnswerOptions, commands.ConnectionOptions):
+    """Whom to ask.
+
+    Attributes:
+        address: address of the server, such as host:8500
+        model: name of the model
+        status: print the model's versions and exit
+    """
+
+    positional = {"address": "ADDRESS", "model": "MODEL"}
+
+    address: str
+    model: str
+    status: bool = False
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parse(arguments)
-    # This command reports errors itself, once.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    epilog = _EXAMPLES + answer_lines.FORMS
+    options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
     return commands.run(
         "client", lambda: (_status if options.status else _answer)(options)
     )
-
-
-def _parse(arguments):
-    parser = answer_lines.parser(
-        "python -m tfcopy.serving.client",
-        _DESCRIPTION,
-        _EXAMPLES + answer_lines.FORMS,
-    )
-    parser.add_argument(
-        "address",
-        metavar="ADDRESS",
-        help="address of the server, such as host:8500",
-    )
-    parser.add_argument("model", metavar="MODEL", help="name of the model")
-    commands.add(parser)
-    parser.add_argument(
-        "--status",
-        action="store_true",
-        help="print the model's versions and exit",
-    )
-    return parser.parse_args(arguments)
 
 
 def _answer(options):

@@ -1,12 +1,14 @@
 """A page in the browser that asks exported models, and shows what they do."""
 
-import argparse
 import contextlib
+import dataclasses
 import errno
 import importlib.util
 import socket
 import sys
+from typing import Annotated
 
+from tfcopy.flags import Check, Parser
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.demo_page.demo_guard import Guard
@@ -34,9 +36,26 @@ examples:
 Needs Gradio: pip install "tfcopy[demo]". Ctrl-C stops it."""
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options(commands.TrustOptions):
+    """Which models are shown, and where.
+
+    Attributes:
+        folder: folder of exported models
+        port: port of the page; 0 for any free one
+        host: address to listen on; by default this machine only
+    """
+
+    positional = {"folder": "FOLDER"}
+
+    folder: str = "savedmodels"
+    port: Annotated[int, Check("a port", lambda x: 0 <= x < 65536)] = 7860
+    host: str = "127.0.0.1"
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parse(arguments)
+    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
 
     def work():
         with contextlib.suppress(KeyboardInterrupt):
@@ -87,43 +106,6 @@ def address_of(listening) -> str:
     if host in ("0.0.0.0", "::"):
         host = "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _parse(arguments):
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.serving.demo",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "folder",
-        metavar="FOLDER",
-        nargs="?",
-        default="savedmodels",
-        help="folder of exported models (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--port",
-        type=_port,
-        default=7860,
-        metavar="P",
-        help="port of the page; 0 for any free one (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        metavar="H",
-        help="address to listen on (default: %(default)s, this machine only)",
-    )
-    commands.add_trust(parser)
-    return parser.parse_args(arguments)
-
-
-def _port(text):
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
-    return int(text)
 
 
 def _listen(host, port):

@@ -1,11 +1,13 @@
 """The command `python -m tfcopy.serving.evaluate`: how good answers are."""
 
-import argparse
+import dataclasses
 import json
 import os
+from typing import Literal
 
 from tfcopy import filesystem
 from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line, printable, quiet
@@ -35,82 +37,55 @@ right ones among those of the answers, their recall that among those of the
 _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options(commands.TrustOptions):
+    """Which answers are scored, and how.
+
+    Attributes:
+        systems: exported folder, or file of answers
+        source: lines of texts
+        reference: lines of right answers
+        tokenize: sacrebleu's tokenisation (of text that is tokenised already:
+            none; zh, ja-mecab, char ...)
+        vocabulary: words that could be generated, one a line
+        batch_size: texts answered at once
+        samples: of the bootstrap
+        json: write one JSON object
+    """
+
+    positional = {"systems": "SYSTEM"}
+
+    systems: list[str]
+    source: File
+    reference: list[File]
+    metrics: list[Literal[*_NAMES, "rouge"]] = flag(
+        ["bleu", "chrf", "ter"], "of bleu, chrf, ter, rouge"
+    )
+    tokenize: str = "13a"
+    vocabulary: File | None = None
+    batch_size: PositiveInt = 32
+    samples: PositiveInt = 1_000
+    json: bool = False
+
+    def __post_init__(self):
+        # Late: --help need not wait for it.
+        from sacrebleu import BLEU
+
+        if self.tokenize not in BLEU.TOKENIZERS:
+            raise ValueError(
+                f"--tokenize: {self.tokenize!r} is none of "
+                f"{', '.join(BLEU.TOKENIZERS)}"
+            )
+        try:
+            BLEU(tokenize=self.tokenize)
+        except Exception as error:  # of what it needs, and is not installed
+            raise ValueError(f"--tokenize: {one_line(error)}") from None
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parse(arguments)
+    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
     return commands.run("evaluate", lambda: _evaluate(options))
-
-
-def _parse(arguments):
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.serving.evaluate",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "systems",
-        metavar="SYSTEM",
-        nargs="+",
-        help="exported folder, or file of answers",
-    )
-    parser.add_argument("--source", required=True, metavar="FILE")
-    parser.add_argument("--reference", required=True, nargs="+", metavar="FILE")
-    parser.add_argument(
-        "--metrics",
-        nargs="+",
-        choices=[*_NAMES, "rouge"],
-        default=["bleu", "chrf", "ter"],
-        metavar="M",
-        help="of bleu, chrf, ter, rouge (default: the first three)",
-    )
-    parser.add_argument(
-        "--tokenize",
-        type=_tokenization,
-        default="13a",
-        metavar="T",
-        help="sacrebleu's tokenisation (default: %(default)s; of text that is "
-        "tokenised already: none; zh, ja-mecab, char ...)",
-    )
-    parser.add_argument(
-        "--vocabulary",
-        metavar="FILE",
-        help="words that could be generated, one a line",
-    )
-    parser.add_argument(
-        "--batch_size",
-        type=commands.positive,
-        default=32,
-        metavar="B",
-        help="texts answered at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--samples",
-        type=commands.positive,
-        default=1_000,
-        metavar="N",
-        help="of the bootstrap (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="write one JSON object"
-    )
-    commands.add_trust(parser)
-    return parser.parse_args(arguments)
-
-
-def _tokenization(name):
-    # Late: --help need not wait for it.
-    from sacrebleu import BLEU
-
-    if name not in BLEU.TOKENIZERS:
-        raise argparse.ArgumentTypeError(
-            f"{name!r} is none of {', '.join(BLEU.TOKENIZERS)}"
-        )
-    try:
-        BLEU(tokenize=name)
-    except Exception as error:  # of what it needs, and is not installed
-        raise argparse.ArgumentTypeError(one_line(error)) from None
-    return name
 
 
 def _evaluate(options):

@@ -1,14 +1,16 @@
 """The command `python -m tfcopy.serving.export`: a run to a SavedModel."""
 
-import argparse
+import dataclasses
 import math
 import os
 import shlex
 import sys
 import time
 from collections.abc import Mapping
+from typing import Literal
 
 from tfcopy import filesystem
+from tfcopy.flags import Folder, Parser, PositiveInt, flag, form
 from tfcopy.serving.client_library import commands
 
 _DESCRIPTION = """\
@@ -39,63 +41,40 @@ holds all that is needed, and may be moved.
 Ask what was exported: python -m tfcopy.serving.ask FOLDER"""
 
 
+_Setting = form("NAME=VALUE", "(?s).*=.*")
+
+
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """What is exported of which runs.
+
+    Attributes:
+        runs: folder of a run's logs
+        list: list the systems that have a checkpoint, and export none
+        system: system to export, as --list names it
+        checkpoint: the best weights, or those of the newest checkpoint
+        to: folder of versions (default: the run's --savedmodel_dir)
+        version: version number (default: one more than the highest)
+    """
+
+    positional = {"runs": "RUN"}
+
+    runs: list[str]
+    set: list[_Setting] = flag(
+        [], "search options that replace those of the run", action="extend"
+    )
+    list: bool = False
+    system: str | None = None
+    checkpoint: Literal["best", "last"] = "best"
+    to: Folder | None = None
+    version: PositiveInt | None = None
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parse(arguments)
+    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
     work = _list if options.list else _export
     return commands.run("export", lambda: work(options))
-
-
-def _parse(arguments):
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.serving.export",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "runs", metavar="RUN", nargs="+", help="folder of a run's logs"
-    )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        help="list the systems that have a checkpoint, and export none",
-    )
-    parser.add_argument("--system", help="system to export, as --list names it")
-    parser.add_argument(
-        "--checkpoint",
-        choices=("best", "last"),
-        default="best",
-        help="the best weights (default), or those of the newest checkpoint",
-    )
-    parser.add_argument(
-        "--to",
-        metavar="FOLDER",
-        help="folder of versions (default: the run's --savedmodel_dir)",
-    )
-    parser.add_argument(
-        "--version",
-        type=commands.positive,
-        metavar="V",
-        help="version number (default: one more than the highest)",
-    )
-    parser.add_argument(
-        "--set",
-        type=_setting,
-        nargs="+",
-        default=[],
-        action="extend",
-        metavar="NAME=VALUE",
-        help="search options that replace those of the run",
-    )
-    return parser.parse_args(arguments)
-
-
-def _setting(text):
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name.removeprefix("--"), value
 
 
 def _export(options):
@@ -112,15 +91,15 @@ def _export(options):
     if not directory:
         raise ValueError(f"{runs[0].folder} names no folder: pass --to.")
 
+    changes = dict(x.removeprefix("--").split("=", 1) for x in options.set)
+
     # Imported here, so that wrong flags are reported at once.
     from tfcopy.serving import saved_model
     from tfcopy.serving.servables import settings, storage
 
     try:
         stored = [
-            storage.load(
-                run.path(system), dict(options.set), options.checkpoint
-            )
+            storage.load(run.path(system), changes, options.checkpoint)
             for run, system in zip(runs, systems)
         ]
     except settings.SettingError as error:

@@ -3,7 +3,7 @@
 Reference: `tensorflow_serving/config/model_server_config.proto`.
 """
 
-import argparse
+import dataclasses
 import os
 import re
 import sys
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
+from tfcopy.flags import File, Folder, Parser, PositiveInt, form
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.local_model import find_models
 from tfcopy.serving.client_library.signatures import AskError
@@ -103,9 +104,38 @@ def _check_versions(name, wanted, there, flag):
         )
 
 
+_Versions = form("NAME=V,V", r"[^=]+=\d+(,\d+)*")
+_Label = form("NAME:LABEL=V", r"[^:=]+:[\w.-]+=\d+")
+
+
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Which models and versions are served.
+
+    Attributes:
+        folder: folder of exported models
+        models: serve these models only (default: all)
+        latest: serve the N highest versions of each
+        versions: serve these versions of a model instead of the highest
+        label: let requests ask for a version by a name, such as stable
+        base_path: folder of the models on the server
+        output: file to write (default: models.config in the folder)
+    """
+
+    positional = {"folder": "FOLDER"}
+
+    folder: str = "savedmodels"
+    models: list[str] | None = None
+    latest: PositiveInt = 1
+    versions: list[_Versions] | None = None
+    label: list[_Label] | None = None
+    base_path: Folder = "/models"
+    output: File | None = None
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parse(arguments)
+    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
     return commands.run("models_config", lambda: _write(options))
 
 
@@ -126,14 +156,19 @@ def _write(options):
             raise AskError(
                 f"--models: there is no {name} in {folder}. Available: {names}."
             )
+    versions = {}
+    for text in options.versions or ():
+        name, numbers = text.split("=")
+        versions[name] = list(map(int, numbers.split(",")))
     labels = {}
-    for name, label, version in options.label:
-        labels.setdefault(name, {})[label] = version
+    for text in options.label or ():
+        name, label, version = re.split("[:=]", text)
+        labels.setdefault(name, {})[label] = int(version)
     text = models_config(
         {name: models[name] for name in chosen},
         base_path=options.base_path,
         latest=options.latest,
-        versions=dict(options.versions),
+        versions=versions,
         labels=labels,
     )
     path = options.output or os.path.join(folder, "models.config")
@@ -145,76 +180,6 @@ def _write(options):
 def _quoted(text):
     """A text as protocol buffers have it, between quotes."""
     return '"' + text.translate(_ESCAPED) + '"'
-
-
-def _parse(arguments):
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.serving.models_config",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        default="savedmodels",
-        help="folder of exported models (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        metavar="NAME",
-        help="serve these models only (default: all)",
-    )
-    parser.add_argument(
-        "--latest",
-        type=commands.positive,
-        default=1,
-        metavar="N",
-        help="serve the N highest versions of each (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--versions",
-        type=_versions,
-        nargs="+",
-        default=[],
-        metavar="NAME=V,V",
-        help="serve these versions of a model instead of the highest",
-    )
-    parser.add_argument(
-        "--label",
-        type=_label,
-        nargs="+",
-        default=[],
-        metavar="NAME:LABEL=V",
-        help="let requests ask for a version by a name, such as stable",
-    )
-    parser.add_argument(
-        "--base_path",
-        default="/models",
-        metavar="FOLDER",
-        help="folder of the models on the server (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        help="file to write (default: models.config in the folder)",
-    )
-    return parser.parse_args(arguments)
-
-
-def _versions(text):
-    match = re.fullmatch(r"([^=]+)=(\d+(?:,\d+)*)", text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=V,V")
-    return match[1], [int(number) for number in match[2].split(",")]
-
-
-def _label(text):
-    match = re.fullmatch(r"([^:=]+):([\w.-]+)=(\d+)", text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME:LABEL=V")
-    return match[1], match[2], int(match[3])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The command `python -m tfcopy.serving.score`: how likely targets are."""
 
-import argparse
+import dataclasses
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.flags import File, Parser, PositiveInt
 from tfcopy.serving.client_library import commands
 from tfcopy.terminal import quiet
 
@@ -30,38 +31,33 @@ side of which has no words gets an empty line, or null. At the end the
 perplexity of a word is told."""
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Which run scores which pairs.
+
+    Attributes:
+        run: folder of a run's logs
+        source: lines of sources
+        target: lines of their targets
+        system: system to ask (default: as the command export does)
+        batch_size: pairs scored at once
+        json: write objects of `log_probability` and `words`
+    """
+
+    positional = {"run": "RUN"}
+
+    run: str
+    source: File
+    target: File
+    system: str | None = None
+    batch_size: PositiveInt = 32
+    json: bool = False
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    options = _parse(arguments)
+    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
     return commands.run("score", lambda: _score(options))
-
-
-def _parse(arguments):
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.serving.score",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("run", metavar="RUN", help="folder of a run's logs")
-    parser.add_argument("--source", required=True, metavar="FILE")
-    parser.add_argument("--target", required=True, metavar="FILE")
-    parser.add_argument(
-        "--system", help="system to ask (default: as the command export does)"
-    )
-    parser.add_argument(
-        "--batch_size",
-        type=commands.positive,
-        default=32,
-        metavar="B",
-        help="pairs scored at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="write objects of `log_probability` and `words`",
-    )
-    return parser.parse_args(arguments)
 
 
 def _score(options):

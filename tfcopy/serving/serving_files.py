@@ -1,6 +1,6 @@
 """Writes what TensorFlow Serving needs: a Compose file and its settings."""
 
-import argparse
+import dataclasses
 import os
 import pathlib
 import shlex
@@ -8,6 +8,7 @@ import sys
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
+from tfcopy.flags import Parser
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
@@ -21,18 +22,22 @@ that asks a model without Python. A file that is there already and differs is
 never replaced: move it away, or name another folder."""
 
 
+@dataclasses.dataclass(kw_only=True)
+class Options:
+    """Where the files go.
+
+    Attributes:
+        folder: folder to write to
+    """
+
+    positional = {"folder": "FOLDER"}
+
+    folder: str = "serving"
+
+
 def main(arguments=None):
     """Returns the exit status."""
-    parser = argparse.ArgumentParser(
-        "python -m tfcopy.serving.serving_files", description=_DESCRIPTION
-    )
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        default="serving",
-        help="folder to write to (default: %(default)s)",
-    )
-    folder = parser.parse_args(arguments).folder
+    folder = Parser(Options, _DESCRIPTION).parse(arguments).folder
     return commands.run("serving_files", lambda: write(folder))
 
 

@@ -3,12 +3,13 @@
 A model on a server is asked without TensorFlow, by REST without gRPC.
 """
 
-import argparse
 import contextlib
+import dataclasses
 import os
 
 from tfcopy import atomic_files, filesystem
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
+from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.serving.catalogs.catalog_filling import (
     CatalogFile,
     CatalogModel,
@@ -18,7 +19,6 @@ from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.signatures import AskError
 
-_PROGRAM = "translate_po"
 _DESCRIPTION = """\
 Translates the entries of gettext catalogues that have no translation, in
 place. Each becomes fuzzy, with translator's comments that tell the score (a
@@ -46,76 +46,54 @@ A command that was killed is repeated: it goes on from what it has written. The
 exit status is 0, or 2 after an error, which is one line on standard error."""
 
 
-def main(arguments=None):
-    """Returns the exit status."""
-    options = _parse(arguments)
-    # This command reports errors itself, once.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-    return commands.run(_PROGRAM, lambda: _translate(options))
+@dataclasses.dataclass(kw_only=True)
+class Options(commands.TrustOptions, commands.ConnectionOptions):
+    """Which model fills which catalogues.
 
+    Attributes:
+        model: exported folder
+        files: catalogue (.po)
+        output: file to write instead; of several FILEs, or with a / at its
+            end, the folder of the files
+        language: language that the headers must name, if they name one
+            (default: the export's)
+        glossary: translations that answers must have, one a line,
+            phrase<TAB>translation
+        max_words: words, or pieces, of a text that the model reads; entries
+            with longer ones are left as they are (default: the export's, or
+            200)
+        batch_size: texts of a batch
+        server: asks a server: host:port for gRPC, http://host:port for REST
+    """
 
-def _parse(arguments):
-    parser = argparse.ArgumentParser(
-        f"python -m tfcopy.serving.{_PROGRAM}",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("model", metavar="MODEL", help="exported folder")
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="catalogue (.po)"
-    )
-    parser.add_argument(
-        "--output",
-        metavar="PATH",
-        help="file to write instead; of several FILEs, or with a / at its "
-        "end, the folder of the files",
-    )
-    parser.add_argument(
-        "--language",
-        metavar="CODE",
-        help="language that the headers must name, if they name one "
-        "(default: the export's)",
-    )
-    parser.add_argument(
-        "--protect",
-        nargs="+",
-        metavar="NAME",
-        help="spans that a translation may not lose: "
+    positional = {"model": "MODEL", "files": "FILE"}
+
+    model: str
+    files: list[str]
+    output: File | None = None
+    language: str | None = None
+    protect: list[str] | None = flag(
+        None,
+        "spans that a translation may not lose: "
         f"{', '.join(PATTERNS)}, or regular expressions of RE2 (default: the "
         "export's, or rst); a flag such as python-format adds its own",
     )
-    parser.add_argument(
-        "--glossary",
-        metavar="FILE",
-        help="translations that answers must have, one a line, "
-        "phrase<TAB>translation",
-    )
-    parser.add_argument(
-        "--max_words",
-        type=commands.positive,
-        metavar="N",
-        help="words, or pieces, of a text that the model reads; entries with "
-        "longer ones are left as they are (default: the export's, or 200)",
-    )
-    parser.add_argument(
-        "--batch_size",
-        type=commands.positive,
-        default=32,
-        metavar="B",
-        help="texts of a batch (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--server",
-        metavar="ADDRESS",
-        help="asks a server: host:port for gRPC, http://host:port for REST",
-    )
-    commands.add_trust(parser)
-    commands.add(parser)
-    options = parser.parse_intermixed_args(arguments)
-    if options.label is not None and options.server is None:
-        parser.error("--label is for a model on a --server")
-    return options
+    glossary: File | None = None
+    max_words: PositiveInt | None = None
+    batch_size: PositiveInt = 32
+    server: str | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.label is not None and self.server is None:
+            raise ValueError("--label is for a model on a --server")
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
+    options = parser.parse(arguments, intermixed=True)
+    return commands.run("translate_po", lambda: _translate(options))
 
 
 def _translate(options):

@@ -204,8 +204,6 @@ def test_the_commands_send_a_glossary(
 def test_other_models_read_no_glossary(copier_model, tmp_path):
     path = tmp_path / "terms.tsv"
     path.write_text("a\tb\n")
-    options = answer_lines.parser("ask", "", "").parse_args(
-        ["--glossary", str(path)]
-    )
+    options = answer_lines.AnswerOptions(glossary=str(path))
     with pytest.raises(AskError, match="without --protect"):
         answer_lines.answer(copier_model, options)

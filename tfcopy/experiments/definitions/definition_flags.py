@@ -7,8 +7,6 @@ they are run.
 import dataclasses
 from typing import Literal
 
-from jsonargparse.typing import NonNegativeInt, PositiveFloat, PositiveInt
-
 from tfcopy.experiments.config import (
     ModelConfig,
     RunConfig,
@@ -21,6 +19,7 @@ from tfcopy.experiments.config import (
     model,
     training,
 )
+from tfcopy.flags import NonNegativeInt, PositiveFloat, PositiveInt
 
 
 @dataclasses.dataclass(frozen=True)

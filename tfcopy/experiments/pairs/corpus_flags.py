@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from jsonargparse.typing import NonNegativeInt, PositiveInt
-
 from tfcopy.experiments.config import (
     corpus_file,
     data,
@@ -12,6 +10,7 @@ from tfcopy.experiments.config import (
     results,
     search,
 )
+from tfcopy.flags import NonNegativeInt, PositiveInt
 
 
 @group

@@ -2,14 +2,8 @@
 
 from typing import Literal
 
-from jsonargparse.typing import (
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
-
 from tfcopy.experiments.config import (
+    POINTING,
     Beams,
     Head,
     ModelConfig,
@@ -25,6 +19,12 @@ from tfcopy.experiments.config import (
     search,
     systems,
     training,
+)
+from tfcopy.flags import (
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
 )
 
 
@@ -320,8 +320,7 @@ class PlannerConfig(PairsConfig):
     )
     head: Head = model(
         "softmax",
-        "Output head: softmax, or one that can copy, pointer_softmax, "
-        "pointer_generator, copynet, or your own, as MODULE:CLASS.",
+        f"Output head: softmax, or one that can copy, {POINTING}",
     )
     encoder_units: PositiveInt | None = model(
         None,

@@ -2,9 +2,8 @@
 
 from typing import Literal
 
-from jsonargparse.typing import NonNegativeFloat, PositiveFloat, PositiveInt
-
 from tfcopy.experiments.config import (
+    POINTING,
     PointingHead,
     data,
     file,
@@ -16,6 +15,7 @@ from tfcopy.experiments.config import (
 )
 from tfcopy.experiments.pairs.corpus_flags import CaseConfig, TranslationConfig
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
+from tfcopy.flags import NonNegativeFloat, PositiveFloat, PositiveInt
 
 SYSTEMS = ("nmt", "pointer_softmax")
 
@@ -90,8 +90,7 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     head: PointingHead = model(
         "pointer_softmax",
         "Output head of the system that points, which is named after it: "
-        "pointer_softmax, pointer_generator, copynet, or your own, as "
-        "MODULE:CLASS.",
+        f"{POINTING}",
     )
     max_target_length: PositiveInt = search(
         60, "Maximum length of a translation, in words."

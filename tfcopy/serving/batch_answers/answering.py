@@ -48,7 +48,7 @@ class Answerer:
 
     Args:
         model: A `LocalModel` or a `RemoteModel`.
-        options: Those of `answer_lines.parser`, of which `json`, `dictionary`
+        options: `answer_lines.AnswerOptions`, of which `json`, `dictionary`
             and `glossary` count.
         field: The field of records that holds the text, for models that read
             one; by default the model's name of it.

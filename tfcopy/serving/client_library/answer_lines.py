@@ -3,8 +3,8 @@
 Shapes: T words of an answer, S source positions; N and M after joining.
 """
 
-import argparse
 import contextlib
+import dataclasses
 import itertools
 import queue
 import sys
@@ -16,8 +16,9 @@ import numpy as np
 
 from tfcopy import file_forms
 from tfcopy.data.text.byte_pairs import BLANK, START
+from tfcopy.flags import File, PositiveInt
 from tfcopy.serving.client_library import ask_texts
-from tfcopy.serving.client_library.commands import positive, write
+from tfcopy.serving.client_library.commands import write
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
 
@@ -223,7 +224,7 @@ JSON object may have a "dictionary" of its own, a list of such lines.
 stands in a text, as whole words and in the same case, the answer has the
 translation. They come before those of a glossary that was exported.
 
---n_best K gives lines `number ||| text ||| score`, the best first; input lines
+--n_best N gives lines `number ||| text ||| score`, the best first; input lines
 are numbered from 0. --alignments adds ` ||| 0-0 1-2`, pairs of the positions
 of a source word and of the word of the answer that was read from it (of highest
 attention), as Pharaoh writes them. In such lines a ||| of a text is written as
@@ -241,47 +242,26 @@ or, for models that do not translate, their whole answer, such as
   next_words, next_probabilities, log_probability, perplexity"""
 
 
-def parser(program, description, epilog) -> argparse.ArgumentParser:
-    """A parser of the flags that the commands share."""
-    parser = argparse.ArgumentParser(
-        program,
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--n_best",
-        type=positive,
-        metavar="K",
-        help="give the K best answers (at most the model's beam size)",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="write one JSON object per line"
-    )
-    parser.add_argument(
-        "--alignments",
-        action="store_true",
-        help="after each answer, the source word that each of its words was "
-        "read from (see below)",
-    )
-    parser.add_argument(
-        "--dictionary",
-        metavar="FILE",
-        help="definitions to read with each line (see below)",
-    )
-    parser.add_argument(
-        "--glossary",
-        metavar="FILE",
-        help="translations that answers must have (see below)",
-    )
-    parser.add_argument(
-        "--batch_size",
-        type=positive,
-        default=32,
-        metavar="B",
-        help="lines of a batch (default: %(default)s)",
-    )
-    return parser
+@dataclasses.dataclass(kw_only=True)
+class AnswerOptions:
+    """How lines are answered: the flags that the commands share.
+
+    Attributes:
+        n_best: give the N best answers (at most the model's beam size)
+        json: write one JSON object per line
+        alignments: after each answer, the source word that each of its words
+            was read from (see below)
+        dictionary: definitions to read with each line (see below)
+        glossary: translations that answers must have (see below)
+        batch_size: lines of a batch
+    """
+
+    n_best: PositiveInt | None = None
+    json: bool = False
+    alignments: bool = False
+    dictionary: File | None = None
+    glossary: File | None = None
+    batch_size: PositiveInt = 32
 
 
 def answer(model, options):

@@ -1,22 +1,24 @@
 """What the commands of `tfcopy.serving` share: flags, printing, the end."""
 
-import argparse
 import contextlib
+import dataclasses
 import os
 import sys
 
+from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import hide_notes, one_line
-from tfcopy.terminal import positive as positive
 
 
-def add_trust(parser: argparse.ArgumentParser):
-    """Adds the flag that lets an export do whatever it likes."""
-    parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="run even operations that no export has, such as writing files",
-    )
+@dataclasses.dataclass(kw_only=True)
+class TrustOptions:
+    """Lets an export do whatever it likes.
+
+    Attributes:
+        trust: run even operations that no export has, such as writing files
+    """
+
+    trust: bool = False
 
 
 def start(main):
@@ -39,6 +41,7 @@ def run(program, work) -> int:
             # Names of files may have bytes that are no text.
             stream.reconfigure(errors="backslashreplace")
     hide_notes()
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         work()
         write(b"")  # what was printed
@@ -78,77 +81,35 @@ def write(answer: bytes):
         raise AskError(f"standard output: {one_line(error)}.") from None
 
 
-def add(parser: argparse.ArgumentParser):
-    """Adds the flags to a parser."""
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--version",
-        type=positive,
-        metavar="V",
-        help="version to ask (default: the highest)",
-    )
-    which.add_argument(
-        "--label", metavar="L", help="label of the version to ask"
-    )
-    parser.add_argument(
-        "--at_once",
-        type=positive,
-        default=4,
-        metavar="N",
-        help="concurrent requests, of B lines each (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--deadline",
-        type=_seconds,
-        default=60.0,
-        metavar="S",
-        help="seconds until a request fails, retries included "
-        "(default: %(default)g)",
-    )
-    parser.add_argument(
-        "--retries",
-        type=_number,
-        default=5,
-        metavar="N",
-        help="retries of a request if the server is not ready "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--tls",
-        action="store_true",
-        help="use TLS for gRPC (for REST: https://)",
-    )
-    parser.add_argument(
-        "--root_certificate",
-        metavar="FILE",
-        help="PEM file of certificates to verify the server; implies --tls",
-    )
+@dataclasses.dataclass(kw_only=True)
+class ConnectionOptions:
+    """How a server is asked.
+
+    Attributes:
+        version: version to ask (default: the highest)
+        label: label of the version to ask, instead of --version
+        at_once: concurrent requests, of --batch_size lines each
+        deadline: seconds until a request fails, retries included
+        retries: retries of a request if the server is not ready
+        tls: use TLS for gRPC (for REST: https://)
+        root_certificate: PEM file of certificates to verify the server;
+            implies --tls
+    """
+
+    version: PositiveInt | None = None
+    label: str | None = None
+    at_once: PositiveInt = 4
+    deadline: PositiveFloat = 60.0
+    retries: NonNegativeInt = 5
+    tls: bool = False
+    root_certificate: File | None = None
+
+    def __post_init__(self):
+        if self.version is not None and self.label is not None:
+            raise ValueError("--label: not allowed with --version")
 
 
 def connection_options(options) -> dict:
     """What the flags say of a `Connection`, by the names of its arguments."""
-    names = (
-        "version",
-        "label",
-        "deadline",
-        "retries",
-        "tls",
-        "root_certificate",
-    )
-    return {name: getattr(options, name) for name in names}
-
-
-def _seconds(text):
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a positive number of seconds"
-        )
-    return seconds
-
-
-def _number(text):
-    return 0 if text == "0" else positive(text)
+    names = {field.name for field in dataclasses.fields(ConnectionOptions)}
+    return {name: getattr(options, name) for name in names - {"at_once"}}

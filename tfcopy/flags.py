@@ -1,0 +1,426 @@
+"""The flags of a command: a dataclass, each field of which is one of them.
+
+    @dataclasses.dataclass(kw_only=True)
+    class Options:
+        positional = {"folder": "FOLDER"}
+
+        folder: str = "models"
+        output: File
+        size: PositiveInt = 32
+
+A flag has the field's type and default; without one it must be given. Its help
+is what the docstring says of the attribute, or `flag`. What flags must be
+together is checked in `__post_init__`, by a ValueError. This file imports
+nothing heavy, so that `--help` and wrong flags are answered at once.
+"""
+
+import argparse
+import dataclasses
+import functools
+import inspect
+import json
+import math
+import re
+import sys
+import typing
+from collections.abc import Callable
+from dataclasses import MISSING
+from typing import Annotated, Literal, NamedTuple
+
+from tfcopy.terminal import one_line
+
+_EXPECTED = {int: "an integer", float: "a number", bool: "true or false"}
+_ATTRIBUTE = r"^    (\w+): (.*(?:\n     .*)*)"
+_NULLS = ("null", "Null", "NULL", "~")
+_SWITCHES = dict.fromkeys(("true", "yes", "on"), True)
+_SWITCHES |= dict.fromkeys(("false", "no", "off"), False)
+# What `--print_config` may leave out.
+_SKIPPED = {
+    "skip_default": lambda value, default: value == default,
+    "skip_null": lambda value, default: value is None,
+}
+
+
+class Check(NamedTuple):
+    """What a value is besides its type: `Annotated[int, Check(...)]`.
+
+    Attributes:
+        expected: What messages call it.
+        holds: Function of a value of the type.
+        metavar: What stands for it in the help.
+    """
+
+    expected: str
+    holds: Callable = lambda value: True
+    metavar: str | None = None
+
+
+def form(expected, pattern):
+    """A kind of text: what messages call it, and a regular expression."""
+    check = Check(expected, re.compile(pattern).fullmatch, expected)
+    return Annotated[str, check]
+
+
+File = Annotated[str, Check("a file", metavar="FILE")]
+Folder = Annotated[str, Check("a folder", metavar="FOLDER")]
+PositiveInt = Annotated[int, Check("a positive integer", lambda x: x > 0)]
+NonNegativeInt = Annotated[
+    int, Check("a non-negative integer", lambda x: x >= 0)
+]
+PositiveFloat = Annotated[float, Check("a positive number", lambda x: x > 0)]
+NonNegativeFloat = Annotated[
+    float, Check("a non-negative number", lambda x: x >= 0)
+]
+
+
+def flag(default, help, **more):
+    """A field whose help is no text of the docstring.
+
+    Args:
+        default: Its default; each object gets its own copy of a list.
+        help: Its description in `--help`.
+        more: `action`, argparse's, and what else is to be known of it.
+    """
+    options = {"metadata": {"help": help, **more}}
+    if isinstance(default, list):
+        return dataclasses.field(default_factory=default.copy, **options)
+    return dataclasses.field(default=default, **options)
+
+
+def default_of(field: dataclasses.Field):
+    """What a flag is if it is not given; `MISSING` if it must."""
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return field.default
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads the flags of a command.
+
+    A wrong flag ends the process with a message and the status 2.
+
+    Args:
+        config_class: Dataclass whose fields are the flags. If it has
+            `positional`, a dict, the fields that this names have no flag; what
+            stands for them in the help are the values.
+        description, epilog: First and last lines of `--help`.
+        from_files: Whether `--config` reads flags from a file of YAML, and
+            `--print_config` prints them as one. Then `null` is no value, a
+            switch may be given true or false, a list may be in brackets or
+            have a `+` that appends to it, no flag is abbreviated, and the help
+            of a flag names its choices.
+        topics: Headings of `--help`, in its order: each field's `topic`.
+        shown: Names of the flags that `--help` shows; all by default.
+        choices: The values of flags whose types do not tell them, by name.
+    """
+
+    def __init__(
+        self,
+        config_class,
+        description,
+        epilog=None,
+        *,
+        from_files=False,
+        topics=(None,),
+        shown=None,
+        choices={},
+    ):
+        self.config_class, self.from_files = config_class, from_files
+        self.kinds = typing.get_type_hints(config_class, include_extras=True)
+        self.helps = _described(config_class)
+        self.positional = getattr(config_class, "positional", {})
+        super().__init__(
+            _program(config_class.__module__),
+            description=description.strip(),
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=not from_files,
+        )
+        if from_files:
+            self._add_files()
+        for topic in topics:
+            group = self.add_argument_group(topic) if topic else self
+            for field in dataclasses.fields(config_class):
+                name = field.name
+                if field.metadata.get("topic") != topic:
+                    continue
+                options = self._options(field)
+                if name in choices:
+                    options |= {"choices": choices[name], "metavar": None}
+                if shown is not None and name not in shown:
+                    options["help"] = argparse.SUPPRESS
+                if name in self.positional:
+                    group.add_argument(name, **options)
+                else:
+                    options["required"] = default_of(field) is MISSING
+                    group.add_argument(f"--{name}", **options)
+                if from_files and _is_list(self.kinds[name]):
+                    options |= {"action": "extend", "dest": name}
+                    options |= {"help": argparse.SUPPRESS, "required": False}
+                    group.add_argument(f"--{name}+", **options)
+
+    def parse(self, arguments=None, *, intermixed=False):
+        """The object of a command line.
+
+        Args:
+            arguments: The command line; by default the process's own.
+            intermixed: Whether flags may stand between arguments without.
+        """
+        arguments = sys.argv[1:] if arguments is None else arguments
+        if self.from_files:
+            arguments = self._joined(arguments)
+        parse = self.parse_intermixed_args if intermixed else self.parse_args
+        values = vars(parse(arguments))
+        if self.from_files:
+            del values["config"]
+            skipped = values.pop("print_config")
+            if skipped is not None:
+                self._print(values, skipped)
+        try:
+            return self.config_class(**values)
+        except ValueError as error:
+            self.error(str(error))
+
+    def error(self, message):
+        """Ends the process with a line on what is wrong."""
+        message = one_line(message.removeprefix("argument "))
+        print(f"Error: {message.removesuffix('.')}.", file=sys.stderr)
+        print(f"See {self.prog} --help.", file=sys.stderr)
+        raise SystemExit(2)
+
+    def read(self, name, kind, given):
+        """A value of a kind, of a text or of what a file has.
+
+        Raises:
+            argparse.ArgumentError: If it is not what the flag must be.
+        """
+        try:
+            return _value(kind, given)
+        except OverflowError:
+            expected = "a finite number"
+        except (ValueError, TypeError, LookupError):
+            expected = _expected(kind)
+        raise argparse.ArgumentError(
+            None, f"--{name} must be {expected}. Received: {given}"
+        )
+
+    def _options(self, field):
+        """What `add_argument` is told of a field."""
+        kind, default = self.kinds[field.name], default_of(field)
+        text = field.metadata.get("help") or self.helps[field.name]
+        options = {"help": text.replace("%", "%%")}
+        if kind is bool and not self.from_files:
+            return options | {"action": "store_true"}
+        if default is MISSING:
+            default = None
+        elif self.from_files or default not in (None, []):
+            shown = json.dumps(default).strip('"')
+            options["help"] += f" (default: {shown})"
+        if kind is bool:
+            options |= {"nargs": "?", "const": True}
+        elif not self.from_files:
+            kind = _without_none(kind)
+            if typing.get_origin(kind) is list:
+                options["nargs"] = "+"
+                kind = _inner(kind)
+            elif field.name in self.positional and default is not None:
+                options["nargs"] = "?"
+        metavar = self.positional.get(field.name)
+        read = functools.partial(self.read, field.name, kind)
+        return options | {
+            "action": field.metadata.get("action", "store"),
+            "default": default,
+            "metavar": metavar or _metavar(kind, not self.from_files),
+            "type": read,
+        }
+
+    def _add_files(self):
+        self.add_argument(
+            "--config",
+            action=_File,
+            metavar="FILE",
+            help="YAML file of flags; flags that follow it override it.",
+        )
+        self.add_argument(
+            "--print_config",
+            nargs="?",
+            const="",
+            metavar="skip_default,skip_null",
+            help="Print the flags as such a file, and exit.",
+        )
+
+    def _joined(self, arguments):
+        """Arguments in which each list is one: `--train=["a.en", "a.fr"]`.
+
+        What is in brackets already stays as it is.
+        """
+        lists = [f"--{x}" for x, kind in self.kinds.items() if _is_list(kind)]
+        lists += [f"{name}+" for name in lists]
+        found, rest = [], list(arguments)
+        while rest:
+            flag, equals, value = rest.pop(0).partition("=")
+            if flag not in lists:
+                found.append(flag + equals + value)
+                continue
+            values = [value] if equals else []
+            while rest and not rest[0].startswith("--"):
+                values.append(rest.pop(0))
+            if len(values) == 1 and (
+                values == ["null"] or values[0].startswith("[")
+            ):
+                found.append(f"{flag}={values[0]}")
+            else:
+                found += [f"{flag}={json.dumps(values)}"] if values else [flag]
+        return found
+
+    def _print(self, values, skipped):
+        """Prints flags as `--config` reads them, and ends the process."""
+        import yaml
+
+        for name in filter(None, skipped.split(",")):
+            if name not in _SKIPPED:
+                self.error(f"--print_config: there is no {name}")
+            values = {
+                flag: value
+                for flag, value in values.items()
+                if not _SKIPPED[name](value, self.get_default(flag))
+            }
+        text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+        print(text, end="")
+        self.exit()
+
+
+class _File(argparse.Action):
+    """Takes flags from a file of YAML, or from YAML itself."""
+
+    def __call__(self, parser, namespace, path, option_string=None):
+        text = path
+        try:
+            if not path.startswith("{"):
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+            flags = _yaml(text)
+        except (OSError, ValueError) as error:
+            raise argparse.ArgumentError(self, one_line(error)) from None
+        if not isinstance(flags, dict):
+            raise argparse.ArgumentError(
+                self, f"expected flags and their values. Received: {text}"
+            )
+        for name, value in flags.items():
+            if name not in parser.kinds:
+                raise argparse.ArgumentError(self, f"unknown flag {name}")
+            setattr(
+                namespace, name, parser.read(name, parser.kinds[name], value)
+            )
+        for action in parser._actions:
+            action.required = action.required and action.dest not in flags
+
+
+def _described(config_class):
+    """The help of each flag that a docstring lists among its attributes."""
+    found = {}
+    for base in reversed(config_class.__mro__):
+        text = inspect.cleandoc(base.__doc__ or "")
+        listed = text.partition("\nAttributes:\n")[2]
+        for name, help in re.findall(_ATTRIBUTE, listed, re.MULTILINE):
+            found[name] = " ".join(help.split())
+    return found
+
+
+def _program(module):
+    """What runs a module."""
+    if module == "__main__":
+        spec = getattr(sys.modules[module], "__spec__", None)
+        if spec is None:
+            return None
+        module = spec.name
+    return f"python -m {module}"
+
+
+# === Types ===
+
+
+def _inner(kind):
+    return typing.get_args(kind)[0]
+
+
+def _without_none(kind):
+    return _inner(kind) if type(None) in typing.get_args(kind) else kind
+
+
+def _is_list(kind):
+    return typing.get_origin(_without_none(kind)) is list
+
+
+def _value(kind, given):
+    """A value of a kind; else a ValueError, TypeError or LookupError."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        value = _value(arguments[0], given)
+        if not arguments[1].holds(value):
+            raise ValueError
+        return value
+    if type(None) in arguments:
+        return None if given in _NULLS else _value(arguments[0], given)
+    if origin is list:
+        return [_value(arguments[0], x) for x in _items(given)]
+    if isinstance(given, (list, dict)):
+        raise TypeError
+    if origin is Literal:
+        return {str(choice): choice for choice in arguments}[given]
+    if kind is bool:
+        return _SWITCHES[given.lower()]
+    value = kind(given)
+    if kind is float and not math.isfinite(value):
+        raise OverflowError
+    return value
+
+
+def _items(given):
+    """A list, of one or of a text in brackets."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = _yaml(given)
+    if not isinstance(given, list):
+        raise TypeError
+    return given
+
+
+def _yaml(text):
+    """YAML whose scalars are texts, as those of a command line are."""
+    import yaml
+
+    try:
+        return yaml.load(text, yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        raise ValueError(one_line(error)) from None
+
+
+def _expected(kind):
+    """What messages say a flag must be."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        return arguments[1].expected
+    if origin is Literal:
+        return " or ".join(map(str, arguments))
+    if origin is list:
+        return f"a list, such as a b, of {_expected(arguments[0])}"
+    if arguments:
+        return _expected(arguments[0])
+    return _EXPECTED.get(kind, "text")
+
+
+def _metavar(kind, choices):
+    """What stands for a value in the help; may be its choices."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated and arguments[1].metavar:
+        return arguments[1].metavar
+    if origin is Literal:
+        return f"{{{','.join(map(str, arguments))}}}" if choices else "NAME"
+    if origin is list:
+        return f"{_metavar(arguments[0], choices)} ..."
+    if arguments:
+        return _metavar(arguments[0], choices)
+    return {int: "N", float: "X", bool: "{true,false}"}.get(kind, "TEXT")
