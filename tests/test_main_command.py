@@ -110,6 +110,8 @@ msgstr ""
 import runpy, sys
 for line in sys.argv[1].strip().splitlines():
     module, *sys.argv[1:] = line.split()
+    for name in [x for x in sys.modules if x.startswith("tfcopy")]:
+        del sys.modules[name]  # Each command imports its own.
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as end:
