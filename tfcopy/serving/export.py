@@ -133,10 +133,6 @@ def _export(options):
     print(f"Ask it: python -m tfcopy.serving.ask {folder}")
 
 
-class EnsembleError(ValueError):
-    """Translators do not fit together; the message says which, and why."""
-
-
 def together(translators: Mapping):
     """The first of some translators, with the models of all.
 
@@ -145,7 +141,7 @@ def together(translators: Mapping):
             `Translator`s.
 
     Raises:
-        EnsembleError: naming the first that does not fit.
+        ValueError: naming the first that does not fit.
     """
     # Late, as above.
     from tfcopy.decoding.ensemble import Ensemble
@@ -154,19 +150,16 @@ def together(translators: Mapping):
     (name, first), *others = translators.items()
     for other, translator in [(name, first), *others]:
         if not isinstance(translator, Translator):
-            raise EnsembleError(f"{other} does not translate.")
+            raise ValueError(f"{other} does not translate.")
         for part, of_both in _parts(first).items():
             if _parts(translator)[part] != of_both:
-                raise EnsembleError(
+                raise ValueError(
                     f"{other} has {part} other than {name}. Train both on the "
                     "same data."
                 )
-    try:
-        model = Ensemble([x.model for x in translators.values()])
-    except ValueError as error:
-        raise EnsembleError(str(error)) from error
+    model = Ensemble([x.model for x in translators.values()])
     if first.constants:
-        raise EnsembleError("constants=true is for a single model.")
+        raise ValueError("constants=true is for a single model.")
     return first.copy(model=model)
 
 

@@ -11,7 +11,6 @@ from tfcopy import filesystem
 from tfcopy.serving.client_library.local_model import (
     LocalModel,
     find_models,
-    find_version,
     find_versions,
 )
 from tfcopy.serving.client_library.signatures import AskError
@@ -77,9 +76,7 @@ class Models:
             raise AskError(f"{choice!r}: no such model in {self.folder}.")
         with self._lock:
             if folder not in self._loaded:
-                self._loaded[folder] = LocalModel(
-                    find_version(folder), trust=self._trust
-                )
+                self._loaded[folder] = LocalModel(folder, trust=self._trust)
                 while len(self._loaded) > self._kept:
                     self._loaded.popitem(last=False)
             self._loaded.move_to_end(folder)

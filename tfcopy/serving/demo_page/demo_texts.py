@@ -48,14 +48,12 @@ def _question_answering(texts, outputs, config, headwords):
         shown = demo_html.EMPTY
     parts = [
         *_pair(
-            [
-                demo_html.section(
-                    "Answer",
-                    f'<p class="tfc-text tfc-large" dir="auto">{shown}</p>',
-                    f"probability {percent(math.exp(min(score, 0.0)))}",
-                ),
-                _text("question", texts, outputs, headwords),
-            ]
+            demo_html.section(
+                "Answer",
+                f'<p class="tfc-text tfc-large" dir="auto">{shown}</p>',
+                f"probability {percent(math.exp(min(score, 0.0)))}",
+            ),
+            _text("question", texts, outputs, headwords),
         ),
         demo_html.section(
             "Context", _context(texts["context"], outputs, headwords)
@@ -69,11 +67,9 @@ def _question_answering(texts, outputs, config, headwords):
             outputs,
         ),
         *_pair(
-            [
-                demo_html.section("Begins with", _edges(words, start)),
-                # It ends before the word that has the probability.
-                demo_html.section("Ends with", _edges(words[:-1], end[1:])),
-            ]
+            demo_html.section("Begins with", _edges(words, start)),
+            # It ends before the word that has the probability.
+            demo_html.section("Ends with", _edges(words[:-1], end[1:])),
         ),
     ]
     if "attention" in outputs and words:
@@ -104,11 +100,9 @@ def _context(text, outputs, headwords):
             )
         return word
 
-    inside = set()
-    if spans is not None:
-        inside = {
-            i for i, (a, b) in enumerate(spans) if first <= a and b <= last
-        }
+    inside = {
+        i for i, (a, b) in enumerate(spans or ()) if first <= a and b <= last
+    }
     shown = demo_html.running_text(
         text, without_end, decorate, inside, "tfc-answer"
     )
@@ -165,7 +159,7 @@ def _entailment(texts, outputs, config, headwords):
         ),
     ]
     shown = [_text(name, texts, outputs, headwords) for name in texts]
-    return "".join([*_pair(parts), *_pair(shown), _legend("", outputs)])
+    return "".join([*_pair(*parts), *_pair(*shown), _legend("", outputs)])
 
 
 def _language_model(texts, outputs, config, headwords):
@@ -243,9 +237,7 @@ def _definitions(outputs, name, own_headwords):
         defined_by = decoded(entries[i]) if len(entries) else []
         if not defined_by:
             return word
-        is_own = any(
-            headword.casefold() in own_headwords for headword in defined_by
-        )
+        is_own = any(x.casefold() in own_headwords for x in defined_by)
         whose = "your dictionary" if is_own else "the model's dictionary"
         kind = "tfc-defined tfc-own" if is_own else "tfc-defined"
         return (
@@ -268,7 +260,7 @@ def _legend(text, outputs):
     return f'<p class="tfc-legend">{text.strip().rstrip(";")}</p>'
 
 
-def _pair(sections):
+def _pair(*sections):
     if len(sections) < 2:
         return sections
     return ['<div class="tfc-pair">', *sections, "</div>"]

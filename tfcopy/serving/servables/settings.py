@@ -98,6 +98,9 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
     """
     arguments = dict(arguments)
     if "options" in arguments:
+        # Earlier releases stored none of them.
+        unset = {"shortlist": None, "glossary": None}
+        arguments = unset | {"xla": False, "constants": False} | arguments
         fields = {x.name for x in dataclasses.fields(SearchOptions)}
         search = {k: x for k, x in values.items() if k in fields}
         if "forbid_unk" in search and arguments["entities"] is not None:
@@ -116,11 +119,6 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
         arguments["candidate_ids"] = np.arange(count, dtype="int32")
         if count == size:
             arguments["candidate_ids"] = None
-    if "options" in arguments:
-        # Earlier releases stored none of them.
-        unset = {"shortlist": None, "xla": False, "constants": False}
-        unset |= {"glossary": None}
-        arguments = unset | arguments
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.
     arguments |= own

@@ -138,10 +138,8 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
         must_have: Function of ragged words to which of them an answer must
             have; `None` if it need not have any.
     """
-    tokenizer, longest = (
-        translator.source_tokenizer,
-        translator.max_source_length,
-    )
+    tokenizer = translator.source_tokenizer
+    longest = translator.max_source_length
     text = readable_text(text, tokenizer, longest)
     words = tf.gather(tokenizer.tokenize(text)[:, :longest], rows)
     is_blank = words.row_lengths() == 0
@@ -154,7 +152,7 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
         translator.source_vocabulary,
         translator.target_vocabulary,
         append_eos=translator.append_eos,
-        fold_source=translator.source_tokenizer.fold,
+        fold_source=tokenizer.fold,
         fold_target=translator.target_tokenizer.fold,
         entities=translator.entities,
     )

@@ -207,18 +207,12 @@ class Translator:
         It is the same translator, with its graphs, if they are files of the
         same names already, wherever these are.
         """
-        names = {
-            name: f"{name}.txt"
-            for name in ("source_vocabulary", "target_vocabulary")
-        }
-        if all(getattr(self, x).is_file(file) for x, file in names.items()):
+        names = "source_vocabulary", "target_vocabulary"
+        tables = {f"{name}.txt": getattr(self, name) for name in names}
+        if all(x.is_file(name) for name, x in tables.items()):
             return self
-        return self.copy(
-            **{
-                name: getattr(self, name).save(os.path.join(folder, file))
-                for name, file in names.items()
-            }
-        )
+        saved = [x.save(os.path.join(folder, k)) for k, x in tables.items()]
+        return self.copy(**dict(zip(names, saved)))
 
     def with_constants(self) -> "Translator":
         """A copy with the present weights as constants, if `constants`.
@@ -297,27 +291,6 @@ class Translator:
         del outputs["emission_probs"]
         return outputs
 
-    @tf.function(input_signature=_TEXT, autograph=False)
-    def _translate_with_words(self, text):
-        outputs = self._answers(text, self._search_options())
-        return {
-            name: outputs[name]
-            for name in (
-                "texts",
-                "scores",
-                "tokens",
-                "copied_from",
-                "source_tokens",
-                "emission_probs",
-            )
-        }
-
-    @tf.function(input_signature=_TEXT, autograph=False)
-    def _all_texts(self, text):
-        options = self._search_options(self.options.num_beams)
-        outputs = self._answers(text, options)
-        return outputs["texts"], outputs["scores"]
-
     def translate_all(
         self,
         texts: Iterable[str | bytes],
@@ -335,8 +308,12 @@ class Translator:
             A `Translation` for each text, in the order of `texts`.
         """
 
+        options = self._search_options()
+
         def translate(batch):
-            outputs = self._translate_with_words(string_tensor(batch))
+            outputs = self._answers(string_tensor(batch), options)
+            # Words are aligned by `analyse` alone.
+            outputs.pop("attention", None)
             outputs = {name: x.numpy() for name, x in outputs.items()}
             for row in answer_lines.rows(outputs, len(batch)):
                 yield answer_lines.translations_of(row, 1)[0]
@@ -363,9 +340,11 @@ class Translator:
             answers, the best first.
         """
 
+        options = self._search_options(self.options.num_beams)
+
         def translate(batch):
-            found = self._all_texts(string_tensor(batch))
-            texts, scores = (x.numpy() for x in found)
+            outputs = self._answers(string_tensor(batch), options)
+            texts, scores = (outputs[x].numpy() for x in ("texts", "scores"))
             for row, found in zip(texts, scores > EMPTY):
                 yield [text.decode() for text in row[found]]
 
@@ -441,11 +420,13 @@ class Translator:
     def _answers(self, text, options):
         """`_answer` as one graph for all that search with the same options."""
         if options not in self._graphs:
-            self._graphs[options] = tf.function(
+            graph = tf.function(
                 lambda text: self._answer(text, options),
                 input_signature=_TEXT,
                 autograph=False,
             )
+            # Several threads may come at once.
+            self._graphs.setdefault(options, graph)
         return self._graphs[options](text)
 
     def _answer(self, text, options, lines=None):
