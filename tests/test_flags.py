@@ -59,11 +59,13 @@ class FileOptions(Base):
     Attributes:
         output: what is written
         words: which words
+        label: its name
         json: whether it is JSON
     """
 
     output: File
     words: list[str] | None = None
+    label: str | None = None
     json: bool = False
 
 
@@ -129,7 +131,7 @@ def test_help_tells_types_texts_and_defaults(capsys):
 
 def test_a_file_has_flags_that_must_be_given(tmp_path):
     path = tmp_path / "flags.yaml"
-    path.write_text("output: 1\nwords: [a, 2]\njson: yes\n")
+    path.write_text("output: 1\nwords: [a, 2]\njson: yes\nlabel:\n")
     made = FileOptions(output="1", words=["a", "2"], json=True)
     assert from_files("--config", str(path)) == made
     assert from_files("--config", "{output: 1}") == FileOptions(output="1")
@@ -140,7 +142,11 @@ def test_a_file_has_flags_that_must_be_given(tmp_path):
 @pytest.mark.parametrize(
     ("skipped", "expected"),
     [
-        ("", {"size": 3, "output": "o", "words": None, "json": False}),
+        (
+            "",
+            {"size": 3, "output": "o", "words": None, "label": None}
+            | {"json": False},
+        ),
         ("=skip_null", {"size": 3, "output": "o", "json": False}),
         ("=skip_default,skip_null", {"size": 3, "output": "o"}),
     ],

@@ -31,7 +31,7 @@ from tfcopy.terminal import one_line
 
 _EXPECTED = {int: "an integer", float: "a number", bool: "true or false"}
 _ATTRIBUTE = r"^    (\w+): (.*(?:\n     .*)*)"
-_NULLS = ("null", "Null", "NULL", "~")
+_NULLS = (None, "null", "Null", "NULL", "~")
 _SWITCHES = dict.fromkeys(("true", "yes", "on"), True)
 _SWITCHES |= dict.fromkeys(("false", "no", "off"), False)
 # What `--print_config` may leave out.
@@ -111,7 +111,8 @@ class Parser(argparse.ArgumentParser):
             of a flag names its choices.
         topics: Headings of `--help`, in its order: each field's `topic`.
         shown: Names of the flags that `--help` shows; all by default.
-        choices: The values of flags whose types do not tell them, by name.
+        choices: Tuples of the values that flags may have, by name, where their
+            types do not tell; the help lists them.
     """
 
     def __init__(
@@ -126,7 +127,9 @@ class Parser(argparse.ArgumentParser):
         choices={},
     ):
         self.config_class, self.from_files = config_class, from_files
+        self.choices, self.shown = choices, shown
         self.kinds = typing.get_type_hints(config_class, include_extras=True)
+        self.kinds |= {name: Literal[x] for name, x in choices.items()}
         self.helps = _described(config_class)
         self.positional = getattr(config_class, "positional", {})
         super().__init__(
@@ -145,8 +148,6 @@ class Parser(argparse.ArgumentParser):
                 if field.metadata.get("topic") != topic:
                     continue
                 options = self._options(field)
-                if name in choices:
-                    options |= {"choices": choices[name], "metavar": None}
                 if shown is not None and name not in shown:
                     options["help"] = argparse.SUPPRESS
                 if name in self.positional:
@@ -158,6 +159,11 @@ class Parser(argparse.ArgumentParser):
                     options |= {"action": "extend", "dest": name}
                     options |= {"help": argparse.SUPPRESS, "required": False}
                     group.add_argument(f"--{name}+", **options)
+
+        if from_files:
+            must = [x for x in self._actions if x.required]
+            must = [f"{x.option_strings[0]} {x.metavar}" for x in must]
+            self.usage = " ".join(["%(prog)s", *must, "[flags]"])
 
     def parse(self, arguments=None, *, intermixed=False):
         """The object of a command line.
@@ -225,12 +231,13 @@ class Parser(argparse.ArgumentParser):
                 kind = _inner(kind)
             elif field.name in self.positional and default is not None:
                 options["nargs"] = "?"
-        metavar = self.positional.get(field.name)
+        listed = not self.from_files or field.name in self.choices
+        metavar = self.positional.get(field.name) or _metavar(kind, listed)
         read = functools.partial(self.read, field.name, kind)
         return options | {
             "action": field.metadata.get("action", "store"),
             "default": default,
-            "metavar": metavar or _metavar(kind, not self.from_files),
+            "metavar": metavar,
             "type": read,
         }
 
@@ -274,9 +281,19 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def _print(self, values, skipped):
-        """Prints flags as `--config` reads them, and ends the process."""
+        """Prints flags as `--config` reads them, and ends the process.
+
+        Of those that the help does not show, it prints what is given.
+        """
         import yaml
 
+        values = {
+            flag: value
+            for flag, value in values.items()
+            if self.shown is None
+            or flag in self.shown
+            or value != self.get_default(flag)
+        }
         for name in filter(None, skipped.split(",")):
             if name not in _SKIPPED:
                 self.error(f"--print_config: there is no {name}")
@@ -309,9 +326,9 @@ class _File(argparse.Action):
         for name, value in flags.items():
             if name not in parser.kinds:
                 raise argparse.ArgumentError(self, f"unknown flag {name}")
-            setattr(
-                namespace, name, parser.read(name, parser.kinds[name], value)
-            )
+            given = None if value == "" else value
+            value = parser.read(name, parser.kinds[name], given)
+            setattr(namespace, name, value)
         for action in parser._actions:
             action.required = action.required and action.dest not in flags
 
@@ -364,7 +381,7 @@ def _value(kind, given):
         return None if given in _NULLS else _value(arguments[0], given)
     if origin is list:
         return [_value(arguments[0], x) for x in _items(given)]
-    if isinstance(given, (list, dict)):
+    if given is None or isinstance(given, (list, dict)):
         raise TypeError
     if origin is Literal:
         return {str(choice): choice for choice in arguments}[given]

@@ -156,7 +156,7 @@ def test_switches_need_no_value(arguments, fresh):
         ("--files --fresh", "--files: expected one argument."),
         ("--files [a", "--files must be a list, such as a b, of text. "),
         ("--fresh maybe", "--fresh must be true or false. Received: maybe."),
-        ("--preset foo", "--preset: .*foo.*demo.*paper"),
+        ("--preset foo", "--preset must be demo or paper. Received: foo."),
         ("--unit 3", "unrecognized arguments: --unit 3."),
         ("--units", "--units: expected one argument."),
         ("more", "unrecognized arguments: more."),
@@ -173,6 +173,8 @@ def test_wrong_flag_gives_one_line(capsys, arguments, message):
     [
         ("units: x", "--units must be a positive integer. "),
         ("unitz: 3", "--config: unknown flag unitz."),
+        ("preset: foo", "--preset must be demo or paper. Received: foo."),
+        ("units:", "--units must be a positive integer. "),
         ("units: [3", "--config: .*line 1"),
         ("- units", "--config: expected flags and their .* Received: - units."),
         ("\udcff", "--config: 'utf-8' codec can't decode byte 0xff"),

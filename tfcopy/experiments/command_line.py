@@ -94,7 +94,7 @@ def parse(config_class, presets, description, arguments=None):
         from_files=True,
         topics=TOPICS,
         shown=shown,
-        choices={"preset": list({"demo": {}} | presets)},
+        choices={"preset": tuple({"demo": {}} | presets)},
     )
     parser.add_argument(
         "--help_all", action="help", help="Show all flags and exit."
