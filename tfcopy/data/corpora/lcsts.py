@@ -188,8 +188,8 @@ def load(
 
     They are `PART_I.txt` (or `PART_full.txt`), `PART_II.txt` and
     `PART_III.txt`, in the folder itself or in one called `DATA` or as the
-    part, or in one of these within the other; `lcsts_records.py` shows their
-    form. They are UTF-8, with or without a byte-order mark, or else GB18030.
+    part, or in one of these within the other. They are UTF-8, with or without
+    a byte-order mark, or else GB18030.
 
     Every file is checked from its first line to its last before anything is
     returned; no more than a thousand pairs are in memory at a time. A pair with
