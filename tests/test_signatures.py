@@ -6,8 +6,6 @@ Others' code depends on them: a new default is written down here, too.
 import inspect
 import re
 
-import keras
-
 from tfcopy import layers, models
 
 SIGNATURES = """
@@ -148,8 +146,12 @@ pointer_generator(vocabulary_size, *, head='pointer_generator',
 def signature(name, public):
     """Its arguments and their defaults, without types."""
     # Of a class that inherits its `__init__`, Python 3.11.2 shows `__new__`.
-    is_layer = isinstance(public, type) and issubclass(public, keras.Layer)
-    called = public.__init__ if is_layer else public
+    own = (
+        vars(x)["__init__"]
+        for x in getattr(public, "__mro__", ())
+        if "__init__" in vars(x) and x.__module__.startswith("tfcopy")
+    )
+    called = next(own, public)
     parameters = [
         parameter.replace(annotation=parameter.empty)
         for parameter in inspect.signature(called).parameters.values()
