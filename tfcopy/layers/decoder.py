@@ -5,11 +5,12 @@ Shapes: B batch, T target steps, S source steps, D first state.
 
 import keras
 
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.decoder_outputs import decoder_outputs
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class Decoder(keras.layers.Layer):
+class Decoder(Configured, keras.layers.Layer):
     """Teacher forcing: runs the cell's steps with the previous words given.
 
     Args:
@@ -27,9 +28,11 @@ class Decoder(keras.layers.Layer):
         dict of `decoder_outputs`.
     """
 
+    layer_arguments = ("cell",)
+
     def __init__(self, cell, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        self.cell = cell
+        self.keep_arguments(locals())
 
     def build(
         self,
@@ -88,15 +91,3 @@ class Decoder(keras.layers.Layer):
                 for name, size in sizes.items()
             },
         }
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "cell": keras.saving.serialize_keras_object(self.cell),
-        }
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        config["cell"] = keras.saving.deserialize_keras_object(config["cell"])
-        return cls(**config)

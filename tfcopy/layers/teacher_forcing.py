@@ -4,11 +4,12 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.copying import generation_ids, matches
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class TeacherForcing(keras.layers.Layer):
+class TeacherForcing(Configured, keras.layers.Layer):
     """Shifts the target by one step: BOS first, copied OOV words as UNK.
 
     Args:
@@ -25,7 +26,7 @@ class TeacherForcing(keras.layers.Layer):
 
     def __init__(self, vocabulary_size, **kwargs):
         super().__init__(**kwargs)
-        self.vocabulary_size = vocabulary_size
+        self.keep_arguments(locals())
 
     def call(self, target_ids, source_copy_ids):
         first = ops.full_like(target_ids[:, :1], tokens.BOS)
@@ -41,9 +42,3 @@ class TeacherForcing(keras.layers.Layer):
             keras.KerasTensor(target_ids.shape, "int32"),
             keras.KerasTensor(shape, "float32"),
         )
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-        }

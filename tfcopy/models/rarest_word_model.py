@@ -10,6 +10,7 @@ from keras import ops, tree
 from tfcopy import tokens
 from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.encoders.recurrent import WordGRU
 from tfcopy.layers.memory import Memory
@@ -212,12 +213,12 @@ def best_words(distribution, source_ids):
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class FixedLength(keras.layers.Layer):
+class FixedLength(Configured, keras.layers.Layer):
     """Ids `(B, S)` to `(B, length)`: cut, or padded on the right."""
 
     def __init__(self, length, **kwargs):
         super().__init__(**kwargs)
-        self.length = length
+        self.keep_arguments(locals())
 
     def call(self, ids):
         padding = ((0, 0), (0, self.length))
@@ -227,9 +228,6 @@ class FixedLength(keras.layers.Layer):
 
     def compute_output_spec(self, ids):
         return keras.KerasTensor((ids.shape[0], self.length), ids.dtype)
-
-    def get_config(self):
-        return {**super().get_config(), "length": self.length}
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -245,7 +243,7 @@ class UniformPointer(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class DensePointer(keras.layers.Layer):
+class DensePointer(Configured, keras.layers.Layer):
     """A softmax with one output for each position of a fixed length.
 
     Args:
@@ -261,7 +259,7 @@ class DensePointer(keras.layers.Layer):
 
     def __init__(self, length, **kwargs):
         super().__init__(**kwargs)
-        self.length = length
+        self.keep_arguments(locals())
         self.scores = keras.layers.Dense(
             length, dtype=self.dtype_policy, name="scores"
         )
@@ -276,9 +274,6 @@ class DensePointer(keras.layers.Layer):
 
     def compute_output_spec(self, hidden, mask):
         return keras.KerasTensor((hidden.shape[0], 1, self.length), "float32")
-
-    def get_config(self):
-        return {**super().get_config(), "length": self.length}
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

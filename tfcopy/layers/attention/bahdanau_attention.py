@@ -7,12 +7,13 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import PointingAttention
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.memory import beside
 from tfcopy.layers.rows import Dense, of_rows
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class BahdanauAttention(PointingAttention):
+class BahdanauAttention(Configured, PointingAttention):
     """Additive attention of decoder states over encoder states.
 
     A network with one hidden layer scores each source step for each query,
@@ -58,17 +59,14 @@ class BahdanauAttention(PointingAttention):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
+        self.keep_arguments(locals())
         if units <= 0:
             raise ValueError(
                 f"`units` must be a positive integer. Received: units={units}."
             )
-        self.units = units
-        self.reads_words = reads_words
-        self.use_bias = use_bias
         self.use_score_bias = (
             use_bias if use_score_bias is None else use_score_bias
         )
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.value_projection = Dense(
             units,
             use_bias=use_bias,
@@ -207,15 +205,3 @@ class BahdanauAttention(PointingAttention):
     def _add_to_scores(self, scores, state, memory):
         """Adds a subclass's state after the `tanh`."""
         return scores
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "use_bias": self.use_bias,
-            "use_score_bias": self.use_score_bias,
-            "reads_words": self.reads_words,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-        }

@@ -110,13 +110,13 @@ class CoverageAttention(Coverage, BahdanauAttention):
         super().__init__(
             units, use_bias, kernel_initializer, use_score_bias, **kwargs
         )
+        self.keep_arguments(locals(), "enabled")
         if feature not in FEATURES:
             raise ValueError(
                 f"`feature` must be one of {FEATURES}. "
                 f"Received: feature={feature!r}."
             )
         self.starts_enabled = enabled
-        self.feature = feature
 
     @property
     def _coverage_size(self):
@@ -135,9 +135,6 @@ class CoverageAttention(Coverage, BahdanauAttention):
         if self.feature == "vector":
             return scores
         return scores + memory.weights["coverage"] * state
-
-    def get_config(self):
-        return {**super().get_config(), "feature": self.feature}
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

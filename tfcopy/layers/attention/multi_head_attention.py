@@ -13,12 +13,13 @@ from tfcopy.layers.attention.pointing_attention import (
     PointingAttention,
     masked_log_softmax,
 )
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.head_axis import split_heads
 from tfcopy.layers.rows import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MultiHeadAttention(PointingAttention):
+class MultiHeadAttention(Configured, PointingAttention):
     """Attention of decoder states over encoder states, the mean of its heads.
 
     With `d = U / H`, head h scores source step j for a query by
@@ -50,14 +51,12 @@ class MultiHeadAttention(PointingAttention):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
+        self.keep_arguments(locals())
         if num_heads < 1 or units < 1 or units % num_heads:
             raise ValueError(
                 "`units` must be a positive multiple of `num_heads`. "
                 f"Received: units={units}, num_heads={num_heads}."
             )
-        self.units = units
-        self.num_heads = num_heads
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
         # A bias of the keys would change no softmax.
         self.value_projection = Dense(
             units,
@@ -125,13 +124,3 @@ class MultiHeadAttention(PointingAttention):
     def _add_to_scores(self, scores, state, memory):
         """Adds a subclass's state to `(B, H, N, S)`."""
         return scores
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "num_heads": self.num_heads,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-        }

@@ -107,6 +107,7 @@ class PlanAttention(BahdanauAttention):
             reads_words,
             **kwargs,
         )
+        self.keep_arguments(locals())
         for name, value, choices in (
             ("mode", mode, MODES),
             ("switch", switch, SWITCHES),
@@ -121,17 +122,6 @@ class PlanAttention(BahdanauAttention):
                 "`plan_steps` must be a positive integer. "
                 f"Received: plan_steps={plan_steps}."
             )
-        self.plan_steps = plan_steps
-        self.mode = mode
-        self.summary_units = summary_units
-        self.use_gate = use_gate
-        self.switch = switch
-        self.resample = resample
-        self.inverse_temperature = inverse_temperature
-        self.layer_norm = layer_norm
-        self.always_replan = always_replan
-        self.sample_at_test = sample_at_test
-        self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     @property
@@ -398,19 +388,3 @@ class PlanAttention(BahdanauAttention):
         gate_keys = beside(memory.sentences["gate_keys"], gate)
         keep = ops.sigmoid(ops.expand_dims(gate, -2) + gate_keys)
         return new + keep * (old - new)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "plan_steps": self.plan_steps,
-            "mode": self.mode,
-            "summary_units": self.summary_units,
-            "use_gate": self.use_gate,
-            "switch": self.switch,
-            "resample": self.resample,
-            "inverse_temperature": self.inverse_temperature,
-            "layer_norm": self.layer_norm,
-            "always_replan": self.always_replan,
-            "sample_at_test": self.sample_at_test,
-            "seed": self.seed,
-        }

@@ -37,6 +37,7 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
         self, backbone, vocabulary_size=None, special_ids=None, **kwargs
     ):
         super().__init__(autocast=False, **kwargs)
+        self.keep_arguments(locals(), "backbone")
         self.parts = parts_of(backbone)
         self.table = backbone.token_embedding
         self.special_ids = tuple(special_ids or self.parts.special_ids)
@@ -98,10 +99,3 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
             for start, end in zip(starts, ends)
         ]
         return ops.concatenate(parts, axis=1)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "special_ids": self.special_ids,
-        }

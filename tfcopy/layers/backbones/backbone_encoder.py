@@ -7,10 +7,11 @@ import keras
 from keras import ops
 
 from tfcopy.layers.backbones.hub_backbone import OfBackbone, parts_of
+from tfcopy.layers.configured import Unmasked
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class BackboneEncoder(OfBackbone, keras.layers.Layer):
+class BackboneEncoder(OfBackbone, Unmasked):
     """Reads a sentence with the encoder of a backbone of KerasHub.
 
     Args:
@@ -26,8 +27,7 @@ class BackboneEncoder(OfBackbone, keras.layers.Layer):
     """
 
     def __init__(self, backbone, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
+        super().__init__(**kwargs)
         self.parts = parts_of(backbone)
         self.encoder_layers = self.parts.encoder_layers
 
@@ -45,7 +45,3 @@ class BackboneEncoder(OfBackbone, keras.layers.Layer):
             keras.KerasTensor((batch, length, size), "float32"),
             keras.KerasTensor((batch, size), "float32"),
         )
-
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None

@@ -5,6 +5,7 @@ import keras
 from tfcopy.keras_internals import all_layers, serialize_shared
 from tfcopy.layers.backbones.bart_parts import BartParts
 from tfcopy.layers.backbones.t5_parts import T5Parts
+from tfcopy.layers.configured import Configured
 
 _KINDS = {"BartBackbone": BartParts, "T5Backbone": T5Parts}
 
@@ -24,7 +25,7 @@ def parts_of(backbone):
     )
 
 
-class OfBackbone:
+class OfBackbone(Configured):
     """A layer made of some of a backbone's layers, its `parts`.
 
     Its config holds the whole backbone, which several such layers of a model

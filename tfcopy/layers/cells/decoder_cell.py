@@ -6,8 +6,10 @@ Shapes: B batch, T target steps, S source steps, E embedding size, D units.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured
 
-class DecoderCell(keras.layers.Layer):
+
+class DecoderCell(Configured, keras.layers.Layer):
     """One step of a decoder with attention; the base of such cells.
 
     A cell has two faces. Training calls `prepare` once per sentence and then
@@ -21,6 +23,7 @@ class DecoderCell(keras.layers.Layer):
         kernel_initializer: Initializer of the input kernels.
     """
 
+    layer_arguments = ("attention",)
     emits_copy_scores = False
     input_units = None  # of cells that change the recurrence's inputs
 
@@ -32,13 +35,11 @@ class DecoderCell(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
+        self.keep_arguments(locals())
         if units <= 0:
             raise ValueError(
                 f"`units` must be a positive integer. Received: units={units}."
             )
-        self.units = units
-        self.attention = attention
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
     @property
     def state_size(self):
@@ -140,21 +141,3 @@ class DecoderCell(keras.layers.Layer):
 
     def _cast(self, variable):
         return ops.cast(variable, self.compute_dtype)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "attention": keras.saving.serialize_keras_object(self.attention),
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-        }
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        config["attention"] = keras.saving.deserialize_keras_object(
-            config["attention"]
-        )
-        return cls(**config)

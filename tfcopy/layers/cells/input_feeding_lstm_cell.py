@@ -62,9 +62,7 @@ class InputFeedingLSTMCell(RecurrentCell):
             recurrent_initializer,
             **kwargs,
         )
-        self.input_units = input_units
-        self.input_initializer = keras.initializers.get(input_initializer)
-        self.decode_initial_attention = decode_initial_attention
+        self.keep_arguments(locals())
 
     @property
     def state_size(self):
@@ -196,13 +194,3 @@ class InputFeedingLSTMCell(RecurrentCell):
         """The rows that read the word, and those that read the context."""
         kernel = self._cast(self.input_kernel)
         return split(kernel, [self.embedding_dim], axis=0)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "input_units": self.input_units,
-            "input_initializer": keras.initializers.serialize(
-                self.input_initializer
-            ),
-            "decode_initial_attention": self.decode_initial_attention,
-        }

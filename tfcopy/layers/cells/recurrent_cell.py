@@ -3,7 +3,6 @@
 Shapes: B batch, T target steps, D units.
 """
 
-import keras
 from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import DecoderCell
@@ -29,9 +28,7 @@ class RecurrentCell(DecoderCell):
         **kwargs,
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
+        self.keep_arguments(locals())
 
     def initial_state(self, state, memory):
         """The state before the first step.
@@ -62,14 +59,6 @@ class RecurrentCell(DecoderCell):
         outputs, state = self.step(inputs, state, memory)
         of_attention = self.attention.outputs(state["attention"])
         return {**outputs, **of_attention}, state
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-        }
 
 
 def _swap(x):

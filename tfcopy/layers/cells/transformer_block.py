@@ -9,6 +9,7 @@ import math
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.cutting import split
 from tfcopy.layers.head_axis import merge_heads, split_heads
 from tfcopy.layers.initializers import Blockwise
@@ -22,7 +23,7 @@ _SITES = ("self", "cross", "feedforward")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class TransformerBlock(keras.layers.Layer):
+class TransformerBlock(Configured, keras.layers.Layer):
     """Self-attention, attention over the source, and a feed-forward network.
 
     Each of the three is added to its input, which is normalised before it
@@ -60,13 +61,7 @@ class TransformerBlock(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        self.units = units
-        self.num_heads = num_heads
-        self.feedforward_units = feedforward_units
-        self.normalize_first = normalize_first
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.dropout = dropout
-        self.seed = seed
+        self.keep_arguments(locals())
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype="float32"
         )
@@ -183,17 +178,3 @@ class TransformerBlock(keras.layers.Layer):
         places = [self.units * i for i in range(1, parts)]
         several = split(x, places) if places else [x]
         return [split_heads(part, self.num_heads) for part in several]
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "num_heads": self.num_heads,
-            "feedforward_units": self.feedforward_units,
-            "normalize_first": self.normalize_first,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }

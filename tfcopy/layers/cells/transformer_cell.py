@@ -67,6 +67,7 @@ class TransformerCell(HistoryCell):
         **kwargs,
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
+        self.keep_arguments(locals())
         if num_layers < 1 or num_heads < 1 or units % num_heads:
             raise ValueError(
                 "`num_layers` and `num_heads` must be positive, and `units` a "
@@ -83,14 +84,6 @@ class TransformerCell(HistoryCell):
                 "With rotary `positions`, `units` must be an even multiple of "
                 f"`num_heads`. Received: units={units}, num_heads={num_heads}."
             )
-        self.num_layers = num_layers
-        self.num_heads = num_heads
-        self.feedforward_units = feedforward_units
-        self.normalize_first = normalize_first
-        self.positions = positions
-        self.num_positions = num_positions
-        self.dropout = dropout
-        self.seed = seed
         self.blocks = [
             TransformerBlock(
                 units,
@@ -221,16 +214,3 @@ class TransformerCell(HistoryCell):
         if self.normalize_first:
             x = normalize(x, memory.weights["norms"]["output"])
         return x, rows
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_layers": self.num_layers,
-            "num_heads": self.num_heads,
-            "feedforward_units": self.feedforward_units,
-            "normalize_first": self.normalize_first,
-            "positions": self.positions,
-            "num_positions": self.num_positions,
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }

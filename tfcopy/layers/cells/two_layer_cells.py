@@ -51,12 +51,11 @@ class TwoLayerCell(RecurrentCell):
             recurrent_initializer,
             **kwargs,
         )
+        self.keep_arguments(locals())
         if query not in QUERIES:
             raise ValueError(
                 f"`query` must be one of {QUERIES}. Received: query={query!r}."
             )
-        self.query = query
-        self.layer_norm = layer_norm
 
     @property
     def state_size(self):
@@ -121,13 +120,6 @@ class TwoLayerCell(RecurrentCell):
             "hidden": ops.concatenate([first, second], axis=-1),
             "context": context,
             "attention": log_weights,
-        }
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "query": self.query,
-            "layer_norm": self.layer_norm,
         }
 
 

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.definitions.definition_levels import read_levels
 from tfcopy.layers.definitions.definition_readers import LSTMReader, MeanReader
 from tfcopy.layers.definitions.phrase_combination import PhraseCombination
@@ -18,7 +19,7 @@ READERS = ("mean", "mean_linear", "lstm")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class DefinitionEmbedding(keras.layers.Layer):
+class DefinitionEmbedding(Configured, Unmasked):
     """A word's own embedding, and those of its definitions and its spelling.
 
     The embedding of a word's definitions is the mean over all definitions of
@@ -96,6 +97,8 @@ class DefinitionEmbedding(keras.layers.Layer):
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3.
     """
 
+    layer_arguments = ("reader",)
+
     def __init__(
         self,
         vocabulary_size,
@@ -117,25 +120,10 @@ class DefinitionEmbedding(keras.layers.Layer):
         seed=None,
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.vocabulary_size = vocabulary_size
-        self.embedding_dim = embedding_dim
-        self.definition_vocabulary_size = definition_vocabulary_size
-        self.depth = depth
-        self.phrases = phrases
-        self.spelling = spelling
-        self.combine = combine
-        self.stop_gradient = stop_gradient
-        self.dropout = dropout
-        self.embeddings_initializer = keras.initializers.get(
-            embeddings_initializer
+        super().__init__(**kwargs)
+        self.keep_arguments(
+            locals(), "reader", "embeddings", "definition_embeddings"
         )
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
-        self.seed = seed
         # The values may be large, and are saved as weights.
         self.fixed_shapes = {
             "embeddings": _shape(embeddings),
@@ -438,47 +426,14 @@ class DefinitionEmbedding(keras.layers.Layer):
             ids,
         )
 
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
     def get_config(self):
-        reader = self.reader_name
-        if reader is None and self.reader is not None:
-            reader = keras.saving.serialize_keras_object(self.reader)
-        initializers = {
-            name: keras.initializers.serialize(getattr(self, name))
-            for name in (
-                "embeddings_initializer",
-                "kernel_initializer",
-                "recurrent_initializer",
-            )
-        }
+        reader = keras.saving.serialize_keras_object(self.reader)
         return {
             **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "embedding_dim": self.embedding_dim,
-            "reader": reader,
-            "definition_vocabulary_size": self.definition_vocabulary_size,
-            "depth": self.depth,
-            "phrases": self.phrases,
-            "spelling": self.spelling and dict(self.spelling),
-            "combine": self.combine,
-            "stop_gradient": self.stop_gradient,
-            "dropout": self.dropout,
             **self.fixed_shapes,
-            **initializers,
-            "seed": self.seed,
+            "reader": self.reader_name or reader,
+            "spelling": self.spelling and dict(self.spelling),
         }
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        if isinstance(config["reader"], dict):
-            config["reader"] = keras.saving.deserialize_keras_object(
-                config["reader"]
-            )
-        return cls(**config)
 
 
 def _shape(fixed):

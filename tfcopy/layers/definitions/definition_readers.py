@@ -12,6 +12,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.keras_internals import serialize_shared
 from tfcopy.layers.cells.gates import add_lstm_weights, lstm_update
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.word_products import word_products
 
@@ -48,7 +49,7 @@ class DefinitionReader(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MeanReader(DefinitionReader):
+class MeanReader(Configured, DefinitionReader):
     """The mean of the embeddings of a definition's tokens.
 
     `h = 1/k sum_i e(x_i)`, or `1/k sum_i V e(x_i)`. Nothing is padded: `ids`,
@@ -71,8 +72,7 @@ class MeanReader(DefinitionReader):
         self, linear_units=None, kernel_initializer="glorot_uniform", **kwargs
     ):
         super().__init__(**kwargs)
-        self.linear_units = linear_units
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.keep_arguments(locals())
 
     def output_dim(self, embedding_dim):
         return self.linear_units or embedding_dim
@@ -95,18 +95,9 @@ class MeanReader(DefinitionReader):
         )
         return ops.cast(ops.matmul(sums, kernel), "float32")
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "linear_units": self.linear_units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class LSTMReader(DefinitionReader):
+class LSTMReader(Configured, DefinitionReader):
     """The last state of an LSTM over a definition's tokens.
 
     No peepholes, and the first state is zero. `ids` are `(N, K)`, `PAD` after
@@ -146,18 +137,12 @@ class LSTMReader(DefinitionReader):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        self.keep_arguments(locals())
         for name, x in {"units": units, "num_buckets": num_buckets}.items():
             if x < 1:
                 raise ValueError(
                     f"`{name}` must be a positive integer. Received: {x}."
                 )
-        self.units = units
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
-        self.unit_forget_bias = unit_forget_bias
-        self.num_buckets = num_buckets
         self.supports_jit = num_buckets == 1 or _SHAPES_ARE_STATIC
 
     def output_dim(self, embedding_dim):
@@ -233,23 +218,9 @@ class LSTMReader(DefinitionReader):
         hidden = hidden + keep * (new_hidden - hidden)
         return (), (cell, hidden)
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-            "unit_forget_bias": self.unit_forget_bias,
-            "num_buckets": self.num_buckets,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class RecurrentReader(DefinitionReader):
+class RecurrentReader(Configured, DefinitionReader):
     """The last output of a given recurrent layer over a definition's tokens.
 
     With it, a language model's own LSTM can read its definitions. `ids` are
@@ -267,6 +238,8 @@ class RecurrentReader(DefinitionReader):
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section
         4.3, "dict1".
     """
+
+    layer_arguments = ("layer",)
 
     def __init__(self, layer, **kwargs):
         super().__init__(**kwargs)
@@ -293,11 +266,6 @@ class RecurrentReader(DefinitionReader):
 
     def get_config(self):
         return {**super().get_config(), "layer": serialize_shared(self.layer)}
-
-    @classmethod
-    def from_config(cls, config):
-        layer = keras.saving.deserialize_keras_object(config["layer"])
-        return cls(**{**config, "layer": layer})
 
 
 def _sum_by_owner(vectors, definitions):

@@ -6,12 +6,14 @@ Shapes: B batch, T words, E embedding size, D size of what is read.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured
+
 # A word is the first of a phrase, inside it, or the last.
 _PLACES = 3
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class PhraseCombination(keras.layers.Layer):
+class PhraseCombination(Configured, keras.layers.Layer):
     """Adds the definition of a phrase to each of its words.
 
         e(t) + W_p a(t) + P[position(t)]
@@ -42,8 +44,7 @@ class PhraseCombination(keras.layers.Layer):
 
     def __init__(self, dropout=0.0, seed=None, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        self.dropout = dropout
-        self.seed = seed
+        self.keep_arguments(locals())
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype="float32"
         )
@@ -73,10 +74,3 @@ class PhraseCombination(keras.layers.Layer):
 
     def compute_output_spec(self, words, phrases, positions, training=False):
         return keras.KerasTensor(words.shape, "float32")
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }

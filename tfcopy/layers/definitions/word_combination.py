@@ -7,12 +7,13 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
+from tfcopy.layers.configured import Configured
 
 COMBINATIONS = ("sum", "transform", "bands", "replace")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class WordCombination(keras.layers.Layer):
+class WordCombination(Configured, keras.layers.Layer):
     """Adds the sources of a word to its own embedding, or replaces it.
 
     With `e(w)` the word's own embedding and `a(w)` the sum of its sources:
@@ -60,15 +61,12 @@ class WordCombination(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
+        self.keep_arguments(locals())
         if combine not in COMBINATIONS:
             raise ValueError(
                 f"`combine` must be one of {COMBINATIONS}. "
                 f"Received: {combine!r}."
             )
-        self.combine = combine
-        self.dropout = dropout
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.seed = seed
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype="float32"
         )
@@ -119,14 +117,3 @@ class WordCombination(keras.layers.Layer):
 
     def compute_output_spec(self, ids, word, sources, training=False):
         return keras.KerasTensor(word.shape, "float32")
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "combine": self.combine,
-            "dropout": self.dropout,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "seed": self.seed,
-        }

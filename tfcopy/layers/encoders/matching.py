@@ -7,13 +7,14 @@ other, the hypothesis or the question, D size.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Unmasked
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.masked_softmax import masked_softmax
 from tfcopy.layers.padding_mask import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class SoftAlignment(keras.layers.Layer):
+class SoftAlignment(Unmasked):
     """Compares each word of a sentence with its counterpart in the other.
 
         E = a b^T
@@ -37,10 +38,6 @@ class SoftAlignment(keras.layers.Layer):
     Reference:
         [Chen et al., 2017](https://arxiv.org/abs/1609.06038), eq. 11-15.
     """
-
-    def __init__(self, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
 
     def call(self, premise, hypothesis, premise_mask, hypothesis_mask):
         scores = self._multiply(premise, _transpose(hypothesis))  # (B, N, M)
@@ -69,10 +66,6 @@ class SoftAlignment(keras.layers.Layer):
             for x in (premise, hypothesis)
         )
 
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
 
 def _transpose(x):
     return ops.transpose(x, (0, 2, 1))
@@ -86,7 +79,7 @@ def _compare(words, aligned):
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class Coattention(keras.layers.Layer):
+class Coattention(Unmasked):
     """Attention from each word of a context to a question, and back.
 
         L = C Q^T
@@ -120,10 +113,6 @@ class Coattention(keras.layers.Layer):
         4.1.
     """
 
-    def __init__(self, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-
     def call(self, context, question, context_mask, question_mask):
         question_mask = ops.expand_dims(question_mask, 1)  # (B, 1, M)
         context_mask = ops.expand_dims(context_mask, 2)  # (B, N, 1)
@@ -156,13 +145,9 @@ class Coattention(keras.layers.Layer):
             keras.KerasTensor(attention.shape, "float32"),
         )
 
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MaskedPooling(keras.layers.Layer):
+class MaskedPooling(Unmasked):
     """Average and maximum over the steps that are not padding.
 
     Args:
@@ -179,10 +164,6 @@ class MaskedPooling(keras.layers.Layer):
     Reference:
         [Chen et al., 2017](https://arxiv.org/abs/1609.06038), eq. 18-20.
     """
-
-    def __init__(self, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
 
     def call(self, inputs, mask=None):
         mask = or_all(mask, inputs)
@@ -202,7 +183,3 @@ class MaskedPooling(keras.layers.Layer):
     def compute_output_spec(self, inputs, mask=None):
         batch, _, size = inputs.shape
         return keras.KerasTensor((batch, 2 * size), "float32")
-
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs have no steps to mask."""
-        return None

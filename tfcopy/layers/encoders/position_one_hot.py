@@ -6,11 +6,12 @@ Shapes: B batch, S source steps, E input size, C annotation size, P positions.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.padding_mask import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class PositionOneHot(keras.layers.Layer):
+class PositionOneHot(Configured, Unmasked):
     """Appends to each annotation of an encoder a one-hot of its position.
 
     The authors' code of CopyNet does so for the synthetic rules, with 57
@@ -33,16 +34,16 @@ class PositionOneHot(keras.layers.Layer):
         [Gu et al., 2016](https://arxiv.org/abs/1603.06393), section 5.1.
     """
 
+    layer_arguments = ("encoder",)
+
     def __init__(self, encoder, positions=57, **kwargs):
-        super().__init__(autocast=False, **kwargs)
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
         if positions <= 0:
             raise ValueError(
                 "`positions` must be a positive integer. "
                 f"Received: positions={positions}."
             )
-        self.supports_masking = True
-        self.encoder = encoder
-        self.positions = positions
 
     def build(self, inputs_shape, mask_shape=None):
         if not self.encoder.built:
@@ -62,22 +63,3 @@ class PositionOneHot(keras.layers.Layer):
         *leading, size = annotations.shape
         shape = (*leading, size + self.positions)
         return keras.KerasTensor(shape, annotations.dtype), final
-
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "encoder": keras.saving.serialize_keras_object(self.encoder),
-            "positions": self.positions,
-        }
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        config["encoder"] = keras.saving.deserialize_keras_object(
-            config["encoder"]
-        )
-        return cls(**config)

@@ -14,6 +14,7 @@ from tfcopy.layers.cells.gates import (
     gru_update_reset_before,
     lstm_update,
 )
+from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.cutting import split
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product, scan
@@ -21,7 +22,7 @@ from tfcopy.layers.padding_mask import or_all
 from tfcopy.layers.word_products import word_products
 
 
-class Bidirectional(keras.layers.Layer):
+class Bidirectional(Configured, Unmasked):
     """Reads a sentence forwards and backwards; the base of such encoders.
 
     Both directions take each step together, as one product of two stacked
@@ -58,13 +59,8 @@ class Bidirectional(keras.layers.Layer):
         recurrent_initializer="orthogonal",
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.units = units
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
 
     def products(self, kernels):
         """The products of a step, a dict for `scan`'s memory.
@@ -167,22 +163,6 @@ class Bidirectional(keras.layers.Layer):
             keras.KerasTensor((batch, self.num_states * size), "float32"),
         )
 
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BidirectionalGRU(Bidirectional):
@@ -215,7 +195,7 @@ class BidirectionalGRU(Bidirectional):
         super().__init__(
             units, kernel_initializer, recurrent_initializer, **kwargs
         )
-        self.reset_after = reset_after
+        self.keep_arguments(locals())
 
     def products(self, kernels):
         if self.reset_after:
@@ -234,9 +214,6 @@ class BidirectionalGRU(Bidirectional):
                 projected, gates, memory["candidate"], hidden
             )
         ]
-
-    def get_config(self):
-        return {**super().get_config(), "reset_after": self.reset_after}
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -270,7 +247,7 @@ class BidirectionalLSTM(Bidirectional):
         super().__init__(
             units, kernel_initializer, recurrent_initializer, **kwargs
         )
-        self.unit_forget_bias = unit_forget_bias
+        self.keep_arguments(locals())
 
     @property
     def bias_initializer(self):
@@ -282,15 +259,9 @@ class BidirectionalLSTM(Bidirectional):
         hidden, cell = lstm_update(projected + recurrent, cell)
         return [cell, hidden]
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "unit_forget_bias": self.unit_forget_bias,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class ForwardLSTM(keras.layers.Layer):
+class ForwardLSTM(Configured, Unmasked):
     """Reads texts from left to right with an LSTM.
 
     No peepholes, and the first state is zero. Where the mask is `False` the
@@ -322,14 +293,8 @@ class ForwardLSTM(keras.layers.Layer):
         unit_forget_bias=False,
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.units = units
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
-        self.unit_forget_bias = unit_forget_bias
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
 
     def build(self, inputs_shape, mask_shape=None):
         add_lstm_weights(self, inputs_shape[-1])
@@ -375,26 +340,9 @@ class ForwardLSTM(keras.layers.Layer):
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, "float32")
 
-    def compute_mask(self, inputs, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "recurrent_initializer": keras.initializers.serialize(
-                self.recurrent_initializer
-            ),
-            "unit_forget_bias": self.unit_forget_bias,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class WordGRU(keras.layers.Layer):
+class WordGRU(Configured, Unmasked):
     """Embeds words, and reads them from left to right with a GRU.
 
     `word_products` computes what words add to the gates. The first step, whose
@@ -433,18 +381,8 @@ class WordGRU(keras.layers.Layer):
         recurrent_initializer="orthogonal",
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.num_words = num_words
-        self.embedding_dim = embedding_dim
-        self.units = units
-        self.embeddings_initializer = keras.initializers.get(
-            embeddings_initializer
-        )
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(
-            recurrent_initializer
-        )
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
 
     def build(self, ids_shape, mask_shape=None):
         if ids_shape[1] is None:
@@ -515,24 +453,3 @@ class WordGRU(keras.layers.Layer):
             keras.KerasTensor((batch, length, self.units), "float32"),
             keras.KerasTensor((batch, self.units), "float32"),
         )
-
-    def compute_mask(self, ids, previous_mask):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        initializers = {
-            name: keras.initializers.serialize(getattr(self, name))
-            for name in (
-                "embeddings_initializer",
-                "kernel_initializer",
-                "recurrent_initializer",
-            )
-        }
-        return {
-            **super().get_config(),
-            "num_words": self.num_words,
-            "embedding_dim": self.embedding_dim,
-            "units": self.units,
-            **initializers,
-        }

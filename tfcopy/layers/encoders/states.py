@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.padding_mask import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class MeanInitialState(keras.layers.Layer):
+class MeanInitialState(Configured, Unmasked):
     """`tanh(W mean_j annotations_j + b)` over the real source positions.
 
     Args:
@@ -27,13 +28,12 @@ class MeanInitialState(keras.layers.Layer):
     """
 
     def __init__(self, units, kernel_initializer="glorot_uniform", **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.units = units
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
         self.dense = keras.layers.Dense(
             units,
             activation="tanh",
-            kernel_initializer=kernel_initializer,
+            kernel_initializer=self.kernel_initializer,
             dtype=self.dtype_policy,
             name="projection",
         )
@@ -51,22 +51,9 @@ class MeanInitialState(keras.layers.Layer):
     def compute_output_spec(self, annotations, mask=None, final=None):
         return keras.KerasTensor((annotations.shape[0], self.units), "float32")
 
-    def compute_mask(self, annotations, previous_mask):
-        """A state has no steps to mask."""
-        return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "kernel_initializer": keras.initializers.serialize(
-                self.dense.kernel_initializer
-            ),
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class StateReduction(keras.layers.Layer):
+class StateReduction(Configured, Unmasked):
     """`relu(W_i final_i + b_i)` of each part of the state, side by side.
 
     For an LSTM, part 0 is the cell state and part 1 the hidden state, each of
@@ -101,13 +88,9 @@ class StateReduction(keras.layers.Layer):
         bias_initializer="zeros",
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-        self.units = units
-        self.parts = parts
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
         self.activation = keras.activations.get(activation)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
         self.reductions = [
             keras.layers.Dense(
                 units,
@@ -139,23 +122,9 @@ class StateReduction(keras.layers.Layer):
         shape = (final.shape[0], self.parts * self.units)
         return keras.KerasTensor(shape, "float32")
 
-    def compute_mask(self, annotations, previous_mask):
-        """A state has no steps to mask."""
-        return None
-
     def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "parts": self.parts,
-            "activation": keras.activations.serialize(self.activation),
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "bias_initializer": keras.initializers.serialize(
-                self.bias_initializer
-            ),
-        }
+        activation = keras.activations.serialize(self.activation)
+        return {**super().get_config(), "activation": activation}
 
 
 def _another(initializer, i):

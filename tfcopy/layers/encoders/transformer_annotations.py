@@ -6,12 +6,13 @@ Shapes: B batch, S source steps, E input size, C units.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.padding_mask import or_all
 from tfcopy.layers.rows import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class TransformerAnnotations(keras.layers.Layer):
+class TransformerAnnotations(Configured, Unmasked):
     """Reads a sentence by self-attention, instead of a `BidirectionalGRU`.
 
     The inputs are projected to `units` and normalised, so that the scale of the
@@ -53,22 +54,17 @@ class TransformerAnnotations(keras.layers.Layer):
         dropout=0.0,
         **kwargs,
     ):
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
         # Imported here: it takes a second, and needs TensorFlow on any backend.
         import keras_hub
 
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
         if num_layers < 1 or num_heads < 1 or units % num_heads:
             raise ValueError(
                 "`num_layers` and `num_heads` must be positive, and `units` a "
                 f"multiple of `num_heads`. Received: units={units}, "
                 f"num_layers={num_layers}, num_heads={num_heads}."
             )
-        self.units = units
-        self.num_layers = num_layers
-        self.num_heads = num_heads
-        self.feedforward_units = feedforward_units
-        self.dropout = dropout
         self.projection = Dense(
             units, use_bias=False, dtype=self.dtype_policy, name="projection"
         )
@@ -119,17 +115,3 @@ class TransformerAnnotations(keras.layers.Layer):
             keras.KerasTensor((batch, length, self.units), "float32"),
             keras.KerasTensor((batch, self.units), "float32"),
         )
-
-    def compute_mask(self, inputs, previous_mask=None):
-        """The outputs carry no Keras mask: it is passed as an argument."""
-        return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "num_layers": self.num_layers,
-            "num_heads": self.num_heads,
-            "feedforward_units": self.feedforward_units,
-            "dropout": self.dropout,
-        }

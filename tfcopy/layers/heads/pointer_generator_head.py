@@ -50,8 +50,7 @@ class PointerGeneratorHead(SoftmaxHead):
         **kwargs,
     ):
         super().__init__(vocabulary_size, kernel_initializer, **kwargs)
-        self.switch_bias = switch_bias
-        self.switch_initializer = keras.initializers.get(switch_initializer)
+        self.keep_arguments(locals())
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         super().build(features_shape, decoded_shape)
@@ -102,15 +101,6 @@ class PointerGeneratorHead(SoftmaxHead):
         return marginal_log_likelihood(
             distribution, batch["target_ids"], batch["source_copy_ids"]
         )
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "switch_bias": self.switch_bias,
-            "switch_initializer": keras.initializers.serialize(
-                self.switch_initializer
-            ),
-        }
 
 
 def _read(decoded):

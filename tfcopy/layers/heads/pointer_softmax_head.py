@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.copying import (
     MASKED,
     CopyDistribution,
@@ -19,7 +20,7 @@ from tfcopy.layers.rows import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class NoisyTanh(keras.layers.Layer):
+class NoisyTanh(Configured, keras.layers.Layer):
     """Hard tanh that adds noise where it saturates.
 
         hard(x) = max(-1, min(1, x));  gap = hard(x) - x
@@ -51,10 +52,7 @@ class NoisyTanh(keras.layers.Layer):
         self, alpha=1.15, scale=0.5, half_normal=True, seed=None, **kwargs
     ):
         super().__init__(**kwargs)
-        self.alpha = alpha
-        self.scale = scale
-        self.half_normal = half_normal
-        self.seed = seed
+        self.keep_arguments(locals())
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def build(self, input_shape):
@@ -77,15 +75,6 @@ class NoisyTanh(keras.layers.Layer):
             ops.shape(x), dtype=x.dtype, seed=self.seed_generator
         )
         return ops.abs(noise) if self.half_normal else noise
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "alpha": self.alpha,
-            "scale": self.scale,
-            "half_normal": self.half_normal,
-            "seed": self.seed,
-        }
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -137,17 +126,12 @@ class PointerSoftmaxHead(SoftmaxHead):
         **kwargs,
     ):
         super().__init__(vocabulary_size, kernel_initializer, **kwargs)
+        self.keep_arguments(locals())
         if pointer not in ("attention", "separate"):
             raise ValueError(
                 "`pointer` must be 'attention' or 'separate'. "
                 f"Received: pointer={pointer!r}."
             )
-        self.switch_units = switch_units
-        self.switch_activation = switch_activation
-        self.switch_bias = switch_bias
-        self.temperature = temperature
-        self.pointer = pointer
-        self.seed = seed
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         super().build(features_shape, decoded_shape)
@@ -272,14 +256,3 @@ class PointerSoftmaxHead(SoftmaxHead):
             dtype=self.dtype_policy,
             name=f"switch_activation{index}",
         )
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "switch_units": self.switch_units,
-            "switch_activation": self.switch_activation,
-            "switch_bias": self.switch_bias,
-            "temperature": self.temperature,
-            "pointer": self.pointer,
-            "seed": self.seed,
-        }

@@ -3,10 +3,11 @@
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.rows import Dense
 
 
-class ProjectedOutputs(keras.layers.Layer):
+class ProjectedOutputs(Configured, keras.layers.Layer):
     """Projects a decoder's outputs, for a head; the base of such layers.
 
     A subclass makes its layers (`_make_projections`) and calls them
@@ -34,10 +35,7 @@ class ProjectedOutputs(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.units = units
-        self.dropout = dropout
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.seed = seed
+        self.keep_arguments(locals())
         # As it was given: a name makes an initializer for each matrix, with a
         # seed of its own, while one object would make all of them alike.
         self._make_projections(kernel_initializer)
@@ -65,20 +63,9 @@ class ProjectedOutputs(keras.layers.Layer):
     def compute_output_shape(self, decoded_shape):
         return (*decoded_shape["hidden"][:-1], self.units)
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "dropout": self.dropout,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "seed": self.seed,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class Readout(keras.layers.Layer):
+class Readout(Configured, keras.layers.Layer):
     """Some of a decoder's outputs, concatenated.
 
     Args:
@@ -100,9 +87,8 @@ class Readout(keras.layers.Layer):
 
     def __init__(self, parts=("hidden",), dropout=0.0, seed=None, **kwargs):
         super().__init__(**kwargs)
+        self.keep_arguments(locals())
         self.parts = tuple(parts)
-        self.dropout = dropout
-        self.seed = seed
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype=self.dtype_policy
         )
@@ -114,14 +100,6 @@ class Readout(keras.layers.Layer):
     def compute_output_shape(self, decoded_shape):
         shapes = [decoded_shape[part] for part in self.parts]
         return (*shapes[0][:-1], sum(shape[-1] for shape in shapes))
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "parts": self.parts,
-            "dropout": self.dropout,
-            "seed": self.seed,
-        }
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

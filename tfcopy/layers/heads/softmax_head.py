@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.backbones.backbone_embedding import BackboneEmbedding
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.copying import (
     MASKED,
     CopyDistribution,
@@ -16,7 +17,7 @@ from tfcopy.layers.rows import of_rows
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class SoftmaxHead(keras.layers.Layer):
+class SoftmaxHead(Configured, keras.layers.Layer):
     """Softmax over the target vocabulary; the baseline of every paper.
 
     Args:
@@ -54,9 +55,7 @@ class SoftmaxHead(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        self.vocabulary_size = vocabulary_size
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.tied = tied
+        self.keep_arguments(locals())
         self._tied_product = None
         self._size = None
 
@@ -218,13 +217,3 @@ class SoftmaxHead(keras.layers.Layer):
                 for _ in ("copy_log_probs", "attention")
             ),
         )
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "tied": self.tied,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-        }

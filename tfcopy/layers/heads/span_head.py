@@ -6,13 +6,14 @@ Shapes: B batch, N words of the context, D size.
 import keras
 from keras import ops
 
+from tfcopy.layers.configured import Configured
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.padding_mask import or_all
 from tfcopy.layers.rows import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
-class SpanHead(keras.layers.Layer):
+class SpanHead(Configured, keras.layers.Layer):
     """Scores each word by a network with one hidden layer.
 
     `ReLU(x W_1 + b_1) w_2 + b_2`. The scores are not normalised.
@@ -44,11 +45,8 @@ class SpanHead(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        self.keep_arguments(locals())
         self.supports_masking = True
-        self.units = units
-        self.dropout = dropout
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.seed = seed
         self.hidden = self._dense(units, "hidden", activation="relu")
         self.score = self._dense(1, "score")
         self.dropout_layer = keras.layers.Dropout(
@@ -81,14 +79,3 @@ class SpanHead(keras.layers.Layer):
     def compute_mask(self, inputs, previous_mask):
         """The outputs carry no Keras mask: it is passed as an argument."""
         return None
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "dropout": self.dropout,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "seed": self.seed,
-        }

@@ -1,0 +1,85 @@
+"""The arguments of a layer are its attributes and its config."""
+
+import keras
+
+from tests.layers.layer_cases import MASK, B, S, V
+from tfcopy import layers
+from tfcopy.layers.configured import Configured, Unmasked
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Scaled(Configured, Unmasked):
+    """An encoder's annotations times a kernel and a number."""
+
+    layer_arguments = ("encoder",)
+
+    def __init__(self, encoder, scale=2.0, kernel_initializer="ones", **kwargs):
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
+        self.scale = float(scale)
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Shifted(Scaled):
+    """It keeps one argument by itself."""
+
+    def __init__(self, encoder, shift, scale=3.0, others=(), **kwargs):
+        super().__init__(encoder, scale, **kwargs)
+        self.keep_arguments(locals(), "others")
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class SharpHead(layers.PointerGeneratorHead):
+    """As a user writes it, who knows of no `keep_arguments`."""
+
+    def __init__(self, vocabulary_size, sharpness, **kwargs):
+        super().__init__(vocabulary_size, **kwargs)
+        self._power = sharpness
+
+    def get_config(self):
+        return {**super().get_config(), "sharpness": self._power}
+
+
+def test_arguments_are_attributes_and_config():
+    encoder = layers.BidirectionalGRU(3, reset_after=False)
+    layer = Scaled(encoder, 4, name="mine")
+    config = layer.get_config()
+    assert layer.encoder is encoder and config["name"] == "mine"
+    assert type(config["scale"]) is float
+    assert isinstance(layer.kernel_initializer, keras.initializers.Ones)
+    assert config["kernel_initializer"]["class_name"] == "Ones"
+    copy = Scaled.from_config(config)
+    assert copy.get_config() == config
+    assert copy.encoder.units == 3 and not copy.encoder.reset_after
+
+
+def test_a_base_keeps_its_own_arguments():
+    layer = Shifted(layers.BidirectionalGRU(3), 1, others=(1, 2))
+    assert (layer.scale, layer.shift) == (3.0, 1)
+    assert not hasattr(layer, "others")
+    config = layer.get_config()
+    assert not {"others", "self", "kwargs", "__class__"} & {*config}
+    assert Shifted.from_config(config).get_config() == config
+
+
+def test_a_config_has_what_attributes_are_now():
+    layer = Scaled(layers.BidirectionalGRU(3))
+    layer.scale = 5.0
+    assert layer.get_config()["scale"] == 5.0
+
+
+def test_a_user_writes_a_config_of_his_own():
+    head = SharpHead(V, 3, switch_bias=1.5, tied=False)
+    config = head.get_config()
+    assert config["sharpness"] == 3 and config["switch_bias"] == 1.5
+    copy = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(head)
+    )
+    assert type(copy) is SharpHead and copy.get_config() == config
+
+
+def test_a_mask_of_keras_ends_here():
+    mask = keras.ops.convert_to_tensor(MASK)
+    layer = layers.MaskedPooling()
+    assert layer.supports_masking
+    assert layer.compute_mask(keras.ops.zeros((B, S, 3)), mask) is None
