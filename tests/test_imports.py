@@ -13,11 +13,11 @@ FILES = sorted(ROOT.rglob("*.py"))
 # Parts that run on every Keras backend, and the files that may know one.
 ANY_BACKEND = ("tokens", "layers", "models", "losses", "decoding")
 BACKEND_FILES = {
-    "decoding/batch_loop/shrinking_batch.py": "tensorflow",
-    "decoding/growing_table/tensorflow_table.py": "tensorflow",
+    "decoding/batch_loop.py": "tensorflow",
+    "decoding/growing_table.py": "tensorflow",
     "layers/loop/tensorflow_loop.py": "tensorflow",
     "layers/loop/jax_loop.py": "jax",
-    "layers/cutting/tensorflow_cutting.py": "tensorflow",
+    "layers/cutting.py": "tensorflow",
     "layers/heads/log_softmax/tensorflow_log_softmax.py": "tensorflow",
 }
 FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")

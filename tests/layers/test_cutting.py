@@ -1,23 +1,32 @@
-"""What the file of TensorFlow does is what Keras's operations do."""
+"""What is done on TensorFlow is what Keras's operations do."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfcopy.layers.cutting import keras_cutting, tensorflow_cutting
+from tfcopy.layers import cutting
 
 X = np.random.default_rng(0).normal(size=(3, 7, 5)).astype("float32")
 
 
 def both(name, *arguments, **options):
-    """The results of the two files, the first in a graph of unknown sizes."""
+    """The results on TensorFlow, in a graph of unknown sizes, and elsewhere.
 
-    def compiled(x):
-        return getattr(tensorflow_cutting, name)(x, *arguments, **options)
+    On another backend, the latter twice.
+    """
 
+    def function(x):
+        return getattr(cutting, name)(x, *arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutting, "_ON_TENSORFLOW", False)
+        expected = function(X)
+    if keras.backend.backend() != "tensorflow":
+        return expected, expected
     spec = tf.TensorSpec([None, None, 5], tf.float32)
-    graph = tf.function(compiled, [spec]).get_concrete_function()
-    return graph(X), getattr(keras_cutting, name)(X, *arguments, **options)
+    graph = tf.function(function, [spec]).get_concrete_function()
+    return graph(X), expected
 
 
 @pytest.mark.parametrize(
@@ -26,15 +35,17 @@ def both(name, *arguments, **options):
 def test_split(places, axis):
     found, expected = both("split", places, axis=axis)
     assert len(found) == len(expected) == len(places) + 1
-    for x, y in zip(found, expected):
+    parts = np.split(X, places, axis)
+    for x, y, part in zip(found, expected, parts):
         np.testing.assert_array_equal(x, y)
+        np.testing.assert_array_equal(x, part)
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_repeat(times):
     np.testing.assert_array_equal(*both("repeat", times))
-    row = tf.constant(X[:, 0, 0])
-    rows = tensorflow_cutting.repeat(row, times)
+    row = keras.ops.convert_to_tensor(X[:, 0, 0])
+    rows = cutting.repeat(row, times)
     np.testing.assert_array_equal(rows, np.repeat(row, times))
 
 

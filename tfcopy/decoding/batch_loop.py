@@ -1,9 +1,17 @@
-"""The loop for TensorFlow: sentences that are done leave the batch."""
+"""The loop of a search over steps, for a whole batch.
 
-import tensorflow as tf
-from keras import tree
+A search is cheapest if sentences that are done leave the batch. XLA, and so
+JAX, knows static shapes alone: there the loop runs until the last sentence is
+done.
+"""
+
+import keras
+from keras import ops, tree
 
 from tfcopy.layers.history import is_history
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
 
 # Sentences leave together, since a gather of what is left costs, too.
 _WORTH_LEAVING = 0.8
@@ -13,7 +21,55 @@ _MULTIPLE = 8
 
 
 def run(search, state, records, options):
-    """Arguments and results as in `static_batch.py`."""
+    """Runs a search to its end.
+
+    Args:
+        search: An object of
+
+            - `sentences(numbers)`: what a step reads of the sentences of these
+              numbers, `(B,)`;
+            - `step(step, state, records, sentences)`: gives `(state, records)`;
+            - `unfinished(state)`: which sentences need more steps, `(B,)`;
+            - `outcome(step, state, sentences)`: a nested structure of tensors
+              `(B, ...)`;
+            - `take(state, places)`: the state of some sentences, `(B,)`.
+        state: What a step changes, of all sentences, before the first step.
+        records: `Records`.
+        options: `SearchOptions`.
+
+    Returns:
+        `(step, outcome, records)`: the number of steps, the outcome of each
+        sentence, and `Records`.
+    """
+    run_batch = _run_static if keeps_shapes(options) else _run_shrinking
+    return run_batch(search, state, records, options)
+
+
+def keeps_shapes(options):
+    """Whether every shape is the same at all steps."""
+    return options.static_shapes or keras.backend.backend() != "tensorflow"
+
+
+def _run_static(search, state, records, options):
+    size = ops.shape(search.unfinished(state))[0]
+    sentences = search.sentences(ops.arange(size, dtype="int32"))
+
+    def go_on(step, state, records):
+        return ops.any(search.unfinished(state))
+
+    def advance(step, state, records):
+        return step + 1, *search.step(step, state, records, sentences)
+
+    step, state, records = ops.while_loop(
+        go_on,
+        advance,
+        (ops.convert_to_tensor(0), state, records),
+        maximum_iterations=options.max_length,
+    )
+    return step, search.outcome(step, state, sentences), records
+
+
+def _run_shrinking(search, state, records, options):
     max_length = options.max_length
     multiple = _MULTIPLE if options.same_in_every_batch else 1
     size = tf.shape(search.unfinished(state))[0]
