@@ -1,9 +1,24 @@
-"""What layers share: how their config is made, and where their masks come from.
-
-A config has an entry for each argument, from the attribute of the same name.
-"""
+"""What layers share: checks of arguments, their config, and masks."""
 
 import keras
+
+
+def check_choice(argument, value, choices):
+    """Raises a ValueError if an argument is none of its choices."""
+    if value not in choices:
+        raise ValueError(
+            f"`{argument}` must be one of {choices}. "
+            f"Received: {argument}={value!r}."
+        )
+
+
+def check_positive(argument, value):
+    """Raises a ValueError if an argument is no positive integer."""
+    if value <= 0:
+        raise ValueError(
+            f"`{argument}` must be a positive integer. "
+            f"Received: {argument}={value}."
+        )
 
 
 class Configured:

@@ -26,6 +26,12 @@ def of_rows(function, x):
     return ops.reshape(rows, (*leading, width))
 
 
+def multiply(x, y, dtype):
+    """The product of two tensors or weights, computed in `dtype`; float32."""
+    x, y = (ops.cast(z, dtype) for z in (x, y))
+    return ops.cast(ops.matmul(x, y), "float32")
+
+
 @keras.saving.register_keras_serializable(package="tfcopy")
 class Dense(keras.layers.Dense):
     """Keras's `Dense` with fewer operations.
@@ -39,3 +45,14 @@ class Dense(keras.layers.Dense):
             return super(Dense, self).call(rows, training=training)
 
         return of_rows(product, inputs)
+
+
+def dense(layer, units, name, kernel_initializer, **options):
+    """A `Dense` that is a part of another layer, with its dtype policy."""
+    return Dense(
+        units,
+        kernel_initializer=kernel_initializer,
+        dtype=layer.dtype_policy,
+        name=name,
+        **options,
+    )

@@ -6,6 +6,7 @@ Shapes: V words of a table, E embedding size, G size of a product.
 from keras import ops
 
 from tfcopy.layers.cutting import take
+from tfcopy.layers.rows import multiply
 
 
 def word_products(table, kernel, bias, num_places, dtype):
@@ -29,9 +30,8 @@ def word_products(table, kernel, bias, num_places, dtype):
     num_words = table.shape[0] or ops.shape(table)[0]
     has_more_places = num_places > num_words
 
-    def multiply(rows):
-        product = ops.matmul(ops.cast(rows, dtype), kernel)
-        return ops.cast(product, "float32") + bias
+    def products_of(rows):
+        return multiply(rows, kernel, dtype) + bias
 
     def choose(by_word, by_place):
         if isinstance(has_more_places, bool):  # The sizes are known.
@@ -39,9 +39,9 @@ def word_products(table, kernel, bias, num_places, dtype):
         return ops.cond(has_more_places, by_word, by_place)
 
     products = choose(
-        lambda: multiply(table), lambda: ops.zeros((0, kernel.shape[-1]))
+        lambda: products_of(table), lambda: ops.zeros((0, kernel.shape[-1]))
     )
     return lambda ids: choose(
         lambda: take(products, ids),
-        lambda: multiply(take(table, ids)),
+        lambda: products_of(take(table, ids)),
     )

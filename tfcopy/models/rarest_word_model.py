@@ -10,7 +10,7 @@ from keras import ops, tree
 from tfcopy import tokens
 from tfcopy.layers import PointerSoftmaxHead, SoftmaxHead
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, check_choice
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.encoders.recurrent import WordGRU
 from tfcopy.layers.memory import Memory
@@ -77,11 +77,7 @@ class RarestWord(keras.Model):
                 f"`num_pointed` must be from 0 to below {num_words}. "
                 f"Received: num_pointed={num_pointed}."
             )
-        if pointer not in POINTERS:
-            raise ValueError(
-                f"`pointer` must be one of {POINTERS}. "
-                f"Received: pointer={pointer!r}."
-            )
+        check_choice("pointer", pointer, POINTERS)
 
         # === Layers ===
         gru = WordGRU(

@@ -119,5 +119,5 @@ def test_sizes_must_be_equal_without_a_matrix(combine):
 
 
 def test_unknown_combinations_raise():
-    with pytest.raises(ValueError, match="one of.*Received: 'product'"):
+    with pytest.raises(ValueError, match="one of.*Received: combine='product'"):
         WordCombination("product")

@@ -7,9 +7,9 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import PointingAttention
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, check_positive
 from tfcopy.layers.memory import beside
-from tfcopy.layers.rows import Dense, of_rows
+from tfcopy.layers.rows import dense, multiply, of_rows
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -60,19 +60,16 @@ class BahdanauAttention(Configured, PointingAttention):
     ):
         super().__init__(autocast=False, **kwargs)
         self.keep_arguments(locals())
-        if units <= 0:
-            raise ValueError(
-                f"`units` must be a positive integer. Received: units={units}."
-            )
+        check_positive("units", units)
         self.use_score_bias = (
             use_bias if use_score_bias is None else use_score_bias
         )
-        self.value_projection = Dense(
+        self.value_projection = dense(
+            self,
             units,
+            "value_projection",
+            kernel_initializer,
             use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            dtype=self.dtype_policy,
-            name="value_projection",
         )
 
     @property
@@ -86,20 +83,10 @@ class BahdanauAttention(Configured, PointingAttention):
 
     def build(self, query_shape, value_shape, inputs_shape=None):
         self.value_projection.build(value_shape)
-        self.query_kernel = self.add_weight(
-            name="query_kernel",
-            shape=(query_shape[-1], self.units),
-            initializer=self.kernel_initializer,
-        )
-        self.score_kernel = self.add_weight(
-            name="score_kernel",
-            shape=(self.units, 1),
-            initializer=self.kernel_initializer,
-        )
+        self.query_kernel = self._kernel("query", query_shape[-1], self.units)
+        self.score_kernel = self._kernel("score", self.units, 1)
         if self.use_score_bias:
-            self.score_bias = self.add_weight(
-                name="score_bias", shape=(1,), initializer="zeros"
-            )
+            self.score_bias = self._bias("score", 1)
         if self.reads_words:
             self._build_words(inputs_shape)
 
@@ -109,11 +96,7 @@ class BahdanauAttention(Configured, PointingAttention):
                 "With `reads_words` an attention must be part of a decoder "
                 "cell, or be called with `inputs`."
             )
-        self.input_kernel = self.add_weight(
-            name="input_kernel",
-            shape=(inputs_shape[-1], self.units),
-            initializer=self.kernel_initializer,
-        )
+        self.input_kernel = self._kernel("input", inputs_shape[-1], self.units)
 
     def prepare(self, value, value_mask=None):
         keys = ops.cast(self.value_projection(value), "float32")
@@ -150,11 +133,7 @@ class BahdanauAttention(Configured, PointingAttention):
 
     def _read_words(self, inputs):
         """The words times their kernel, `(..., units)`, float32."""
-        words = ops.matmul(
-            ops.cast(inputs, self.compute_dtype),
-            ops.cast(self.input_kernel, self.compute_dtype),
-        )
-        return ops.cast(words, "float32")
+        return multiply(inputs, self.input_kernel, self.compute_dtype)
 
     def step(self, query, state, memory, read=None):
         """Attends with one query of each sentence, or of each of its beams.

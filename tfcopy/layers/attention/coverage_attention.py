@@ -8,6 +8,9 @@ from keras import ops
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.attention.multi_head_attention import MultiHeadAttention
+from tfcopy.layers.configured import check_choice
+
+FEATURES = ("vector", "scalar")
 
 
 class Coverage:
@@ -59,9 +62,6 @@ class Coverage:
         return {**super().get_config(), "enabled": self.starts_enabled}
 
 
-FEATURES = ("vector", "scalar")
-
-
 @keras.saving.register_keras_serializable(package="tfcopy")
 class CoverageAttention(Coverage, BahdanauAttention):
     """Additive attention with the sum of all earlier weights as a feature.
@@ -111,11 +111,7 @@ class CoverageAttention(Coverage, BahdanauAttention):
             units, use_bias, kernel_initializer, use_score_bias, **kwargs
         )
         self.keep_arguments(locals(), "enabled")
-        if feature not in FEATURES:
-            raise ValueError(
-                f"`feature` must be one of {FEATURES}. "
-                f"Received: feature={feature!r}."
-            )
+        check_choice("feature", feature, FEATURES)
         self.starts_enabled = enabled
 
     @property

@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.memory import Memory
+from tfcopy.layers.padding_mask import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -56,8 +57,7 @@ class FinalContext(keras.layers.Layer):
             value_mask: Optional, `(B, S)`.
         """
         value = ops.cast(value, "float32")
-        if value_mask is None:
-            value_mask = ops.ones(ops.shape(value)[:2], dtype="bool")
+        value_mask = or_all(value_mask, value)
         real = ops.cast(value_mask, "float32")
         count = ops.maximum(ops.sum(real, axis=1, keepdims=True), 1.0)
         # Padding is on the right.

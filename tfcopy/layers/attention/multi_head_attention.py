@@ -15,7 +15,7 @@ from tfcopy.layers.attention.pointing_attention import (
 )
 from tfcopy.layers.configured import Configured
 from tfcopy.layers.head_axis import split_heads
-from tfcopy.layers.rows import Dense
+from tfcopy.layers.rows import dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -58,12 +58,8 @@ class MultiHeadAttention(Configured, PointingAttention):
                 f"Received: units={units}, num_heads={num_heads}."
             )
         # A bias of the keys would change no softmax.
-        self.value_projection = Dense(
-            units,
-            use_bias=False,
-            kernel_initializer=kernel_initializer,
-            dtype=self.dtype_policy,
-            name="value_projection",
+        self.value_projection = dense(
+            self, units, "value_projection", kernel_initializer, use_bias=False
         )
 
     @property
@@ -77,14 +73,8 @@ class MultiHeadAttention(Configured, PointingAttention):
 
     def build(self, query_shape, value_shape, inputs_shape=None):
         self.value_projection.build(value_shape)
-        self.query_kernel = self.add_weight(
-            name="query_kernel",
-            shape=(query_shape[-1], self.units),
-            initializer=self.kernel_initializer,
-        )
-        self.query_bias = self.add_weight(
-            name="query_bias", shape=(self.units,), initializer="zeros"
-        )
+        self.query_kernel = self._kernel("query", query_shape[-1], self.units)
+        self.query_bias = self._bias("query", self.units)
 
     def prepare(self, value, value_mask=None):
         """Computes what every step needs: keys, values, the mask as a bias."""

@@ -9,6 +9,7 @@ from keras import ops
 
 from tfcopy.layers.attention import commitment
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
+from tfcopy.layers.configured import check_choice, check_positive
 from tfcopy.layers.cutting import split
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
@@ -108,20 +109,9 @@ class PlanAttention(BahdanauAttention):
             **kwargs,
         )
         self.keep_arguments(locals())
-        for name, value, choices in (
-            ("mode", mode, MODES),
-            ("switch", switch, SWITCHES),
-        ):
-            if value not in choices:
-                raise ValueError(
-                    f"`{name}` must be one of {choices}. "
-                    f"Received: {name}={value!r}."
-                )
-        if plan_steps <= 0:
-            raise ValueError(
-                "`plan_steps` must be a positive integer. "
-                f"Received: plan_steps={plan_steps}."
-            )
+        check_choice("mode", mode, MODES)
+        check_choice("switch", switch, SWITCHES)
+        check_positive("plan_steps", plan_steps)
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     @property
@@ -191,18 +181,6 @@ class PlanAttention(BahdanauAttention):
         if self._plans:
             sizes["summary"] = self.summary_units
         return sizes
-
-    def _kernel(self, name, *shape):
-        return self.add_weight(
-            name=f"{name}_kernel",
-            shape=shape,
-            initializer=self.kernel_initializer,
-        )
-
-    def _bias(self, name, size):
-        return self.add_weight(
-            name=f"{name}_bias", shape=(size,), initializer="zeros"
-        )
 
     def query_matrix(self):
         """`[W_d W_c w W_B 0]`; noise takes the last columns."""

@@ -9,6 +9,8 @@ from keras import ops
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.memory import Memory, beside
+from tfcopy.layers.padding_mask import or_all
+from tfcopy.layers.rows import multiply
 
 
 class PointingAttention(keras.layers.Layer):
@@ -32,8 +34,7 @@ class PointingAttention(keras.layers.Layer):
         Returns:
             `Memory`.
         """
-        if value_mask is None:
-            value_mask = ops.ones(ops.shape(value)[:2], dtype="bool")
+        value_mask = or_all(value_mask, value)
         sentences = {
             "values": Product(ops.cast(value, self.compute_dtype)),
             "mask_bias": ops.where(value_mask, 0.0, MASKED),  # (B, S)
@@ -65,6 +66,14 @@ class PointingAttention(keras.layers.Layer):
             Dict of `(B, size)`, with the sizes of `output_sizes`.
         """
         return {}
+
+    def _kernel(self, name, *shape):
+        return self.add_weight(
+            shape, self.kernel_initializer, name=f"{name}_kernel"
+        )
+
+    def _bias(self, name, size):
+        return self.add_weight((size,), "zeros", name=f"{name}_bias")
 
     def _read(self, scores, memory, read):
         """The softmax of scores, `(B, S)`, and the values that it weighs.
@@ -98,11 +107,8 @@ class PointingAttention(keras.layers.Layer):
     def call(self, query, value, value_mask=None, inputs=None, training=False):
         memory = self.prepare(value, value_mask)
         words = self.project(query if inputs is None else inputs, training)
-        query = ops.matmul(
-            ops.cast(query, self.compute_dtype),
-            ops.cast(self.query_matrix(), self.compute_dtype),
-        )
-        query = self.combine(ops.cast(query, "float32"), words, memory)
+        query = multiply(query, self.query_matrix(), self.compute_dtype)
+        query = self.combine(query, words, memory)
         context, log_weights = self.attend_all(query, memory, training)
         return context, ops.exp(log_weights)
 

@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcopy.layers.backbones.hub_backbone import OfBackbone, parts_of
 from tfcopy.layers.cells.history_cell import HistoryCell
+from tfcopy.layers.padding_mask import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -39,8 +40,7 @@ class BackboneCell(OfBackbone, HistoryCell):
 
     def prepare(self, annotations, mask=None):
         """Computes all that the steps of a sentence share, a `Memory`."""
-        if mask is None:
-            mask = ops.ones(ops.shape(annotations)[:2], dtype="bool")
+        mask = or_all(mask, annotations)
         return self._prepare(
             annotations,
             mask,

@@ -7,10 +7,10 @@ C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.gates import gru_update_reset_before
+from tfcopy.layers.cells.decoder_cell import cell_outputs
+from tfcopy.layers.cells.gates import add_gate_weights, gru_update_reset_before
 from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
-from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
 
@@ -42,19 +42,7 @@ class AttentionalGRUCell(RecurrentCell):
         # One matrix, drawn as one, of all that the GRU reads.
         self.embedding_dim = inputs_shape[-1]
         size = self.embedding_dim + self.reads * annotations_shape[-1]
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(size, 3 * self.units),
-            initializer=Blockwise(self.kernel_initializer, 3),
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(self.units, 3 * self.units),
-            initializer=Blockwise(self.recurrent_initializer, 3),
-        )
-        self.bias = self.add_weight(
-            name="bias", shape=(3 * self.units,), initializer="zeros"
-        )
+        add_gate_weights(self, size, 3)
 
     def _project(self, inputs, matches):
         """The words' part of the GRU's input products.
@@ -118,11 +106,7 @@ class AttentionalGRUCell(RecurrentCell):
             weights["candidate"],
             hidden,
         )
-        outputs = {
-            "hidden": hidden,
-            "context": context,
-            "attention": log_weights,
-        }
+        outputs = cell_outputs(hidden, context, log_weights)
         return outputs, {"hidden": hidden, "attention": attention_state}
 
     def _kernels(self):

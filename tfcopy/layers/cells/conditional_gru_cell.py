@@ -6,10 +6,10 @@ Shapes: B batch, S source steps, D units, A attention units, C value size.
 import keras
 from keras import ops
 
+from tfcopy.layers.cells.decoder_cell import cell_outputs
 from tfcopy.layers.cells.gates import gru_update
 from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
-from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
 
@@ -39,24 +39,12 @@ class ConditionalGRUCell(RecurrentCell):
     def build(self, inputs_shape, annotations_shape):
         units = self.units
         self._build_attention(inputs_shape, annotations_shape, units)
-        shapes = {
-            "input": (inputs_shape[-1], self.kernel_initializer),
-            "state": (units, self.recurrent_initializer),
-            "query": (units, self.recurrent_initializer),
-            "context": (annotations_shape[-1], self.kernel_initializer),
-        }
-        for name, (size, initializer) in shapes.items():
-            kernel = self.add_weight(
-                name=f"{name}_kernel",
-                shape=(size, 3 * units),
-                initializer=Blockwise(initializer, 3),
-            )
-            setattr(self, f"{name}_kernel", kernel)
-        for name in ("input", "query"):
-            bias = self.add_weight(
-                name=f"{name}_bias", shape=(3 * units,), initializer="zeros"
-            )
-            setattr(self, f"{name}_bias", bias)
+        self.input_kernel = self._kernel("input", inputs_shape[-1], 3)
+        self.state_kernel = self._kernel("state", units, 3, recurrent=True)
+        self.query_kernel = self._kernel("query", units, 3, recurrent=True)
+        self.context_kernel = self._kernel("context", annotations_shape[-1], 3)
+        self.input_bias = self._bias("input", 3)
+        self.query_bias = self._bias("query", 3)
 
     def _project(self, inputs, matches):
         """The first GRU's input products.
@@ -118,9 +106,5 @@ class ConditionalGRUCell(RecurrentCell):
             attention_query, inputs, state, memory
         )
         hidden = gru_update(weights["context"](context), recurrent, query)
-        outputs = {
-            "hidden": hidden,
-            "context": context,
-            "attention": log_weights,
-        }
+        outputs = cell_outputs(hidden, context, log_weights)
         return outputs, {"hidden": hidden, "attention": attention_state}

@@ -6,7 +6,8 @@ Shapes: B batch, T target steps, S source steps, E embedding size, D units.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, check_positive
+from tfcopy.layers.rows import multiply
 
 
 class DecoderCell(Configured, keras.layers.Layer):
@@ -36,10 +37,7 @@ class DecoderCell(Configured, keras.layers.Layer):
     ):
         super().__init__(autocast=False, **kwargs)
         self.keep_arguments(locals())
-        if units <= 0:
-            raise ValueError(
-                f"`units` must be a positive integer. Received: units={units}."
-            )
+        check_positive("units", units)
 
     @property
     def state_size(self):
@@ -91,8 +89,7 @@ class DecoderCell(Configured, keras.layers.Layer):
 
     def _multiply(self, inputs, kernel, bias):
         """`inputs @ kernel + bias`, float32; for all steps at once."""
-        product = ops.matmul(self._cast(inputs), self._cast(kernel))
-        product = ops.cast(product, "float32")
+        product = multiply(inputs, kernel, self.compute_dtype)
         return ops.add(product, ops.cast(bias, "float32"))  # fused
 
     def _prepare(self, annotations, mask, weights, sentences=None):
@@ -141,3 +138,11 @@ class DecoderCell(Configured, keras.layers.Layer):
 
     def _cast(self, variable):
         return ops.cast(variable, self.compute_dtype)
+
+
+def cell_outputs(hidden, context, log_weights):
+    """What each step gives to the layers after the decoder, a dict.
+
+    `hidden`, `context` and `attention`, the logs of the attention weights.
+    """
+    return {"hidden": hidden, "context": context, "attention": log_weights}

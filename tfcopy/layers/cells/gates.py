@@ -90,30 +90,35 @@ def lstm_update(projected, cell):
     return ops.sigmoid(output) * ops.tanh(cell), cell
 
 
-def add_lstm_weights(layer, input_dim):
-    """Gives a layer the weights of an LSTM, those of `keras.layers.LSTM`.
+def add_gate_weights(layer, input_dim, blocks, bias="zeros", prefix=""):
+    """Gives a layer the weights of a GRU or an LSTM, as those of Keras.
 
     Args:
-        layer: Has `units`, initializers and `unit_forget_bias`; gets
-            `kernel`, `recurrent_kernel` and `bias`.
+        layer: Has `units`, `kernel_initializer` and `recurrent_initializer`;
+            gets `kernel`, `recurrent_kernel` and `bias`.
         input_dim: Size of its inputs.
+        blocks: Number of blocks of `units` columns: 3 of a GRU, 4 of an LSTM.
+            Each is drawn as a matrix by itself.
+        bias: Initializer of the bias.
+        prefix: What stands before the names.
     """
-    width = 4 * layer.units
-    layer.kernel = layer.add_weight(
-        name="kernel",
-        shape=(input_dim, width),
-        initializer=Blockwise(layer.kernel_initializer, 4),
-    )
-    layer.recurrent_kernel = layer.add_weight(
-        name="recurrent_kernel",
-        shape=(layer.units, width),
-        initializer=Blockwise(layer.recurrent_initializer, 4),
-    )
-    layer.bias = layer.add_weight(
-        name="bias",
-        shape=(width,),
-        initializer=UnitForget() if layer.unit_forget_bias else "zeros",
-    )
+    width = blocks * layer.units
+    kernel = Blockwise(layer.kernel_initializer, blocks)
+    recurrent = Blockwise(layer.recurrent_initializer, blocks)
+    weights = {
+        "kernel": ((input_dim, width), kernel),
+        "recurrent_kernel": ((layer.units, width), recurrent),
+        "bias": ((width,), bias),
+    }
+    for name, (shape, initializer) in weights.items():
+        name = prefix + name
+        weight = layer.add_weight(shape, initializer, name=name)
+        setattr(layer, name, weight)
+
+
+def lstm_bias(unit_forget_bias):
+    """The initializer of an LSTM's bias."""
+    return UnitForget() if unit_forget_bias else "zeros"
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

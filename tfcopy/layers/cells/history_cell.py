@@ -3,7 +3,7 @@
 Shapes: B batch, T target steps, K beams, S source steps, C value size.
 """
 
-from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.cells.decoder_cell import DecoderCell, cell_outputs
 from tfcopy.layers.history import first_history
 from tfcopy.layers.loop import Product
 
@@ -88,7 +88,7 @@ class HistoryCell(DecoderCell):
             memory.part("attention"),
             training,
         )
-        return _outputs(hidden, context, log_weights)
+        return cell_outputs(hidden, context, log_weights)
 
     def step(self, inputs, state, memory):
         """One step of a search.
@@ -112,7 +112,7 @@ class HistoryCell(DecoderCell):
             memory.part("attention"),
         )
         state = {"history": history.after_step(rows), "attention": attention}
-        return _outputs(hidden, context, log_weights), state
+        return cell_outputs(hidden, context, log_weights), state
 
     def _query(self, hidden, inputs, memory):
         """The attention's query for `hidden`, `(B, N, query_units)`."""
@@ -120,7 +120,3 @@ class HistoryCell(DecoderCell):
         return self.attention.combine(
             product, inputs.get("query"), memory.part("attention")
         )
-
-
-def _outputs(hidden, context, log_weights):
-    return {"hidden": hidden, "context": context, "attention": log_weights}

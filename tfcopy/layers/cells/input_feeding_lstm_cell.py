@@ -7,10 +7,10 @@ A attention units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.gates import UnitForget, lstm_update
+from tfcopy.layers.cells.decoder_cell import cell_outputs
+from tfcopy.layers.cells.gates import UnitForget, add_gate_weights, lstm_update
 from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.cutting import split
-from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product
 
 
@@ -70,7 +70,6 @@ class InputFeedingLSTMCell(RecurrentCell):
         return 2 * self.units
 
     def build(self, inputs_shape, annotations_shape):
-        units = self.units
         self.embedding_dim = inputs_shape[-1]
         self.context_size = annotations_shape[-1]
         if self.input_units is None:
@@ -84,19 +83,7 @@ class InputFeedingLSTMCell(RecurrentCell):
         self.input_bias = self.add_weight(
             name="input_bias", shape=(self.input_units,), initializer="zeros"
         )
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(self.input_units, 4 * units),
-            initializer=Blockwise(self.kernel_initializer, 4),
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(units, 4 * units),
-            initializer=Blockwise(self.recurrent_initializer, 4),
-        )
-        self.bias = self.add_weight(
-            name="bias", shape=(4 * units,), initializer=UnitForget()
-        )
+        add_gate_weights(self, self.input_units, 4, UnitForget())
 
     def _project(self, inputs, matches):
         """The words' part of the merged input.
@@ -176,11 +163,9 @@ class InputFeedingLSTMCell(RecurrentCell):
         )
         state = {**state, "context": context, "attention": attention_state}
         outputs = {
-            "hidden": hidden,
             "cell": cell,
             "inputs": merged,
-            "context": context,
-            "attention": log_weights,
+            **cell_outputs(hidden, context, log_weights),
         }
         return outputs, state
 

@@ -6,6 +6,7 @@ Shapes: B batch, T target steps, D units.
 from keras import ops
 
 from tfcopy.layers.cells.decoder_cell import DecoderCell
+from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import scan
 
 
@@ -29,6 +30,21 @@ class RecurrentCell(DecoderCell):
     ):
         super().__init__(units, attention, kernel_initializer, **kwargs)
         self.keep_arguments(locals())
+
+    def _kernel(self, name, rows, blocks, recurrent=False):
+        """A kernel of a number of blocks of `units` columns."""
+        initializer = self.kernel_initializer
+        if recurrent:
+            initializer = self.recurrent_initializer
+        return self.add_weight(
+            (rows, blocks * self.units),
+            Blockwise(initializer, blocks),
+            name=f"{name}_kernel",
+        )
+
+    def _bias(self, name, blocks):
+        size = blocks * self.units
+        return self.add_weight((size,), "zeros", name=f"{name}_bias")
 
     def initial_state(self, state, memory):
         """The state before the first step.

@@ -11,6 +11,7 @@ from tfcopy.layers.copying import MASKED
 from tfcopy.layers.heads.copynet_head import copy_keys
 from tfcopy.layers.loop import Product
 from tfcopy.layers.memory import beside
+from tfcopy.layers.padding_mask import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -66,8 +67,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
     def prepare(self, annotations, mask=None):
         """Computes all that the steps of a sentence share, a `Memory`."""
         keys = copy_keys(self._cast(annotations), self._cast(self.copy_kernel))
-        if mask is None:
-            mask = ops.ones(ops.shape(annotations)[:2], dtype="bool")
+        mask = or_all(mask, annotations)
         sentences = {
             "copy": Product(ops.transpose(keys, (0, 2, 1))),
             "copy_mask": ops.cast(mask, "float32"),  # (B, S)

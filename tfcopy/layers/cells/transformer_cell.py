@@ -9,7 +9,9 @@ from keras import ops
 
 from tfcopy.layers.cells.history_cell import HistoryCell
 from tfcopy.layers.cells.transformer_block import TransformerBlock
+from tfcopy.layers.configured import check_choice
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
+from tfcopy.layers.padding_mask import or_all
 from tfcopy.layers.positions import rotation, sinusoids
 
 POSITIONS = ("sinusoidal", "learned", "rotary")
@@ -74,11 +76,7 @@ class TransformerCell(HistoryCell):
                 f"multiple of `num_heads`. Received: units={units}, "
                 f"num_layers={num_layers}, num_heads={num_heads}."
             )
-        if positions not in POSITIONS:
-            raise ValueError(
-                f"`positions` must be one of {POSITIONS}. "
-                f"Received: positions={positions!r}."
-            )
+        check_choice("positions", positions, POSITIONS)
         if positions == "rotary" and units // num_heads % 2:
             raise ValueError(
                 "With rotary `positions`, `units` must be an even multiple of "
@@ -136,8 +134,7 @@ class TransformerCell(HistoryCell):
 
     def prepare(self, annotations, mask=None):
         """Computes all that the steps of a sentence share, a `Memory`."""
-        if mask is None:
-            mask = ops.ones(ops.shape(annotations)[:2], dtype="bool")
+        mask = or_all(mask, annotations)
         weights = {"norms": cast_norms(self.norms)}
         if self.positions == "learned":
             weights["positions"] = ops.cast(self.position_table, "float32")

@@ -7,14 +7,17 @@ embedding size.
 import keras
 from keras import ops
 
+from tfcopy.layers.cells.decoder_cell import cell_outputs
 from tfcopy.layers.cells.gates import gru_update
 from tfcopy.layers.cells.recurrent_cell import RecurrentCell
+from tfcopy.layers.configured import check_choice
 from tfcopy.layers.cutting import split
-from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
 
 QUERIES = ("both", "first", "second")
+# What is normalised in a `BiscaleGRUCell`.
+_GATES = ("fast_gate", "fast_candidate", "slow_gate", "slow_candidate")
 
 
 class TwoLayerCell(RecurrentCell):
@@ -52,10 +55,7 @@ class TwoLayerCell(RecurrentCell):
             **kwargs,
         )
         self.keep_arguments(locals())
-        if query not in QUERIES:
-            raise ValueError(
-                f"`query` must be one of {QUERIES}. Received: query={query!r}."
-            )
+        check_choice("query", query, QUERIES)
 
     @property
     def state_size(self):
@@ -85,24 +85,6 @@ class TwoLayerCell(RecurrentCell):
     def _query_size(self):
         return self.state_size if self.query == "both" else self.units
 
-    def _kernel(self, name, rows, blocks, recurrent=False):
-        """A kernel of a number of blocks of `units` columns."""
-        initializer = self.kernel_initializer
-        if recurrent:
-            initializer = self.recurrent_initializer
-        return self.add_weight(
-            name=f"{name}_kernel",
-            shape=(rows, blocks * self.units),
-            initializer=Blockwise(initializer, blocks),
-        )
-
-    def _bias(self, name, blocks):
-        return self.add_weight(
-            name=f"{name}_bias",
-            shape=(blocks * self.units,),
-            initializer="zeros",
-        )
-
     def _attend_with_states(self, inputs, state, memory):
         """Attends with the last states as the query."""
         states = [state["first"], state["second"]]
@@ -116,11 +98,8 @@ class TwoLayerCell(RecurrentCell):
 
     @staticmethod
     def _outputs(first, second, context, log_weights):
-        return {
-            "hidden": ops.concatenate([first, second], axis=-1),
-            "context": context,
-            "attention": log_weights,
-        }
+        hidden = ops.concatenate([first, second], axis=-1)
+        return cell_outputs(hidden, context, log_weights)
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -233,9 +212,6 @@ class TwoLayerGRUCell(TwoLayerCell):
             normalize(candidate + reset * recurrent, norms[f"{name}_candidate"])
         )
         return candidate + update * (state[name] - candidate)
-
-
-_GATES = ("fast_gate", "fast_candidate", "slow_gate", "slow_candidate")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

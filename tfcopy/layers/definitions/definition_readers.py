@@ -11,9 +11,10 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.keras_internals import serialize_shared
-from tfcopy.layers.cells.gates import add_lstm_weights, lstm_update
+from tfcopy.layers.cells.gates import add_gate_weights, lstm_bias, lstm_update
 from tfcopy.layers.configured import Configured
 from tfcopy.layers.loop import Product, scan
+from tfcopy.layers.rows import multiply
 from tfcopy.layers.word_products import word_products
 
 # Whether no shape may depend on the values of tensors.
@@ -90,10 +91,7 @@ class MeanReader(Configured, DefinitionReader):
         sums = _sum_by_owner(vectors, definitions)
         if self.linear_units is None:
             return sums
-        sums, kernel = (
-            ops.cast(x, self.compute_dtype) for x in (sums, self.kernel)
-        )
-        return ops.cast(ops.matmul(sums, kernel), "float32")
+        return multiply(sums, self.kernel, self.compute_dtype)
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -149,7 +147,8 @@ class LSTMReader(Configured, DefinitionReader):
         return self.units
 
     def build(self, table_shape, definitions_shape=None):
-        add_lstm_weights(self, table_shape[-1])
+        bias = lstm_bias(self.unit_forget_bias)
+        add_gate_weights(self, table_shape[-1], 4, bias)
 
     def call(self, table, definitions, training=False):
         ids = definitions["ids"]

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.configured import Configured
+from tfcopy.layers.rows import multiply
 
 # A word is the first of a phrase, inside it, or the last.
 _PLACES = 3
@@ -63,10 +64,7 @@ class PhraseCombination(Configured, keras.layers.Layer):
     def call(self, words, phrases, positions, training=False):
         phrases = ops.cast(phrases, "float32")
         phrases = self.dropout_layer(phrases, training=training)
-        phrases, kernel = (
-            ops.cast(x, self.compute_dtype) for x in (phrases, self.kernel)
-        )
-        product = ops.cast(ops.matmul(phrases, kernel), "float32")
+        product = multiply(phrases, self.kernel, self.compute_dtype)
         places = ops.cast(self.places, "float32")
         # Row 0 is for words outside of phrases.
         places = ops.pad(places, [[1, 0], [0, 0]])

@@ -7,7 +7,8 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, check_choice
+from tfcopy.layers.rows import multiply
 
 COMBINATIONS = ("sum", "transform", "bands", "replace")
 
@@ -62,11 +63,7 @@ class WordCombination(Configured, keras.layers.Layer):
     ):
         super().__init__(autocast=False, **kwargs)
         self.keep_arguments(locals())
-        if combine not in COMBINATIONS:
-            raise ValueError(
-                f"`combine` must be one of {COMBINATIONS}. "
-                f"Received: {combine!r}."
-            )
+        check_choice("combine", combine, COMBINATIONS)
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype="float32"
         )
@@ -96,7 +93,8 @@ class WordCombination(Configured, keras.layers.Layer):
         for name, vectors in sources.items():
             vectors = self._drop(vectors, training)
             if self.combine == "transform":
-                vectors = self._multiply(vectors, self.kernels[name])
+                kernel = self.kernels[name]
+                vectors = multiply(vectors, kernel, self.compute_dtype)
             read = read + vectors
         if self.combine in ("sum", "transform"):
             return word + read
@@ -108,12 +106,6 @@ class WordCombination(Configured, keras.layers.Layer):
     def _drop(self, vectors, training):
         vectors = ops.cast(vectors, "float32")
         return self.dropout_layer(vectors, training=training)
-
-    def _multiply(self, vectors, kernel):
-        vectors, kernel = (
-            ops.cast(x, self.compute_dtype) for x in (vectors, kernel)
-        )
-        return ops.cast(ops.matmul(vectors, kernel), "float32")
 
     def compute_output_spec(self, ids, word, sources, training=False):
         return keras.KerasTensor(word.shape, "float32")

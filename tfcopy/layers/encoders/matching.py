@@ -11,6 +11,7 @@ from tfcopy.layers.configured import Unmasked
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.masked_softmax import masked_softmax
 from tfcopy.layers.padding_mask import or_all
+from tfcopy.layers.rows import multiply
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -40,23 +41,19 @@ class SoftAlignment(Unmasked):
     """
 
     def call(self, premise, hypothesis, premise_mask, hypothesis_mask):
-        scores = self._multiply(premise, _transpose(hypothesis))  # (B, N, M)
+        dtype = self.compute_dtype
+        scores = multiply(premise, _transpose(hypothesis), dtype)  # (B, N, M)
         over_hypothesis = masked_softmax(
             scores, ops.expand_dims(hypothesis_mask, 1), axis=2
         )
         over_premise = masked_softmax(
             scores, ops.expand_dims(premise_mask, 2), axis=1
         )
+        over_premise = _transpose(over_premise)
         return (
-            _compare(premise, self._multiply(over_hypothesis, hypothesis)),
-            _compare(
-                hypothesis, self._multiply(_transpose(over_premise), premise)
-            ),
+            _compare(premise, multiply(over_hypothesis, hypothesis, dtype)),
+            _compare(hypothesis, multiply(over_premise, premise, dtype)),
         )
-
-    def _multiply(self, x, y):
-        x, y = (ops.cast(z, self.compute_dtype) for z in (x, y))
-        return ops.cast(ops.matmul(x, y), "float32")
 
     def compute_output_spec(
         self, premise, hypothesis, premise_mask, hypothesis_mask
@@ -116,23 +113,20 @@ class Coattention(Unmasked):
     def call(self, context, question, context_mask, question_mask):
         question_mask = ops.expand_dims(question_mask, 1)  # (B, 1, M)
         context_mask = ops.expand_dims(context_mask, 2)  # (B, N, 1)
-        scores = self._multiply(context, ops.transpose(question, (0, 2, 1)))
+        dtype = self.compute_dtype
+        scores = multiply(context, _transpose(question), dtype)
         context_attention = masked_softmax(scores, question_mask, axis=2)
         question_attention = masked_softmax(scores, context_mask, axis=1)
-        weights = ops.transpose(question_attention, (0, 2, 1))  # (B, M, N)
-        seen = self._multiply(weights, context)  # (B, M, D)
+        weights = _transpose(question_attention)  # (B, M, N)
+        seen = multiply(weights, context, dtype)  # (B, M, D)
         both = ops.concatenate(
             [ops.cast(question, "float32"), seen], axis=-1
         )  # (B, M, 2D)
-        attended = self._multiply(context_attention, both)  # (B, N, 2D)
+        attended = multiply(context_attention, both, dtype)  # (B, N, 2D)
         annotations = ops.concatenate(
             [ops.cast(context, "float32"), attended], axis=-1
         )
         return annotations, context_attention, question_attention
-
-    def _multiply(self, x, y):
-        x, y = (ops.cast(z, self.compute_dtype) for z in (x, y))
-        return ops.cast(ops.matmul(x, y), "float32")
 
     def compute_output_spec(
         self, context, question, context_mask, question_mask

@@ -6,7 +6,7 @@ Shapes: B batch, S source steps, E input size, C annotation size, P positions.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured, Unmasked
+from tfcopy.layers.configured import Configured, Unmasked, check_positive
 from tfcopy.layers.padding_mask import or_all
 
 
@@ -39,11 +39,7 @@ class PositionOneHot(Configured, Unmasked):
     def __init__(self, encoder, positions=57, **kwargs):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
-        if positions <= 0:
-            raise ValueError(
-                "`positions` must be a positive integer. "
-                f"Received: positions={positions}."
-            )
+        check_positive("positions", positions)
 
     def build(self, inputs_shape, mask_shape=None):
         if not self.encoder.built:

@@ -8,17 +8,17 @@ import keras
 from keras import ops
 
 from tfcopy.layers.cells.gates import (
-    UnitForget,
-    add_lstm_weights,
+    add_gate_weights,
     gru_update,
     gru_update_reset_before,
+    lstm_bias,
     lstm_update,
 )
 from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.cutting import split
-from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.loop import Product, scan
 from tfcopy.layers.padding_mask import or_all
+from tfcopy.layers.rows import multiply
 from tfcopy.layers.word_products import word_products
 
 
@@ -84,25 +84,9 @@ class Bidirectional(Configured, Unmasked):
         raise NotImplementedError
 
     def build(self, inputs_shape, mask_shape=None):
-        blocks, width = self.blocks, self.blocks * self.units
-        for direction in ("forward", "backward"):
-            weights = {
-                "kernel": (
-                    (inputs_shape[-1], width),
-                    Blockwise(self.kernel_initializer, blocks),
-                ),
-                "recurrent_kernel": (
-                    (self.units, width),
-                    Blockwise(self.recurrent_initializer, blocks),
-                ),
-                "bias": ((width,), self.bias_initializer),
-            }
-            for name, (shape, initializer) in weights.items():
-                name = f"{direction}_{name}"
-                weight = self.add_weight(
-                    name=name, shape=shape, initializer=initializer
-                )
-                setattr(self, name, weight)
+        size, bias = inputs_shape[-1], self.bias_initializer
+        for prefix in ("forward_", "backward_"):
+            add_gate_weights(self, size, self.blocks, bias, prefix)
 
     def call(self, inputs, mask=None, training=False):
         mask = or_all(mask, inputs)
@@ -143,11 +127,9 @@ class Bidirectional(Configured, Unmasked):
         """The input products of all steps, `(S, B, GU)`, float32."""
         kernel = getattr(self, f"{direction}_kernel")
         bias = getattr(self, f"{direction}_bias")
-        projected = ops.matmul(
-            ops.transpose(inputs, (1, 0, 2)),
-            ops.cast(kernel, self.compute_dtype),
-        )
-        return ops.cast(projected, "float32") + ops.cast(bias, "float32")
+        steps = ops.transpose(inputs, (1, 0, 2))
+        projected = multiply(steps, kernel, self.compute_dtype)
+        return projected + ops.cast(bias, "float32")
 
     def _step(self, inputs, state, memory):
         projected, keep = inputs
@@ -251,7 +233,7 @@ class BidirectionalLSTM(Bidirectional):
 
     @property
     def bias_initializer(self):
-        return UnitForget() if self.unit_forget_bias else "zeros"
+        return lstm_bias(self.unit_forget_bias)
 
     def update(self, projected, state, memory):
         cell, hidden = state
@@ -297,17 +279,15 @@ class ForwardLSTM(Configured, Unmasked):
         self.keep_arguments(locals())
 
     def build(self, inputs_shape, mask_shape=None):
-        add_lstm_weights(self, inputs_shape[-1])
+        bias = lstm_bias(self.unit_forget_bias)
+        add_gate_weights(self, inputs_shape[-1], 4, bias)
 
     def call(self, inputs, mask=None, training=False):
-        kernel, recurrent_kernel = (
-            ops.cast(x, self.compute_dtype)
-            for x in (self.kernel, self.recurrent_kernel)
+        projected = multiply(
+            ops.transpose(inputs, (1, 0, 2)), self.kernel, self.compute_dtype
         )
-        inputs = ops.cast(inputs, self.compute_dtype)
-        projected = ops.matmul(ops.transpose(inputs, (1, 0, 2)), kernel)
-        projected = ops.cast(projected, "float32")
         projected = projected + ops.cast(self.bias, "float32")  # (S, B, 4U)
+        kernel = ops.cast(self.recurrent_kernel, self.compute_dtype)
         steps = {"projected": projected}
         if mask is not None:
             keep = ops.cast(ops.transpose(mask), "float32")
@@ -318,7 +298,7 @@ class ForwardLSTM(Configured, Unmasked):
             self._step,
             steps,
             (zeros, zeros),
-            {"recurrent": Product(recurrent_kernel)},
+            {"recurrent": Product(kernel)},
             training,
         )
         return ops.transpose(states, (1, 0, 2))
@@ -390,25 +370,12 @@ class WordGRU(Configured, Unmasked):
                 "The length of `ids` must be known. "
                 f"Received: shape={tuple(ids_shape)}."
             )
-        width = 3 * self.units
         self.embeddings = self.add_weight(
             name="embeddings",
             shape=(self.num_words, self.embedding_dim),
             initializer=self.embeddings_initializer,
         )
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(self.embedding_dim, width),
-            initializer=Blockwise(self.kernel_initializer, 3),
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(self.units, width),
-            initializer=Blockwise(self.recurrent_initializer, 3),
-        )
-        self.bias = self.add_weight(
-            name="bias", shape=(width,), initializer="zeros"
-        )
+        add_gate_weights(self, self.embedding_dim, 3)
 
     def call(self, ids, mask, training=False):
         batch, length = ops.shape(ids)

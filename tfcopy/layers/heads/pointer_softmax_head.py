@@ -9,14 +9,14 @@ import keras
 from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import masked_log_softmax
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.configured import Configured, check_choice
 from tfcopy.layers.copying import (
     MASKED,
     CopyDistribution,
     observed_log_likelihood,
 )
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
-from tfcopy.layers.rows import Dense
+from tfcopy.layers.rows import Dense, dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -127,11 +127,7 @@ class PointerSoftmaxHead(SoftmaxHead):
     ):
         super().__init__(vocabulary_size, kernel_initializer, **kwargs)
         self.keep_arguments(locals())
-        if pointer not in ("attention", "separate"):
-            raise ValueError(
-                "`pointer` must be 'attention' or 'separate'. "
-                f"Received: pointer={pointer!r}."
-            )
+        check_choice("pointer", pointer, ("attention", "separate"))
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         super().build(features_shape, decoded_shape)
@@ -157,12 +153,8 @@ class PointerSoftmaxHead(SoftmaxHead):
         if self.pointer == "separate":
             self.pointer_query = self._dense(units, "pointer_query")
             self.pointer_query.build(decoded_shape["state"])
-            self.pointer_value = Dense(
-                units,
-                use_bias=False,
-                kernel_initializer=self.kernel_initializer,
-                dtype=self.dtype_policy,
-                name="pointer_value",
+            self.pointer_value = self._dense(
+                units, "pointer_value", use_bias=False
             )
             self.pointer_value.build(annotations_shape)
             self.pointer_score = self.add_weight(
@@ -235,13 +227,8 @@ class PointerSoftmaxHead(SoftmaxHead):
     def compute_output_spec(self, *args, training=False, **kwargs):
         return super().compute_output_spec(*args, **kwargs)
 
-    def _dense(self, units, name):
-        return Dense(
-            units,
-            kernel_initializer=self.kernel_initializer,
-            dtype=self.dtype_policy,
-            name=name,
-        )
+    def _dense(self, units, name, **options):
+        return dense(self, units, name, self.kernel_initializer, **options)
 
     def _activation(self, index):
         if self.switch_activation == "noisy_tanh":

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.configured import Configured
-from tfcopy.layers.rows import Dense
+from tfcopy.layers.rows import dense
 
 
 class ProjectedOutputs(Configured, keras.layers.Layer):
@@ -48,14 +48,6 @@ class ProjectedOutputs(Configured, keras.layers.Layer):
 
     def _project(self, decoded):
         raise NotImplementedError
-
-    def _dense(self, kernel_initializer, name):
-        return Dense(
-            self.units,
-            kernel_initializer=kernel_initializer,
-            dtype=self.dtype_policy,
-            name=name,
-        )
 
     def call(self, decoded, training=False):
         return self.dropout_layer(self._project(decoded), training=training)
@@ -115,7 +107,7 @@ class DeepOutput(ProjectedOutputs):
 
     def _make_projections(self, kernel_initializer):
         self.projections = [
-            self._dense(kernel_initializer, f"{name}_projection")
+            dense(self, self.units, f"{name}_projection", kernel_initializer)
             for name in ("state", "embedding", "context")
         ]
 
@@ -147,7 +139,9 @@ class OutputProjection(ProjectedOutputs):
     """
 
     def _make_projections(self, kernel_initializer):
-        self.projection = self._dense(kernel_initializer, "projection")
+        self.projection = dense(
+            self, self.units, "projection", kernel_initializer
+        )
 
     def build(self, decoded_shape):
         hidden, context = decoded_shape["hidden"], decoded_shape["context"]

@@ -9,7 +9,7 @@ from keras import ops
 from tfcopy.layers.configured import Configured
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.padding_mask import or_all
-from tfcopy.layers.rows import Dense
+from tfcopy.layers.rows import dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -47,20 +47,14 @@ class SpanHead(Configured, keras.layers.Layer):
         super().__init__(**kwargs)
         self.keep_arguments(locals())
         self.supports_masking = True
-        self.hidden = self._dense(units, "hidden", activation="relu")
-        self.score = self._dense(1, "score")
+        # Keras initializers repeat themselves.
+        initializer = self.kernel_initializer.clone
+        self.hidden = dense(
+            self, units, "hidden", initializer(), activation="relu"
+        )
+        self.score = dense(self, 1, "score", initializer())
         self.dropout_layer = keras.layers.Dropout(
             dropout, seed=seed, dtype=self.dtype_policy
-        )
-
-    def _dense(self, units, name, activation=None):
-        return Dense(
-            units,
-            activation=activation,
-            # Keras initializers repeat themselves.
-            kernel_initializer=self.kernel_initializer.clone(),
-            dtype=self.dtype_policy,
-            name=name,
         )
 
     def build(self, inputs_shape, mask_shape=None):
