@@ -14,6 +14,8 @@ from tfcopy.layers import (
     TransformerAnnotations,
     TransformerCell,
 )
+from tfcopy.layers.configured import check_choice
+from tfcopy.layers.initializers import SquareOrthogonal
 
 
 def make_embedding(size, embedding_dim, initializer, name, tied=False):
@@ -96,29 +98,45 @@ def make_head(head, vocabulary_size, **options):
 
 
 POINTING = ("heads", "additive")
+INITIALIZERS = ("keras", "dl4mt")
 
 
-def check_choice(argument, value, choices):
-    """Raises a ValueError if an argument is none of its choices."""
-    if value not in choices:
-        raise ValueError(
-            f"`{argument}` must be one of {choices}. "
-            f"Received: {argument}={value!r}."
-        )
+def make_initializers(name):
+    """The initializers of the papers that build on the dl4mt tutorial.
+
+    Args:
+        name: `"keras"` (Glorot, orthogonal, embeddings of deviation 1) or
+            `"dl4mt"` (orthogonal if square, else normal of deviation 0.01; the
+            readout is never orthogonal).
+
+    Returns:
+        `(kernel, recurrent, readout, embedding)`.
+    """
+    check_choice("initializers", name, INITIALIZERS)
+    if name == "keras":
+        # With Keras's small default, attention takes hundreds of updates to
+        # begin to learn.
+        embedding = keras.initializers.RandomNormal(stddev=1.0)
+        return "glorot_uniform", "orthogonal", "glorot_uniform", embedding
+    kernel = SquareOrthogonal()
+    readout = keras.initializers.RandomNormal(stddev=0.01)
+    embedding = keras.initializers.RandomNormal(stddev=0.01)
+    return kernel, kernel, readout, embedding
 
 
-def make_encoder(encoder, recurrent, *arguments):
+def make_encoder(encoder, recurrent, *arguments, **options):
     """The encoder of a name, which gives annotations of one size.
 
     Args:
         encoder: `"transformer"`, or another name for the recurrent one.
         recurrent: That layer; its `units` are the size of one direction.
         *arguments: The arguments of `TransformerAnnotations` after its size.
+        **options: More of them, by name.
     """
     if encoder != "transformer":
         return recurrent
     return TransformerAnnotations(
-        2 * recurrent.units, *arguments, name="encoder"
+        2 * recurrent.units, *arguments, name="encoder", **options
     )
 
 

@@ -14,8 +14,8 @@ from tfcopy.layers import (
     SelectiveReadGRUCell,
     StateReduction,
 )
+from tfcopy.layers.configured import check_choice
 from tfcopy.models.assembly import (
-    check_choice,
     make_embedding,
     make_encoder,
     make_head,
@@ -102,30 +102,24 @@ def copynet(
         [Bahdanau et al., 2015](https://arxiv.org/abs/1409.0473) for
         `"rnnsearch"`.
     """
-    if system not in SYSTEMS:
-        raise ValueError(
-            f"`system` must be one of {SYSTEMS}. Received: system={system!r}."
-        )
+    check_choice("system", system, SYSTEMS)
+    check_choice("encoder", encoder, CHOICES)
+    check_choice("decoder", decoder, CHOICES)
+    check_choice("initializers", initializers, ("keras", "authors"))
     if initializers == "keras":
         recurrent = "orthogonal"
         # Keras's default is so small that attention learns late.
         embedding = keras.initializers.RandomNormal(stddev=1.0)
-    elif initializers == "authors":
+    else:
         recurrent = keras.initializers.Orthogonal(gain=1.1)
         embedding = keras.initializers.RandomUniform(-0.1, 0.1)
-    else:
-        raise ValueError(
-            "`initializers` must be 'keras' or 'authors'. "
-            f"Received: initializers={initializers!r}."
-        )
-    check_choice("encoder", encoder, CHOICES)
-    check_choice("decoder", decoder, CHOICES)
     if system == "enc_dec" and "transformer" in (encoder, decoder):
         raise ValueError(
             "The system 'enc_dec', which has no attention, must have "
             "encoder='gru' and decoder='gru'. "
             f"Received: encoder={encoder!r}, decoder={decoder!r}."
         )
+    blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     encoder = make_encoder(
         encoder,
         BidirectionalGRU(
@@ -136,8 +130,7 @@ def copynet(
         ),
         encoder_layers,
         encoder_heads,
-        feedforward_units,
-        dropout,
+        **blocks,
     )
     if position_one_hot and system == "copynet":
         encoder = PositionOneHot(
@@ -167,9 +160,8 @@ def copynet(
             units,
             attention_units,
             coverage=coverage,
-            dropout=dropout,
             seed=seed,
-            feedforward_units=feedforward_units,
+            **blocks,
             **(decoder_options or {}),
         )
     parts = ("hidden", "context", "inputs") if deep_readout else ("hidden",)

@@ -1,7 +1,5 @@
 """The base system of the pointer softmax paper, with any head."""
 
-import keras
-
 from tfcopy.layers import (
     BahdanauAttention,
     BidirectionalGRU,
@@ -9,13 +7,13 @@ from tfcopy.layers import (
     CoverageAttention,
     DeepOutput,
 )
+from tfcopy.layers.configured import check_choice
 from tfcopy.layers.encoders.states import MeanInitialState
-from tfcopy.layers.initializers import SquareOrthogonal
 from tfcopy.models.assembly import (
-    check_choice,
     make_embedding,
     make_encoder,
     make_head,
+    make_initializers,
     transformer_cell,
 )
 from tfcopy.models.seq2seq import Seq2Seq
@@ -91,22 +89,7 @@ def gru_translator(
     """
     encoder_units = encoder_units or units
     output_units = output_units or embedding_dim
-    if initializers == "keras":
-        kernel, recurrent = "glorot_uniform", "orthogonal"
-        readout = "glorot_uniform"
-        # With Keras's small default, attention takes hundreds of updates to
-        # begin to learn.
-        embedding = keras.initializers.RandomNormal(stddev=1.0)
-    elif initializers == "dl4mt":
-        kernel = recurrent = SquareOrthogonal()
-        # Never orthogonal, even where they are square.
-        readout = keras.initializers.RandomNormal(stddev=0.01)
-        embedding = keras.initializers.RandomNormal(stddev=0.01)
-    else:
-        raise ValueError(
-            "`initializers` must be 'keras' or 'dl4mt'. "
-            f"Received: initializers={initializers!r}."
-        )
+    kernel, recurrent, readout, embedding = make_initializers(initializers)
     if head == "pointer_softmax":
         head_options = {
             "seed": seed,
@@ -122,6 +105,7 @@ def gru_translator(
     )
     check_choice("encoder", encoder, CHOICES)
     check_choice("decoder", decoder, CHOICES)
+    blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "gru":
         initial_state = MeanInitialState(units, kernel, name="initial_state")
         kind = CoverageAttention if coverage else BahdanauAttention
@@ -140,25 +124,20 @@ def gru_translator(
             units,
             attention_units,
             coverage=coverage,
-            dropout=dropout,
             seed=seed,
-            feedforward_units=feedforward_units,
+            **blocks,
             **(decoder_options or {}),
         )
 
     def embed(size, name, tied=False):
         return make_embedding(size, embedding_dim, embedding, name, tied)
 
+    reader = BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder")
     return Seq2Seq(
         source_embedding=source_embedding
         or embed(source_vocabulary_size, "source_embedding"),
         encoder=make_encoder(
-            encoder,
-            BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder"),
-            encoder_layers,
-            encoder_heads,
-            feedforward_units,
-            dropout,
+            encoder, reader, encoder_layers, encoder_heads, **blocks
         ),
         initial_state=initial_state,
         target_embedding=embed(

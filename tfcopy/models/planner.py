@@ -1,7 +1,5 @@
 """Plan, attend, generate: its two planners and their baseline."""
 
-import keras
-
 from tfcopy.layers import (
     BahdanauAttention,
     BidirectionalGRU,
@@ -10,13 +8,13 @@ from tfcopy.layers import (
     PlanAttention,
     TwoLayerGRUCell,
 )
+from tfcopy.layers.configured import check_choice
 from tfcopy.layers.encoders.states import MeanInitialState
-from tfcopy.layers.initializers import SquareOrthogonal
 from tfcopy.models.assembly import (
-    check_choice,
     make_embedding,
     make_encoder,
     make_head,
+    make_initializers,
     transformer_cell,
 )
 from tfcopy.models.seq2seq import Seq2Seq
@@ -109,34 +107,23 @@ def planner(
         baseline is that of
         [Chung et al., 2016](https://arxiv.org/abs/1603.06147).
     """
-    for name, value, choices in (
-        ("system", system, SYSTEMS),
-        ("encoder", encoder, ENCODERS),
-        ("decoder", decoder, DECODERS),
-        ("initializers", initializers, ("keras", "dl4mt")),
-    ):
-        check_choice(name, value, choices)
+    check_choice("system", system, SYSTEMS)
+    check_choice("encoder", encoder, ENCODERS)
+    check_choice("decoder", decoder, DECODERS)
     if decoder == "transformer" and system != "baseline":
         raise ValueError(
             "A Transformer decoder does not plan: with decoder='transformer', "
             f"`system` must be 'baseline'. Received: system={system!r}."
         )
     encoder_units = encoder_units or units
-    if initializers == "keras":
-        kernel, recurrent = "glorot_uniform", "orthogonal"
-        readout = "glorot_uniform"
-        embedding = keras.initializers.RandomNormal(stddev=1.0)
-    else:
-        kernel = recurrent = SquareOrthogonal()
-        readout = keras.initializers.RandomNormal(stddev=0.01)
-        embedding = keras.initializers.RandomNormal(stddev=0.01)
+    kernel, recurrent, readout, embedding = make_initializers(initializers)
+    blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "transformer":
         initial_state = None
         cell = transformer_cell(
             units,
-            dropout=dropout,
             seed=seed,
-            feedforward_units=feedforward_units,
+            **blocks,
             **(decoder_options or {}),
         )
     else:
@@ -175,16 +162,12 @@ def planner(
     def embed(size, name, tied=False):
         return make_embedding(size, embedding_dim, embedding, name, tied)
 
+    reader = BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder")
     return Seq2Seq(
         source_embedding=source_embedding
         or embed(source_vocabulary_size, "source_embedding"),
         encoder=make_encoder(
-            encoder,
-            BidirectionalGRU(encoder_units, kernel, recurrent, name="encoder"),
-            encoder_layers,
-            encoder_heads,
-            feedforward_units,
-            dropout,
+            encoder, reader, encoder_layers, encoder_heads, **blocks
         ),
         initial_state=initial_state,
         target_embedding=embed(

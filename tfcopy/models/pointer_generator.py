@@ -10,8 +10,8 @@ from tfcopy.layers import (
     OutputProjection,
     StateReduction,
 )
+from tfcopy.layers.configured import check_choice
 from tfcopy.models.assembly import (
-    check_choice,
     make_embedding,
     make_encoder,
     make_head,
@@ -96,26 +96,22 @@ def pointer_generator(
     Reference:
         [See et al., 2017](https://arxiv.org/abs/1704.04368), section 2.
     """
+    check_choice("encoder", encoder, CHOICES)
+    check_choice("decoder", decoder, CHOICES)
+    check_choice("initializers", initializers, ("keras", "paper"))
     output_units = output_units or (embedding_dim if tied else units)
     if initializers == "keras":
         lstm, recurrent = "glorot_uniform", "orthogonal"
-        small = "glorot_uniform"
-        bias = "zeros"
+        small, bias = "glorot_uniform", "zeros"
         # Keras's default is so small that attention learns late.
         embedding = keras.initializers.RandomNormal(stddev=1.0)
-    elif initializers == "paper":
+    else:
         lstm = recurrent = keras.initializers.RandomUniform(-0.02, 0.02)
         small = keras.initializers.TruncatedNormal(stddev=1e-4)
         bias = embedding = small
-    else:
-        raise ValueError(
-            "`initializers` must be 'keras' or 'paper'. "
-            f"Received: initializers={initializers!r}."
-        )
     if head == "pointer_softmax":
         head_options = {"seed": seed, **head_options}
-    check_choice("encoder", encoder, CHOICES)
-    check_choice("decoder", decoder, CHOICES)
+    blocks = {"feedforward_units": feedforward_units, "dropout": dropout}
     if decoder == "lstm":
         initial_state = StateReduction(
             units,
@@ -147,23 +143,18 @@ def pointer_generator(
             attention_units,
             coverage=coverage,
             coverage_enabled=coverage_enabled,
-            dropout=dropout,
             seed=seed,
-            feedforward_units=feedforward_units,
+            **blocks,
             **(decoder_options or {}),
         )
     embedding = source_embedding or make_embedding(
         vocabulary_size, embedding_dim, embedding, "embedding", tied
     )
+    reader = BidirectionalLSTM(units, lstm, recurrent, name="encoder")
     return Seq2Seq(
         source_embedding=embedding,
         encoder=make_encoder(
-            encoder,
-            BidirectionalLSTM(units, lstm, recurrent, name="encoder"),
-            encoder_layers,
-            encoder_heads,
-            feedforward_units,
-            dropout,
+            encoder, reader, encoder_layers, encoder_heads, **blocks
         ),
         initial_state=initial_state,
         target_embedding=embedding,
