@@ -15,10 +15,10 @@ ANY_BACKEND = ("tokens", "layers", "models", "losses", "decoding")
 BACKEND_FILES = {
     "decoding/batch_loop.py": "tensorflow",
     "decoding/growing_table.py": "tensorflow",
-    "layers/loop/tensorflow_loop.py": "tensorflow",
-    "layers/loop/jax_loop.py": "jax",
+    "layers/tensorflow_loop.py": "tensorflow",
+    "layers/loop.py": "jax",
     "layers/cutting.py": "tensorflow",
-    "layers/heads/log_softmax/tensorflow_log_softmax.py": "tensorflow",
+    "layers/heads/tensorflow_log_softmax.py": "tensorflow",
 }
 FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")
 

@@ -6,8 +6,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers.loop import Product, scan
-from tfcopy.layers.loop.unrolled_loop import scan as unrolled_scan
+from tfcopy.layers.loop import Product, scan, unrolled_scan
 
 T, B, D, G = 4, 2, 3, 2
 

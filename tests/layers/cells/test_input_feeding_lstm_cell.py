@@ -11,8 +11,7 @@ from tfcopy.layers import (
     Decoder,
     InputFeedingLSTMCell,
 )
-from tfcopy.layers.loop import scan
-from tfcopy.layers.loop.unrolled_loop import scan as unrolled_scan
+from tfcopy.layers.loop import scan, unrolled_scan
 
 T, B, S, E, C, D, A, X = 3, 2, 4, 3, 6, 5, 7, 8
 MASK = np.array([[True] * S, [True, True, False, False]])

@@ -25,8 +25,7 @@ from tfcopy.layers import (
     SelectiveReadGRUCell,
 )
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.loop import scan
-from tfcopy.layers.loop.unrolled_loop import scan as unrolled_scan
+from tfcopy.layers.loop import scan, unrolled_scan
 
 # At the first step BOS; then a word that stands twice, and one that is not
 # there; in the second sentence one that stands once, and EOS.

@@ -14,7 +14,7 @@ forward loop kept.
 import keras
 import tensorflow as tf
 
-from tfcopy.layers.loop.product import Product
+from tfcopy.layers.product import Product
 
 
 def scan(step, inputs, state, memory, training=False):
