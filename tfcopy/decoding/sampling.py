@@ -25,7 +25,8 @@ def text_keys(copy_ids, valid):
         valid: Boolean, `(B, S)`; the other positions do not count.
     """
     places = ops.arange(ops.shape(copy_ids)[1], dtype="int32")
-    hashed = _mix(_unsigned(copy_ids) + _mix(_unsigned(places) + _GOLDEN))
+    golden = _constant(_GOLDEN)
+    hashed = _mix(_unsigned(copy_ids) + _mix(_unsigned(places) + golden))
     hashed = ops.where(valid, hashed, ops.zeros_like(hashed))
     # The sum of 16 bits each: integers of this size are exact everywhere.
     halves = ops.bitwise_and(hashed, _constant(0xFFFF))
@@ -52,7 +53,9 @@ def draw(log_probs, keys, step, options):
     scores = log_probs / options.temperature
     if options.top_k:
         scores = ops.where(allowed, scores, MASKED)
-        number = ops.minimum(options.top_k, ops.shape(scores)[2])
+        size = ops.shape(scores)[2]
+        smaller = min if isinstance(size, int) else ops.minimum
+        number = smaller(options.top_k, size)
         least = ops.min(ops.top_k(scores, number)[0], axis=-1, keepdims=True)
         allowed = ops.logical_and(allowed, scores >= least)
     if options.top_p < 1.0:
