@@ -1,5 +1,7 @@
 """The command `tfcopy`: what it runs, and what it says itself."""
 
+import dataclasses
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -9,6 +11,7 @@ import pytest
 
 import tfcopy
 from tfcopy import __main__ as command
+from tfcopy import flags
 
 
 def test_help_names_every_command(capsys):
@@ -46,6 +49,15 @@ def test_what_there_is_not_is_told(capsys, arguments, message):
 def test_each_command_is_a_module():
     modules = [module for module, _ in command.COMMANDS.values() if module]
     assert all(map(importlib.util.find_spec, modules))
+
+
+def test_every_flag_has_a_help():
+    for name in filter(None, (x for x, _ in command.COMMANDS.values())):
+        module = importlib.import_module(name)
+        options = getattr(module, "Options", None) or module.Config
+        parser = flags.Parser(options, "")
+        for field in dataclasses.fields(options):
+            assert field.metadata.get("help") or parser.helps[field.name]
 
 
 def test_help_of_every_command_needs_no_tensorflow():

@@ -134,7 +134,7 @@ class Parser(argparse.ArgumentParser):
         self.positional = getattr(config_class, "positional", {})
         super().__init__(
             _program(config_class.__module__),
-            description=description.strip(),
+            description=(description or "").strip(),  # no text by `-OO`
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=not from_files,
@@ -159,7 +159,6 @@ class Parser(argparse.ArgumentParser):
                     options |= {"action": "extend", "dest": name}
                     options |= {"help": argparse.SUPPRESS, "required": False}
                     group.add_argument(f"--{name}+", **options)
-
         if from_files:
             must = [x for x in self._actions if x.required]
             must = [f"{x.option_strings[0]} {x.metavar}" for x in must]
@@ -213,7 +212,7 @@ class Parser(argparse.ArgumentParser):
     def _options(self, field):
         """What `add_argument` is told of a field."""
         kind, default = self.kinds[field.name], default_of(field)
-        text = field.metadata.get("help") or self.helps[field.name]
+        text = field.metadata.get("help") or self.helps.get(field.name, "")
         options = {"help": text.replace("%", "%%")}
         if kind is bool and not self.from_files:
             return options | {"action": "store_true"}
