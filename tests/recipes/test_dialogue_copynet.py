@@ -179,7 +179,7 @@ def test_own_dialogues_in_characters(tmp_path, capsys, monkeypatch):
     "arguments, message",
     [
         ("--datasets []", "--datasets must name DS-I, DS-II or both"),
-        ("--datasets [DS-3]", "--datasets must be .* DS-I or DS-II.* DS-3"),
+        ("--datasets [DS-3]", "--datasets must be .* DS-I or DS-II.*DS-3"),
         ("--test [a,b]", "--test needs --train"),
         ("--validation [a,b]", "--validation needs --train"),
         ("--train [a]", r"--train takes two files.*\['a'\]"),

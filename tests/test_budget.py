@@ -1,0 +1,48 @@
+"""How large the package may become: files and lines of code of each room.
+
+Raising a number is a line in a commit that says why. `python -m
+benchmarks.house` counts the whole.
+"""
+
+import pathlib
+
+import pytest
+
+import tfcopy
+from benchmarks.house import code_lines
+
+ROOT = pathlib.Path(tfcopy.__file__).parent
+# Files and lines of code, at most. Docstrings and comments are free.
+ROOMS = {
+    "": (14, 1627),
+    "data": (86, 11397),
+    "decoding": (13, 1191),
+    "evaluation": (6, 521),
+    "experiments": (34, 5022),
+    "figures": (5, 640),
+    "layers": (70, 4648),
+    "models": (14, 1399),
+    "recipes": (14, 2621),
+    "serving": (51, 7655),
+    "training": (20, 2270),
+}
+
+
+def size(room):
+    """The files and the lines of code of a room: a folder, or the top."""
+    paths = (ROOT / room).rglob("*.py") if room else ROOT.glob("*.py")
+    sources = [path.read_text("utf-8") for path in paths]
+    return len(sources), sum(len(code_lines(source)) for source in sources)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room or "top")
+def test_a_room_keeps_its_budget(room):
+    files, lines = size(room)
+    most_files, most_lines = ROOMS[room]
+    assert files <= most_files, f"{files} files, and {most_files} are allowed"
+    assert lines <= most_lines, f"{lines} lines, and {most_lines} are allowed"
+
+
+def test_each_folder_is_a_room():
+    folders = {x.parent.name for x in ROOT.glob("*/*.py")}
+    assert folders == {*ROOMS} - {""}
