@@ -86,15 +86,10 @@ def test_many_kills_change_nothing(tmp_path):
     kill_and_resume(tmp_path, 10, expected, steps=300)
 
 
-@pytest.mark.parametrize(
-    "numbers",
+@pytest.mark.long
+def test_kills_while_files_are_written_change_nothing(tmp_path, undisturbed):
     # A checkpoint, the folder it is in, and the best weights.
-    [(5, 1), pytest.param((5, 4, 1), marks=pytest.mark.long)],
-)
-def test_kills_while_files_are_written_change_nothing(
-    tmp_path, undisturbed, numbers
-):
-    for number in numbers:
+    for number in (5, 4, 1):
         process = start(tmp_path, kill_at_sync=number)
         assert process.finish() == -signal.SIGKILL, process.text
     names = os.listdir(tmp_path / "logs" / "checkpoints")

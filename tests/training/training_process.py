@@ -3,6 +3,7 @@
 TensorFlow is imported once, in a server that a new process is forked from.
 """
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -74,7 +75,8 @@ class TrainingProcess:
             TimeoutError: If it does nothing for so long, on a machine however
                 busy; the process is killed.
         """
-        spent, end = None, 0.0
+        # It may have ended just before it is looked at.
+        spent, end = None, time.monotonic() + seconds
         while self.is_alive():
             if spent != (spent := self._processor_seconds()):
                 end = time.monotonic() + seconds
@@ -87,7 +89,8 @@ class TrainingProcess:
     def kill(self):
         """Ends it, if it has not ended."""
         if self._process.is_alive():
-            self.send(signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # just ended
+                self.send(signal.SIGKILL)
             self._process.join()
 
 
