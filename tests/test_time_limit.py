@@ -35,7 +35,7 @@ def test_after():
 ROOT = pathlib.Path(__file__).parent.parent
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("processes", [0, 2])
 def test_what_hangs_fails_by_its_name(tmp_path, processes):
     (tmp_path / "test_some.py").write_text(HANGING)

@@ -140,7 +140,7 @@ def test_saving_gives_the_same_model(model, tmp_path):
     helpers.assert_close(tuple(model(BATCH)), tuple(model(BATCH)), 0, 0)
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 def test_decode_step_takes_the_steps_of_the_model(model):
     expected = model(BATCH)
     memory, state = model.encode(BATCH["source_ids"], BATCH["source_copy_ids"])

@@ -14,7 +14,7 @@ from tfcopy.serving.servables import output_weights
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_answers_are_the_same(name):
     model = MODELS[name]()
     constant = output_weights.ConstantWeights(model)
