@@ -61,6 +61,8 @@ class Walk:
         """Runs the recipe in an empty folder."""
         import tensorflow as tf
 
+        from tfcopy.experiments import command_line
+
         recipe = importlib.import_module(_RECIPE)
         gradient = tf.GradientTape.gradient
 
@@ -81,7 +83,9 @@ class Walk:
         sys.argv = [_RECIPE, *arguments]
         sys.setprofile(self._watch)
         try:
-            recipe.main() if hasattr(recipe, "main") else _main_of(recipe)
+            command_line.main(
+                recipe.Config, recipe.PRESETS, recipe.run, recipe.__doc__
+            )
         finally:
             sys.setprofile(None)
             tf.GradientTape.gradient = gradient
@@ -107,12 +111,6 @@ class Walk:
         room = _name(frame)
         if not self.stays or self.stays[-1] != room:
             self.stays.append(room)
-
-
-def _main_of(recipe):
-    from tfcopy.experiments import command_line
-
-    command_line.main(recipe.Config, recipe.PRESETS, recipe.run, recipe.__doc__)
 
 
 def _is_config(kind):
