@@ -25,6 +25,7 @@ from benchmarks import timing
 from tfcopy import losses
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import training_choices
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import copynet_steps, pair_training
 from tfcopy.recipes import copy_rules_copynet
 
@@ -77,7 +78,9 @@ def measure(config, num_steps):
 def batches(config, data):
     """Training batches, one epoch over and over."""
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    epoch = pair_training.train_batches(config, data.train)(0, 0, context)
+    epoch = pair_training.train_batches(
+        from_flags(training_choices.Batching, config), data.train
+    )(0, 0, context)
     return epoch.repeat().prefetch(2)
 
 

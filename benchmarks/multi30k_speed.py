@@ -133,6 +133,7 @@ def train_job(options):
     from benchmarks import timing
     from tfcopy import losses, training
     from tfcopy.experiments import training_choices
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
     from tfcopy.recipes import europarl_ps
 
@@ -143,14 +144,18 @@ def train_job(options):
     keras.utils.set_random_seed(0)
     model = pointer_softmax_steps.make_model(config, data, "pointer_softmax")
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    train_batches = pair_training.train_batches(config, data.train)
+    train_batches = pair_training.train_batches(
+        from_flags(training_choices.Batching, config), data.train
+    )
     batches = train_batches(0, 0, context)
     trainer = training.Trainer(
         model,
         losses.observed,
         training_choices.make_optimizer(config, model),
         train_batches,
-        penalty=pair_training.penalty_beside(config, losses.observed),
+        penalty=pair_training.penalty_beside(
+            config.label_smoothing, losses.observed
+        ),
         steps=1,
         clip_norm=1.0,
         verbose=False,

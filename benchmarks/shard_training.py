@@ -93,6 +93,7 @@ def updates(options, flags):
 
     from tfcopy import losses, training
     from tfcopy.experiments import command_line, training_choices
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import pair_training, pointer_softmax_steps
     from tfcopy.recipes import europarl_ps
 
@@ -107,7 +108,9 @@ def updates(options, flags):
     keras.utils.set_random_seed(0)
     model = pointer_softmax_steps.make_model(config, data, "pointer_softmax")
     context = tf.distribute.InputContext(num_replicas_in_sync=1)
-    train_batches = pair_training.train_batches(config, data.train)
+    train_batches = pair_training.train_batches(
+        from_flags(training_choices.Batching, config), data.train
+    )
     trainer = training.Trainer(
         model,
         losses.observed,

@@ -16,15 +16,15 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 ROOMS = {
     "": (14, 1627),
     "data": (86, 11397),
-    "decoding": (13, 1191),
+    "decoding": (13, 1189),
     "evaluation": (6, 521),
-    "experiments": (34, 5022),
+    "experiments": (34, 5041),
     "figures": (5, 640),
     "layers": (70, 4648),
     "models": (14, 1399),
-    "recipes": (14, 2621),
-    "serving": (51, 7655),
-    "training": (20, 2270),
+    "recipes": (14, 2628),
+    "serving": (51, 7656),
+    "training": (20, 2266),
 }
 
 

@@ -16,7 +16,9 @@ from tfcopy.data.pairs import encoding, pipeline
 from tfcopy.data.preparation.preparation_steps import Preparation
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import pair_data, translation_data
+from tfcopy.experiments.training_choices import Batching
 from tfcopy.recipes import europarl_ps
 
 SIZES = {"source": 30, "target": 25}
@@ -151,11 +153,16 @@ def test_a_recipe_has_the_same_data(files, in_shards, tmp_path):
     for corpus in ({"train": files}, {"prepared": str(in_shards)}):
         made = europarl_ps.Config(**corpus, **options)
         loaded = translation_data.load_corpus(made)
-        words = pair_data.count_both_vocabularies(
-            made, loaded, CUT, tmp_path, min_count=MIN_COUNT
+        words = from_flags(
+            pair_data.count_both_vocabularies,
+            made,
+            corpus=loaded,
+            tokenizers=CUT,
+            folder=tmp_path,
+            min_count=MIN_COUNT,
         )
         data = pair_data.prepare(
-            made,
+            from_flags(Batching, made),
             loaded,
             CUT,
             words,

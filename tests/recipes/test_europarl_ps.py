@@ -224,9 +224,6 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ("--output_dictionary /no/d", "--output_dictionary: cannot read /no/d"),
         ("--systems []", "--systems must name some of nmt, pointer_softmax"),
         ("--switch_activation foo", "--switch_activation must be .* foo"),
-        ("--source_vocabulary_size 4", "--source_vocabulary_size must be"),
-        ("--candidates 4", "--candidates must be above 4"),
-        ("--search_candidates 4", "--search_candidates must be above 4"),
         ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
         ("--savedmodel_dir /proc/x", "--savedmodel_dir: .* /proc/x"),
         ("--tfds x", "Only one of --train, --prepared, --catalogs, --tfds"),
@@ -235,6 +232,18 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
 def test_bad_flag(tmp_path, corpus, capsys, arguments, message):
     arguments = ["--train", corpus, *arguments.split()]
     assert_error(capsys, tmp_path, arguments, message)
+
+
+@pytest.mark.parametrize(
+    "flag",
+    """source_vocabulary_size target_vocabulary_size candidates
+    search_candidates""".split(),
+)
+def test_a_vocabulary_has_more_than_special_words(tmp_path, capsys, flag):
+    assert start(tmp_path, f"--{flag}", "4") == 2
+    message = f"--{flag} must be above 4, the number of special words"
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

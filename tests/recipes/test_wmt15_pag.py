@@ -149,7 +149,6 @@ def test_the_papers_corpora_are_those_of_tfds(monkeypatch, language):
         ("--bpe_merges 5000", "--bpe_merges: this text has"),
         ("--sentencepiece_model none.model", "cannot read none.model"),
         ("--data_dir x", "--data_dir needs --tfds or --preset paper"),
-        ("--target_vocabulary_size 4", "must be above 4"),
         (
             "--max_target_length 2",
             "a target of more than 2 (max_target_length)",
@@ -159,3 +158,8 @@ def test_the_papers_corpora_are_those_of_tfds(monkeypatch, language):
 def test_wrong_flags_are_named(tmp_path, capsys, arguments, message):
     assert start(tmp_path, *arguments.split()) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_vocabulary_has_more_than_special_words(tmp_path, capsys):
+    assert start(tmp_path, "--target_vocabulary_size", "4") == 2
+    assert "size must be above 4" in capsys.readouterr().err

@@ -41,35 +41,8 @@ def run(search, state, records, options):
         `(step, outcome, records)`: the number of steps, the outcome of each
         sentence, and `Records`.
     """
-    run_batch = _run_static if keeps_shapes(options) else _run_shrinking
-    return run_batch(search, state, records, options)
-
-
-def keeps_shapes(options):
-    """Whether every shape is the same at all steps."""
-    return options.static_shapes or keras.backend.backend() != "tensorflow"
-
-
-def _run_static(search, state, records, options):
-    size = ops.shape(search.unfinished(state))[0]
-    sentences = search.sentences(ops.arange(size, dtype="int32"))
-
-    def go_on(step, state, records):
-        return ops.any(search.unfinished(state))
-
-    def advance(step, state, records):
-        return step + 1, *search.step(step, state, records, sentences)
-
-    step, state, records = ops.while_loop(
-        go_on,
-        advance,
-        (ops.convert_to_tensor(0), state, records),
-        maximum_iterations=options.max_length,
-    )
-    return step, search.outcome(step, state, sentences), records
-
-
-def _run_shrinking(search, state, records, options):
+    if keeps_shapes(options):
+        return _run_static(search, state, records, options)
     max_length = options.max_length
     multiple = _MULTIPLE if options.same_in_every_batch else 1
     size = tf.shape(search.unfinished(state))[0]
@@ -96,7 +69,10 @@ def _run_shrinking(search, state, records, options):
         def advance(step, state, records):
             return step + 1, *search.step(step, state, records, sentences)
 
-        step, state, records = _while(go_on, advance, (step, state, records))
+        variables = step, state, records
+        step, state, records = tf.while_loop(
+            go_on, advance, variables, shape_invariants=_growing(variables)
+        )
         found = search.outcome(step, state, sentences)
         outcome = tf.nest.map_structure(
             lambda all_, some: tf.tensor_scatter_nd_update(
@@ -113,10 +89,35 @@ def _run_shrinking(search, state, records, options):
         state = search.take(state, kept)
         return step, tf.gather(numbers, kept), state, records, outcome
 
-    step, _, _, records, outcome = _while(
-        anything_left, shrink, (step, numbers, state, records, outcome)
+    variables = step, numbers, state, records, outcome
+    step, _, _, records, outcome = tf.while_loop(
+        anything_left, shrink, variables, shape_invariants=_growing(variables)
     )
     return step, outcome, records
+
+
+def keeps_shapes(options):
+    """Whether every shape is the same at all steps."""
+    return options.static_shapes or keras.backend.backend() != "tensorflow"
+
+
+def _run_static(search, state, records, options):
+    size = ops.shape(search.unfinished(state))[0]
+    sentences = search.sentences(ops.arange(size, dtype="int32"))
+
+    def go_on(step, state, records):
+        return ops.any(search.unfinished(state))
+
+    def advance(step, state, records):
+        return step + 1, *search.step(step, state, records, sentences)
+
+    step, state, records = ops.while_loop(
+        go_on,
+        advance,
+        (ops.convert_to_tensor(0), state, records),
+        maximum_iterations=options.max_length,
+    )
+    return step, search.outcome(step, state, sentences), records
 
 
 def _number_left(search, state):
@@ -128,17 +129,12 @@ def _rounded_up(number, multiple):
     return tf.maximum((number - 1) // multiple + 1, 1) * multiple
 
 
-def _while(condition, body, variables):
-    """A while loop whose tensors may change their first axis.
+def _growing(variables):
+    """The shapes of a loop's variables, which may change their first axis.
 
     A `History` grows along its third axis, too.
     """
-    return tf.while_loop(
-        condition,
-        body,
-        variables,
-        shape_invariants=tree.traverse(_invariant, variables),
-    )
+    return tree.traverse(_invariant, variables)
 
 
 def _invariant(x):

@@ -23,6 +23,7 @@ from tfcopy.flags import (
     flag,
 )
 from tfcopy.head_names import HEADS, POINTING_HEADS
+from tfcopy.tokens import SPECIAL_TOKENS
 
 Share = Annotated[
     float,
@@ -44,6 +45,14 @@ def _head(names):
     return Check(f"{', '.join(names)} or MODULE:CLASS", form.fullmatch)
 
 
+# Of a vocabulary, special words included.
+VocabularySize = Annotated[
+    int,
+    Check(
+        f"above {len(SPECIAL_TOKENS)}, the number of special words",
+        lambda x: x > len(SPECIAL_TOKENS),
+    ),
+]
 # What the help of a flag says of heads that point.
 POINTING = f"{', '.join(POINTING_HEADS)}, or your own, as MODULE:CLASS."
 Head = Annotated[str, _head(HEADS)]
@@ -352,17 +361,9 @@ def from_flags(make, config, **own):
         config: The flags.
         **own: Its other arguments; one wins over the flag of its name.
     """
-    return make(**{**flags_for(make, config), **own})
-
-
-def flags_for(make, config) -> dict:
-    """The flags that a class or a function has parameters for, by name."""
     taken = inspect.signature(make).parameters
-    return {
-        field.name: getattr(config, field.name)
-        for field in dataclasses.fields(config)
-        if field.name in taken
-    }
+    flags = {name: x for name, x in vars(config).items() if name in taken}
+    return make(**flags | own)
 
 
 # Flags that name a corpus, those first that say more than others.

@@ -7,8 +7,6 @@ writes is in the folders of the systems that `config.json` names before, and
 """
 
 import contextlib
-import dataclasses
-import json
 import os
 
 import numpy as np
@@ -169,14 +167,15 @@ def check_system(folder, here):
         check_identity(path, info["identity"], here)
 
 
-def begin(config: RunConfig, folder, begun) -> list[str]:
+def begin(recipe, flags, folder, begun) -> list[str]:
     """Makes a run's folder ready, after all checks.
 
     What killed processes left half-written is removed, with `--fresh` also
     what other commands left.
 
     Args:
-        config: The recipe's config.
+        recipe: The recipe's name.
+        flags: Dict of the flags, as JSON holds them.
         folder: The run's folder.
         begun: The systems that are there, as paths within it.
 
@@ -185,41 +184,33 @@ def begin(config: RunConfig, folder, begun) -> list[str]:
     """
     parts = {os.path.join(os.path.dirname(x), "data") for x in begun}
     own = ["", "data", *parts, *begun, *(f"{x}/checkpoints" for x in begun)]
-    for where in (config.log_dir, *(os.path.join(folder, x) for x in own)):
+    for where in (flags["log_dir"], *(os.path.join(folder, x) for x in own)):
         if filesystem.isdir(where):
             atomic_files.remove_leftovers(where)
-    if config.fresh and not _is_under_way(config, folder):
+    if flags["fresh"] and not _is_under_way(flags, folder):
         # A command that is killed here does not go on, but starts again.
-        _write_config(config, folder, {}, begun)
+        record(recipe, {}, folder, begun)
         _clear(folder, begun)
         return []
     return begun
 
 
-def record(config: RunConfig, folder, begun):
+def record(recipe, flags, folder, begun):
     """Writes the flags of a run, and the systems that it is about to write.
 
     Args:
-        config, folder: As in `begin`.
+        recipe, flags, folder: As in `begin`.
         begun: All systems of the run, as paths within its folder.
     """
-    _write_config(config, folder, _values(config), begun)
-
-
-def _write_config(config, folder, values, begun):
-    content = {"format": FORMAT, "recipe": config.recipe, "config": values}
+    content = {"format": FORMAT, "recipe": recipe, "config": flags}
     path = os.path.join(folder, CONFIG_NAME)
     write_json(path, {**content, "begun": sorted({*begun})})
 
 
-def _values(config):
-    return json.loads(json.dumps(dataclasses.asdict(config)))
-
-
-def _is_under_way(config, folder):
+def _is_under_way(flags, folder):
     """Whether the very same command has been here and has not finished."""
-    earlier = _read(folder, config.systems)
-    is_same = earlier is not None and earlier.values == _values(config)
+    earlier = _read(folder, flags["systems"])
+    is_same = earlier is not None and earlier.values == flags
     return is_same and not earlier.results
 
 

@@ -8,9 +8,8 @@ import typing
 
 import keras
 
-from tfcopy import filesystem, tokens
-from tfcopy.experiments.config import ENDLESS_SCHEDULES, TrainingConfig
-from tfcopy.experiments.training_choices import batch_limit
+from tfcopy import filesystem
+from tfcopy.experiments.config import ENDLESS_SCHEDULES
 from tfcopy.models.assembly import head_class
 
 
@@ -35,36 +34,29 @@ def check_named_files(config):
                 )
 
 
-def check_head(config):
+def check_head(name):
     """Raises a ValueError if `--head` names no class of a head."""
-    if any(field.name == "head" for field in dataclasses.fields(config)):
-        try:
-            head_class(config.head)
-        except ValueError as error:
-            raise ValueError(f"--head {error}") from error
+    try:
+        head_class(name)
+    except ValueError as error:
+        raise ValueError(f"--head {error}") from error
 
 
-def check_systems(config):
-    """Raises a ValueError if `--systems` names none of the recipe's."""
-    if not config.systems:
-        kind = typing.get_type_hints(type(config))["systems"]
-        names = typing.get_args(*typing.get_args(kind))
+def check_systems(systems, kind):
+    """Raises a ValueError if `--systems` names none of the recipe's.
+
+    Args:
+        systems: What the flag says.
+        kind: The recipe's `Config`.
+    """
+    if not systems:
+        names = typing.get_args(
+            *typing.get_args(typing.get_type_hints(kind)["systems"])
+        )
         raise ValueError(
             f"--systems must name some of {', '.join(names)}. "
-            f"Received: {config.systems}."
+            f"Received: {systems}."
         )
-
-
-def check_vocabulary_sizes(config, *flags):
-    """Raises a ValueError if a flag's number of words leaves no word."""
-    least = len(tokens.SPECIAL_TOKENS)
-    for flag in flags:
-        size = getattr(config, flag)
-        if size is not None and size <= least:
-            raise ValueError(
-                f"--{flag} must be above {least}, the number of special words. "
-                f"Received: {size}."
-            )
 
 
 def check_activation(name, flag):
@@ -80,34 +72,23 @@ def check_activation(name, flag):
         ) from None
 
 
-def check_schedule(config: TrainingConfig):
-    """Raises a ValueError if the learning rate never gets where it should."""
-    schedule, warmup = config.schedule, config.warmup
-    if config.updates is None and schedule not in ENDLESS_SCHEDULES:
+def check_schedule(schedule, warmup, updates):
+    """Raises a ValueError if the learning rate never gets where it should.
+
+    Args:
+        schedule, warmup, updates: What the flags of these names say.
+    """
+    if updates is None and schedule not in ENDLESS_SCHEDULES:
         raise ValueError(f"--schedule {schedule} needs --updates.")
     if schedule == "inverse_sqrt" and not warmup:
         raise ValueError(
             "--schedule inverse_sqrt needs --warmup, the updates after which "
             "the learning rate falls. Received: 0."
         )
-    if config.updates is not None and warmup >= config.updates:
+    if updates is not None and warmup >= updates:
         raise ValueError(
-            f"--warmup must be below --updates, {config.updates}. "
-            f"Received: {warmup}."
+            f"--warmup must be below --updates, {updates}. Received: {warmup}."
         )
-
-
-def check_batch_size(config: TrainingConfig, lengths, *, multiple=1):
-    """Raises a ValueError if `--batch_tokens` holds no training example.
-
-    Args:
-        config: The flags.
-        lengths: Arrays of the lengths of texts, a number for each example.
-        multiple: What lengths are padded to a multiple of.
-    """
-    if config.batch_tokens is not None:
-        with naming_batch_tokens():
-            batch_limit(config, multiple=multiple).check(lengths)
 
 
 @contextlib.contextmanager
@@ -119,31 +100,25 @@ def naming_batch_tokens():
         raise naming_flags(error, {"tokens": "batch_tokens"}) from error
 
 
-def check_devices(config: TrainingConfig, count):
-    """Raises a ValueError if devices cannot share a batch evenly."""
-    if config.batch_tokens is None and config.batch_size % count:
-        raise ValueError(
-            f"--batch_size must be a multiple of {count}, the number of "
-            f"devices. Received: {config.batch_size}."
-        )
+def check_files(train, prepared, validation, test):
+    """Raises a ValueError if flags of files do not go together.
 
-
-def check_files(config):
-    """Raises a ValueError if flags of files do not go together."""
-    check_one_corpus(config, "train", "prepared")
-    for flag in ("validation", "test"):
-        if getattr(config, flag) is not None and config.train is None:
+    Args:
+        train, prepared, validation, test: What the flags of these names say.
+    """
+    check_one_corpus(train=train, prepared=prepared)
+    for flag, value in {"validation": validation, "test": test}.items():
+        if value is not None and train is None:
             raise ValueError(f"--{flag} needs --train as well.")
 
 
-def check_one_corpus(config, *flags):
+def check_one_corpus(**flags):
     """Raises a ValueError if several flags name a corpus.
 
     Args:
-        config: The flags.
-        *flags: The names of the flags that can.
+        **flags: Those that can, and what they say.
     """
-    given = [x for x in flags if getattr(config, x) is not None]
+    given = [flag for flag, value in flags.items() if value is not None]
     # TFDS may be told where it keeps its datasets.
     if len(given) > 1 and given != ["tfds", "data_dir"]:
         *first, last = (f"--{flag}" for flag in flags)
@@ -165,12 +140,10 @@ def file_pair(files, flag):
     return tuple(files)
 
 
-def file_pairs(config):
+def file_pairs(train, validation, test):
     """The file names of `--train`, `--validation` and `--test`."""
-    return [
-        file_pair(getattr(config, split), f"--{split}")
-        for split in ("train", "validation", "test")
-    ]
+    splits = {"train": train, "validation": validation, "test": test}
+    return [file_pair(files, f"--{flag}") for flag, files in splits.items()]
 
 
 def load_file(kind, path, flag, *arguments):

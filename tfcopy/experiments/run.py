@@ -8,6 +8,7 @@
 
 import contextlib
 import dataclasses
+import json
 import math
 import os
 import random
@@ -23,10 +24,12 @@ from tfcopy.experiments.config import (
     RunConfig,
     changed,
     expected_minutes,
+    from_flags,
     identity,
     of_system,
     run_name,
 )
+from tfcopy.experiments.training_choices import Batching
 from tfcopy.serving.client_library.ask_texts import to_json
 from tfcopy.serving.run_folder import RESULTS_NAME
 from tfcopy.serving.saved_model import export, shown
@@ -102,13 +105,17 @@ class Run:
         self._shared_folder = self.folder = os.path.join(
             config.log_dir, name or config.run or run_name(config)
         )
-        flag_checks.check_systems(config)
-        flag_checks.check_schedule(config)
+        flag_checks.check_systems(config.systems, type(config))
+        flag_checks.check_schedule(
+            config.schedule, config.warmup, config.updates
+        )
         flag_checks.check_named_files(config)
-        flag_checks.check_head(config)
+        if "head" in vars(config):
+            flag_checks.check_head(config.head)
         earlier_run.check_place(self.folder, config.log_dir)
         self.strategy = training.choose_strategy(config.devices)
-        flag_checks.check_devices(config, self.strategy.num_replicas_in_sync)
+        batching = from_flags(Batching, config)
+        batching.check_devices(self.strategy.num_replicas_in_sync)
         self.is_chief = worker_position(self.strategy)[0] == 0
         self._own = contextlib.ExitStack()
         if self.is_chief:
@@ -125,8 +132,10 @@ class Run:
         self._check_folders(config.systems)
         training.set_precision(config.precision)
         self._start = time.monotonic()
-        print(_announced(config))
+        print(_announced(len(config.systems), expected_minutes(config)))
         self._has_begun = False
+        flags = json.loads(json.dumps(dataclasses.asdict(config)))
+        self._flags = config.recipe, flags, self.folder
         self._data_identity: dict = {}
         self.systems: dict[str, System] = {}
         self.results: dict[str, dict] = {}
@@ -181,11 +190,9 @@ class Run:
         self._check_folders(own)
         if self.is_chief:
             if not self._has_begun:
-                self._begun = earlier_run.begin(
-                    self.config, self.folder, self._begun
-                )
+                self._begun = earlier_run.begin(*self._flags, self._begun)
             self._begun = [*self._begun, *own]
-            earlier_run.record(self.config, self.folder, self._begun)
+            earlier_run.record(*self._flags, self._begun)
         self._has_begun = True
 
     def _check_folders(self, systems):
@@ -373,11 +380,9 @@ Serve it:        docker run -p 127.0.0.1:8501:8501 \\
         )
 
 
-def _announced(config):
+def _announced(number, minutes):
     """What a run is about to do, and how long that takes if it is known."""
-    number = len(config.systems)
     systems = f"{number} system{'s' if number > 1 else ''}"
-    minutes = expected_minutes(config)
     if minutes is None:
         return systems
     return f"{systems}, about {_minutes(60 * minutes)} on two cores"

@@ -13,7 +13,8 @@ from keras.optimizers import schedules
 
 from tfcopy import training
 from tfcopy.data.epoch_batches import TokenLimit
-from tfcopy.experiments.config import TrainingConfig, flags_for
+from tfcopy.experiments.config import TrainingConfig, from_flags
+from tfcopy.experiments.flag_checks import naming_batch_tokens
 from tfcopy.training import strategy_of
 
 # Each takes XLA seconds to compile.
@@ -45,7 +46,9 @@ def make_optimizer(config: TrainingConfig, model, steps=None):
     if config.weight_decay:
         options["weight_decay"] = config.weight_decay
     with training.strategy_of(model).scope():
-        rate = learning_rate(config, steps)
+        rate = learning_rate(
+            config.schedule, config.learning_rate, config.warmup, steps
+        )
         optimizer = _OPTIMIZERS[config.optimizer](rate, **options)
         if config.weight_decay:
             vectors = [x for x in model.variables if len(x.shape) < 2]
@@ -65,13 +68,10 @@ _OPTIMIZERS = {
 }
 
 
-def make_trainer(
-    config: TrainingConfig, system, loss, train_data, dev_data, **own
-) -> training.Trainer:
+def make_trainer(system, loss, train_data, dev_data, **own) -> training.Trainer:
     """The trainer of a system, with the options that the flags ask for.
 
     Args:
-        config: The flags.
         system: `System`, whose folder keeps checkpoints and logs.
         loss: A loss of `losses`.
         train_data: As `Trainer` takes it.
@@ -79,36 +79,40 @@ def make_trainer(
         **own: More arguments of `Trainer`; one wins over the flags. By default
             it makes `--updates` steps with the optimizer of the flags.
     """
-    steps = own.setdefault("steps", config.updates)
+    config: TrainingConfig = system.config
+    steps = own.pop("steps", config.updates)
     if "optimizer" not in own:
         own["optimizer"] = make_optimizer(config, system.model, steps)
-    options = flags_for(training.Options, config) | {
-        "jit_compile": {"auto": None, "on": True, "off": False}[config.xla],
-        "plateau": config.plateau if config.schedule == "plateau" else None,
-        "fresh": False,  # The run has made room.
-        "identity": system.identity,
-    }
+    options = from_flags(
+        training.Options,
+        config,
+        steps=steps,
+        jit_compile={"auto": None, "on": True, "off": False}[config.xla],
+        plateau=config.plateau if config.schedule == "plateau" else None,
+        fresh=False,  # The run has made room.
+        identity=system.identity,
+    )
     return training.Trainer(
         system.trained,
         loss,
         train_data=train_data,
         dev_data=dev_data,
         log_dir=system.folder,
-        **options | own,
+        **vars(options) | own,
     )
 
 
-def reported(config: TrainingConfig, system, result) -> dict:
+def reported(system, result) -> dict:
     """What results.json tells of any training.
 
     Args:
-        config: The flags.
         system: `System`.
         result: What its training gave, a `training.Result`.
 
     Returns:
         Dict of `parameters`, `updates` and, of averaged weights, `averaged`.
     """
+    config: TrainingConfig = system.config
     averaged = {}
     if config.ema is not None:
         averaged["ema"] = config.ema
@@ -122,82 +126,113 @@ def reported(config: TrainingConfig, system, result) -> dict:
     }
 
 
-def learning_rate(config: TrainingConfig, steps=None):
+def learning_rate(schedule, peak, warmup, steps=None):
     """A constant or a schedule, as Keras's optimizers take them.
 
     Args:
-        config: The flags.
+        schedule, peak, warmup: What --schedule, --learning_rate and --warmup
+            say.
         steps: As in `make_optimizer`.
     """
-    peak, warmup = config.learning_rate, max(config.warmup, 1)
-    if config.schedule == "plateau" and warmup > 1:
+    warmup = max(warmup, 1)
+    if schedule == "plateau" and warmup > 1:
         raise ValueError("--warmup needs another --schedule than plateau.")
     rate = peak
     decay = steps and max(steps + 1 - warmup, 1)
-    if config.schedule == "linear":
+    if schedule == "linear":
         rate = schedules.PolynomialDecay(peak, decay, 0.0)
-    if config.schedule == "cosine":
+    if schedule == "cosine":
         rate = schedules.CosineDecay(peak, decay)
-    if config.schedule == "inverse_sqrt":
+    if schedule == "inverse_sqrt":
         rate = training.InverseSquareRoot(peak, warmup)
     return rate if warmup == 1 else training.WarmUp(rate, warmup)
 
 
-def batch_limit(
-    config: TrainingConfig, *, multiple=1, shapes=None
-) -> int | TokenLimit:
-    """The examples of a batch, or the limit of its tokens.
+@dataclasses.dataclass(frozen=True)
+class Batching:
+    """What flags say of batches: `from_flags(Batching, config)`.
 
-    Args:
-        config: The flags.
-        multiple, shapes: As in `TokenLimit`.
+    Attributes:
+        batch_size: Examples of a batch, over all devices.
+        batch_tokens: Tokens of a batch of training instead, or `None`.
+        seed: What the order of examples is drawn with.
+        pad_multiple: Lengths are padded to a multiple of this.
+        pool_batches: Batches whose examples are sorted by length together.
     """
-    if config.batch_tokens is None:
-        return config.batch_size
-    return TokenLimit(config.batch_tokens, multiple, shapes)
 
+    batch_size: int
+    batch_tokens: int | None = None
+    seed: int = 0
+    pad_multiple: int = 1
+    pool_batches: int = 20
 
-def capped(config: TrainingConfig, model, examples):
-    """The flags with a `--batch_size` that the training data fill.
+    def limit(self, shapes=None) -> int | TokenLimit:
+        """The examples of a batch, or the limit of its tokens.
 
-    It is told if that is less than what the flag says.
+        Args:
+            shapes: As in `TokenLimit`.
+        """
+        if self.batch_tokens is None:
+            return self.batch_size
+        shapes = shapes and tuple(shapes)
+        return TokenLimit(self.batch_tokens, self.pad_multiple, shapes)
 
-    Args:
-        config: The flags.
-        model: The Keras model, whose devices share a batch evenly.
-        examples: The number of examples to train on.
+    def check(self, lengths):
+        """Raises a ValueError if `--batch_tokens` holds no training example.
 
-    Raises:
-        ValueError: naming `--devices`, if there are more of them.
-    """
-    devices = strategy_of(model).num_replicas_in_sync
-    size = examples // devices * devices
-    if config.batch_tokens is not None or config.batch_size <= size:
-        return config
-    if not size:
-        raise ValueError(
-            f"--devices must be at most {examples}, the number of examples "
-            f"to train on. Received: {devices}."
+        Args:
+            lengths: Arrays of the lengths of texts, a number for each example.
+        """
+        if self.batch_tokens is not None:
+            with naming_batch_tokens():
+                self.limit().check(lengths)
+
+    def check_devices(self, count):
+        """Raises a ValueError if devices cannot share a batch evenly."""
+        if self.batch_tokens is None and self.batch_size % count:
+            raise ValueError(
+                f"--batch_size must be a multiple of {count}, the number of "
+                f"devices. Received: {self.batch_size}."
+            )
+
+    def capped(self, model, examples) -> "Batching":
+        """With a `--batch_size` that the training data fill.
+
+        It is told if that is less than what the flag says.
+
+        Args:
+            model: The Keras model, whose devices share a batch evenly.
+            examples: The number of examples to train on.
+
+        Raises:
+            ValueError: naming `--devices`, if there are more of them.
+        """
+        devices = strategy_of(model).num_replicas_in_sync
+        size = examples // devices * devices
+        if self.batch_tokens is not None or self.batch_size <= size:
+            return self
+        if not size:
+            raise ValueError(
+                f"--devices must be at most {examples}, the number of examples "
+                f"to train on. Received: {devices}."
+            )
+        print(
+            f"--batch_size {self.batch_size} is more than the {examples:,} "
+            f"examples to train on: a batch has {size:,}."
         )
-    print(
-        f"--batch_size {config.batch_size} is more than the {examples:,} "
-        f"examples to train on: a batch has {size:,}."
-    )
-    return dataclasses.replace(config, batch_size=size)
+        return dataclasses.replace(self, batch_size=size)
 
+    def depend_on(self, is_compiled: bool) -> dict:
+        """What must stay the same when training is resumed.
 
-def batches_depend_on(config: TrainingConfig, is_compiled: bool) -> dict:
-    """What must stay the same when training is resumed, or the batches change.
+        Where XLA compiles, `TokenLimit` has shapes, and so other batches.
 
-    Where XLA compiles, `TokenLimit` has shapes, and so other batches.
-
-    Args:
-        config: The flags.
-        is_compiled: Whether XLA compiles training.
-    """
-    if config.batch_tokens is None:
-        return {}
-    return {"--xla with --batch_tokens": "on" if is_compiled else "off"}
+        Args:
+            is_compiled: Whether XLA compiles training.
+        """
+        if self.batch_tokens is None:
+            return {}
+        return {"--xla with --batch_tokens": "on" if is_compiled else "off"}
 
 
 # === Embeddings for TensorBoard's projector ===

@@ -16,7 +16,6 @@ and a shorter target will do: summaries, headlines, questions.
 Repeating an interrupted command resumes it where it stopped.
 """
 
-import dataclasses
 import sys
 from typing import Literal
 
@@ -65,7 +64,7 @@ class Config(
     vocabulary: str | None = config.file(
         "Vocabulary file; built from the training data if not given."
     )
-    vocabulary_size: PositiveInt = config.data(
+    vocabulary_size: config.VocabularySize = config.data(
         800,
         "Size of the vocabulary that both sides share, special words included.",
     )
@@ -189,6 +188,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
         summary_data,
     )
     from tfcopy.experiments.run import Run
+    from tfcopy.experiments.training_choices import Batching
 
 
 def run(config):
@@ -223,7 +223,6 @@ def run(config):
 
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_vocabulary_sizes(config, "vocabulary_size")
     summary_data.check(config)
     model_flags.check(config, attention_units=config.attention_units)
     if config.decoder == "transformer" and config.decode_initial_attention:
@@ -244,8 +243,10 @@ def check(config):
     others = any(x is not None for x in others)
     hides = config.preset == "paper" and is_presets and others
     flag_checks.check_one_corpus(
-        dataclasses.replace(config, tfds=None) if hides else config,
-        *("train", "prepared", "bin_dir", "tfds"),
+        train=config.train,
+        prepared=config.prepared,
+        bin_dir=config.bin_dir,
+        tfds=None if hides else config.tfds,
     )
 
 
@@ -264,7 +265,7 @@ def prepare(config, folder):
         files={"both": config.vocabulary},
     )
     return pair_data.prepare(
-        config,
+        from_flags(Batching, config),
         corpus,
         tokenizers,
         vocabularies,
@@ -352,7 +353,8 @@ def train(run, system, data):
         metrics=coverage_metrics,
         **options,
     )
-    scores = trainer.evaluate(pair_training.dev_batches(config, data))
+    batching = from_flags(Batching, config)
+    scores = trainer.evaluate(pair_training.dev_batches(batching, data))
     return {
         **results,
         "updates": before + results["updates"],

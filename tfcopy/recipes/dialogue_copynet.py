@@ -126,7 +126,9 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    flag_checks.check_files(config)
+    flag_checks.check_files(
+        config.train, config.prepared, config.validation, config.test
+    )
     copynet_steps.check(config)
     run = Run(config)
     ceilings, pairs = {}, {}
@@ -181,7 +183,9 @@ def load(config, folder):
         )
     if config.train is not None:
         corpus = text_pairs.load(
-            *flag_checks.file_pairs(config),
+            *flag_checks.file_pairs(
+                config.train, config.validation, config.test
+            ),
             source_language="en",
             target_language="en",
             seed=config.seed,

@@ -163,6 +163,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.experiments.config import run_name
     from tfcopy.experiments.pairs import (
         headlines,
+        pair_training,
         pointer_softmax_steps,
         summary_data,
     )
@@ -244,7 +245,8 @@ def train_and_score(system, data, test):
     """
     config = system.config
     head = head_of(config, system.name)
-    trainer_result, trained = pointer_softmax_steps.train(system, head, data)
+    options = pointer_softmax_steps.training_options(system, head, data)
+    _, trainer_result, trained = pair_training.train(system, data, **options)
     answers, scores = test.answer(system.served)
     dev = data.validation
     length = dev.num_target_tokens / len(dev)

@@ -85,10 +85,10 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
         "Lowest score (1, 2, 3, 4 or 5) of the pairs of parts II and III that "
         "are kept.",
     )
-    character_vocabulary_size: PositiveInt = config.data(
+    character_vocabulary_size: config.VocabularySize = config.data(
         3_000, "Size of the character vocabulary, special words included."
     )
-    word_vocabulary_size: PositiveInt = config.data(
+    word_vocabulary_size: config.VocabularySize = config.data(
         10_000, "Size of the word vocabulary, special words included."
     )
     max_source_length: PositiveInt | None = config.data(
@@ -137,7 +137,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.generated import newsgen
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import summaries, translations
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import reporting
     from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run, timed
@@ -199,9 +199,6 @@ def check(config):
     copynet_steps.check(config)
     if not config.tokenizations:
         raise ValueError("--tokenizations must name characters, words or both.")
-    flag_checks.check_vocabulary_sizes(
-        config, "character_vocabulary_size", "word_vocabulary_size"
-    )
 
 
 def load_corpus(config, tokenization, folder):

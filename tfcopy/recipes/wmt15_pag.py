@@ -82,12 +82,12 @@ class Config(
         "Vocabulary file of target characters, one per line; built from "
         "the training data if not given."
     )
-    source_vocabulary_size: PositiveInt | None = config.data(
+    source_vocabulary_size: config.VocabularySize | None = config.data(
         None,
         "Maximum size of the source vocabulary, special words included; "
         "no limit if not given.",
     )
-    target_vocabulary_size: PositiveInt = config.data(
+    target_vocabulary_size: config.VocabularySize = config.data(
         304, "Maximum size of the target vocabulary, special words included."
     )
     max_source_length: PositiveInt = config.data(
@@ -161,6 +161,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data import train_sentencepiece
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments.config import from_flags
     from tfcopy.experiments.pairs import (
         pair_data,
         planning,
@@ -168,6 +169,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
         translation_systems,
     )
     from tfcopy.experiments.run import Run
+    from tfcopy.experiments.training_choices import Batching
 
 
 def run(config):
@@ -210,10 +212,9 @@ def run(config):
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
     planning.check(config, any(x.endswith("_ln") for x in config.systems))
-    flag_checks.check_vocabulary_sizes(
-        config, "source_vocabulary_size", "target_vocabulary_size"
+    flag_checks.check_files(
+        config.train, config.prepared, config.validation, config.test
     )
-    flag_checks.check_files(config)
     uses_tfds = config.tfds is not None or config.preset == "paper"
     if config.data_dir is not None and (config.train or not uses_tfds):
         raise ValueError("--data_dir needs --tfds or --preset paper.")
@@ -230,14 +231,15 @@ def prepare(config, folder):
         source_tokenizer(config, corpus, folder),
         Tokenizer(mode="characters", language=config.target_language),
     )
-    vocabularies = pair_data.count_both_vocabularies(
+    vocabularies = from_flags(
+        pair_data.count_both_vocabularies,
         config,
-        corpus,
-        tokenizers,
-        folder,
+        corpus=corpus,
+        tokenizers=tokenizers,
+        folder=folder,
     )
     return pair_data.prepare(
-        config,
+        from_flags(Batching, config),
         corpus,
         tokenizers,
         vocabularies,

@@ -1,6 +1,7 @@
 """Trains a model: updates, dev scores, checkpoints, progress, TensorBoard."""
 
 import os
+from contextlib import closing
 
 import keras
 import numpy as np
@@ -144,24 +145,25 @@ class Trainer:
             CheckpointError: If there is a checkpoint that cannot be used.
             WorkerLost: If another worker has ended or cannot be reached.
         """
-        self.state = self.saver.resume() or self.state
+        self.state = state = self.saver.resume() or self.state
         if self.dev_data is None:
-            self.state.evaluation_due = False
+            state.evaluation_due = False
         with self.replicas.others_needed(self.saver.last_checkpoint):
-            is_finished = self.schedule.is_finished(self.state)
+            is_finished = self.schedule.is_finished(state)
             if not is_finished:
                 self.saver.check_batches()
-                self.saver.forget_average(self.state)
+                self.saver.forget_average(state)
             if (
                 not is_finished
-                or self.state.evaluation_due
-                or self.schedule.is_average_due(self.state)
+                or state.evaluation_due
+                or self.schedule.is_average_due(state)
             ):
-                self._run()
+                with closing(self.progress), closing(self._events()) as events:
+                    self._loop(events).run()
             # The first worker has written its files before any other continues.
             self.replicas.sum_over_workers(np.zeros(1))
-        self.saver.use_final(self.state)
-        return Result.of(self.state)
+        self.saver.use_final(state)
+        return Result.of(state)
 
     def evaluate(self, data, cancelled=lambda: False):
         """Scores the model on a dataset of batches.
@@ -214,39 +216,35 @@ class Trainer:
             )
         return self._step
 
-    def _run(self):
-        """Trains from the state on to the end."""
-        is_chief = self.replicas.is_chief
-        events = EventLog(
-            self._log_dir if is_chief else None,
+    def _events(self):
+        """What TensorBoard shows of the run, written by the first worker."""
+        return EventLog(
+            self._log_dir if self.replicas.is_chief else None,
             first_step=self.state.update + 1,
             fresh=self.options.fresh,
             report=self.progress.report,
         )
-        updates = Updates(
-            self.train_data, self.step_for, self.replicas, self.options
-        )
+
+    def _loop(self, events):
+        """The loop from the present state to the end."""
         reports = Reports(
             self.progress,
             events,
             self.options,
             self.optimizer,
             has_penalty=self.penalty is not None,
-            on_eval=self.on_eval if is_chief else None,
+            on_eval=self.on_eval if self.replicas.is_chief else None,
         )
-        loop = TrainingLoop(
+        return TrainingLoop(
             self.state,
-            updates,
+            Updates(
+                self.train_data, self.step_for, self.replicas, self.options
+            ),
             self.scorer,
             self.schedule,
             self.saver,
             reports,
         )
-        try:
-            loop.run()
-        finally:
-            events.close()
-            self.progress.close()
 
 
 def _epochs(train_data):

@@ -6,15 +6,14 @@ from tests.data.definitions.test_features import make
 from tests.data.definitions.test_text_batches import TEXTS
 from tfcopy.data.definitions import TextBatches
 from tfcopy.experiments.definitions import text_systems
-from tfcopy.experiments.training_choices import MAX_SHAPES, batch_limit
-from tfcopy.recipes.lm1b_definitions import Config
+from tfcopy.experiments.training_choices import MAX_SHAPES, Batching
 
 
 @pytest.mark.long
 def test_compiled_batches_of_tokens_have_few_shapes(capsys):
     lengths = text_systems._longest_texts(TEXTS)
     assert lengths == ((1, 1), (2, 2), (3, 3))
-    limit = batch_limit(Config(batch_tokens=6), shapes=lengths)
+    limit = Batching(32, batch_tokens=6).limit(lengths)
     batches = TextBatches(make(end=True), TEXTS.words)
     text_systems._choose_shapes(batches, TEXTS, limit, seed=1)
     assert "compiles at most" in capsys.readouterr().out

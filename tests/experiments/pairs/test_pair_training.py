@@ -17,7 +17,7 @@ from tests.training.test_resume import assert_same_bits, stop_after
 from tfcopy import losses, training
 from tfcopy.experiments import training_choices
 from tfcopy.experiments.pairs import pair_training
-from tfcopy.experiments.training_choices import batches_depend_on
+from tfcopy.experiments.training_choices import Batching
 from tfcopy.recipes.europarl_ps import Config
 
 
@@ -26,17 +26,21 @@ from tfcopy.recipes.europarl_ps import Config
 )
 def test_the_flag_says_whether_xla_compiles(xla, compiles, monkeypatch):
     monkeypatch.setattr(training, "Trainer", lambda *_, **options: options)
-    system = types.SimpleNamespace(trained=None, identity={}, folder=None)
     # What is to be removed, `Run` has removed.
-    config = Config(xla=xla, fresh=True)
+    system = types.SimpleNamespace(
+        config=Config(xla=xla, fresh=True),
+        trained=None,
+        identity={},
+        folder=None,
+    )
     options = training_choices.make_trainer(
-        config, system, None, None, None, optimizer="adam"
+        system, None, None, None, optimizer="adam"
     )
     assert options["jit_compile"] is compiles and options["fresh"] is False
 
 
 def test_label_smoothing_comes_beside_what_a_system_adds():
-    plain, smoothing = Config(), Config(label_smoothing=0.25)
+    plain, smoothing = 0.0, 0.25
     assert pair_training.penalty_beside(plain, losses.marginal) is None
 
     def own(batch, distribution):
@@ -45,26 +49,26 @@ def test_label_smoothing_comes_beside_what_a_system_adds():
     cost = losses.marginal(BATCH, distribution())
     expected = losses.LabelSmoothing(losses.marginal, 0.25)
     expected = expected(BATCH, distribution())
-    for config, penalty, added in (
+    for share, penalty, added in (
         (plain, own, 7.0),
         (smoothing, None, expected),
         (smoothing, own, 7.0 + expected),
     ):
-        found = pair_training.penalty_beside(config, losses.marginal, penalty)
+        found = pair_training.penalty_beside(share, losses.marginal, penalty)
         helpers.assert_close(cost + found(BATCH, distribution()), cost + added)
 
 
 @pytest.mark.parametrize("batch_tokens", [None, 50])
 def test_compiled_batches_have_few_shapes(capsys, batch_tokens):
-    config = Config(batch_size=4, batch_tokens=batch_tokens, seed=2)
+    batching = Batching(4, batch_tokens=batch_tokens, seed=2)
     train, validation = corpus(400), corpus(61, seed=1)
     data = types.SimpleNamespace(train=train, validation=validation)
-    shapes = pair_training.compiled_shapes(config, data)
+    shapes = pair_training.compiled_shapes(batching, data)
     printed = capsys.readouterr().out
     assert len(shapes) <= pair_training.MAX_SHAPES
     assert printed.startswith(f"XLA compiles {len(shapes)} shapes")
     context = types.SimpleNamespace(num_replicas_in_sync=1)
-    read = pair_training.train_batches(config, train, shapes=shapes)
+    read = pair_training.train_batches(batching, train, shapes=shapes)
     words, cells, seen = 0, 0, set()
     for epoch in range(3):
         for batch in read(epoch, 0, context):
@@ -80,7 +84,7 @@ def test_compiled_batches_have_few_shapes(capsys, batch_tokens):
     assert int(share) == round(100 * words / cells)
     if batch_tokens:
         shapes = [*shapes, (11, 11)]
-    for batch in pair_training.dev_batches(config, data, shapes):
+    for batch in pair_training.dev_batches(batching, data, shapes):
         sides = batch["source_ids"], batch["target_ids"]
         assert tuple(x.shape[1] for x in sides) in shapes
 
@@ -98,10 +102,10 @@ def small_corpus():
 
 
 def make_trainer(**options):
-    config = Config(batch_tokens=40, seed=2)
-    read = pair_training.train_batches(config, small_corpus())
+    batching = Batching(64, batch_tokens=40, seed=2)
+    read = pair_training.train_batches(batching, small_corpus())
     options = {"accumulate": 2, "steps": 8, "eval_every": 4} | options
-    options.setdefault("batches", batches_depend_on(config, False))
+    options.setdefault("batches", batching.depend_on(False))
     return standin.make_trainer(train_data=read, **options)
 
 
@@ -145,7 +149,7 @@ def test_training_on_tokens_resumes_at_any_batch(tmp_path):
         with pytest.raises(training.TrainingInterrupted):
             trainer.fit()
     # XLA would put other pairs into them.
-    compiled = batches_depend_on(Config(batch_tokens=40), True)
+    compiled = Batching(64, batch_tokens=40).depend_on(True)
     compiled = make_trainer(log_dir=tmp_path, batches=compiled)
     with pytest.raises(
         training.CheckpointError,
@@ -164,7 +168,7 @@ def test_batches_are_of_their_epoch():
     """Of pairs that are encoded anew for each."""
     first, second = corpus(40), corpus(24)
     encoded = dataclasses.replace(first, sampled=[first, second].__getitem__)
-    read = pair_training.train_batches(Config(batch_size=8), encoded)
+    read = pair_training.train_batches(Batching(8), encoded)
     context = types.SimpleNamespace(num_replicas_in_sync=1)
     sizes = [len(list(read(epoch, 0, context))) for epoch in range(2)]
     assert sizes == [5, 3]
@@ -174,9 +178,9 @@ def test_larger_pools_pad_less():
     context = types.SimpleNamespace(num_replicas_in_sync=1)
     cells = []
     for pool_batches in (1, 3, 60):
-        config = Config(batch_size=8, pool_batches=pool_batches)
+        batching = Batching(8, pool_batches=pool_batches)
         batches = list(
-            pair_training.train_batches(config, corpus(480))(0, 0, context)
+            pair_training.train_batches(batching, corpus(480))(0, 0, context)
         )
         cells.append(sum(batch["target_ids"].numpy().size for batch in batches))
         assert len(batches) == 60
@@ -184,8 +188,8 @@ def test_larger_pools_pad_less():
 
 
 def test_devices_that_a_batch_is_too_small_for_name_the_flag():
-    config = Config(batch_tokens=20)
-    read = pair_training.train_batches(config, corpus(60))
+    batching = Batching(64, batch_tokens=20)
+    read = pair_training.train_batches(batching, corpus(60))
     context = types.SimpleNamespace(num_replicas_in_sync=2)
     with pytest.raises(ValueError, match="^--batch_tokens must be at least 22"):
         read(0, 0, context)

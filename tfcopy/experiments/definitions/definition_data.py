@@ -28,11 +28,13 @@ from tfcopy.data.generated import demo_definitions
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.definitions.definition_flags import (
     DefinitionsConfig,
     LabelledTextsConfig,
     WordSources,
 )
+from tfcopy.experiments.training_choices import Batching
 
 GROUPS = ("plain", "seen", "unseen")
 
@@ -194,7 +196,7 @@ def prepare(
         tokenizer=tokenizer,
     )
     _print_sizes(data)
-    flag_checks.check_batch_size(config, data.train.lengths)
+    from_flags(Batching, config).check(data.train.lengths)
     return data
 
 

@@ -17,7 +17,7 @@ from tfcopy.data.definitions.text_batches import TextShapes
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.config import of_system
+from tfcopy.experiments.config import from_flags, of_system
 from tfcopy.experiments.definitions import definition_features
 from tfcopy.experiments.definitions.definition_data import (
     DefinitionData,
@@ -34,9 +34,7 @@ from tfcopy.experiments.definitions.definition_flags import (
 from tfcopy.experiments.run import Run, System
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
-    batch_limit,
-    batches_depend_on,
-    capped,
+    Batching,
     is_compiled,
     log_tables,
     make_trainer,
@@ -151,18 +149,19 @@ def train(
         results.json.
     """
     system, features = text_system.system, text_system.features
-    config = capped(system.config, system.model, len(data.train))
-    limit, compiled = batch_limit(config), is_compiled(config.xla, system.model)
+    batching = from_flags(Batching, system.config)
+    batching = batching.capped(system.model, len(data.train))
+    seed, limit = batching.seed, batching.limit()
+    compiled = is_compiled(system.config.xla, system.model)
     if compiled:
-        limit = batch_limit(config, shapes=_longest_texts(data.train))
-        _choose_shapes(text_system.batches, data.train, limit, config.seed)
+        limit = batching.limit(_longest_texts(data.train))
+        _choose_shapes(text_system.batches, data.train, limit, seed)
     trainer = make_trainer(
-        config,
         system,
         loss,
-        _train_batches(text_system.batches, data.train, limit, config.seed),
-        text_system.batches.evaluation(data.validation, config.batch_size),
-        batches=batches_depend_on(config, compiled),
+        _train_batches(text_system.batches, data.train, limit, seed),
+        text_system.batches.evaluation(data.validation, batching.batch_size),
+        batches=batching.depend_on(compiled),
         **options,
     )
     result = trainer.fit()
@@ -171,7 +170,7 @@ def train(
     table = system.model.get_layer("embedding").word_table.embeddings
     log_tables(system, {"words": (table, features.vocabulary.words)})
     return trainer, {
-        **reported(config, system, result),
+        **reported(system, result),
         f"dev_{score}": result.best_dev_perplexity if dev is None else dev,
         "seconds_training": round(result.seconds, 1),
         "per_second": round(result.targets_per_second),

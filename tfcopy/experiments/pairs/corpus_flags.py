@@ -3,6 +3,7 @@
 from typing import Literal
 
 from tfcopy.experiments.config import (
+    VocabularySize,
     corpus_file,
     data,
     file,
@@ -55,10 +56,10 @@ class VocabulariesConfig:
         "Vocabulary file of the target; built from the training data if "
         "not given."
     )
-    source_vocabulary_size: PositiveInt = data(
+    source_vocabulary_size: VocabularySize = data(
         2_000, "Size of the source vocabulary, special words included."
     )
-    target_vocabulary_size: PositiveInt = data(
+    target_vocabulary_size: VocabularySize = data(
         2_000, "Size of the target vocabulary, special words included."
     )
 

@@ -20,12 +20,14 @@ from tfcopy.data.text.entities import (
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.evaluation import summaries
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import (
     pair_data,
     pointer_softmax_steps,
     summary_data,
 )
 from tfcopy.experiments.pairs.corpus_flags import EntitiesConfig
+from tfcopy.experiments.training_choices import Batching
 
 _SPLITS = ("train", "validation", "test")
 NO_SPELLING = (
@@ -44,7 +46,9 @@ def check(config: EntitiesConfig, points):
     """
     pointer_softmax_steps.check(config)
     summary_data.check(config)
-    flag_checks.check_one_corpus(config, "train", "prepared", "tfds")
+    flag_checks.check_one_corpus(
+        train=config.train, prepared=config.prepared, tfds=config.tfds
+    )
     own = config.train or config.prepared or config.tfds
     if config.preset == "paper" and not own:
         raise ValueError(
@@ -192,16 +196,17 @@ def prepare(config, folder, points):
 
         key = (entities.fingerprint, limits)
         options = {"texts": anonymised, "texts_key": key}
-    vocabularies = pair_data.count_both_vocabularies(
+    vocabularies = from_flags(
+        pair_data.count_both_vocabularies,
         config,
-        corpus,
-        tokenizers,
-        folder,
+        corpus=corpus,
+        tokenizers=tokenizers,
+        folder=folder,
         min_count=config.min_count,
         **options,
     )
     data = pair_data.prepare(
-        config,
+        from_flags(Batching, config),
         corpus,
         tokenizers,
         vocabularies,

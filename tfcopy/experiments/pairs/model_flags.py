@@ -12,6 +12,7 @@ from tfcopy.experiments.config import (
     Seed,
     Share,
     TrainingConfig,
+    VocabularySize,
     data,
     file,
     group,
@@ -217,7 +218,7 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
         "Label of unknown target words that do not occur in the source: unk, "
         "or attention_argmax (point where attention is highest).",
     )
-    candidates: PositiveInt | None = training(
+    candidates: VocabularySize | None = training(
         None,
         "Size of the output vocabulary sampled for each update (the large "
         "vocabulary trick); the whole vocabulary if not given.",
@@ -228,7 +229,7 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
         "the batch's sources (as in the paper), of the whole batch with its "
         "targets, or also a random sample of the vocabulary.",
     )
-    search_candidates: PositiveInt | None = search(
+    search_candidates: VocabularySize | None = search(
         None,
         "Search generates only this many of the most frequent words; all if "
         "not given.",

@@ -15,7 +15,6 @@ from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.pairs.corpus_flags import VocabulariesConfig
 
 SIDES = ("source", "target")
 
@@ -86,12 +85,12 @@ class PairData:
 
 
 def prepare(
-    config, corpus, tokenizers, vocabularies, folder, **options
+    batching, corpus, tokenizers, vocabularies, folder, **options
 ) -> PairData:
     """Turns a corpus into ids, which are kept in a folder.
 
     Args:
-        config: The recipe's config.
+        batching: `Batching`, which must hold the longest training pair.
         corpus: `TranslationCorpus`.
         tokenizers: The tokenizers of source and target.
         vocabularies: Their vocabularies.
@@ -123,11 +122,7 @@ def prepare(
         **encoded,
     )
     _print_sizes(data)
-    flag_checks.check_batch_size(
-        config,
-        [data.train.source_lengths, data.train.target_lengths],
-        multiple=config.pad_multiple,
-    )
+    batching.check([data.train.source_lengths, data.train.target_lengths])
     return data
 
 
@@ -228,20 +223,30 @@ def count_vocabularies(
 
 
 def count_both_vocabularies(
-    config: VocabulariesConfig, corpus, tokenizers, folder, **options
+    corpus,
+    tokenizers,
+    folder,
+    source_vocabulary_size,
+    target_vocabulary_size,
+    source_vocabulary,
+    target_vocabulary,
+    **options,
 ) -> tuple:
-    """A vocabulary for each side, of the sizes or files that the flags name.
+    """A vocabulary for each side, of the sizes or files that flags name.
 
     Args:
-        config: The flags.
         corpus, tokenizers, folder, **options: As in `count_vocabularies`.
+        source_vocabulary_size, target_vocabulary_size, source_vocabulary,
+            target_vocabulary: What the flags of these names say.
     """
     return count_vocabularies(
         corpus,
         tokenizers,
         folder,
-        sizes={x: getattr(config, f"{x}_vocabulary_size") for x in SIDES},
-        files={x: getattr(config, f"{x}_vocabulary") for x in SIDES},
+        sizes=dict(
+            zip(SIDES, (source_vocabulary_size, target_vocabulary_size))
+        ),
+        files=dict(zip(SIDES, (source_vocabulary, target_vocabulary))),
         **options,
     )
 

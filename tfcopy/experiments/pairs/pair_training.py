@@ -12,9 +12,7 @@ from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (
     MAX_SHAPES,
-    batch_limit,
-    batches_depend_on,
-    capped,
+    Batching,
     is_compiled,
     log_word_embeddings,
     make_trainer,
@@ -43,28 +41,29 @@ def train(system: System, data, loss, **options):
         `(trainer, result, results)`: the `Trainer`, what its `fit` gives, and
         the system's part of results.json.
     """
-    config = capped(system.config, system.trained, len(data.train))
+    config: PairsConfig = system.config
+    batching = from_flags(Batching, config)
+    batching = batching.capped(system.trained, len(data.train))
     change = options.pop("change", {})
     penalties = [options.pop("penalty", None)]
     if data.train.alignment is not None:
         penalties.append(losses.GuidedAlignment(config.guided_alignment_weight))
-    penalty = penalty_beside(config, loss, *penalties)
+    penalty = penalty_beside(config.label_smoothing, loss, *penalties)
     if size := options.pop("restricted", None):
         loss = losses.restricted(loss, size)
         penalty = penalty and losses.restricted(penalty, size)
     shapes, compiled = None, is_compiled(config.xla, system.trained)
     if compiled:
-        shapes = compiled_shapes(config, data)
-    dev = dev_batches(config, data, shapes)
+        shapes = compiled_shapes(batching, data)
+    dev = dev_batches(batching, data, shapes)
     trainer = make_trainer(
-        config,
         system,
         loss,
-        train_batches(config, data.train, change.get("train"), shapes),
+        train_batches(batching, data.train, change.get("train"), shapes),
         change["dev"](dev) if change else dev,
         on_eval=SamplePictures(system.served, data.corpus.validation),
         penalty=penalty,
-        batches=batches_depend_on(config, compiled),
+        batches=batching.depend_on(compiled),
         **options,
     )
     result = trainer.fit()
@@ -73,7 +72,7 @@ def train(system: System, data, loss, **options):
         trainer,
         result,
         {
-            **reported(config, system, result),
+            **reported(system, result),
             "perplexity": result.best_dev_perplexity,
             "seconds_training": round(result.seconds, 1),
             "target_tokens_per_second": round(result.target_tokens_per_second),
@@ -82,27 +81,27 @@ def train(system: System, data, loss, **options):
     )
 
 
-def penalty_beside(config: PairsConfig, loss, *own):
+def penalty_beside(label_smoothing, loss, *own):
     """What the objective adds to a loss, or `None`.
 
     Args:
-        config: The flags, of which --label_smoothing is read.
+        label_smoothing: What the flag says.
         loss: The loss.
         own: What the system adds to it anyway, each a penalty or `None`.
     """
     penalties = [penalty for penalty in own if penalty is not None]
-    if config.label_smoothing:
-        penalties.append(losses.LabelSmoothing(loss, config.label_smoothing))
+    if label_smoothing:
+        penalties.append(losses.LabelSmoothing(loss, label_smoothing))
     return losses.total(penalties)
 
 
-def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
+def compiled_shapes(batching: Batching, data) -> list[tuple[int, int]]:
     """The shapes of all batches, few enough to compile each; prints them."""
     train, validation = data.train, data.validation
-    if config.batch_tokens is None:
-        rows = _training_rows(config, train)
+    if batching.batch_tokens is None:
+        rows = _training_rows(batching, train)
         lengths = pipeline.batch_lengths(train, rows)
-        dev = pipeline.evaluation_rows(validation, config.batch_size)
+        dev = pipeline.evaluation_rows(validation, batching.batch_size)
         lengths += pipeline.batch_lengths(validation, dev)
     else:  # Pairs are put into batches by their shapes.
         lengths = list(zip(train.source_lengths, train.target_lengths))
@@ -112,11 +111,11 @@ def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
         MAX_SHAPES,
     )
     words, cells = 0, 0
-    rows = _training_rows(config, train, shapes)
+    rows = _training_rows(batching, train, shapes)
     for own, longest in zip(rows, pipeline.batch_lengths(train, rows)):
         some = shapes
-        if config.batch_tokens is not None:
-            some = _limit(config, shapes).shapes_with(len(own))
+        if batching.batch_tokens is not None:
+            some = batching.limit(shapes).shapes_with(len(own))
         cells += len(own) * sum(pipeline.shape_for(longest, some))
         words += train.source_lengths[own].sum()
         words += train.target_lengths[own].sum()
@@ -128,56 +127,51 @@ def compiled_shapes(config: PairsConfig, data) -> list[tuple[int, int]]:
     return shapes
 
 
-def _limit(config, shapes=None):
-    """What a batch may hold."""
-    shapes = shapes and tuple(shapes)
-    return batch_limit(config, multiple=config.pad_multiple, shapes=shapes)
-
-
-def _training_rows(config, encoded, shapes=None):
+def _training_rows(batching, encoded, shapes=None):
     """The pairs of each batch of the first epoch."""
-    limit = _limit(config, shapes)
     return pipeline.training_rows(
-        encoded, limit, seed=config.seed, pool_batches=config.pool_batches
+        encoded,
+        batching.limit(shapes),
+        seed=batching.seed,
+        pool_batches=batching.pool_batches,
     )
 
 
-def dev_batches(config: PairsConfig, data, shapes=None) -> tf.data.Dataset:
+def dev_batches(batching: Batching, data, shapes=None) -> tf.data.Dataset:
     """The validation set, in batches that a loss can take."""
-    if shapes is not None and config.batch_tokens is not None:
+    if shapes is not None and batching.batch_tokens is not None:
         # It may hold longer pairs than the shapes that tokens are limited by.
         shapes = [*shapes, data.validation.longest]
     dev = pipeline.evaluation_batches(
         data.validation,
-        config.batch_size,
-        pad_multiple=config.pad_multiple,
+        batching.batch_size,
+        pad_multiple=batching.pad_multiple,
         shapes=shapes,
     )
     return dev.map(lambda batch: {name: batch[name] for name in BATCH})
 
 
-def train_batches(config: PairsConfig, encoded, change=None, shapes=None):
+def train_batches(batching: Batching, encoded, change=None, shapes=None):
     """The training data as `Trainer` wants it.
 
     Args:
-        config: The flags.
+        batching: `Batching`.
         encoded: `EncodedCorpus`.
         change: Function of a dataset of batches to another, or `None`.
         shapes: As in `pipeline.batches`.
     """
-    limit = _limit(config, shapes)
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
         with flag_checks.naming_batch_tokens():
             dataset = pipeline.batches(
                 encoded.of_epoch(epoch),
-                limit,
-                shuffle_seed=config.seed,
+                batching.limit(shapes),
+                shuffle_seed=batching.seed,
                 epoch=epoch,
                 start_batch=start_batch // replicas,
-                pool_batches=config.pool_batches,
-                pad_multiple=config.pad_multiple,
+                pool_batches=batching.pool_batches,
+                pad_multiple=batching.pad_multiple,
                 shapes=shapes,
                 replicas=range(replicas),
                 num_replicas=replicas,

@@ -14,15 +14,10 @@ from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
 def check(config: PointerSoftmaxConfig):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_vocabulary_sizes(
-        config,
-        "source_vocabulary_size",
-        "target_vocabulary_size",
-        "candidates",
-        "search_candidates",
-    )
     flag_checks.check_activation(config.switch_activation, "switch_activation")
-    flag_checks.check_files(config)
+    flag_checks.check_files(
+        config.train, config.prepared, config.validation, config.test
+    )
     model_flags.check(
         config,
         encoder_units=config.encoder_units,
@@ -105,37 +100,32 @@ def shortlist(flag, data):
     )
 
 
-def train(system, head, data):
-    """Trains a system, or resumes its training.
+def training_options(system, head, data) -> dict:
+    """Arguments of `pair_training.train` for a system.
 
     The baseline, which cannot point, generates UNK for every unknown word.
     With `--candidates` the output layer of an update knows some words only.
 
-    Returns:
-        `(result, results)`: the trainer's, and the system's part of
-        results.json.
+    Args:
+        system: `System`.
+        head: Name of its output head.
+        data: `PairData`.
     """
     config: PointerSoftmaxConfig = system.config
-    loss, options = losses.of_head(system.model.head), {}
-    if config.candidates is not None:
-        size = data.vocabularies[1].size
-        options["restricted"] = size
+    options = {"loss": losses.of_head(system.model.head)}
+    if head != "softmax":
+        options["metrics"] = pair_training.labelled_copies
+    if config.candidates is None:
+        return options
+    size = data.vocabularies[1].size
 
-        def add_candidates(dataset):
-            return sampled_vocabulary.with_candidates(
-                dataset, size, config.candidates, config.candidates_from
-            )
+    def add_candidates(dataset):
+        return sampled_vocabulary.with_candidates(
+            dataset, size, config.candidates, config.candidates_from
+        )
 
-        def add_all(dataset):
-            return sampled_vocabulary.with_candidates(dataset, size)
+    def add_all(dataset):
+        return sampled_vocabulary.with_candidates(dataset, size)
 
-        options["change"] = {"train": add_candidates, "dev": add_all}
-    metrics = None if head == "softmax" else pair_training.labelled_copies
-    _, result, results = pair_training.train(
-        system,
-        data,
-        loss,
-        metrics=metrics,
-        **options,
-    )
-    return result, results
+    change = {"train": add_candidates, "dev": add_all}
+    return {**options, "restricted": size, "change": change}

@@ -24,7 +24,7 @@ from tfcopy.experiments.pairs.sample_pictures import SamplePictures
 from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (
-    batch_limit,
+    Batching,
     log_tables,
     make_trainer,
     reported,
@@ -83,7 +83,7 @@ def text(words):
 
 def prepare(config: RarestWordConfig) -> Data:
     """The task as the flags ask for; a ValueError names the flag."""
-    limit = _limit(config)
+    limit = from_flags(Batching, config).limit([(config.length,)])
     if isinstance(limit, TokenLimit):
         with flag_checks.naming_batch_tokens():
             limit.check([np.array([config.length])])
@@ -109,11 +109,6 @@ def prepare(config: RarestWordConfig) -> Data:
         task.draw(config.num_validation, "validation", config.data_seed),
         task.draw(config.num_test, "test", config.data_seed),
     )
-
-
-def _limit(config):
-    """What a batch may hold, of sequences that are all equally long."""
-    return batch_limit(config, shapes=((config.length,),))
 
 
 def train_and_test(system: System, data):
@@ -146,7 +141,7 @@ def train_and_test(system: System, data):
     dev_errors = errors(words, data.validation, data.task)
     words, copied_from = answer_all(answer, data.test)
     return {
-        **reported(system.config, system, result),
+        **reported(system, result),
         "best_update": result.best_update,
         "perplexity": result.best_dev_perplexity,
         "dev_error_rate": dev_errors["error_rate"],
@@ -176,7 +171,6 @@ def _trainer(system, task, data, on_eval):
         task.encode(data.validation)
     )
     return make_trainer(
-        config,
         system,
         losses.of_head(system.model.head),
         _batches(config, data.train, task),
@@ -189,7 +183,8 @@ def _trainer(system, task, data, on_eval):
 
 def _batches(config, train, task):
     """The training data as `Trainer` wants it."""
-    limit, length = _limit(config), np.array([config.length])
+    batching, length = from_flags(Batching, config), np.array([config.length])
+    limit = batching.limit([(config.length,)])
     shapes = {
         name: (None, ids.shape[1])
         for name, ids in task.encode(train.batch(0, 0)).items()
@@ -197,7 +192,7 @@ def _batches(config, train, task):
 
     def train_data(epoch, start_batch, context):
         replicas = context.num_replicas_in_sync
-        flag_checks.check_devices(config, replicas)
+        batching.check_devices(replicas)
         if isinstance(limit, TokenLimit):
             with flag_checks.naming_batch_tokens():
                 limit.check([length], replicas)

@@ -26,7 +26,9 @@ from tfcopy.experiments.run import timed
 
 def check(config: SummariesConfig):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_files(config)
+    flag_checks.check_files(
+        config.train, config.prepared, config.validation, config.test
+    )
     if config.min_summary_length >= config.max_summary_length:
         raise ValueError(
             "--min_summary_length must be below --max_summary_length "
@@ -81,7 +83,9 @@ def _load_files(config):
     options = {"tokenized": config.tokenization == "space", "seed": config.seed}
     if len(config.train) > 1:
         return text_pairs.load(
-            *flag_checks.file_pairs(config),
+            *flag_checks.file_pairs(
+                config.train, config.validation, config.test
+            ),
             source_language="en",
             target_language="en",
             **options,

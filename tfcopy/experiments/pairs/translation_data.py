@@ -60,11 +60,17 @@ def load_corpus(
         "target_language": config.target_language,
     }
     flag_checks.check_one_corpus(
-        config, "train", "prepared", "catalogs", "tfds", "data_dir"
+        train=config.train,
+        prepared=config.prepared,
+        catalogs=config.catalogs,
+        tfds=config.tfds,
+        data_dir=config.data_dir,
     )
     if config.train is not None:
         return text_pairs.load(
-            *flag_checks.file_pairs(config),
+            *flag_checks.file_pairs(
+                config.train, config.validation, config.test
+            ),
             tokenized=tokenized,
             seed=config.seed,
             **languages,
@@ -95,20 +101,20 @@ def load_corpus(
     return demo.load(source_language=config.source_language, **demo_options)
 
 
-def with_alignment(config: TranslatorConfig, encoded: EncodedCorpus):
-    """The training pairs, with the links of `--guided_alignment` if given."""
-    path = config.guided_alignment
-    if path is None:
-        return encoded
-    lines = text_pairs.train_lines(
-        *flag_checks.file_pairs(config), seed=config.seed
+def with_alignment(path, files, seed, encoded: EncodedCorpus):
+    """The training pairs, with the links of a file.
+
+    Args:
+        path: What --guided_alignment says.
+        files: The names of the files of each split, as of `file_pairs`.
+        seed: What chooses the lines that are held out.
+        encoded: The training pairs.
+    """
+    lines = text_pairs.train_lines(*files, seed=seed)
+    alignment = flag_checks.load_file(
+        GuidedAlignment, path, "--guided_alignment", encoded, *lines
     )
-    return dataclasses.replace(
-        encoded,
-        alignment=flag_checks.load_file(
-            GuidedAlignment, path, "--guided_alignment", encoded, *lines
-        ),
-    )
+    return dataclasses.replace(encoded, alignment=alignment)
 
 
 def check(config: TranslatorConfig):
@@ -170,22 +176,8 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
         corpus: `TranslationCorpus`.
         folder: Where pieces are kept that are learned.
     """
-    made = _unprotected_tokenizers(config, corpus, folder)
-    if not config.protect:
-        return made
-    for tokenizer in made:
-        pieces = tokenizer.tokenize(tf.constant([f"a {SPAN}a"])).to_list()[0]
-        if SPAN.encode() not in b"".join(pieces):
-            raise ValueError(
-                f"--sentencepiece_model: {config.sentencepiece_model} cuts "
-                f"the character that stands for a span ({SPAN!a}). Train it "
-                "with --protect."
-            )
-    return tuple(ProtectedTokenizer(x, tuple(config.protect)) for x in made)
-
-
-def _unprotected_tokenizers(config, corpus, folder):
     mode, files = config.tokenization, config.sentencepiece_model or []
+    protect = tuple(config.protect or ())
     if mode != "sentencepiece":
         for flag in ("sentencepiece_model", "pieces"):
             if getattr(config, flag):
@@ -194,9 +186,12 @@ def _unprotected_tokenizers(config, corpus, folder):
                     f"{getattr(config, flag)}, and null is none."
                 )
         mode = "space" if corpus.tokenized else mode
-        return tuple(
-            Tokenizer(mode, language, config.lowercase)
-            for language in (corpus.source_language, corpus.target_language)
+        return _protected(
+            (
+                Tokenizer(mode, language, config.lowercase)
+                for language in (corpus.source_language, corpus.target_language)
+            ),
+            protect,
         )
     if config.lowercase:
         raise ValueError(
@@ -209,19 +204,34 @@ def _unprotected_tokenizers(config, corpus, folder):
             config.pieces,
             "--pieces",
             train_sentencepiece.train,
-            tuple(config.protect or ()),
+            protect,
         )
         learned = pair_data.learn_once(
             folder, "pieces-{}.model", corpus, pieces
         )
-        return learned, learned
+        return _protected((learned, learned), protect)
     if len(files) not in (1, 2):
         raise ValueError(
             "--tokenization sentencepiece takes --pieces, or one or two files "
             f"as --sentencepiece_model FILE. Received: {files}."
         )
     made = [sentencepiece_tokenizer(file) for file in files]
-    return made[0], made[-1]
+    for tokenizer in made if protect else ():
+        pieces = tokenizer.tokenize(tf.constant([f"a {SPAN}a"])).to_list()[0]
+        if SPAN.encode() not in b"".join(pieces):
+            raise ValueError(
+                f"--sentencepiece_model: {files} cuts "
+                f"the character that stands for a span ({SPAN!a}). Train it "
+                "with --protect."
+            )
+    return _protected((made[0], made[-1]), protect)
+
+
+def _protected(tokenizers, protect):
+    """Tokenizers that leave some spans whole, if any are to be."""
+    if not protect:
+        return tuple(tokenizers)
+    return tuple(ProtectedTokenizer(x, protect) for x in tokenizers)
 
 
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:

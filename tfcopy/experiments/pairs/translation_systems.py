@@ -4,15 +4,18 @@ import dataclasses
 
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import markup, translations
-from tfcopy.experiments import reporting
+from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import (
     pair_data,
+    pair_training,
     pointer_softmax_steps,
     translation_data,
 )
 from tfcopy.experiments.pairs.translator_flags import TranslatorConfig
 from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, timed
+from tfcopy.experiments.training_choices import Batching
 
 # Further ways of a system to search, and how tables name them.
 _VARIANTS = {"unk_replaced": "UNK replaced", "must_copy": "must copy"}
@@ -33,7 +36,20 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
     check(config)
     run = Run(config)
     data = prepare(config, run.data_folder)
-    answers = train_and_answer(run, data)
+    answers = {}
+    for name in run.each(data.identity):
+        head = "softmax" if name == "nmt" else config.head
+        name = "nmt" if name == "nmt" else head.rpartition(":")[2]
+        system = build(run, name, head, data)
+        options = pointer_softmax_steps.training_options(system, head, data)
+        *_, trained = pair_training.train(system, data, **options)
+        for variant, translator in variants(system.served, head).items():
+            found, scores = answer(translator, data, config.bleu_tokenize)
+            if variant is None:
+                answers[name] = found
+                run.results[name] = {**trained, **scores}
+            else:
+                run.results[name][variant] = scores
     print_examples(data, answers)
     beside = reporting.beside(config, paper)
     print_comparison(run.results, beside, columns, note if beside else "")
@@ -178,17 +194,32 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
     counted = translation_data.counted_cuttings(
         config.sample_pieces, corpus, tokenizers
     )
-    data = pair_data.prepare(
+    vocabularies = from_flags(
+        pair_data.count_both_vocabularies,
         config,
+        corpus=corpus,
+        tokenizers=tokenizers,
+        folder=folder,
+        **counted,
+    )
+    data = pair_data.prepare(
+        from_flags(Batching, config),
         corpus,
         tokenizers,
-        pair_data.count_both_vocabularies(
-            config, corpus, tokenizers, folder, **counted
-        ),
+        vocabularies,
         folder,
         **options,
     )
-    train = translation_data.with_alignment(config, data.train)
+    train = data.train
+    if config.guided_alignment is not None:
+        train = translation_data.with_alignment(
+            config.guided_alignment,
+            flag_checks.file_pairs(
+                config.train, config.validation, config.test
+            ),
+            config.seed,
+            train,
+        )
     if config.sample_pieces is not None:
         cuttings = SampledCuttings(
             corpus.train,
@@ -199,28 +230,6 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
         )
         train = dataclasses.replace(train, sampled=cuttings)
     return dataclasses.replace(data, train=train)
-
-
-def train_and_answer(run, data) -> dict:
-    """Trains all systems of a `Run`, and puts their scores into its results.
-
-    Returns:
-        The answers to the test set by system, lists of `Translation`.
-    """
-    config, answers = run.config, {}
-    for name in run.each(data.identity):
-        head = "softmax" if name == "nmt" else config.head
-        name = "nmt" if name == "nmt" else head.rpartition(":")[2]
-        system = build(run, name, head, data)
-        _, trained = pointer_softmax_steps.train(system, head, data)
-        for variant, translator in variants(system.served, head).items():
-            found, scores = answer(translator, data, config.bleu_tokenize)
-            if variant is None:
-                answers[name] = found
-                run.results[name] = {**trained, **scores}
-            else:
-                run.results[name][variant] = scores
-    return answers
 
 
 def variants(translator, head) -> dict:

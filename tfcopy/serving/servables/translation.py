@@ -223,24 +223,22 @@ class SourceSearch:
         """`search` for `Sources`, by XLA if there is a single text."""
 
         ids = [source.ids, source.copy_ids]
-
-        def find(options, ids, copy_ids, protected=None, inputs=None):
-            return self.search(
-                ids,
-                copy_ids,
-                options,
-                source_inputs=inputs,
-                protected=protected,
-            )
-
-        def plain():
-            return find(options, *ids, source.protected, source.inputs)
-
+        plain = functools.partial(
+            self.search,
+            *ids,
+            options,
+            protected=source.protected,
+            source_inputs=source.inputs,
+        )
         if not self.compiled_sizes or options.return_attention:
             return plain()
         static = dataclasses.replace(options, static_shapes=True)
         search = tf.function(
-            functools.partial(find, static), jit_compile=True, autograph=False
+            lambda ids, copy_ids, protected=None: self.search(
+                ids, copy_ids, static, protected=protected
+            ),
+            jit_compile=True,
+            autograph=False,
         )
 
         def compiled():

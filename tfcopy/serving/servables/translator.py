@@ -258,7 +258,7 @@ class Translator:
         Returns:
             As `translate`.
         """
-        outputs = self._answer(text, self._search_options(), glossary)
+        outputs = self._answer(self._search_options(), text, glossary)
         return {name: outputs[name] for name in ("text", "score")}
 
     @tf.function(input_signature=_TEXT, autograph=False)
@@ -421,7 +421,7 @@ class Translator:
         """`_answer` as one graph for all that search with the same options."""
         if options not in self._graphs:
             graph = tf.function(
-                lambda text: self._answer(text, options),
+                functools.partial(self._answer, options),
                 input_signature=_TEXT,
                 autograph=False,
             )
@@ -429,12 +429,12 @@ class Translator:
             self._graphs.setdefault(options, graph)
         return self._graphs[options](text)
 
-    def _answer(self, text, options, lines=None):
+    def _answer(self, options, text, lines=None):
         """Dict of all outputs of `analyse`, `attention` if there is any.
 
         Args:
-            text: Strings, `(B,)`.
             options: `SearchOptions`.
+            text: Strings, `(B,)`.
             lines: Strings, `(B, R)`, or `None`; a request's glossary.
         """
         num_texts = tf.size(text)
