@@ -17,7 +17,7 @@ BACKEND_FILES = {
     "decoding/growing_table.py": "tensorflow",
     "layers/tensorflow_loop.py": "tensorflow",
     "layers/loop.py": "jax",
-    "layers/cutting.py": "tensorflow",
+    "layers/tensors.py": "tensorflow",
     "layers/heads/tensorflow_log_softmax.py": "tensorflow",
 }
 FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")

@@ -15,7 +15,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.layers import copying
 from tfcopy.layers.heads.log_softmax import log_softmax_at
-from tfcopy.layers.heads.restricted_vocabulary import restrict
+from tfcopy.layers.heads.softmax_head import restrict
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

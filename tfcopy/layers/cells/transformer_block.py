@@ -1,4 +1,4 @@
-"""A block of a Transformer decoder.
+"""A block of a Transformer decoder, and positions in a sentence.
 
 Shapes: B batch, N rows (target steps of training, or beams of a search),
 M rows attended to, S source steps, H heads, U units, d = U / H, C value size.
@@ -10,14 +10,15 @@ import keras
 from keras import ops
 
 from tfcopy.layers.configured import Configured
-from tfcopy.layers.cutting import split
-from tfcopy.layers.head_axis import merge_heads, split_heads
 from tfcopy.layers.initializers import Blockwise
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
-from tfcopy.layers.loop import Product
-from tfcopy.layers.masked_softmax import masked_softmax
-from tfcopy.layers.memory import Memory
-from tfcopy.layers.positions import rotate
+from tfcopy.layers.loop import Memory, Product
+from tfcopy.layers.tensors import (
+    masked_softmax,
+    merge_heads,
+    split,
+    split_heads,
+)
 
 _SITES = ("self", "cross", "feedforward")
 
@@ -178,3 +179,63 @@ class TransformerBlock(Configured, keras.layers.Layer):
         places = [self.units * i for i in range(1, parts)]
         several = split(x, places) if places else [x]
         return [split_heads(part, self.num_heads) for part in several]
+
+
+_LONGEST = 10_000.0
+
+
+def sinusoids(positions, units):
+    """The sinusoids of positions.
+
+    Args:
+        positions: Integers, `(..., N)`.
+        units: U.
+
+    Returns:
+        `(..., N, U)`, float32: sines, then cosines.
+
+    Reference:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), section 3.5.
+    """
+    angles = _angles(positions, (units + 1) // 2)
+    both = ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)
+    return both[..., :units]
+
+
+def rotation(positions, size):
+    """The rotations of positions, for `rotate`.
+
+    Args:
+        positions: Integers, `(..., N)`.
+        size: d, even.
+
+    Returns:
+        `(cosines, sines)`, each `(..., N, d / 2)`, float32.
+    """
+    angles = _angles(positions, size // 2)
+    return ops.cos(angles), ops.sin(angles)
+
+
+def rotate(x, rotation):
+    """Rotates each pair of elements, so that products tell distances.
+
+    Args:
+        x: `(..., N, d)`; element i is paired with element i + d / 2.
+        rotation: From `rotation`.
+
+    Reference:
+        [Su et al., 2021](https://arxiv.org/abs/2104.09864), eq. 34.
+    """
+    cosines, sines = (ops.cast(part, x.dtype) for part in rotation)
+    first, second = ops.split(x, 2, axis=-1)
+    return ops.concatenate(
+        [first * cosines - second * sines, second * cosines + first * sines],
+        axis=-1,
+    )
+
+
+def _angles(positions, count):
+    """`position / 10000^(i / count)` for each i below `count`."""
+    powers = ops.arange(count, dtype="float32") * (-math.log(_LONGEST) / count)
+    positions = ops.cast(ops.expand_dims(positions, -1), "float32")
+    return positions * ops.exp(powers)

@@ -7,12 +7,15 @@ H heads, U units, d = U / H, N rows (T steps of training, or K beams).
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.history_cell import HistoryCell
-from tfcopy.layers.cells.transformer_block import TransformerBlock
+from tfcopy.layers.cells.decoder_cell import HistoryCell
+from tfcopy.layers.cells.transformer_block import (
+    TransformerBlock,
+    rotation,
+    sinusoids,
+)
 from tfcopy.layers.configured import check_choice
 from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
-from tfcopy.layers.padding_mask import or_all
-from tfcopy.layers.positions import rotation, sinusoids
+from tfcopy.layers.tensors import or_all
 
 POSITIONS = ("sinusoidal", "learned", "rotary")
 

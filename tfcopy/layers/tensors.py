@@ -1,13 +1,19 @@
-"""Cutting, repeating and picking parts of tensors, as few operations.
+"""Parts of tensors cut, repeated and picked; masks; the axis of heads.
 
 Keras's own `split`, `repeat`, `take` and `take_along_axis` mean the same. On
 TensorFlow they add about 27, 35, 12 and 20 operations to a graph, since they
 find out there what is known before; a decoder's step and a search are made of
 such.
+
+Shapes: B batch, S source steps, E embedding size, N rows of a sentence, H
+attention heads, U units.
 """
 
 import keras
 from keras import ops
+
+from tfcopy import tokens
+from tfcopy.layers.copying import MASKED
 
 _ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
 if _ON_TENSORFLOW:
@@ -79,3 +85,60 @@ def take_each(x, indices):
     more = len(x.shape) - 2
     indices = ops.reshape(indices, (*ops.shape(indices), *[1] * more))
     return ops.take_along_axis(x, indices, axis=1)
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class PaddingMask(keras.layers.Layer):
+    """Boolean mask of ids, `(B, S)` to `(B, S)`; `True` is a real token."""
+
+    def call(self, ids):
+        return ids != tokens.PAD
+
+    def compute_output_spec(self, ids):
+        return keras.KerasTensor(ids.shape, "bool")
+
+
+def or_all(mask, inputs):
+    """A mask, or where it is `None` one that hides nothing.
+
+    Args:
+        mask: Boolean, `(B, S)`, or `None`.
+        inputs: `(B, S, E)`.
+    """
+    if mask is not None:
+        return mask
+    return ops.ones_like(inputs[..., 0], "bool")
+
+
+def masked_softmax(scores, mask, axis):
+    """`softmax(scores)` along an axis, about zero where `mask` is `False`.
+
+    If the mask is `False` everywhere, the weights are uniform.
+
+    Args:
+        scores: Tensor of any floating dtype.
+        mask: Boolean, of a shape that broadcasts to that of the scores.
+        axis: Integer.
+
+    Returns:
+        Tensor of the shape of `scores`, float32.
+    """
+    scores = ops.cast(scores, "float32")
+    scores = ops.where(mask, scores, MASKED)
+    # `ops.softmax` warns of texts of a single word.
+    return ops.exp(ops.log_softmax(scores, axis=axis))
+
+
+def split_heads(x, num_heads):
+    """`(B, N, U)` to `(B, H, N, U / H)`."""
+    rows = x.shape[1] or ops.shape(x)[1]
+    size = x.shape[2] // num_heads
+    x = ops.reshape(x, (-1, rows, num_heads, size))
+    return ops.transpose(x, (0, 2, 1, 3))
+
+
+def merge_heads(x):
+    """`(B, H, N, U / H)` to `(B, N, U)`."""
+    rows = x.shape[2] or ops.shape(x)[2]
+    units = x.shape[1] * x.shape[3]
+    return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, rows, units))

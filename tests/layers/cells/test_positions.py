@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tfcopy.layers import positions
+from tfcopy.layers.cells import transformer_block
 
 
 @pytest.mark.parametrize("units", [4, 5])
@@ -12,7 +12,7 @@ def test_sinusoids_of_the_paper(units):
         angles = np.arange(7)[:, None] / 10_000 ** (np.arange(2) / 2)
     expected = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
     places = np.arange(7, dtype="int32")
-    found = positions.sinusoids(places, units)
+    found = transformer_block.sinusoids(places, units)
     helpers.assert_close(found, expected[:, :units].astype("f"))
 
 
@@ -22,8 +22,8 @@ def test_products_of_rotated_rows_know_their_distance_alone():
 
     def product(at, other):
         rows = [
-            positions.rotate(
-                x, positions.rotation(np.array([place], "int32"), 4)
+            transformer_block.rotate(
+                x, transformer_block.rotation(np.array([place], "int32"), 4)
             )
             for x, place in ((query, at), (key, other))
         ]
