@@ -14,15 +14,15 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (14, 1627),
-    "data": (86, 11397),
+    "": (14, 1659),
+    "data": (76, 11333),
     "decoding": (13, 1191),
     "evaluation": (6, 521),
-    "experiments": (34, 5022),
+    "experiments": (34, 5025),
     "figures": (5, 640),
     "layers": (50, 4598),
     "models": (14, 1398),
-    "recipes": (14, 2621),
+    "recipes": (14, 2622),
     "serving": (51, 7655),
     "training": (20, 2270),
 }

@@ -13,7 +13,7 @@ import os
 from tfcopy import checked_files
 from tfcopy.data.pairs import encoded_shards, encoding
 from tfcopy.data.preparation import preparation_files as files
-from tfcopy.data.preparation.preparation_settings import (
+from tfcopy.data.preparation.prepared_corpus import (
     FORMAT,
     MANIFEST,
     Settings,

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.parallel import map_chunks
 from tfcopy.data.ragged_rows import join, keep, rows_of
 from tfcopy.data.text.tokenization import Tokenizer, lower, string_tensor
 from tfcopy.data.text.vocabulary import count_words

@@ -9,7 +9,7 @@ from tfcopy import tokens
 from tfcopy.data.corpora import gigaword, tagged_pairs
 from tfcopy.data.corpora.corpus import Split, fingerprint
 from tfcopy.data.definitions import word_vectors
-from tfcopy.data.generated import demo_headlines
+from tfcopy.data.generated import newsgen
 from tfcopy.data.text.entities import (
     EXCEPTIONS,
     PATTERN,
@@ -130,7 +130,7 @@ _LOST_WORDS = ("UNK", "unk", "[UNK]", "[unk]", "_UNK", "@unk")
 def load_corpus(config):
     """The corpus that the flags ask for; the demo's without any."""
     if config.train_tags is None:
-        corpus = summary_data.load_corpus(config, demo_headlines)
+        corpus = summary_data.load_corpus(config, newsgen)
     else:
         files = [
             flag_checks.file_pair(getattr(config, flag), f"--{flag}")

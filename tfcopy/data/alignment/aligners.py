@@ -1,197 +1,28 @@
-"""Word alignments: IBM Model 1, links, and their files.
-
-A link is the position of a source word and that of a target word, from 0 on. A
-file has a line `0-0 1-2 ...` for each pair of sentences, as aligners write it;
-the format is named after a decoder that read it, Pharaoh.
+"""Aligners of words: IBM Model 1, and systran-align, a port of fast_align.
 
 All arrays are flat. A cell is a source word and a target word of one pair; the
 cells of a target word are adjacent, in a row.
 
 Shapes: P pairs, N source words and M target words over all pairs, L links.
 
-Reference: Brown et al., 1993, The Mathematics of Statistical Machine
-Translation, section 4.2.
+Reference:
+    IBM Model 1: Brown et al., 1993, The Mathematics of Statistical Machine
+    Translation, section 4.2; fast_align: Dyer et al., 2013, A Simple, Fast, and
+    Effective Reparameterization of IBM Model 2.
 """
 
-import array
 import dataclasses
+import importlib.util
+import itertools
 import os
-import re
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tqdm
 
-from tfcopy.atomic_files import write_atomically
-from tfcopy.data.corpora.text_pairs import read_lines
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Sentences:
-    """Sentences of word ids; number i has `splits[i]` to `splits[i + 1]`.
-
-    A place is the index of a word in the words of all sentences.
-
-    Args:
-        ids: int array of shape `(N,)`.
-        splits: int64 array of shape `(P + 1,)`.
-    """
-
-    ids: np.ndarray
-    splits: np.ndarray
-
-    @classmethod
-    def from_rows(cls, rows: Iterable[Iterable[int]]) -> "Sentences":
-        rows = [np.asarray(row, np.int64) for row in rows]
-        ids = np.concatenate([np.zeros(0, np.int64), *rows])
-        return cls(ids, np.cumsum([0, *map(len, rows)]))
-
-    def __len__(self) -> int:
-        return len(self.splits) - 1
-
-    def __getitem__(self, i: int) -> np.ndarray:
-        return self.ids[self.splits[i] : self.splits[i + 1]]
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.diff(self.splits)
-
-    def owners(self, places) -> np.ndarray:
-        """The numbers of the sentences that hold some places."""
-        return np.searchsorted(self.splits, places, side="right") - 1
-
-    def keep(self, is_kept) -> "Sentences":
-        """A copy in which the sentences that are not `is_kept` are empty."""
-        ids = self.ids[np.repeat(is_kept, self.lengths)]
-        lengths = np.where(is_kept, self.lengths, 0)
-        return Sentences(ids, np.cumsum([0, *lengths]))
-
-
-class Links(NamedTuple):
-    """Links of all pairs: three int arrays `(L,)`, in ascending order.
-
-    Positions count from 0 in each sentence.
-    """
-
-    pair: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-
-    @classmethod
-    def from_places(
-        cls, source: Sentences, target: Sentences, sources, targets
-    ) -> "Links":
-        """Makes links from the words' places, two arrays `(L,)`."""
-        order = np.lexsort((targets, sources))
-        sources, targets = sources[order], targets[order]
-        pair = source.owners(sources)
-        return cls(
-            pair, sources - source.splits[pair], targets - target.splits[pair]
-        )
-
-    def places(self, source: Sentences, target: Sentences) -> tuple:
-        """The places of the linked words in the source and in the target."""
-        return (
-            source.splits[self.pair] + self.source,
-            target.splits[self.pair] + self.target,
-        )
-
-    def reversed(self) -> "Links":
-        """The links from the target to the source."""
-        order = np.lexsort((self.source, self.target, self.pair))
-        return Links(self.pair[order], self.target[order], self.source[order])
-
-
-def one_to_one(links: Links, source: Sentences, target: Sentences) -> Links:
-    """The links that are the best ones of both their words.
-
-    A link is better the more its two words are linked to each other rather than
-    to others in the whole text (Dice's coefficient). Links of an intersection
-    are one to one already: all of them stay.
-    """
-    places = links.places(source, target)
-    source_ids, target_ids = source.ids[places[0]], target.ids[places[1]]
-    num_targets = 1 + target_ids.max(initial=0)
-    keys = source_ids.astype(np.int64) * num_targets + target_ids
-    _, both, count = np.unique(keys, return_inverse=True, return_counts=True)
-    count_source, count_target = map(np.bincount, (source_ids, target_ids))
-    dice = count[both] / (count_source[source_ids] + count_target[target_ids])
-    is_best = np.ones(len(keys), bool)
-    for side in places:
-        order = np.lexsort((-dice, side))
-        first = np.unique(side[order], return_index=True)[1]
-        is_first = np.zeros(len(keys), bool)
-        is_first[order[first]] = True
-        is_best &= is_first
-    return Links(*(x[is_best] for x in links))
-
-
-_LINK = re.compile(r"([0-9]+)-([0-9]+)")
-
-
-def read(path, lengths: np.ndarray) -> Links:
-    """Reads the links of pairs, from a file that may be gzipped.
-
-    Args:
-        path: The file, with a line for each pair, which may be empty.
-        lengths: int array of shape `(P, 2)`, how many words source and target
-            of each pair have.
-
-    Raises:
-        ValueError: naming file and line of what is wrong.
-    """
-    sizes = iter(lengths.tolist())
-    found, number = array.array("i"), 0
-    for number, line in enumerate(read_lines(path), start=1):
-        size = next(sizes, None)
-        if size is None:
-            continue  # to tell how many lines there are
-        links = {_parse(path, number, link, size) for link in line.split()}
-        for link in sorted(links):
-            found.extend((number - 1, *link))
-    if number != len(lengths):
-        raise ValueError(
-            f"{os.fspath(path)}: expected {len(lengths):,} lines, one for each "
-            f"pair of sentences. Received: {number:,} lines."
-        )
-    return Links(*np.array(found).reshape(-1, 3).T)
-
-
-def write(path, links: Links, num_pairs: int) -> None:
-    """Writes a line for each of the pairs, atomically."""
-    bounds = np.searchsorted(links.pair, np.arange(num_pairs + 1))
-
-    def write_lines(file):
-        for start, end in zip(bounds, bounds[1:]):
-            positions = zip(links.source[start:end], links.target[start:end])
-            line = " ".join(f"{i}-{j}" for i, j in positions)
-            file.write(f"{line}\n".encode("ascii"))
-
-    write_atomically(path, write_lines)
-
-
-def _parse(path, number, link, size):
-    """The two positions of a link, in sentences of these two lengths."""
-    match = _LINK.fullmatch(link)
-    if not match:
-        raise _error(path, number, "links such as 0-0 or 1-2", link)
-    positions = int(match[1]), int(match[2])
-    if positions[0] >= size[0] or positions[1] >= size[1]:
-        expected = (
-            f"links of sentences of {size[0]} and {size[1]} words, whose "
-            "positions count from 0"
-        )
-        raise _error(path, number, expected, link)
-    return positions
-
-
-def _error(path, number, expected, received):
-    return ValueError(
-        f"{os.fspath(path)}, line {number}: expected {expected}. "
-        f"Received: {received!r}."
-    )
-
+from tfcopy.data.alignment.word_links import Links, Sentences
 
 NULL = -1  # stands for no source word
 
@@ -405,3 +236,90 @@ def _best(table, source, target):
         found, first = np.unique(row[order], return_index=True)
         best[targets[found]] = sources[cells[order[first]]]
     return best
+
+
+_BATCH = 4096  # pairs
+
+
+def has_systran() -> bool:
+    return importlib.util.find_spec("systran_align") is not None
+
+
+def align_by_systran(
+    source: Sentences,
+    target: Sentences,
+    *,
+    rounds: int = 5,
+    progress: bool = False,
+) -> Links:
+    """Aligns pairs in both directions; the links are not all one to one.
+
+    systran-align is an optional extra (`align`) and not bundled: its metadata
+    (3.5.0) names no licence; fast_align itself has the Apache License 2.0. Its
+    threads add up in any order, so a few links differ from run to run;
+    OMP_NUM_THREADS=1 gives the same each time.
+
+    Args:
+        source: P sentences.
+        target: Their translations.
+        rounds: Number of passes over all pairs.
+        progress: Whether to show a bar with the time left, once the
+            probabilities are learnt.
+
+    Raises:
+        ImportError: if systran-align is not installed.
+    """
+    import systran_align
+
+    pairs = np.flatnonzero(source.lengths * target.lengths)
+    if not len(pairs):
+        return Links(*np.zeros((3, 0), np.int64))
+    # Ids instead of words: none of them is `|||`.
+    names = [
+        np.arange(1 + side.ids.max()).astype(str) for side in (source, target)
+    ]
+
+    def words(i):
+        return [
+            name[side[i]].tolist()
+            for name, side in zip(names, (source, target))
+        ]
+
+    with tempfile.TemporaryDirectory() as folder:
+        text, forward, backward = (
+            os.path.join(folder, name) for name in ("text", "there", "back")
+        )
+        with open(text, "w", encoding="ascii") as file:
+            for i in pairs:
+                file.write(" ||| ".join(map(" ".join, words(i))) + "\n")
+        systran_align.generate_alignment_probabilities(
+            text,
+            forward,
+            backward,
+            iterations=rounds,
+            favor_diagonal=True,
+            optimize_tension=True,
+            variational_bayes=True,
+        )
+        aligner = systran_align.Aligner(forward, backward)
+    bar = tqdm.tqdm(
+        desc="Aligning",
+        total=len(pairs),
+        unit=" pairs",
+        unit_scale=True,
+        disable=None if progress else True,  # None: not on a terminal
+        leave=False,
+    )
+    chunks = []
+    with bar:
+        for start in range(0, len(pairs), _BATCH):
+            some = pairs[start : start + _BATCH]
+            rows = zip(*map(words, some))
+            results = aligner.align_batch(*map(list, rows))
+            links = [sorted(result["alignments"]) for result in results]
+            positions = list(itertools.chain.from_iterable(links))
+            positions = np.array(positions, np.int64).reshape(-1, 2)
+            numbers = np.repeat(some, [len(row) for row in links])
+            chunks.append(np.column_stack([numbers, positions]))
+            bar.update(len(some))
+    return Links(*np.concatenate(chunks).T)

@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfcopy.data.alignment import systran_aligner, word_alignment
-from tfcopy.data.alignment.word_alignment import (
-    NULL,
-    Links,
-    Sentences,
-    align,
-    ibm_model1,
-    one_to_one,
-)
+from tfcopy.data.alignment import aligners, word_links
+from tfcopy.data.alignment.aligners import NULL, align, ibm_model1
+from tfcopy.data.alignment.word_links import Links, Sentences, one_to_one
 
 # la maison | the house; la fleur | the flower; une fleur | a flower
 LA, MAISON, FLEUR, UNE = range(4)
@@ -85,7 +79,7 @@ def test_probabilities_of_three_pairs(rounds, the_la, house_maison):
 @given(corpora, st.integers(1, 4), st.booleans(), st.integers(1, 60))
 def test_follows_the_equations(pairs, rounds, null, chunk):
     source, target = sides(pairs)
-    with mock.patch.object(word_alignment, "_CHUNK", chunk):
+    with mock.patch.object(aligners, "_CHUNK", chunk):
         table = ibm_model1(source, target, rounds=rounds, null=null)
     expected = reference(pairs, rounds, null)
     assert len(table.keys) == len(expected)
@@ -100,7 +94,7 @@ def test_follows_the_equations(pairs, rounds, null, chunk):
 @given(corpora, st.integers(1, 60))
 def test_links_are_the_likeliest(pairs, chunk):
     source, target = sides(pairs)
-    with mock.patch.object(word_alignment, "_CHUNK", chunk):
+    with mock.patch.object(aligners, "_CHUNK", chunk):
         found = align(source, target, rounds=3)
     t = reference(pairs, 3, null=True)
     for links, table, is_back in (
@@ -203,9 +197,9 @@ def test_pharaoh_round_trip(tmp_path_factory, pairs, random):
         if random.random() < 0.3
     ]
     path = tmp_path_factory.mktemp("links") / "links"
-    word_alignment.write(path, links_of(rows), len(pairs))
+    word_links.write(path, links_of(rows), len(pairs))
     assert path.read_text().count("\n") == len(pairs)
-    assert rows_of(word_alignment.read(path, lengths(source, target))) == rows
+    assert rows_of(word_links.read(path, lengths(source, target))) == rows
 
 
 def lengths(source, target):
@@ -215,13 +209,13 @@ def lengths(source, target):
 def test_pharaoh_format(tmp_path):
     path = tmp_path / "links"
     links = links_of([(0, 0, 1), (0, 1, 0), (2, 1, 1)])
-    word_alignment.write(path, links, 3)
+    word_links.write(path, links, 3)
     assert path.read_text() == "0-1 1-0\n\n1-1\n"
     path = tmp_path / "links.gz"
     path.write_bytes(gzip.compress(b"1-0 0-1  1-0\r\n\n1-1"))
-    assert rows_of(
-        word_alignment.read(path, lengths(FRENCH, ENGLISH))
-    ) == rows_of(links)
+    assert rows_of(word_links.read(path, lengths(FRENCH, ENGLISH))) == rows_of(
+        links
+    )
 
 
 @pytest.mark.parametrize(
@@ -240,12 +234,12 @@ def test_pharaoh_faults_are_named(tmp_path, text, message):
     path = tmp_path / "links"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        word_alignment.read(path, lengths(FRENCH, ENGLISH))
+        word_links.read(path, lengths(FRENCH, ENGLISH))
 
 
 def test_a_missing_alignment_is_named(tmp_path):
     with pytest.raises(ValueError, match="links: cannot be read"):
-        word_alignment.read(tmp_path / "links", lengths(FRENCH, ENGLISH))
+        word_links.read(tmp_path / "links", lengths(FRENCH, ENGLISH))
 
 
 # === systran-align ===
@@ -257,7 +251,7 @@ def systran():
 
 
 def test_systran_aligns_what_stands_together(systran):
-    links = systran_aligner.align(FRENCH, ENGLISH)
+    links = aligners.align_by_systran(FRENCH, ENGLISH)
     expected = [(p, i, i) for p in range(3) for i in range(2)]
     assert rows_of(links) == expected
 
@@ -265,7 +259,7 @@ def test_systran_aligns_what_stands_together(systran):
 def test_systran_leaves_empty_sentences_alone(systran):
     source = Sentences.from_rows([[], [0, 1], [2], [0, 3], [4, 3]])
     target = Sentences.from_rows([[7], [0, 1], [], [0, 3], [4, 3]])
-    links = systran_aligner.align(source, target)
+    links = aligners.align_by_systran(source, target)
     assert set(links.pair.tolist()) == {1, 3, 4}
     empty = Sentences.from_rows([[], []])
-    assert rows_of(systran_aligner.align(empty, empty)) == []
+    assert rows_of(aligners.align_by_systran(empty, empty)) == []

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfcopy.data.alignment.word_links import GuidedAlignment
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs import pipeline
 from tfcopy.data.pairs.encoding import encode
-from tfcopy.data.pairs.guided_alignment import GuidedAlignment
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary
 
