@@ -18,7 +18,7 @@ BACKEND_FILES = {
     "layers/tensorflow_loop.py": "tensorflow",
     "layers/loop.py": "jax",
     "layers/tensors.py": "tensorflow",
-    "layers/heads/tensorflow_log_softmax.py": "tensorflow",
+    "layers/tensorflow_log_softmax.py": "tensorflow",
 }
 FRAMEWORKS = ("tensorflow", "tf_keras", "jax", "torch")
 
@@ -29,10 +29,9 @@ ALLOWED = {
     "tokens": (),
     "filesystem": (),
     "file_forms": ("filesystem",),
-    "json_text": (),
     "head_names": (),
     "atomic_files": ("filesystem",),
-    "checked_files": ("atomic_files", "filesystem", "json_text"),
+    "checked_files": ("atomic_files", "filesystem", "file_forms"),
     "terminal": (),
     "flags": ("terminal",),
     "worker": ("__main__", "recipes", "flags"),
@@ -42,17 +41,17 @@ ALLOWED = {
     "decoding": ("tokens", "layers"),
     "data": (
         *("tokens", "terminal", "flags", "atomic_files", "checked_files"),
-        *("filesystem", "file_forms", "json_text"),
+        *("filesystem", "file_forms"),
     ),
     "figures": ("tokens",),
     "training": (
         *("tokens", "terminal", "atomic_files", "checked_files"),
-        *("keras_internals", "filesystem", "json_text"),
+        *("keras_internals", "filesystem", "file_forms"),
     ),
     "evaluation": ("tokens", "data"),
     "serving": (
         *("tokens", "terminal", "flags", "atomic_files", "checked_files"),
-        *("keras_internals", "filesystem", "file_forms", "json_text"),
+        *("keras_internals", "filesystem", "file_forms"),
         *("layers", "models", "decoding", "data", "training"),
         "evaluation",
     ),

@@ -1,4 +1,4 @@
-"""Special ids, the same in every vocabulary, and fields of batches."""
+"""Special ids and pieces, the same in all vocabularies; fields of batches."""
 
 PAD = 0
 UNK = 1
@@ -6,6 +6,12 @@ BOS = 2
 EOS = 3
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
+
+# A blank, as pieces of words are spelt.
+BLANK = "▁"
+# The piece before each text, of byte pairs that were trained with one. Its
+# brackets are no bytes, so that no piece of text is spelt like it.
+START = "⟨s⟩"
 
 # Pointer labels that are not a source position.
 GENERATE = -1

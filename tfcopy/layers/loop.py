@@ -31,7 +31,7 @@ def unrolled_scan(step, inputs, state, memory, training=False):
 
 
 if keras.backend.backend() == "tensorflow":
-    from tfcopy.layers.tensorflow_loop import scan as scan
+    from tfcopy.layers.tensorflow_loop import scan  # noqa: F401
 elif keras.backend.backend() == "jax":
     import jax
 

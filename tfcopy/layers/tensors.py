@@ -1,9 +1,9 @@
-"""Parts of tensors cut, repeated and picked; masks; the axis of heads.
+"""Parts of tensors, masks, softmax and layer normalisation.
 
-Keras's own `split`, `repeat`, `take` and `take_along_axis` mean the same. On
-TensorFlow they add about 27, 35, 12 and 20 operations to a graph, since they
-find out there what is known before; a decoder's step and a search are made of
-such.
+Keras's own `split`, `repeat`, `take` and `take_along_axis` mean the same as
+those here. On TensorFlow they add about 27, 35, 12 and 20 operations to a
+graph, since they find out there what is known before; a decoder's step and a
+search are made of such.
 
 Shapes: B batch, S source steps, E embedding size, N rows of a sentence, H
 attention heads, U units.
@@ -13,11 +13,14 @@ import keras
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.copying import MASKED
 
 _ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
 if _ON_TENSORFLOW:
     import tensorflow as tf
+
+# The log of a probability of zero. Large enough to vanish after `exp`, small
+# enough that sums of a few stay finite in float32.
+MASKED = -1e9
 
 
 def split(x, places, axis=-1):
@@ -142,3 +145,71 @@ def merge_heads(x):
     rows = x.shape[2] or ops.shape(x)[2]
     units = x.shape[1] * x.shape[3]
     return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, rows, units))
+
+
+def normalize(x, weights):
+    """Layer normalisation, of the last axis, inside the step of a loop.
+
+    Args:
+        x: `(..., size)`, float32.
+        weights: `(gain, bias)`, each `(size,)`, of the step's memory.
+
+    Reference:
+        [Ba et al., 2016](https://arxiv.org/abs/1607.06450), eq. 3 and 4.
+    """
+    gain, bias = weights
+    mean = ops.mean(x, axis=-1, keepdims=True)
+    variance = ops.mean(ops.square(x - mean), axis=-1, keepdims=True)
+    return (x - mean) * ops.rsqrt(variance + 1e-5) * gain + bias
+
+
+def add_norms(layer, sizes):
+    """Adds the weights of normalisations to a layer.
+
+    Args:
+        layer: A Keras layer that is being built.
+        sizes: Dict from the name of a site to its size.
+
+    Returns:
+        Dict from a name to `(gain, bias)`.
+    """
+    return {
+        name: tuple(
+            layer.add_weight(
+                name=f"{name}_norm_{part}", shape=(size,), initializer=start
+            )
+            for part, start in (("gain", "ones"), ("bias", "zeros"))
+        )
+        for name, size in sizes.items()
+    }
+
+
+def cast_norms(norms):
+    """The weights of `add_norms` in float32, by the same names."""
+    return {
+        name: tuple(ops.cast(weight, "float32") for weight in weights)
+        for name, weights in norms.items()
+    }
+
+
+# The largest tensors of a training step are the logits and their gradient. On
+# TensorFlow a file of its own accesses them as little as possible.
+if _ON_TENSORFLOW:
+    from tfcopy.layers.tensorflow_log_softmax import (  # noqa: F401
+        log_softmax_at,
+        mean_log_softmax,
+    )
+else:
+
+    def log_softmax_at(logits, ids):
+        """`log_softmax(logits)[..., ids]`; see `tensorflow_log_softmax`."""
+        logits = ops.cast(logits, "float32")
+        return -ops.sparse_categorical_crossentropy(
+            ids, logits, from_logits=True
+        )
+
+    def mean_log_softmax(logits, ids):
+        """That of all words, and some of it; see `tensorflow_log_softmax`."""
+        log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+        some = ops.take_along_axis(log_probs, ids, axis=-1)
+        return ops.mean(log_probs, axis=-1), some

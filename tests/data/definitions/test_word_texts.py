@@ -9,7 +9,7 @@ from tfcopy.data.corpora import squad
 from tfcopy.data.corpora.squad import Answer, Example
 from tfcopy.data.definitions import word_texts
 from tfcopy.data.definitions.word_texts import WordNumbers, WordTexts
-from tfcopy.evaluation import questions as squad_evaluation
+from tfcopy.evaluation import definition_scores as squad_evaluation
 
 EXAMPLES = [
     ({"premise": ["a", "cat"], "hypothesis": ["a", "pet"]}, {"label": 2}),

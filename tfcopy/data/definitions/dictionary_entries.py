@@ -36,7 +36,7 @@ from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
-from tfcopy.json_text import parse_json
+from tfcopy.file_forms import parse_json
 
 # By part of speech, (pattern, rewrite) pairs; the first that gives a headword
 # of that part of speech counts. Adverbs have none.

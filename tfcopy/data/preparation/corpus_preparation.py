@@ -25,7 +25,7 @@ import tqdm
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data import parallel
 from tfcopy.data.corpora.corpus import TranslationCorpus, fingerprint
-from tfcopy.data.preparation import preparation_files
+from tfcopy.data.preparation import shard_files
 from tfcopy.data.preparation.preparation_steps import Preparation
 from tfcopy.data.preparation.prepared_corpus import (
     ABOUT,
@@ -215,7 +215,7 @@ def _write_texts(corpus, settings, work, size):
 
     def paths(sizes, *names):
         return [
-            preparation_files.texts_path(work, name, number)
+            shard_files.texts_path(work, name, number)
             for name in names
             for number in range(len(sizes[name]))
         ]
@@ -245,7 +245,7 @@ def _write_texts(corpus, settings, work, size):
         )
         if name == "train" and settings.max_ratio is not None:
             pairs = filter(is_alike, pairs)
-        sizes[name] = preparation_files.write_texts(pairs, work, name, size)
+        sizes[name] = shard_files.write_texts(pairs, work, name, size)
     if not sizes["train"]:
         filesystem.rmtree(work)
         raise ValueError(

@@ -19,8 +19,7 @@ from tfcopy.data.corpora.corpus import (
     TranslationCorpus,
     fingerprint,
 )
-from tfcopy.data.pairs import encoded_shards
-from tfcopy.data.preparation import preparation_files
+from tfcopy.data.preparation import shard_files
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.vocabulary import Vocabulary
 
@@ -268,7 +267,7 @@ class PreparedCorpus(TranslationCorpus):
         made = []
         for side, stored in self.manifest["vocabularies"].items():
             path = os.path.join(self.folder, stored["file"])
-            encoded_shards.check_file(path, stored["checksum"])
+            shard_files.check_file(path, stored["checksum"])
             made.append(Vocabulary.load(path))
             given = files.get(side)
             if given is not None and given.words != made[-1].words:
@@ -282,9 +281,9 @@ class PreparedCorpus(TranslationCorpus):
         asked = encoding_identity(tokenizers, **options)
         self._check(asked)
         stored = self.manifest["splits"][split]
-        return encoded_shards.load(
+        return shard_files.load(
             self.folder,
-            [encoded_shards.Shard(**shard) for shard in stored["shards"]],
+            [shard_files.Shard(**shard) for shard in stored["shards"]],
             stored["checksum"],
             split,
         )
@@ -317,12 +316,12 @@ def load(folder) -> PreparedCorpus:
 
     def split(name):
         paths = [
-            preparation_files.texts_path(folder, name, number)
+            shard_files.texts_path(folder, name, number)
             for number in range(len(texts["sizes"][name]))
         ]
         for path in paths:
             if name != "train":
-                encoded_shards.check_file(
+                shard_files.check_file(
                     path, texts["checksums"][os.path.basename(path)]
                 )
 
@@ -333,7 +332,7 @@ def load(folder) -> PreparedCorpus:
                     "alone. What reads their texts needs the corpus itself."
                 )
             return itertools.chain.from_iterable(
-                map(preparation_files.read_texts, paths)
+                map(shard_files.read_texts, paths)
             )
 
         counts = pairs[name]

@@ -12,7 +12,7 @@ The price is that a common word with a capital, as at the start of a sentence,
 counts as an entity; function words are excluded, and optionally words that
 other texts have in lower case, which helps with headlines in title case. Where
 that is not enough (text in lower case), the tokens that a tagger found are
-marked in the text: `acme￨ORG of`, see `corpora.tagged_pairs`.
+marked in the text: `acme￨ORG of`, see `corpora.gigaword`.
 
 The same functions run in the training pipeline and in the served graph.
 

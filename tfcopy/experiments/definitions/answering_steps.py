@@ -11,7 +11,7 @@ from tfcopy.data.definitions import word_texts
 from tfcopy.data.definitions.word_texts import TokenizedQuestion, WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.decoding import independent_spans, joint_spans
-from tfcopy.evaluation import questions as squad_evaluation
+from tfcopy.evaluation import definition_scores as squad_evaluation
 from tfcopy.evaluation import translations
 from tfcopy.experiments import reporting
 

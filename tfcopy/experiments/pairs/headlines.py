@@ -6,7 +6,7 @@ import random
 import numpy as np
 
 from tfcopy import tokens
-from tfcopy.data.corpora import gigaword, tagged_pairs
+from tfcopy.data.corpora import gigaword
 from tfcopy.data.corpora.corpus import Split, fingerprint
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.generated import newsgen
@@ -137,7 +137,7 @@ def load_corpus(config):
             for split in _SPLITS
             for flag in (split, f"{split}_tags")
         ]
-        corpus = tagged_pairs.load(
+        corpus = gigaword.load_tagged(
             *files, source_language="en", target_language="en", seed=config.seed
         )
     limits = {"validation": config.num_validation, "test": config.num_test}

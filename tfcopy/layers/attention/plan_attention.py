@@ -9,9 +9,8 @@ from keras import ops
 
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.configured import check_choice, check_positive
-from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product, beside
-from tfcopy.layers.tensors import split
+from tfcopy.layers.tensors import add_norms, cast_norms, normalize, split
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")

@@ -11,11 +11,13 @@ from keras import ops
 
 from tfcopy.layers.configured import Configured
 from tfcopy.layers.initializers import Blockwise
-from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Memory, Product
 from tfcopy.layers.tensors import (
+    add_norms,
+    cast_norms,
     masked_softmax,
     merge_heads,
+    normalize,
     split,
     split_heads,
 )

@@ -14,8 +14,7 @@ from tfcopy.layers.cells.transformer_block import (
     sinusoids,
 )
 from tfcopy.layers.configured import check_choice
-from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
-from tfcopy.layers.tensors import or_all
+from tfcopy.layers.tensors import add_norms, cast_norms, normalize, or_all
 
 POSITIONS = ("sinusoidal", "learned", "rotary")
 

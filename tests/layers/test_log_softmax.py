@@ -4,7 +4,7 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tfcopy.layers.heads.log_softmax import (
+from tfcopy.layers.tensors import (
     log_softmax_at,
     mean_log_softmax,
 )

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tfcopy.serving.demo_page import demo_guard
-from tfcopy.serving.demo_page.demo_guard import Guard
+from tfcopy.serving.demo_page import demo_server
+from tfcopy.serving.demo_page.demo_server import Guard
 
 OWN = {"host": "localhost:7860"}
 JOIN = "/gradio_api/queue/join"
@@ -102,7 +102,7 @@ def test_no_file_may_be_read(path):
 
 
 def test_requests_have_a_largest_size(monkeypatch):
-    monkeypatch.setattr(demo_guard, "LARGEST_REQUEST", 10)
+    monkeypatch.setattr(demo_server, "LARGEST_REQUEST", 10)
     assert asked("POST", JOIN, chunks=[b"x" * 5] * 2) == (200, "x" * 10)
     assert asked("POST", JOIN, chunks=[b"x" * 5] * 3)[0] == 413
 
