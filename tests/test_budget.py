@@ -20,7 +20,7 @@ ROOMS = {
     "evaluation": (5, 520),
     "experiments": (34, 5025),
     "figures": (4, 629),
-    "layers": (48, 4593),
+    "layers": (47, 4590),
     "models": (14, 1398),
     "recipes": (14, 2622),
     "serving": (50, 7653),

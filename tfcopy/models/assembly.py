@@ -14,8 +14,7 @@ from tfcopy.layers import (
     TransformerAnnotations,
     TransformerCell,
 )
-from tfcopy.layers.configured import check_choice
-from tfcopy.layers.initializers import SquareOrthogonal
+from tfcopy.layers.configured import SquareOrthogonal, check_choice
 
 
 def make_embedding(size, embedding_dim, initializer, name, tied=False):

@@ -212,6 +212,9 @@ def write_array(path, array: np.ndarray) -> None:
     atomic_files.write_atomically(path, lambda file: np.save(file, array))
 
 
+# === Shards of encoded pairs ===
+
+
 _IDS = tuple(itertools.chain(*SIDES.values()))
 
 

@@ -7,8 +7,7 @@ units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured, check_positive
-from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.configured import Blockwise, Configured, check_positive
 from tfcopy.layers.loop import Product, first_history, scan
 from tfcopy.layers.products import multiply
 

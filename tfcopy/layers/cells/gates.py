@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.configured import Blockwise
 from tfcopy.layers.tensors import split
 
 

@@ -9,8 +9,7 @@ import math
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured
-from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.configured import Blockwise, Configured
 from tfcopy.layers.loop import Memory, Product
 from tfcopy.layers.tensors import (
     add_norms,
