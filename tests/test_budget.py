@@ -14,14 +14,14 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (13, 1661),
+    "": (12, 1661),
     "data": (73, 11323),
     "decoding": (13, 1191),
     "evaluation": (5, 520),
     "experiments": (34, 5025),
     "figures": (4, 629),
-    "layers": (47, 4590),
-    "models": (14, 1398),
+    "layers": (45, 4577),
+    "models": (14, 1397),
     "recipes": (14, 2622),
     "serving": (50, 7653),
     "training": (20, 2270),

@@ -1,4 +1,4 @@
-"""Special ids and pieces, the same in all vocabularies; fields of batches."""
+"""What all parts agree on: special ids and pieces, fields of batches, heads."""
 
 PAD = 0
 UNK = 1
@@ -33,3 +33,13 @@ class Batch(dict):
             f"A batch lacks {name!r}, which the model or its loss reads. It "
             f"holds: {', '.join(sorted(self))}."
         )
+
+
+# The names of output heads, and the classes of `layers` they are.
+HEADS = {
+    "softmax": "SoftmaxHead",
+    "pointer_softmax": "PointerSoftmaxHead",
+    "pointer_generator": "PointerGeneratorHead",
+    "copynet": "CopyNetHead",
+}
+POINTING_HEADS = tuple(name for name in HEADS if name != "softmax")

@@ -31,13 +31,12 @@ from tfcopy.layers.encoders.matching import (
     MaskedPooling,
     SoftAlignment,
 )
-from tfcopy.layers.encoders.position_one_hot import PositionOneHot
 from tfcopy.layers.encoders.recurrent import (
     BidirectionalGRU,
     BidirectionalLSTM,
     ForwardLSTM,
 )
-from tfcopy.layers.encoders.states import StateReduction
+from tfcopy.layers.encoders.states import PositionOneHot, StateReduction
 from tfcopy.layers.encoders.transformer_annotations import (
     TransformerAnnotations,
 )
