@@ -26,7 +26,6 @@ from keras import ops
 from benchmarks import timing
 from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.head_names import POINTING_HEADS
 from tfcopy.layers import (
     OutputProjection,
     Readout,
@@ -41,6 +40,7 @@ from tfcopy.models.assembly import (
     make_head,
     transformer_cell,
 )
+from tfcopy.tokens import POINTING_HEADS
 from tfcopy.training import Adam
 
 WARM_UP = 3

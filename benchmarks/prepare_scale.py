@@ -86,8 +86,9 @@ def _cpu_seconds():
 
 def compare(paths, folder, sizes):
     """Says whether today's path gives the same."""
-    from tfcopy.data.corpora import prepared_corpus, text_pairs
+    from tfcopy.data.corpora import text_pairs
     from tfcopy.data.pairs import encoding, pipeline
+    from tfcopy.data.preparation import prepared_corpus
     from tfcopy.data.text import vocabulary
     from tfcopy.data.text.tokenization import Tokenizer
 

@@ -17,8 +17,9 @@ import numpy as np
 from array_record.python import array_record_data_source, array_record_module
 
 from benchmarks import timing
-from tfcopy.data.pairs import encoded_shards, pipeline
+from tfcopy.data.pairs import pipeline
 from tfcopy.data.pairs.encoding import EncodedCorpus
+from tfcopy.data.preparation import shard_files
 from tfcopy.terminal import tolerant_output
 
 _SIDES = (("source_ids", "source_copy_ids"), ("target_ids", "pointers"))
@@ -114,12 +115,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         edges = np.linspace(0, options.pairs, options.shards + 1, dtype=int)
         shards = [
-            encoded_shards.write(folder, f"{i}.npy", some_pairs(arrays, *own))
+            shard_files.write(folder, f"{i}.npy", some_pairs(arrays, *own))
             for i, own in enumerate(zip(edges[:-1], edges[1:]))
         ]
-        checksum = encoded_shards.corpus_checksum(folder, shards)
+        checksum = shard_files.corpus_checksum(folder, shards)
         memory = EncodedCorpus(**arrays, num_read=options.pairs)
-        mapped = encoded_shards.load(folder, shards, checksum)
+        mapped = shard_files.load(folder, shards, checksum)
         source = array_record_data_source.ArrayRecordDataSource(
             write_array_records(folder, arrays, options.shards)
         )

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
-from tfcopy.json_text import parse_json
+from tfcopy.file_forms import parse_json
 
 CHECKSUM = "sha256"
 _NOUNS = {

@@ -14,8 +14,8 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.layers import copying
-from tfcopy.layers.heads.log_softmax import log_softmax_at
-from tfcopy.layers.heads.restricted_vocabulary import restrict
+from tfcopy.layers.heads.softmax_head import restrict
+from tfcopy.layers.tensors import log_softmax_at
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -1,4 +1,4 @@
-"""Special ids, the same in every vocabulary, and fields of batches."""
+"""What all parts agree on: special ids and pieces, fields of batches, heads."""
 
 PAD = 0
 UNK = 1
@@ -6,6 +6,12 @@ BOS = 2
 EOS = 3
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
+
+# A blank, as pieces of words are spelt.
+BLANK = "▁"
+# The piece before each text, of byte pairs that were trained with one. Its
+# brackets are no bytes, so that no piece of text is spelt like it.
+START = "⟨s⟩"
 
 # Pointer labels that are not a source position.
 GENERATE = -1
@@ -27,3 +33,13 @@ class Batch(dict):
             f"A batch lacks {name!r}, which the model or its loss reads. It "
             f"holds: {', '.join(sorted(self))}."
         )
+
+
+# The names of output heads, and the classes of `layers` they are.
+HEADS = {
+    "softmax": "SoftmaxHead",
+    "pointer_softmax": "PointerSoftmaxHead",
+    "pointer_generator": "PointerGeneratorHead",
+    "copynet": "CopyNetHead",
+}
+POINTING_HEADS = tuple(name for name in HEADS if name != "softmax")

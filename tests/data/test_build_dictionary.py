@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from tfcopy.data import Dictionary, Vocabulary, build_dictionary
-from tfcopy.data.alignment.likely_translations import build
-from tfcopy.data.alignment.word_alignment import Links
+from tfcopy.data.alignment.likely_translations import TokenizedText, build
+from tfcopy.data.alignment.word_links import Links
 from tfcopy.data.build_dictionary import main
-from tfcopy.data.text.tokenized_text import TokenizedText
 
 ENGLISH = ["the house", "the flower", "a flower", "", "The House !"]
 FRENCH = ["la maison", "la fleur", "une fleur", "", "La Maison !"]
@@ -192,9 +191,7 @@ def test_systran_is_preferred(files, tmp_path, capsys):
 
 
 def test_ibm1_where_systran_is_missing(files, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(
-        build_dictionary.systran_aligner, "is_installed", lambda: False
-    )
+    monkeypatch.setattr(build_dictionary.aligners, "has_systran", lambda: False)
     arguments = [*files, "--output", str(tmp_path / "fr-en.tsv")]
     assert main(arguments) == 0
     assert "(ibm1)" in capsys.readouterr().out

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from tfcopy import checked_files
-from tfcopy.data import beam_runners, prepare
-from tfcopy.data.corpora import prepared_corpus, text_pairs
+from tfcopy.data import parallel, prepare
+from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs import encoding, pipeline
+from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.preparation.preparation_steps import Preparation
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
@@ -336,7 +337,7 @@ def test_errors_are_one_line(files, tmp_path, capsys):
 def test_without_beam_it_says_what_to_install(
     files, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(beam_runners, "is_installed", lambda: False)
+    monkeypatch.setattr(parallel, "has_beam", lambda: False)
     assert prepare.main(flags(files, tmp_path)) == 1
     assert "pip install 'tfcopy[beam]'" in capsys.readouterr().err
 

@@ -9,7 +9,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.layers.copying import CopyDistribution, generation_ids
-from tfcopy.layers.memory import Memory
+from tfcopy.layers.loop import Memory
 
 
 class TableModel:

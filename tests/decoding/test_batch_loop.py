@@ -142,6 +142,6 @@ def test_a_graph_of_any_batch_finds_the_same():
 
 
 def model_memory(tables):
-    from tfcopy.layers.memory import Memory
+    from tfcopy.layers.loop import Memory
 
     return Memory(dict(tables), {})

@@ -8,10 +8,10 @@ from tests.layers.flat_arguments import (
     FlatReader,
 )
 from tfcopy import layers
+from tfcopy.layers.decoder import TeacherForcing
 from tfcopy.layers.encoders.recurrent import WordGRU
 from tfcopy.layers.encoders.states import MeanInitialState
-from tfcopy.layers.padding_mask import PaddingMask
-from tfcopy.layers.teacher_forcing import TeacherForcing
+from tfcopy.layers.tensors import PaddingMask
 
 B, S, T, V = 2, 4, 3, 7
 MASK = np.array([[True] * S, [True, True, False, False]])

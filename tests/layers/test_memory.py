@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tests import helpers
-from tfcopy.layers.loop import Product
-from tfcopy.layers.memory import Memory
+from tfcopy.layers.loop import Memory, Product
 
 B, D = 2, 3
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from tests.layers.definitions.test_definition_readers import flat, padded
 from tfcopy.layers import DefinitionEmbedding
-from tfcopy.layers.definitions.definition_levels import level_names
+from tfcopy.layers.definitions.definition_readers import level_names
 from tfcopy.models import definition_layout
 from tfcopy.tokens import BOS, EOS, PAD, UNK
 

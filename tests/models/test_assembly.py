@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from tfcopy import layers
-from tfcopy.head_names import HEADS
 from tfcopy.models import gru_translator
 from tfcopy.models.assembly import head_class, make_head
+from tfcopy.tokens import HEADS
 
 MODULE = """
 import keras

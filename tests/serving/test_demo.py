@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tfcopy.serving import demo
 from tfcopy.serving.client_library.signatures import AskError, Signature
-from tfcopy.serving.demo_page.demo_models import (
+from tfcopy.serving.demo_page.demo_server import (
     Models,
     analyse,
     dictionary_lines,

@@ -15,8 +15,9 @@ _HOMES = {
         *("batches", "evaluation_batches", "num_batches"),
     ),
     "tfcopy.data.text.dictionary": ("Dictionary", "emit"),
-    "tfcopy.data.text.byte_pair_tokenizer": ("BytePairTokenizer",),
-    "tfcopy.data.text.hub_pieces": ("HubPieces", "hub_pieces"),
+    "tfcopy.data.text.byte_pair_tokenizer": (
+        *("BytePairTokenizer", "HubPieces", "hub_pieces"),
+    ),
     "tfcopy.data.text.sentencepiece_tokenizer": ("SentencepieceTokenizer",),
     "tfcopy.data.text.tokenization": ("Tokenizer", "detokenize", "tokenize"),
     "tfcopy.data.text.vocabulary": ("Vocabulary", "count_words"),

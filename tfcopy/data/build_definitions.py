@@ -16,8 +16,8 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from tfcopy import filesystem
+from tfcopy.atomic_files import check_not_read
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.data.output_files import check_not_read
 from tfcopy.flags import File, Folder, Parser
 from tfcopy.terminal import quiet, status_of
 

@@ -21,10 +21,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tfcopy.data.alignment import systran_aligner, word_alignment
+from tfcopy.atomic_files import check_not_read, check_outputs
+from tfcopy.data.alignment import aligners, word_links
+from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.data.output_files import check_not_read, check_writable
-from tfcopy.data.pairs import pair_counts
 from tfcopy.flags import Check, File, NonNegativeInt, Parser, PositiveInt
 from tfcopy.terminal import quiet, status_of
 
@@ -80,9 +80,8 @@ class Config:
 def run(config: Config) -> None:
     """Reads, aligns, counts and writes."""
     with quiet():
-        from tfcopy.data.alignment import (
-            likely_translations,  # imports TensorFlow
-        )
+        # It imports TensorFlow.
+        from tfcopy.data.alignment import likely_translations
 
     start = time.monotonic()
     aligner = _choose_aligner(config)
@@ -91,18 +90,16 @@ def run(config: Config) -> None:
     outputs = {f"--{flag}": getattr(config, flag) for flag in written}
     inputs = {f"--{flag}": [getattr(config, flag)] for flag in read}
     check_not_read(outputs, inputs)
-    check_writable(outputs)
+    check_outputs(outputs)
     shortlist = _shortlist(config.only_outside)
     source, target = _read(config)
     if config.alignment is not None:
         sides = source.sentences.lengths, target.sentences.lengths
-        links = word_alignment.read(config.alignment, np.stack(sides, axis=1))
+        links = word_links.read(config.alignment, np.stack(sides, axis=1))
     else:
         links = _align(source.folded, target.folded, aligner, config)
     if config.write_alignment is not None:
-        word_alignment.write(
-            config.write_alignment, links, len(source.sentences)
-        )
+        word_links.write(config.write_alignment, links, len(source.sentences))
     options = {
         name: getattr(config, name)
         for name in ("max_senses", "min_probability", "function_words")
@@ -131,7 +128,7 @@ def _choose_aligner(config):
         return config.alignment
     if config.aligner == "ibm1":
         return config.aligner
-    if systran_aligner.is_installed():
+    if aligners.has_systran():
         return "systran"
     if config.aligner == "auto":
         return "ibm1"
@@ -156,8 +153,8 @@ def _shortlist(path):
 
 def _read(config):
     """The two sides, as `TokenizedText`."""
+    from tfcopy.data.alignment.likely_translations import TokenizedText
     from tfcopy.data.text.tokenization import Tokenizer
-    from tfcopy.data.text.tokenized_text import TokenizedText
 
     paths = config.source, config.target
     counts = [sum(1 for _ in read_lines(path)) for path in paths]
@@ -185,14 +182,14 @@ def _align(source, target, aligner, config):
     is_blank = lengths.min(axis=0) == 0
     too_long = int(np.sum(~is_kept & ~is_blank))
     left = int(np.sum(is_kept & ~is_blank))
-    counts = pair_counts.count(len(source), left, too_long=too_long)
-    print(pair_counts.line("alignment", counts))
+    counts = text_pairs.count_pairs(len(source), left, too_long=too_long)
+    print(text_pairs.counts_line("alignment", counts))
     source, target = source.keep(is_kept), target.keep(is_kept)
     options = {"rounds": config.rounds, "progress": True}
     if aligner == "systran":
         print("Learning the alignment ...", file=sys.stderr)
-        return systran_aligner.align(source, target, **options)
-    return word_alignment.align(source, target, **options).intersection
+        return aligners.align_by_systran(source, target, **options)
+    return aligners.align(source, target, **options).intersection
 
 
 def _save(dictionary, path):

@@ -13,8 +13,8 @@ import dataclasses
 import sys
 from typing import Literal
 
+from tfcopy.atomic_files import check_not_read, check_outputs
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.terminal import quiet, status_of
@@ -64,7 +64,7 @@ def run(options: Options) -> str:
 
     check_flag(options.protect)
     check_not_read({"--output": options.output}, {"--input": options.input})
-    check_writable({"--output": options.output})
+    check_outputs({"--output": options.output})
     lines = (
         (x,) for path in options.input for x in read_lines(path, once=True)
     )

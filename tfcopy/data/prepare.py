@@ -21,10 +21,9 @@ import time
 from collections.abc import Iterable
 from typing import Literal
 
-from tfcopy.data import beam_runners
+from tfcopy.atomic_files import check_outputs
+from tfcopy.data import parallel
 from tfcopy.data.corpora import text_pairs
-from tfcopy.data.output_files import check_writable
-from tfcopy.data.pairs import pair_counts
 from tfcopy.flags import File, Folder, Parser, PositiveFloat, PositiveInt
 from tfcopy.terminal import one_line, quiet, status_of
 
@@ -113,7 +112,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
     """
     with quiet():
         from tfcopy.data.preparation import corpus_preparation
-        from tfcopy.data.preparation.preparation_settings import (
+        from tfcopy.data.preparation.prepared_corpus import (
             MANIFEST,
             read_manifest,
         )
@@ -121,7 +120,7 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
     start = time.monotonic()
     if not config.output:
         raise ValueError("--output: a folder has a name.")
-    check_writable({"--output": os.path.join(config.output, MANIFEST)})
+    check_outputs({"--output": os.path.join(config.output, MANIFEST)})
     corpus = text_pairs.load(
         *(
             _two(files, flag)
@@ -149,11 +148,11 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
 
 
 def _summary(manifest, seconds):
-    from tfcopy.data.preparation.preparation_settings import pairs_of
+    from tfcopy.data.preparation.prepared_corpus import pairs_of
 
     counts = pairs_of(manifest).items()
     num_shards = len(manifest["splits"]["train"]["shards"])
-    lines = [pair_counts.line(name, found) for name, found in counts]
+    lines = [text_pairs.counts_line(name, found) for name, found in counts]
     return "\n".join(
         (
             f"{manifest['corpus']['name']}: {num_shards:,} training shards, "
@@ -167,7 +166,7 @@ def _summary(manifest, seconds):
 
 
 def _settings(config):
-    from tfcopy.data.preparation.preparation_settings import Settings
+    from tfcopy.data.preparation.prepared_corpus import Settings
     from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
     from tfcopy.data.text.tokenization import Tokenizer
 
@@ -230,14 +229,14 @@ def _two(files, flag):
 
 def main(arguments=None) -> int:
     """Returns the exit status."""
-    arguments, beam_flags = beam_runners.split_flags(arguments)
+    arguments, beam_flags = parallel.split_flags(arguments)
     config = Parser(Config, __doc__, from_files=True).parse(arguments)
-    if not beam_runners.is_installed():
-        print(f"Error: {beam_runners.MISSING}", file=sys.stderr)
+    if not parallel.has_beam():
+        print(f"Error: {parallel.BEAM_MISSING}", file=sys.stderr)
         return 1
     return status_of(
         lambda: run(config, beam_flags),
-        lambda error: beam_runners.reason(one_line(error)),
+        lambda error: parallel.beam_reason(one_line(error)),
     )
 
 

@@ -25,9 +25,8 @@ from google.protobuf import (
     text_format,
 )
 
-from tfcopy.atomic_files import write_atomically
+from tfcopy.atomic_files import check_not_read, check_outputs, write_atomically
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.data.output_files import check_not_read, check_writable
 from tfcopy.data.text.span_patterns import PATTERNS, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.terminal import quiet, status_of
@@ -255,7 +254,7 @@ def main(arguments=None):
 def _run(options):
     check_flag(options.protect)
     check_not_read({"--output": options.output}, {"--input": options.input})
-    check_writable({"--output": options.output})
+    check_outputs({"--output": options.output})
     size = f"{options.vocab_size:,} pieces"
     try:
         if options.merges is not None:

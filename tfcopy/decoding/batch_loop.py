@@ -8,7 +8,7 @@ done.
 import keras
 from keras import ops, tree
 
-from tfcopy.layers.history import is_history
+from tfcopy.layers.loop import is_history
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf

@@ -30,7 +30,7 @@ from tfcopy.decoding.hypotheses import (
 from tfcopy.decoding.options import SearchOptions
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.cutting import take, take_each
+from tfcopy.layers.tensors import take, take_each
 
 # The least attention that a source position counts as having received.
 _LEAST_COVERAGE = 1e-12

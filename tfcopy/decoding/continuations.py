@@ -16,7 +16,7 @@ from tfcopy import tokens
 from tfcopy.decoding import required_words, sampling
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED, gather_last, same_words
-from tfcopy.layers.cutting import repeat, take_each
+from tfcopy.layers.tensors import repeat, take_each
 
 _ALMOST_ALL = 1.0 - 1e-6
 

@@ -8,7 +8,7 @@ import math
 from keras import ops
 
 from tfcopy.layers.copying import CopyDistribution
-from tfcopy.layers.memory import Memory
+from tfcopy.layers.loop import Memory
 
 
 class Ensemble:

@@ -16,8 +16,8 @@ from tfcopy import tokens
 from tfcopy.decoding import growing_table, required_words
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.cutting import take, take_each
-from tfcopy.layers.history import is_history
+from tfcopy.layers.loop import is_history
+from tfcopy.layers.tensors import take, take_each
 
 # The record before the first word.
 START = 0

@@ -11,7 +11,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.cutting import take_each
+from tfcopy.layers.tensors import take_each
 
 # The log-probability of a required word that the model gives less, or none:
 # so that it can be said where nothing else may be.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy.decoding.beam_search import beam_search
-from tfcopy.layers.heads.restricted_vocabulary import restrict
+from tfcopy.layers.heads.softmax_head import restrict
 
 
 class Candidates(NamedTuple):

@@ -5,7 +5,7 @@ Shapes: R rows, V columns.
 
 from keras import ops
 
-from tfcopy.layers.cutting import take_each
+from tfcopy.layers.tensors import take_each
 
 # Below all that a search compares.
 _LEAST = -3e38

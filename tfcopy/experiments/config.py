@@ -22,8 +22,7 @@ from tfcopy.flags import (
     default_of,
     flag,
 )
-from tfcopy.head_names import HEADS, POINTING_HEADS
-from tfcopy.tokens import SPECIAL_TOKENS
+from tfcopy.tokens import HEADS, POINTING_HEADS, SPECIAL_TOKENS
 
 Share = Annotated[
     float,

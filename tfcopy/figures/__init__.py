@@ -4,11 +4,6 @@ Importing it fails where matplotlib is missing (`pip install tfcopy[figures]`).
 A picture is a uint8 tensor of shape `(1, height, width, 4)`.
 """
 
-from tfcopy.figures.attention_figures import (
-    attention_figure,
-    plans_figure,
-    reading_figure,
-)
 from tfcopy.figures.curve_figures import (
     Panel,
     categories_figure,
@@ -16,8 +11,11 @@ from tfcopy.figures.curve_figures import (
     panels_figure,
     rarity_figure,
 )
-from tfcopy.figures.prediction_figures import (
+from tfcopy.figures.example_figures import (
     alignment_figure,
+    attention_figure,
     next_words_figure,
+    plans_figure,
+    reading_figure,
 )
 from tfcopy.figures.word_grid import save_png

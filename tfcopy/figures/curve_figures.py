@@ -186,7 +186,7 @@ def categories_figure(points, words, categories):
     """Draws words as points in the plane, a colour for each category.
 
     Args:
-        points: `(N, 2)`, such as `evaluation.categories.project` gives.
+        points: `(N, 2)`, such as `evaluation.definition_scores.project` gives.
         words: The word beside each point.
         categories: The category of each.
 

@@ -16,26 +16,27 @@ from tfcopy.layers.cells.transformer_cell import TransformerCell
 from tfcopy.layers.cells.two_layer_cells import BiscaleGRUCell, TwoLayerGRUCell
 from tfcopy.layers.copying import CopyDistribution, PlannedDistribution
 from tfcopy.layers.decoder import Decoder
+from tfcopy.layers.definitions.combination import (
+    PhraseCombination,
+    WordCombination,
+)
 from tfcopy.layers.definitions.definition_embedding import DefinitionEmbedding
 from tfcopy.layers.definitions.definition_readers import (
     LSTMReader,
     MeanReader,
     RecurrentReader,
 )
-from tfcopy.layers.definitions.phrase_combination import PhraseCombination
-from tfcopy.layers.definitions.word_combination import WordCombination
 from tfcopy.layers.encoders.matching import (
     Coattention,
     MaskedPooling,
     SoftAlignment,
 )
-from tfcopy.layers.encoders.position_one_hot import PositionOneHot
 from tfcopy.layers.encoders.recurrent import (
     BidirectionalGRU,
     BidirectionalLSTM,
     ForwardLSTM,
 )
-from tfcopy.layers.encoders.states import StateReduction
+from tfcopy.layers.encoders.states import PositionOneHot, StateReduction
 from tfcopy.layers.encoders.transformer_annotations import (
     TransformerAnnotations,
 )

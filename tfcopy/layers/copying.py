@@ -8,14 +8,11 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfcopy import tokens
-from tfcopy.layers.heads.log_softmax import (
+from tfcopy.layers.tensors import (
+    MASKED,
     log_softmax_at,
     mean_log_softmax,
 )
-
-# The log of a probability of zero. Large enough to vanish after `exp`, small
-# enough that sums of a few stay finite in float32.
-MASKED = -1e9
 
 
 class CopyDistribution(NamedTuple):

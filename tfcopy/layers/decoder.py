@@ -1,12 +1,82 @@
-"""Runs a decoder cell over all steps of the known target.
+"""From the target sentence to the outputs of a decoder at all its steps.
 
-Shapes: B batch, T target steps, S source steps, D first state.
+Shapes: B batch, T target steps, S source steps, D units, E input size, C value
+size.
 """
 
 import keras
+from keras import ops
 
+from tfcopy import tokens
+from tfcopy.layers import copying
 from tfcopy.layers.configured import Configured
-from tfcopy.layers.decoder_outputs import decoder_outputs
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class TeacherForcing(Configured, keras.layers.Layer):
+    """Shifts the target by one step: BOS first, copied OOV words as UNK.
+
+    Args:
+        vocabulary_size: Size of the target vocabulary.
+
+    Call arguments:
+        target_ids: Extended ids, `(B, T)`.
+        source_copy_ids: `(B, S)`.
+
+    Returns:
+        `(ids, matches)`: ids of the target vocabulary, `(B, T)`, and 1.0 where
+        the source holds the previous word, `(B, T, S)`.
+    """
+
+    def __init__(self, vocabulary_size, **kwargs):
+        super().__init__(**kwargs)
+        self.keep_arguments(locals())
+
+    def call(self, target_ids, source_copy_ids):
+        first = ops.full_like(target_ids[:, :1], tokens.BOS)
+        shifted = ops.concatenate([first, target_ids[:, :-1]], axis=1)
+        return (
+            copying.generation_ids(shifted, self.vocabulary_size),
+            ops.cast(copying.matches(shifted, source_copy_ids), "float32"),
+        )
+
+    def compute_output_spec(self, target_ids, source_copy_ids):
+        shape = (*target_ids.shape, source_copy_ids.shape[1])
+        return (
+            keras.KerasTensor(target_ids.shape, "int32"),
+            keras.KerasTensor(shape, "float32"),
+        )
+
+
+def decoder_outputs(outputs, embeddings):
+    """The outputs of a decoder, for the layers after it.
+
+    A dict of float32 tensors, since that is what a saved functional model gives
+    back to its layers:
+
+        hidden     (B, T, D)  the hidden state; words are read from it
+        state      (B, T, *)  the whole state, which switches read: `hidden` of
+                              a GRU; cell and hidden state of an LSTM, side by
+                              side
+        inputs     (B, T, E)  what the recurrence read: the word before,
+                              embedded; with input feeding merged with the last
+                              context
+        context    (B, T, C)
+        attention  (B, T, S)  logs of the attention weights
+        copy_scores (B, T, S) of cells that score copying themselves: the
+                              scores, not normalised, about `MASKED` on padding
+
+    Args:
+        outputs: What the steps of a cell return, batch first: dict of `hidden`,
+            `context` and `attention`; of `cell` for an LSTM, of `inputs` if the
+            cell changes them, and of `copy_scores` if it has them.
+        embeddings: The previous words, embedded, `(B, T, E)`.
+    """
+    outputs = {"inputs": embeddings, "state": outputs["hidden"], **outputs}
+    if "cell" in outputs:
+        both = [outputs.pop("cell"), outputs["hidden"]]
+        outputs["state"] = ops.concatenate(both, axis=-1)
+    return outputs
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -14,7 +14,7 @@ forward loop kept.
 import keras
 import tensorflow as tf
 
-from tfcopy.layers.product import Product
+from tfcopy.layers.products import Product
 
 
 def scan(step, inputs, state, memory, training=False):

@@ -5,7 +5,6 @@ import importlib
 import keras
 
 from tfcopy import layers
-from tfcopy.head_names import HEADS
 from tfcopy.layers import (
     BahdanauAttention,
     CoverageAttention,
@@ -14,8 +13,8 @@ from tfcopy.layers import (
     TransformerAnnotations,
     TransformerCell,
 )
-from tfcopy.layers.configured import check_choice
-from tfcopy.layers.initializers import SquareOrthogonal
+from tfcopy.layers.configured import SquareOrthogonal, check_choice
+from tfcopy.tokens import HEADS
 
 
 def make_embedding(size, embedding_dim, initializer, name, tied=False):

@@ -1,9 +1,11 @@
 """Copying on top of a pretrained network of KerasHub."""
 
 from tfcopy.layers import Readout
-from tfcopy.layers.backbones.backbone_cell import BackboneCell
-from tfcopy.layers.backbones.backbone_embedding import BackboneEmbedding
-from tfcopy.layers.backbones.backbone_encoder import BackboneEncoder
+from tfcopy.layers.backbones.hub_backbone import (
+    BackboneCell,
+    BackboneEmbedding,
+    BackboneEncoder,
+)
 from tfcopy.models.assembly import make_attention, make_head
 from tfcopy.models.seq2seq import Seq2Seq
 

@@ -8,9 +8,8 @@ batch, K the longest, W words that are spelt.
 import keras
 
 from tfcopy.layers.definitions.definition_embedding import DefinitionEmbedding
-from tfcopy.layers.definitions.definition_levels import level_names
-from tfcopy.layers.definitions.definition_readers import MeanReader
-from tfcopy.layers.padding_mask import PaddingMask
+from tfcopy.layers.definitions.definition_readers import MeanReader, level_names
+from tfcopy.layers.tensors import PaddingMask
 
 _PHRASES = ("phrase_slots", "phrase_positions")
 _FLOATS = ("definition_weights", "definition_counts")

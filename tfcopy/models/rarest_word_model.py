@@ -13,8 +13,8 @@ from tfcopy.layers.attention.pointing_attention import masked_log_softmax
 from tfcopy.layers.configured import Configured, check_choice
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.encoders.recurrent import WordGRU
-from tfcopy.layers.memory import Memory
-from tfcopy.layers.padding_mask import PaddingMask
+from tfcopy.layers.loop import Memory
+from tfcopy.layers.tensors import PaddingMask
 
 FIRST_ID = len(tokens.SPECIAL_TOKENS)
 POINTERS = ("dense", "attention")

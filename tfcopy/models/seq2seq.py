@@ -12,10 +12,8 @@ from tfcopy.layers.copying import (
     generation_ids,
     matches,
 )
-from tfcopy.layers.cutting import take
-from tfcopy.layers.decoder import Decoder
-from tfcopy.layers.decoder_outputs import decoder_outputs
-from tfcopy.layers.teacher_forcing import TeacherForcing
+from tfcopy.layers.decoder import Decoder, TeacherForcing, decoder_outputs
+from tfcopy.layers.tensors import take
 from tfcopy.models.copy_model import CopyModel
 from tfcopy.models.definition_inputs import definition_inputs, embed_texts
 

@@ -115,8 +115,9 @@ PRESETS = {
 
 
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
-    from tfcopy.data.corpora import prepared_corpus, text_pairs
+    from tfcopy.data.corpora import text_pairs
     from tfcopy.data.generated import dialogue
+    from tfcopy.data.preparation import prepared_corpus
     from tfcopy.data.text.tokenization import Tokenizer, string_tensor
     from tfcopy.evaluation import translations
     from tfcopy.experiments import flag_checks, reporting

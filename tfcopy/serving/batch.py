@@ -9,7 +9,7 @@ import os
 import time
 
 from tfcopy import atomic_files, checked_files, filesystem
-from tfcopy.data import beam_runners
+from tfcopy.data import parallel
 from tfcopy.flags import File, Folder, Parser, PositiveInt
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.client_library import answer_lines, commands
@@ -97,15 +97,15 @@ class Options(
 
 def main(arguments=None):
     """Returns the exit status."""
-    arguments, beam_flags = beam_runners.split_flags(arguments)
+    arguments, beam_flags = parallel.split_flags(arguments)
     epilog = _EXAMPLES + answer_lines.FORMS
     options = Parser(Options, _DESCRIPTION, epilog).parse(arguments)
     return commands.run("batch", lambda: _answer(options, beam_flags))
 
 
 def _answer(options, beam_flags):
-    if not beam_runners.is_installed():
-        raise AskError(beam_runners.MISSING)
+    if not parallel.has_beam():
+        raise AskError(parallel.BEAM_MISSING)
     if options.n_best and not options.json:
         raise AskError("--n_best needs --json.")
     paths = _files(options.input)
@@ -127,7 +127,7 @@ def _answer_files(options, paths, beam_flags):
         options.version = None
     _check_plan(options, paths)
     start = time.monotonic()
-    with beam_runners.quietly():
+    with parallel.quietly():
         # Late: --help need not wait for it.
         from tfcopy.serving.batch_answers import answering
 
@@ -141,7 +141,7 @@ def _answer_files(options, paths, beam_flags):
         try:
             counts = answering.run(work, options.runner, beam_flags)
         except Exception as error:
-            raise AskError(beam_runners.reason(one_line(error))) from error
+            raise AskError(parallel.beam_reason(one_line(error))) from error
     seconds = time.monotonic() - start
     print(
         f"{len(paths):,} files: {counts['texts']:,} texts answered in "

@@ -11,8 +11,7 @@ from typing import Annotated
 from tfcopy.flags import Check, Parser
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.demo_page.demo_guard import Guard
-from tfcopy.serving.demo_page.demo_models import Models
+from tfcopy.serving.demo_page.demo_server import Guard, Models
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\

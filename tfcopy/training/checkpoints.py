@@ -15,7 +15,7 @@ import numpy as np
 
 from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.checked_files import DamagedFileError
-from tfcopy.json_text import parse_json
+from tfcopy.file_forms import parse_json
 from tfcopy.training.checkpoint_arrays import (
     CheckpointError,
     as_arrays,

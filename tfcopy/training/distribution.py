@@ -7,7 +7,7 @@ import re
 import keras
 import tensorflow as tf
 
-from tfcopy.json_text import parse_json
+from tfcopy.file_forms import parse_json
 
 PRECISIONS = ("float32", "mixed_bfloat16")
 

@@ -5,9 +5,8 @@ import pathlib
 
 import pytest
 
-from tfcopy.data.corpora import gettext_catalogs
+from tfcopy.data.corpora import gettext_catalogs, text_pairs
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.pairs import pair_counts
 
 pytest.importorskip("polib")
 
@@ -82,7 +81,7 @@ def test_what_is_left_out_is_counted(tmp_path):
         duplicates = 0 if name == "train" else 3
         left = len(list(split))
         # Fuzzy, without a translation, and with one form of two.
-        assert pair_counts.of_split(split, left) == pair_counts.count(
+        assert text_pairs.count_split(split, left) == text_pairs.count_pairs(
             8 * files, (4 * files) - duplicates, duplicates=duplicates
         )
     os.remove(tmp_path / "0.po")

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
-from tfcopy.data.corpora import tfds_corpora
+from tfcopy.data.corpora import text_pairs, tfds_corpora
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.pairs import pair_counts
 
 PAIRS = [
     ("one", "un"),
@@ -79,7 +78,7 @@ def test_reads_a_translation_dataset_again_and_again(data_dir):
     assert list(corpus.test) == EXPECTED
     assert (corpus.source_language, corpus.target_language) == ("en", "fr")
     assert corpus.train.num_pairs == len(PAIRS)
-    counts = pair_counts.of_split(corpus.train, len(EXPECTED))
+    counts = text_pairs.count_split(corpus.train, len(EXPECTED))
     assert counts["blank"] == len(PAIRS) - len(EXPECTED) > 0
     again = tfds_corpora.load("tiny_translation", data_dir, download=False)
     assert again.fingerprint == corpus.fingerprint

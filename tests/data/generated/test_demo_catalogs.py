@@ -9,7 +9,7 @@ from tests.data.generated import demo_catalog_files
 from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.generated.demo_catalogs import Grammar
-from tfcopy.data.generated.demo_catalogs_spans import COMMON
+from tfcopy.data.generated.demo_names import COMMON
 from tfcopy.data.text.span_patterns import spans_of
 
 SIZES = {"train": 5_000, "validation": 500, "test": 500}

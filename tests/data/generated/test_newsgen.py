@@ -13,12 +13,7 @@ from tfcopy.data.corpora import lcsts
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.generated import newsgen, text_tables
 from tfcopy.data.generated.demo_names import split_of
-from tfcopy.data.generated.newsgen import (
-    EVENTS,
-    SYLLABLE,
-    Story,
-    leads,
-)
+from tfcopy.data.generated.newsgen import EVENTS, SYLLABLE, Story, leads
 from tfcopy.data.text.vocabulary import Vocabulary, count_words
 
 SIZES = {"train": 2000, "validation": 160, "test": 1106}
@@ -351,3 +346,30 @@ def test_details_do_not_bring_another_main_person():
             if "{firm.first}" in line:
                 for lead, *_ in leads(event):
                     assert "firm" in slots(lead), (line, lead)
+
+
+NUMBERS = {"num_train": 40, "num_validation": 30, "num_test": 50}
+
+
+def test_sizes_and_order():
+    corpus = newsgen.load(**NUMBERS)
+    again = newsgen.load(**NUMBERS)
+    assert corpus.generated
+    for name in ("train", "validation", "test"):
+        pairs = list(corpus.splits[name])
+        assert len(pairs) == corpus.splits[name].num_pairs
+        assert len(pairs) == NUMBERS[f"num_{name}"]
+        assert pairs == list(corpus.splits[name]) == list(again.splits[name])
+    assert corpus.fingerprint == again.fingerprint
+    other = newsgen.load(**NUMBERS, seed=1)
+    assert other.fingerprint != corpus.fingerprint
+    assert list(other.train) != list(corpus.train)
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_headlines_are_those_of_their_texts(split):
+    """A headline has a name or a figure of its own text."""
+    for text, headline in newsgen.generate_headlines(split, 60):
+        words = [x.strip(".,:\"'") for x in headline.split()]
+        named = [w for w in words if w[0].isupper() or w[0].isdigit()]
+        assert any(word in text for word in named), headline

@@ -6,10 +6,10 @@ from tfcopy.data.corpora.corpus import SPLITS
 from tfcopy.data.generated import (
     demo_catalogs,
     demo_definitions,
-    demo_headlines,
     demo_news,
     demo_parliament,
     dialogue,
+    newsgen,
 )
 from tfcopy.data.generated.demo_definitions_texts import text_of
 from tfcopy.data.generated.rarest_word_task import RarestWord
@@ -60,7 +60,7 @@ DEMOS = {
         demo_catalogs.load(folder, num_train=2_000)
     ),
     "news": lambda folder: pair_splits(demo_news.load(folder, num_train=500)),
-    "headlines": lambda folder: pair_splits(demo_headlines.load()),
+    "headlines": lambda folder: pair_splits(newsgen.load()),
     "news in LCSTS's format": news_files,
     "rules": rules,
     "dialogues I": lambda x: pair_splits(dialogue.load(x, "DS-I").corpus),

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfcopy.data.chunked_map import CHUNK_SIZE
 from tfcopy.data.pairs.encoding import encode
+from tfcopy.data.parallel import CHUNK_SIZE
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.data.text.vocabulary import Vocabulary, count_words

@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from tfcopy import atomic_files, filesystem
-from tfcopy.data.corpora import prepared_corpus, text_pairs
-from tfcopy.data.preparation import corpus_preparation
-from tfcopy.data.preparation.preparation_settings import MANIFEST, Settings
+from tfcopy.data.corpora import text_pairs
+from tfcopy.data.preparation import corpus_preparation, prepared_corpus
 from tfcopy.data.preparation.preparation_steps import Preparation
+from tfcopy.data.preparation.prepared_corpus import MANIFEST, Settings
 from tfcopy.data.text.tokenization import Tokenizer
 
 CUT = (Tokenizer("space"), Tokenizer("space"))

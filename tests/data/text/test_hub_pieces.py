@@ -10,7 +10,7 @@ from tests.data.text.hub_tokenizers import (
 )
 from tests.serving.servables.translators import NAMES
 from tfcopy.data import encode_pairs, hub_pieces
-from tfcopy.data.text.byte_pairs import spelt
+from tfcopy.data.text.byte_pair_tokenizer import spelt
 from tfcopy.tokens import EOS, NO_COPY
 
 pytest.importorskip("sentencepiece")

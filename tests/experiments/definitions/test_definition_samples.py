@@ -12,7 +12,7 @@ from tensorboard.backend.event_processing import (
 
 from tests.serving.servables import text_models
 from tfcopy.data.corpora.squad import Answer, Example
-from tfcopy.data.definitions import TextBatches, answer_spans
+from tfcopy.data.definitions import TextBatches, word_texts
 from tfcopy.data.definitions.word_texts import WordTexts
 from tfcopy.experiments.definitions import (
     answering_steps,
@@ -123,7 +123,7 @@ def test_answers_are_marked_in_their_contexts(tmp_path):
         Example(f"q{i}", x, f"what is a wug {i} ?", (Answer(x.split()[0], 0),))
         for i, x in enumerate(TEXTS)
     ]
-    questions = list(answer_spans.tokenize(questions, progress=False))
+    questions = list(word_texts.tokenize_questions(questions, progress=False))
     examples = [
         (
             {"context": q.context_tokens, "question": q.question_tokens},

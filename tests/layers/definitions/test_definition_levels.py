@@ -15,7 +15,10 @@ from tests.layers.definitions.test_definition_readers import (
     padded,
 )
 from tfcopy.layers import MeanReader
-from tfcopy.layers.definitions.definition_levels import level_names, read_levels
+from tfcopy.layers.definitions.definition_readers import (
+    level_names,
+    read_levels,
+)
 from tfcopy.tokens import PAD, UNK
 
 P, Q, FIRST = 4, 5, 6

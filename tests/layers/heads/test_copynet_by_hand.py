@@ -13,7 +13,7 @@ from tfcopy.layers import (
     copying,
 )
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.teacher_forcing import TeacherForcing
+from tfcopy.layers.decoder import TeacherForcing
 from tfcopy.tokens import BOS, EOS, NO_COPY, PAD, UNK
 
 # PAD, UNK, BOS, EOS and two words; c, the third, is outside the vocabulary.

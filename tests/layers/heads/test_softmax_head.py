@@ -1,11 +1,15 @@
 import keras
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from keras import ops
 
 from tests import helpers
 from tfcopy.layers import SoftmaxHead
 from tfcopy.layers.copying import MASKED
+from tfcopy.layers.heads.softmax_head import restrict
+from tfcopy.tokens import NO_COPY, UNK
 
 V = 9
 
@@ -85,3 +89,73 @@ def test_candidates_are_known_to_the_symbolic_call(inputs):
         candidate_ids=keras.KerasTensor((4,), "int32"),
     )
     assert spec.generate_logits.shape == (2, 3, 4)
+
+
+WORDS = 10
+SPECIAL = [0, 1, 2, 3]
+
+
+def naive_restrict(ids, source_copy_ids, candidates):
+    """One word after the other."""
+    rows = []
+    for row, source in zip(ids.tolist(), source_copy_ids.tolist()):
+        words = []
+        for word in row:
+            if word < 0:
+                words.append(word)
+            elif word in candidates:
+                words.append(candidates.index(word))
+            elif word in source:
+                words.append(len(candidates) + source.index(word))
+            else:
+                words.append(UNK)
+        rows.append(words)
+    return np.array(rows)
+
+
+def test_a_word_among_the_candidates_becomes_its_place():
+    ids = np.array([[9, 4, 3, 0]], "int32")
+    sources = np.array([[9, 5]], "int32")
+    candidates = np.array([*SPECIAL, 4, 9], "int32")
+    helpers.assert_close(
+        restrict(ids, sources, candidates, WORDS), [[5, 4, 3, 0]]
+    )
+
+
+def test_a_word_outside_is_copied_or_unknown():
+    # 5 and 12 stand in the source, 12 = V + 2 outside the vocabulary; 7 does
+    # not stand there.
+    ids = np.array([[5, 12, 7]], "int32")
+    sources = np.array([[9, 5, 12, 5, 12, NO_COPY]], "int32")
+    candidates = np.array([*SPECIAL, 4, 9], "int32")
+    helpers.assert_close(
+        restrict(ids, sources, candidates, WORDS),
+        [[6 + 1, 6 + 2, UNK]],
+    )
+    helpers.assert_close(
+        restrict(sources, sources, candidates, WORDS),
+        [[5, 7, 8, 7, 8, NO_COPY]],
+    )
+
+
+def test_all_words_change_nothing():
+    ids = np.array([[5, 12, 7, -1]], "int32")
+    sources = np.array([[9, 5, 12, 5, 12, NO_COPY]], "int32")
+    everything = np.arange(WORDS, dtype="int32")
+    helpers.assert_close(restrict(ids, sources, everything, WORDS), ids)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(0, WORDS - len(SPECIAL)))
+def test_is_what_one_word_after_the_other_gives(seed, extra):
+    rng = np.random.default_rng(seed)
+    others = rng.choice(np.arange(4, WORDS), extra, replace=False)
+    candidates = np.array([*SPECIAL, *sorted(others)], "int32")
+    sources = rng.integers(-1, WORDS, size=(2, 4)).astype("int32")
+    for row in sources:  # some are outside: V and their first position
+        row[rng.random(4) < 0.3] = WORDS + rng.integers(0, 4)
+    ids = rng.integers(-1, WORDS, size=(2, 5)).astype("int32")
+    for row, source in zip(ids, sources):
+        row[:2] = rng.choice(source, 2)
+    expected = naive_restrict(ids, sources, candidates.tolist())
+    helpers.assert_close(restrict(ids, sources, candidates, WORDS), expected)

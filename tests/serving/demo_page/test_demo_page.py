@@ -31,7 +31,7 @@ from tests.serving.servables.translators import (  # noqa: E402
 from tfcopy.layers.copying import MASKED, CopyDistribution  # noqa: E402
 from tfcopy.serving import demo  # noqa: E402
 from tfcopy.serving.client_library.signatures import Signature  # noqa: E402
-from tfcopy.serving.demo_page.demo_models import Models  # noqa: E402
+from tfcopy.serving.demo_page.demo_server import Models  # noqa: E402
 from tfcopy.serving.servables.text_model import NUM_SPECIALS  # noqa: E402
 
 WAIT = 250  # seconds: a test has 300, on a machine however busy
@@ -251,7 +251,7 @@ def served(models):
 
 
 def test_the_server_takes_no_files_and_no_strangers(page):
-    """The page in its server; `test_demo_guard` has the cases."""
+    """The page in its server; `test_demo_server` has the cases."""
     address = urllib.parse.urlsplit(page.driver.current_url)
 
     def status(method, path, **headers):

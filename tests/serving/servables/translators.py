@@ -14,7 +14,7 @@ from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
 from tfcopy.layers.copying import MASKED, CopyDistribution
-from tfcopy.layers.memory import Memory
+from tfcopy.layers.loop import Memory
 from tfcopy.models import gru_translator
 from tfcopy.serving.servables.translator import Translator
 

@@ -37,7 +37,7 @@ class Split:
             is not known without reading them all.
         num_skipped: The number of examples left out because one side was empty.
         left_out: How many were left out for other reasons, which are those of
-            `pair_counts`.
+            `text_pairs.count_pairs`.
     """
 
     read: Callable[[], Iterator]

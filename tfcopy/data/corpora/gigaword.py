@@ -1,22 +1,35 @@
-"""Gigaword of TensorFlow Datasets: first sentences and headlines.
+"""First sentences and headlines: Gigaword of TFDS, and files with tags.
 
-It is made with the scripts of Rush et al. (2015): text in lower case, tokens
-between blanks, digits as `#`. Its rare words are already `UNK`, on both sides,
-so that it is unknown which source word an unknown word of the headline was;
-without capitals, names cannot be told from other words either. The corpus of
-the pointer softmax paper is the licensed one behind it.
+TFDS's Gigaword is made with the scripts of Rush et al. (2015): text in lower
+case, tokens between blanks, digits as `#`. Its rare words are already `UNK`, on
+both sides, so that it is unknown which source word an unknown word of the
+headline was; without capitals, names cannot be told from other words either.
+The corpus of the pointer softmax paper is the licensed one behind it, whose
+tokens a tagger can label.
 
 Reference:
     [Rush et al., 2015](https://arxiv.org/abs/1509.00685), section 7.1.
 """
 
 import dataclasses
+import functools
+import itertools
 import os
 import re
+from collections.abc import Iterator
 
-from tfcopy import tokens
 from tfcopy.data.corpora import tfds_corpora
-from tfcopy.data.corpora.corpus import TranslationCorpus, map_examples
+from tfcopy.data.corpora.corpus import (
+    CheckedPairs,
+    CorpusError,
+    TranslationCorpus,
+    map_examples,
+    translation_corpus,
+)
+from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.text.entities import MARK, NO_TAG
+from tfcopy.data.text.span_patterns import BLANKS
+from tfcopy.tokens import SPECIAL_TOKENS, UNK
 
 NAME = "gigaword"
 
@@ -49,5 +62,112 @@ def load(
 
 
 def _with_unk(pair: tuple[str, str]) -> tuple[str, str]:
-    unk = tokens.SPECIAL_TOKENS[tokens.UNK]
+    unk = SPECIAL_TOKENS[UNK]
     return tuple(_UNK.sub(unk, text) for text in pair)
+
+
+FilePair = tuple[str | os.PathLike, str | os.PathLike]
+
+
+def load_tagged(
+    train: FilePair,
+    train_tags: FilePair,
+    validation: FilePair | None = None,
+    validation_tags: FilePair | None = None,
+    test: FilePair | None = None,
+    test_tags: FilePair | None = None,
+    *,
+    name: str | None = None,
+    **options,
+) -> TranslationCorpus:
+    """Reads pairs of text files whose tokens a tagger has labelled.
+
+    Each text file has a file of tags, line by line and token by token:
+
+        smith of acme corp        PER O ORG ORG
+
+    `O` marks no entity, anything else does; IOB tags (`B-ORG`) are read, too.
+    The tags come with the text, `smith￨PER of acme￨ORG corp￨ORG`, which is what
+    `Entities(pattern=None)` reads and the form in which requests to a model are
+    written. The files are UTF-8, plain or compressed.
+
+    Tokens stand between blanks. As in `text_pairs.load`, everything is checked
+    before anything is returned, and a pair with a blank side is skipped and
+    counted.
+
+    Args:
+        train: The source and the target file of the training pairs.
+        train_tags: Their tag files.
+        validation: The files of the validation pairs. If `None`, pairs spread
+            evenly over `train` are held out.
+        validation_tags: Their tag files.
+        test: The files of the test pairs, likewise.
+        test_tags: Their tag files.
+        name: Name of the corpus; by default that of the source file.
+        **options: `source_language`, `target_language`, `num_held_out` (for
+            each split that has no files), `seed`: as in
+            `translation_corpus`.
+
+    Raises:
+        CorpusError: naming the files and the line.
+    """
+    texts = (train, validation, test)
+    tags = (train_tags, validation_tags, test_tags)
+    return translation_corpus(
+        map(_check, texts, tags),
+        name or os.path.basename(train[0]),
+        tokenized=True,
+        **options,
+    )
+
+
+def _check(texts: FilePair | None, tags: FilePair | None):
+    if not texts:
+        return None
+    return CheckedPairs.check(
+        f"{texts[0]} and {texts[1]}",
+        functools.partial(_read, tuple(texts), tuple(tags)),
+        "Give two files with one text a line.",
+    )
+
+
+def _read(texts, tags) -> Iterator[tuple[str, str]]:
+    """Yields pairs of marked texts."""
+    paths = [texts[0], tags[0], texts[1], tags[1]]
+    readers = [read_lines(path) for path in paths]
+    for number in itertools.count(1):
+        lines = [next(reader, None) for reader in readers]
+        if lines == [None] * 4:
+            return
+        if None in lines:
+            short = paths[lines.index(None)]
+            longer = next(p for p, x in zip(paths, lines) if x is not None)
+            raise CorpusError(
+                f"{short} ends after line {number - 1:,}, but {longer} does "
+                "not. Line n of all four files must belong together."
+            )
+        yield tuple(
+            _marked(number, *zip(paths[i : i + 2], lines[i : i + 2]))
+            for i in (0, 2)
+        )
+
+
+def _marked(number, text, tags):
+    """The text of a line with its entities marked; the paths are for errors."""
+    words, labels = ([x for x in BLANKS.split(y) if x] for _, y in (text, tags))
+    if len(words) != len(labels):
+        raise CorpusError(
+            f"{tags[0]}, line {number}: expected a tag for each of the "
+            f"{len(words)} tokens of {text[0]}. Received: {len(labels)}."
+        )
+    for path, tokens in ((text[0], words), (tags[0], labels)):
+        strange = next((token for token in tokens if MARK in token), None)
+        if strange is not None:
+            raise CorpusError(
+                f"{path}, line {number}: {MARK} (U+FFE8) marks entities and "
+                f"may not be part of a token. Received: {strange!r}."
+            )
+    return " ".join(
+        word if label == NO_TAG else f"{word}{MARK}{label}"
+        for word, label in zip(words, labels)
+    )

@@ -20,7 +20,7 @@ from tfcopy.data.corpora.corpus import (
     share_held_out,
 )
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.json_text import JsonError, parse_json, shortened
+from tfcopy.file_forms import JsonError, parse_json, shortened
 
 
 @dataclasses.dataclass(frozen=True)

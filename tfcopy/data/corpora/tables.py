@@ -13,7 +13,7 @@ from tfcopy.data.corpora.corpus import (
     translation_corpus,
 )
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.json_text import JsonError, parse_json, shortened
+from tfcopy.file_forms import JsonError, parse_json, shortened
 
 FORMATS = ("csv", "tsv", "jsonl")
 

@@ -1,11 +1,16 @@
-"""Lines of text files, plain or compressed, and pairs of them."""
+"""Lines of text files, plain or compressed, pairs of them, and their counts.
+
+Counts are a dict, in results.json as well: of the pairs `read` so many are
+`left`; the others are `blank` (a side has no token), `too_long`, `duplicates`,
+or `unlike` (a side is far longer than the other).
+"""
 
 import functools
 import itertools
 import os
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -13,6 +18,7 @@ from tfcopy import file_forms, filesystem
 from tfcopy.data.corpora.corpus import (
     CheckedPairs,
     CorpusError,
+    Split,
     TranslationCorpus,
     reading,
     splits,
@@ -164,3 +170,47 @@ def _read_aligned(paths: FilePair) -> Iterator[tuple[str, str]]:
                 "cut off?"
             )
         yield pair
+
+
+_REASONS = {
+    "blank": "blank",
+    "too_long": "too long",
+    "duplicates": "duplicates",
+    "unlike": "of very different length",
+}
+
+
+def count_pairs(read: int, left: int, **left_out: int) -> dict[str, int]:
+    """The counts, given all reasons but that a side is blank."""
+    known = dict.fromkeys(_REASONS, 0) | left_out
+    known["blank"] = read - left - sum(left_out.values())
+    return {"read": read, **known, "left": left}
+
+
+def count_split(split: Split, left: int, too_long: int = 0) -> dict[str, int]:
+    """The counts of a split of a corpus.
+
+    Args:
+        split: The split.
+        left: How many of its pairs are used.
+        too_long: How many are not because they are too long.
+    """
+    num_pairs = split.num_pairs
+    if num_pairs is None:
+        num_pairs = left + too_long
+    read = num_pairs + split.num_skipped + sum(split.left_out.values())
+    return count_pairs(read, left, too_long=too_long, **split.left_out)
+
+
+def counts_line(name: str, counts: Mapping[str, int]) -> str:
+    """The counts of a split as a line of text."""
+    reasons = ", ".join(
+        f"{counts[key]:,} {text}"
+        for key, text in _REASONS.items()
+        if counts[key]
+    )
+    read, left = counts["read"], counts["left"]
+    told = "none left out"
+    if reasons:
+        told = f"{read - left:,} left out ({reasons}), {left:,} left"
+    return f"{name}: {read:,} pairs read, {told}"

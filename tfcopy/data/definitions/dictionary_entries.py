@@ -32,11 +32,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.corpus import fingerprint
 from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
-from tfcopy.json_text import parse_json
+from tfcopy.file_forms import parse_json
 
 # By part of speech, (pattern, rewrite) pairs; the first that gives a headword
 # of that part of speech counts. Adverbs have none.

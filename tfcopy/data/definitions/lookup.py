@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.definitions.dictionary_entries import (
     PARTS_OF_SPEECH,
     RULES,
     UNKNOWN,
     Definitions,
 )
+from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text import tokenization
 from tfcopy.data.text.tokenization import string_tensor
 from tfcopy.data.text.vocabulary import table

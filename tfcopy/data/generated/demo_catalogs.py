@@ -31,7 +31,7 @@ from tfcopy.data.generated.bilingual import (
     spanish_plural,
     spanish_verb,
 )
-from tfcopy.data.generated.demo_catalogs_spans import Placeholders, Spans
+from tfcopy.data.generated.demo_names import Placeholders, Spans
 
 LANGUAGES = ("en", "es")
 

@@ -1,4 +1,4 @@
-"""Generated news and their headlines, in place of LCSTS and in its format.
+"""Generated news and their headlines, in the format of LCSTS and as a corpus.
 
 It is for users without a copy of LCSTS. A text tells one event in a key
 sentence and adds details; one or two other sentences are about other names of
@@ -23,7 +23,13 @@ import tqdm
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora import lcsts
-from tfcopy.data.corpora.corpus import CorpusError, fingerprint
+from tfcopy.data.corpora.corpus import (
+    SPLITS,
+    CorpusError,
+    Split,
+    TranslationCorpus,
+    fingerprint,
+)
 from tfcopy.data.generated import generated_corpus, text_tables
 from tfcopy.data.generated.demo_names import split_of
 from tfcopy.data.text.vocabulary import count_words
@@ -312,3 +318,63 @@ def _grammar_fingerprint() -> str:
     """Changes with the grammar, so that stale news is never read."""
     sample = [list(generate("test", 50, script=script)) for script in SCRIPTS]
     return generated_corpus.grammar_fingerprint(TABLES, sample)
+
+
+_LEAST_SCORE = 3  # a lower score has the headline of another story
+
+
+def load(
+    *,
+    num_train: int = 12_000,
+    num_validation: int = 300,
+    num_test: int = 500,
+    seed: int = 0,
+) -> TranslationCorpus:
+    """The demo corpus of headlines, generated anew whenever it is read.
+
+    A text has three to five sentences, its headline about twelve words, most of
+    them from one of the sentences.
+
+    Args:
+        num_train: Number of training pairs.
+        num_validation: Number of validation pairs.
+        num_test: Number of test pairs.
+        seed: The same seed gives the same pairs on every machine.
+    """
+    grammar = generated_corpus.grammar_fingerprint(
+        TABLES, list(generate("test", 50))
+    )
+    numbers = zip(SPLITS, (num_train, num_validation, num_test))
+    return TranslationCorpus(
+        name="demo headlines",
+        source_language="en",
+        target_language="en",
+        splits={
+            name: Split(
+                functools.partial(generate_headlines, name, number, seed),
+                fingerprint(grammar, name, number, seed),
+                number,
+            )
+            for name, number in numbers
+        },
+        generated=True,
+    )
+
+
+def generate_headlines(
+    split: str, number: int, seed: int = 0
+) -> Iterator[tuple[str, str]]:
+    """Yields texts and headlines.
+
+    Args:
+        split: `"train"`, `"validation"` or `"test"`.
+        number: How many.
+        seed: The same seed gives the same pairs on every machine.
+    """
+    count = 0
+    # Enough for the pairs kept: less than half of all have a low score.
+    size = number if split == "train" else 2 * number + 5
+    for score, text, headline in generate(split, size, seed=seed):
+        if count < number and (score is None or score >= _LEAST_SCORE):
+            count += 1
+            yield text, headline

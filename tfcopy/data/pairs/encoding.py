@@ -13,9 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import checked_files
-from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.alignment.word_links import GuidedAlignment
 from tfcopy.data.pairs import copy_ids
-from tfcopy.data.pairs.guided_alignment import GuidedAlignment
+from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.sentencepiece_tokenizer import sampled
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary

@@ -23,10 +23,11 @@ import apache_beam as beam
 import tqdm
 
 from tfcopy import atomic_files, checked_files, filesystem
-from tfcopy.data import beam_runners
+from tfcopy.data import parallel
 from tfcopy.data.corpora.corpus import TranslationCorpus, fingerprint
-from tfcopy.data.preparation import preparation_files
-from tfcopy.data.preparation.preparation_settings import (
+from tfcopy.data.preparation import shard_files
+from tfcopy.data.preparation.preparation_steps import Preparation
+from tfcopy.data.preparation.prepared_corpus import (
     ABOUT,
     MANIFEST,
     Settings,
@@ -34,7 +35,6 @@ from tfcopy.data.preparation.preparation_settings import (
     read_manifest,
     vocabulary_name,
 )
-from tfcopy.data.preparation.preparation_steps import Preparation
 
 
 def run(preparation: Preparation, runner: str, flags: list[str]) -> None:
@@ -61,7 +61,7 @@ def run(preparation: Preparation, runner: str, flags: list[str]) -> None:
             ("FindDuplicates", numbers, steps.find_duplicates),
             *todo,
         ]
-    with beam_runners.pipeline(runner, flags) as pipeline:
+    with parallel.pipeline(runner, flags) as pipeline:
         before = []
         for step in todo:
             before = [_step(pipeline, *step, *before)]
@@ -204,7 +204,7 @@ def _run_steps(settings, work, about, runner, beam_flags):
         {split: sizes[split] for split in ("train", "validation")},
         about,
     )
-    with _progress(preparation), beam_runners.quietly():
+    with _progress(preparation), parallel.quietly():
         run(preparation, runner, beam_flags)
 
 
@@ -215,7 +215,7 @@ def _write_texts(corpus, settings, work, size):
 
     def paths(sizes, *names):
         return [
-            preparation_files.texts_path(work, name, number)
+            shard_files.texts_path(work, name, number)
             for name in names
             for number in range(len(sizes[name]))
         ]
@@ -245,7 +245,7 @@ def _write_texts(corpus, settings, work, size):
         )
         if name == "train" and settings.max_ratio is not None:
             pairs = filter(is_alike, pairs)
-        sizes[name] = preparation_files.write_texts(pairs, work, name, size)
+        sizes[name] = shard_files.write_texts(pairs, work, name, size)
     if not sizes["train"]:
         filesystem.rmtree(work)
         raise ValueError(

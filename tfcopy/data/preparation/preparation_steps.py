@@ -11,9 +11,10 @@ import functools
 import os
 
 from tfcopy import checked_files
-from tfcopy.data.pairs import encoded_shards, encoding
-from tfcopy.data.preparation import preparation_files as files
-from tfcopy.data.preparation.preparation_settings import (
+from tfcopy.data.pairs import encoding
+from tfcopy.data.preparation import shard_files
+from tfcopy.data.preparation import shard_files as files
+from tfcopy.data.preparation.prepared_corpus import (
     FORMAT,
     MANIFEST,
     Settings,
@@ -167,7 +168,7 @@ class Preparation:
                 **self.settings.encoding_options(),
                 progress=False,
             )
-            shard = encoded_shards.write(self.work, name, arrays)
+            shard = shard_files.write(self.work, name, arrays)
             checked_files.write_json(record, dataclasses.asdict(shard))
 
         _once([record, os.path.join(self.work, name)], make)
@@ -182,9 +183,9 @@ class Preparation:
                 checked_files.read_json(self._record(split, number))
                 for number in range(len(sizes))
             ]
-            shards = [encoded_shards.Shard(**record) for record in records]
+            shards = [shard_files.Shard(**record) for record in records]
             splits[split] = {
-                "checksum": encoded_shards.corpus_checksum(self.work, shards),
+                "checksum": shard_files.corpus_checksum(self.work, shards),
                 "shards": records,
             }
         content = {

@@ -1,22 +1,38 @@
-"""Byte pairs of published vocabularies, as core TensorFlow ops.
+"""Byte pairs of published vocabularies, and KerasHub's tokenizers as ours.
+
+The pieces published with GPT-2 and BART are bytes, spelt with 256 visible
+characters. Here a piece is spelt as its text, with `▁` for a blank, as those of
+SentencePiece are; one that is no text of its own, such as half a character, is
+spelt `<0xE2><0x96>`.
 
 Shapes: B batch; W different words, M bytes of the longest; tokens are ragged,
 (B, None).
+
+Reference: [Sennrich et al., 2016](https://arxiv.org/abs/1508.07909); Radford et
+al., 2019, "Language models are unsupervised multitask learners", section 2.2.
 """
 
 import dataclasses
 import functools
 import hashlib
 import json
-from typing import ClassVar
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tfcopy import filesystem
+from tfcopy import tokens as special
+from tfcopy.atomic_files import make_folder, write_atomically
 from tfcopy.data.ragged_rows import join, keep
-from tfcopy.data.text.byte_pairs import BLANK, BYTE, START, BytePairs
+from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.tokenization import normalize_blanks
-from tfcopy.json_text import parse_json
+from tfcopy.data.text.vocabulary import Vocabulary
+from tfcopy.file_forms import parse_json
+from tfcopy.tokens import BLANK, START
 
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 _WORD = r"'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^ \pL\pN]+"
@@ -188,3 +204,161 @@ def _bytes_of(values, is_bytes):
         found, digits.row_splits // 2, validate=False
     )
     return join(found)
+
+
+_SPECIALS = special.SPECIAL_TOKENS
+
+
+class HubPieces(NamedTuple):
+    """How a pretrained model reads text.
+
+    Attributes:
+        tokenizer: A `BytePairTokenizer` or a `SentencepieceTokenizer`.
+        vocabulary: `Vocabulary` of both sides.
+        special_ids: The model's own ids of PAD, UNK, BOS and EOS.
+    """
+
+    tokenizer: Any
+    vocabulary: Vocabulary
+    special_ids: tuple[int, int, int, int]
+
+
+def hub_pieces(tokenizer, folder) -> HubPieces:
+    """Writes the files of a tokenizer of KerasHub, and reads them as ours.
+
+    The pieces of a model are the words of a vocabulary: one that the source has
+    can be copied, as any word can.
+
+    A target begins as the model was trained to begin it: BART's with the end
+    of another sentence and a start symbol, `⟨s⟩`, that also begins a source;
+    T5's with padding.
+
+    Args:
+        tokenizer: A `keras_hub.models.BartTokenizer` or `T5Tokenizer`, or
+            another one of byte pairs or of SentencePiece.
+        folder: Where the files are written, and have to stay.
+
+    Raises:
+        ValueError: If it is of another kind.
+    """
+    if getattr(tokenizer, "merges", None) is not None:
+        read = _byte_pairs
+    elif getattr(tokenizer, "proto", None) is not None:
+        read = _sentencepiece
+    else:
+        raise ValueError(
+            "`tokenizer` must be one of byte pairs or of SentencePiece, with "
+            f"its vocabulary. Received: {tokenizer!r}."
+        )
+    make_folder(folder)
+    own, data, words, special_ids = read(tokenizer, os.fspath(folder))
+    write_atomically(own.model_file, lambda file: file.write(data))
+    others = [x for i, x in enumerate(words) if i not in special_ids]
+    vocabulary = Vocabulary([*_SPECIALS, *others])
+    path = os.path.join(folder, "vocabulary.txt")
+    return HubPieces(own, vocabulary.save(path), special_ids)
+
+
+def _byte_pairs(tokenizer, folder):
+    """The tokenizer, its file's content, all pieces, and the special ids."""
+    numbers = dict(tokenizer.vocabulary)
+    pieces = sorted(numbers, key=numbers.get)
+    content = {
+        "pieces": pieces,
+        "merges": list(tokenizer.merges),
+        "start": True,
+    }
+    words = [spelt(piece) for piece in pieces]
+    words[numbers[_SPECIALS[special.BOS]]] = START
+    end, padding = tokenizer.end_token_id, tokenizer.pad_token_id
+    unknown = numbers.get(_SPECIALS[special.UNK], padding)
+    own = BytePairTokenizer(os.path.join(folder, "pieces.json"))
+    data = json.dumps(content).encode()
+    return own, data, words, (padding, unknown, end, end)
+
+
+def _sentencepiece(tokenizer, folder):
+    """As `_byte_pairs`."""
+    words = [
+        # A vocabulary's file has one word on each line.
+        piece if piece.split() == [piece] else f"<row{i}>"
+        for i, piece in enumerate(tokenizer.get_vocabulary())
+    ]
+    end, padding = tokenizer.end_token_id, tokenizer.pad_token_id
+    unknown = tokenizer.token_to_id(_SPECIALS[special.UNK])
+    own = SentencepieceTokenizer(os.path.join(folder, "pieces.model"))
+    return own, tokenizer.proto, words, (padding, unknown, padding, end)
+
+
+# A byte of a piece that is no text.
+BYTE = "<0x[0-9A-F]{2}>"
+
+
+class BytePairs(NamedTuple):
+    """Symbols and merges as arrays.
+
+    Attributes:
+        pieces: The symbols as we spell them.
+        of_bytes: int32 `(256,)`, the symbol of each byte.
+        pairs: int64, ascending, `left * len(pieces) + right` of each merge.
+        ranks: int32, the rank of each of these.
+        merged: int32, by rank, the symbol that the merge makes.
+    """
+
+    pieces: list[str]
+    of_bytes: np.ndarray
+    pairs: np.ndarray
+    ranks: np.ndarray
+    merged: np.ndarray
+
+    @classmethod
+    def make(cls, pieces: Sequence[str], merges: Sequence[str]) -> "BytePairs":
+        """Makes them from a publisher's files.
+
+        Args:
+            pieces: As published, in any order.
+            merges: Lines `left right`, the first one merged first.
+        """
+        symbols = {piece: i for i, piece in enumerate(pieces)}
+
+        def number(symbol):  # Small vocabularies may lack some.
+            return symbols.setdefault(symbol, len(symbols))
+
+        of_bytes = [number(character) for character in _CHARACTERS]
+        pairs = [line.split(" ") for line in merges if "#version:" not in line]
+        merges = [(number(x), number(y), number(x + y)) for x, y in pairs]
+        keys = np.array([x * len(symbols) + y for x, y, _ in merges], np.int64)
+        ranks = np.argsort(keys, kind="stable").astype(np.int32)
+        return cls(
+            [spelt(symbol) for symbol in symbols],
+            np.array(of_bytes, np.int32),
+            keys[ranks],
+            ranks,
+            np.array([z for *_, z in merges], np.int32),
+        )
+
+
+def spelt(piece: str) -> str:
+    """A published piece as we spell it; one spelling for each piece."""
+    try:
+        raw = bytes(_BYTES[character] for character in piece)
+    except KeyError:
+        return piece  # It is no byte pair, but some symbol.
+    text = raw.decode(errors="replace")
+    shown = text.replace(" ", BLANK)
+    is_text = "\ufffd" not in text and BLANK not in text and text.isprintable()
+    if is_text and shown.split() == [shown] and not re.search(BYTE, shown):
+        return shown
+    return "".join(f"<0x{byte:02X}>" for byte in raw)
+
+
+def _visible_characters() -> list[str]:
+    """The characters that stand for the bytes 0 to 255."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = (byte for byte in range(256) if byte not in shown)
+    codes = dict(zip(others, range(256, 512))) | {x: x for x in shown}
+    return [chr(codes[byte]) for byte in range(256)]
+
+
+_CHARACTERS = _visible_characters()
+_BYTES: Mapping[str, int] = {x: byte for byte, x in enumerate(_CHARACTERS)}

@@ -12,7 +12,7 @@ The price is that a common word with a capital, as at the start of a sentence,
 counts as an entity; function words are excluded, and optionally words that
 other texts have in lower case, which helps with headlines in title case. Where
 that is not enough (text in lower case), the tokens that a tagger found are
-marked in the text: `acme￨ORG of`, see `corpora.tagged_pairs`.
+marked in the text: `acme￨ORG of`, see `corpora.gigaword`.
 
 The same functions run in the training pipeline and in the served graph.
 
@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator
 import tensorflow as tf
 
 from tfcopy import tokens as special
-from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.parallel import map_chunks
 from tfcopy.data.ragged_rows import join, keep, rows_of
 from tfcopy.data.text.tokenization import Tokenizer, lower, string_tensor
 from tfcopy.data.text.vocabulary import count_words

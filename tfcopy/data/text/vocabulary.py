@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfcopy import file_forms, filesystem
 from tfcopy import tokens as special
 from tfcopy.atomic_files import write_atomically
-from tfcopy.data.chunked_map import map_chunks
+from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 
 

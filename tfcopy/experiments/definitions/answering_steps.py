@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcopy import losses
-from tfcopy.data.definitions import answer_spans
-from tfcopy.data.definitions.answer_spans import TokenizedQuestion
-from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.definitions import word_texts
+from tfcopy.data.definitions.word_texts import TokenizedQuestion, WordTexts
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.decoding import independent_spans, joint_spans
-from tfcopy.evaluation import questions as squad_evaluation
+from tfcopy.evaluation import definition_scores as squad_evaluation
 from tfcopy.evaluation import translations
 from tfcopy.experiments import reporting
 
@@ -28,7 +27,7 @@ def read(
         kept: List that gets the `TokenizedQuestion`s, if they are to be
             scored.
     """
-    for question in answer_spans.tokenize(split, tokenizer):
+    for question in word_texts.tokenize_questions(split, tokenizer):
         if kept is not None:
             kept.append(question)
         first, last = question.spans[0]

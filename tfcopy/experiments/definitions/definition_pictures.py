@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tfcopy import tokens
 from tfcopy.evaluation import translations
-from tfcopy.evaluation.categories import category_scores, project
+from tfcopy.evaluation.definition_scores import category_scores, project
 from tfcopy.experiments import reporting
 from tfcopy.experiments.definitions.definition_flags import WordSources
 from tfcopy.experiments.reporting import ExportChoice, figures

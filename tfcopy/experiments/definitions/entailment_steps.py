@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 from keras import ops
 
-from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.corpus import Split
 from tfcopy.data.corpora.nli import LABELS
 from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import translations
 from tfcopy.experiments import reporting

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from tfcopy import losses, tokens
-from tfcopy.data.chunked_map import map_chunks
 from tfcopy.data.corpora.corpus import Split
 from tfcopy.data.definitions import DefinitionFeatures
 from tfcopy.data.definitions.word_texts import WordTexts
+from tfcopy.data.parallel import map_chunks
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.experiments import reporting

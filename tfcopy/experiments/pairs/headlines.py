@@ -6,10 +6,10 @@ import random
 import numpy as np
 
 from tfcopy import tokens
-from tfcopy.data.corpora import gigaword, tagged_pairs
+from tfcopy.data.corpora import gigaword
 from tfcopy.data.corpora.corpus import Split, fingerprint
 from tfcopy.data.definitions import word_vectors
-from tfcopy.data.generated import demo_headlines
+from tfcopy.data.generated import newsgen
 from tfcopy.data.text.entities import (
     EXCEPTIONS,
     PATTERN,
@@ -134,14 +134,14 @@ _LOST_WORDS = ("UNK", "unk", "[UNK]", "[unk]", "_UNK", "@unk")
 def load_corpus(config):
     """The corpus that the flags ask for; the demo's without any."""
     if config.train_tags is None:
-        corpus = summary_data.load_corpus(config, demo_headlines)
+        corpus = summary_data.load_corpus(config, newsgen)
     else:
         files = [
             flag_checks.file_pair(getattr(config, flag), f"--{flag}")
             for split in _SPLITS
             for flag in (split, f"{split}_tags")
         ]
-        corpus = tagged_pairs.load(
+        corpus = gigaword.load_tagged(
             *files, source_language="en", target_language="en", seed=config.seed
         )
     limits = {"validation": config.num_validation, "test": config.num_test}

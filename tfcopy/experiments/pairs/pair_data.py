@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfcopy import checked_files
+from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import fingerprint, is_blank
-from tfcopy.data.corpora.prepared_corpus import PreparedCorpus, PreparedSplit
 from tfcopy.data.definitions import word_vectors
-from tfcopy.data.pairs import encoding, pair_counts
+from tfcopy.data.pairs import encoding
+from tfcopy.data.preparation.prepared_corpus import (
+    PreparedCorpus,
+    PreparedSplit,
+)
 from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
@@ -51,10 +55,10 @@ class PairData:
 
     @property
     def pairs(self) -> dict[str, dict[str, int]]:
-        """The `pair_counts` of each split."""
+        """The `text_pairs.count_pairs` of each split."""
         parts = {"train": self.train, "validation": self.validation}
         return {
-            name: pair_counts.of_split(
+            name: text_pairs.count_split(
                 split,
                 len(parts.get(name, self.test)),
                 parts[name].num_too_long if name in parts else 0,
@@ -146,7 +150,7 @@ def _print_sizes(data):
         sizes = [f"{words.size:,}" for words in data.vocabularies]
     print(f"{data.corpus.name}: {' and '.join(sizes)} words")
     for name, counts in data.pairs.items():
-        print(pair_counts.line(name, counts))
+        print(text_pairs.counts_line(name, counts))
 
 
 def count_vocabularies(

@@ -8,12 +8,12 @@ import tensorflow as tf
 from tfcopy.data.corpora import (
     cnn_dailymail,
     gigaword,
-    prepared_corpus,
     tables,
     text_pairs,
     tfds_corpora,
 )
 from tfcopy.data.generated import demo_news
+from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.ragged_rows import join
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import summaries, translations

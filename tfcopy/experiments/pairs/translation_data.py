@@ -5,16 +5,16 @@ import dataclasses
 import tensorflow as tf
 
 from tfcopy.data import train_sentencepiece
+from tfcopy.data.alignment.word_links import GuidedAlignment
 from tfcopy.data.corpora import (
     europarl,
     gettext_catalogs,
-    prepared_corpus,
     text_pairs,
     tfds_corpora,
 )
 from tfcopy.data.generated import demo_parliament
 from tfcopy.data.pairs.encoding import EncodedCorpus
-from tfcopy.data.pairs.guided_alignment import GuidedAlignment
+from tfcopy.data.preparation import prepared_corpus
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer

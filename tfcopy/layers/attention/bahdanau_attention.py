@@ -8,8 +8,8 @@ from keras import ops
 
 from tfcopy.layers.attention.pointing_attention import PointingAttention
 from tfcopy.layers.configured import Configured, check_positive
-from tfcopy.layers.memory import beside
-from tfcopy.layers.rows import dense, multiply, of_rows
+from tfcopy.layers.loop import beside
+from tfcopy.layers.products import dense, multiply, of_rows
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -7,8 +7,8 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.memory import Memory
-from tfcopy.layers.padding_mask import or_all
+from tfcopy.layers.loop import Memory
+from tfcopy.layers.tensors import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -14,8 +14,8 @@ from tfcopy.layers.attention.pointing_attention import (
     masked_log_softmax,
 )
 from tfcopy.layers.configured import Configured
-from tfcopy.layers.head_axis import split_heads
-from tfcopy.layers.rows import dense
+from tfcopy.layers.products import dense
+from tfcopy.layers.tensors import split_heads
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -1,4 +1,4 @@
-"""Attention that plans ahead.
+"""Attention that plans ahead, and commits itself to its plan.
 
 Shapes: B batch, T target steps, S source steps, U units, k plan steps, E size
 of the words' embeddings.
@@ -7,16 +7,18 @@ of the words' embeddings.
 import keras
 from keras import ops
 
-from tfcopy.layers.attention import commitment
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.configured import check_choice, check_positive
-from tfcopy.layers.cutting import split
-from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
-from tfcopy.layers.loop import Product
-from tfcopy.layers.memory import beside
+from tfcopy.layers.loop import Product, beside
+from tfcopy.layers.tensors import add_norms, cast_norms, normalize, split
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")
+# Where the temperature's bias starts: kappa is 1.154 without a state.
+TEMPERATURE_BIAS = -1.8
+# The logit that enters at the plan's end, if plans are drawn again at each
+# step.
+_BEHIND = -10.0
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -154,9 +156,7 @@ class PlanAttention(BahdanauAttention):
             self.temperature_bias = self.add_weight(
                 name="temperature_bias",
                 shape=(1,),
-                initializer=keras.initializers.Constant(
-                    commitment.TEMPERATURE_BIAS
-                ),
+                initializer=keras.initializers.Constant(TEMPERATURE_BIAS),
             )
         # === Plan ===
         if self._plans:
@@ -219,7 +219,7 @@ class PlanAttention(BahdanauAttention):
                     parts[0], ops.cast(self.gate_key_kernel, "float32")
                 )
         if training or self.sample_at_test:
-            noise = commitment.gumbel(noise, self.seed_generator)
+            noise = gumbel(noise, self.seed_generator)
         else:
             noise = ops.zeros(noise, "float32")
         return ops.concatenate([*parts, gate, noise], axis=-1)
@@ -282,7 +282,7 @@ class PlanAttention(BahdanauAttention):
             ones = ops.stack([ones] * self.plan_steps, axis=-1)
         return {
             "alignment": ones,
-            "commitment": commitment.initial_commitment(batch, self.plan_steps),
+            "commitment": initial_commitment(batch, self.plan_steps),
             "replan": ops.ones((batch, 1), "float32"),
         }
 
@@ -296,7 +296,7 @@ class PlanAttention(BahdanauAttention):
         probabilities = state["commitment"]["probabilities"]
         return {
             "replan": state["replan"],
-            "commitment_deviation": commitment.deviation(probabilities),
+            "commitment_deviation": deviation(probabilities),
         }
 
     def combine(self, product, words, memory):
@@ -315,10 +315,10 @@ class PlanAttention(BahdanauAttention):
     def step(self, query, state, memory, read=None):
         hidden, logits, kappa, gate, noise = self._split(query)
         if self.inverse_temperature is None:
-            kappa = commitment.inverse_temperature(kappa)
+            kappa = inverse_temperature(kappa)
         else:
             kappa = ops.full_like(kappa, self.inverse_temperature)
-        replan, committed = commitment.commit(
+        replan, committed = commit(
             state["commitment"],
             logits,
             kappa,
@@ -333,11 +333,11 @@ class PlanAttention(BahdanauAttention):
         old = state["alignment"]
         if self._plans:
             new = self._new_plan(hidden, gate, old, memory)
-            alignment = commitment.mix(replan, new, commitment.shift(old))
+            alignment = mix(replan, new, shift(old))
             scores = alignment[..., 0]
         else:
             new = ops.squeeze(self._scores(hidden, memory), -1)
-            scores = alignment = commitment.mix(replan, new, old)
+            scores = alignment = mix(replan, new, old)
         context, log_weights, _ = self._read(scores, memory, read)
         state = {
             "alignment": alignment,
@@ -366,3 +366,98 @@ class PlanAttention(BahdanauAttention):
         gate_keys = beside(memory.sentences["gate_keys"], gate)
         keep = ops.sigmoid(ops.expand_dims(gate, -2) + gate_keys)
         return new + keep * (old - new)
+
+
+def gumbel(shape, seed):
+    """Gumbel noise, float32, finite; `seed` is a `SeedGenerator`."""
+    uniform = keras.random.uniform(shape, 1e-7, 1.0 - 1e-7, "float32", seed)
+    return -ops.log(-ops.log(uniform))
+
+
+def inverse_temperature(logits):
+    """`kappa`, above 1.001, of `s w + b`."""
+    return 1.001 + ops.softplus(logits)
+
+
+def shift(plan, last=0.0):
+    """A plan one step on: `(..., k)`, whose last step becomes `last`."""
+    end = ops.full_like(plan[..., :1], last)
+    return ops.concatenate([plan[..., 1:], end], axis=-1)
+
+
+def straight_through(probabilities):
+    """One-hot of the argmax, exactly; its gradient is that of its argument.
+
+    Args:
+        probabilities: `(B, k)`.
+    """
+    chosen = ops.one_hot(
+        ops.argmax(probabilities, axis=-1), probabilities.shape[-1]
+    )
+    # In this order the value has no rounding error.
+    return chosen + (probabilities - ops.stop_gradient(probabilities))
+
+
+def mix(switch, new, old):
+    """`new` where the switch `(B, 1)` is one, `old` where it is zero.
+
+    Both are computed and mixed, since the switch's gradient is their
+    difference.
+    """
+    while len(switch.shape) < len(new.shape):
+        switch = ops.expand_dims(switch, -1)
+    return switch * new + (1.0 - switch) * old
+
+
+def initial_commitment(batch, plan_steps):
+    """The commitment state at first: all ones, so that the first step plans."""
+    ones = ops.ones((batch, plan_steps), "float32")
+    return {"plan": ones, "probabilities": ones / plan_steps, "logits": ones}
+
+
+def commit(state, logits, kappa, noise, switch="previous", resample=False):
+    """One step of the commitment plan, which says when a planner replans.
+
+        z = s W_c + b_c,  kappa = 1.001 + softplus(s w + b)
+        p = softmax(kappa (z + G)),  c = onehot(argmax p), straight through
+
+    A plan `c` of `k` steps is one-hot; where its first element is one, the
+    planner replans and draws a new `c`. Otherwise `c` moves on by one step.
+
+    Args:
+        state: Dict of `plan` (c), `probabilities` (those that the plan in
+            force was drawn from) and `logits`, all `(B, k)`.
+        logits: z, `(B, k)`.
+        kappa: `(B, 1)`.
+        noise: Gumbel noise, `(B, k)`.
+        switch: `"previous"`: the last plan decides whether to replan now.
+            `"current"`, as in the authors' code: a new commitment plan is drawn
+            then, and decides.
+        resample: Whether, as in the authors' code, plans that move on are drawn
+            again from their moved logits. The time of the next plan has the
+            same distribution, but another gradient.
+
+    Returns:
+        `(replan, state)`; `replan` is `(B, 1)`, zero or one.
+
+    Reference:
+        [Gulcehre et al., 2017](https://arxiv.org/abs/1706.05087), section 2.1;
+        Gumbel-softmax: [Jang et al., 2017](https://arxiv.org/abs/1611.01144).
+    """
+    renew = state["plan"][..., :1]
+    if resample:
+        logits = mix(renew, logits, shift(state["logits"], _BEHIND))
+    # `ops.softmax` warns of plans of one step.
+    probabilities = ops.exp(ops.log_softmax(kappa * (logits + noise), axis=-1))
+    plan = straight_through(probabilities)
+    if not resample:
+        plan = mix(renew, plan, shift(state["plan"]))
+        probabilities = mix(renew, probabilities, state["probabilities"])
+    state = {"plan": plan, "probabilities": probabilities, "logits": logits}
+    return (renew if switch == "previous" else plan[..., :1]), state
+
+
+def deviation(probabilities):
+    """`sum_i (1/k - p_i)^2`, `(B, k)` to `(B, 1)`: zero where p is uniform."""
+    difference = 1.0 / probabilities.shape[-1] - probabilities
+    return ops.sum(ops.square(difference), axis=-1, keepdims=True)

@@ -7,10 +7,9 @@ import keras
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.loop import Product, scan
-from tfcopy.layers.memory import Memory, beside
-from tfcopy.layers.padding_mask import or_all
-from tfcopy.layers.rows import multiply
+from tfcopy.layers.loop import Memory, Product, beside, scan
+from tfcopy.layers.products import multiply
+from tfcopy.layers.tensors import or_all
 
 
 class PointingAttention(keras.layers.Layer):

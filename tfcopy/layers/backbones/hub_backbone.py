@@ -1,11 +1,20 @@
-"""KerasHub's backbones by their kind, and how they are stored with a model."""
+"""Layers made of a pretrained network of KerasHub: words, encoder, decoder.
+
+Shapes: B batch, T words or target steps, S source steps, K beams, D hidden
+size, V vocabulary, M rows of the network's table, N rows of features, C
+candidates.
+"""
 
 import keras
+import numpy as np
+from keras import ops
 
 from tfcopy.keras_internals import all_layers, serialize_shared
 from tfcopy.layers.backbones.bart_parts import BartParts
 from tfcopy.layers.backbones.t5_parts import T5Parts
-from tfcopy.layers.configured import Configured
+from tfcopy.layers.cells.decoder_cell import HistoryCell
+from tfcopy.layers.configured import Configured, Unmasked
+from tfcopy.layers.tensors import or_all, take
 
 _KINDS = {"BartBackbone": BartParts, "T5Backbone": T5Parts}
 
@@ -69,3 +78,200 @@ def deserialize_backbone(config):
     if config["lora"] and not serialize_backbone(backbone)["lora"]:
         backbone.enable_lora(**config["lora"])
     return backbone
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class BackboneEmbedding(OfBackbone, keras.layers.Layer):
+    """The table of a backbone's words, and its output layer.
+
+    Our vocabularies begin with PAD, UNK, BOS and EOS. These have the rows
+    `special_ids` of the backbone's table, several of them perhaps the same one.
+    All other rows follow in their order.
+
+    Args:
+        backbone: A backbone of KerasHub.
+        vocabulary_size: V; by default all rows of its table have a word.
+        special_ids: The rows of PAD, UNK, BOS and EOS; by default those of
+            its published vocabularies.
+
+    Call arguments:
+        ids: Of our vocabulary, `(B, T)`.
+
+    Returns:
+        `(B, T, D)`, float32.
+    """
+
+    def __init__(
+        self, backbone, vocabulary_size=None, special_ids=None, **kwargs
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.keep_arguments(locals(), "backbone")
+        self.parts = parts_of(backbone)
+        self.table = backbone.token_embedding
+        self.special_ids = tuple(special_ids or self.parts.special_ids)
+        size = self.table.input_dim
+        others = np.setdiff1d(np.arange(size), self.special_ids)
+        # The row of each word.
+        self.rows = np.concatenate([self.special_ids, others]).astype("int32")
+        self.vocabulary_size = vocabulary_size or len(self.rows)
+        if self.vocabulary_size > len(self.rows):
+            raise ValueError(
+                f"The backbone's table has {size} rows, enough for "
+                f"{len(self.rows)} words. Received: "
+                f"vocabulary_size={vocabulary_size}."
+            )
+        self.rows = self.rows[: self.vocabulary_size]
+        self.output_dim = self.table.output_dim
+
+    def build(self, ids_shape):
+        """The table is built: it belongs to the backbone."""
+
+    def call(self, ids):
+        vectors = self.table(take(ops.convert_to_tensor(self.rows), ids))
+        return ops.cast(vectors, "float32")
+
+    def compute_output_spec(self, ids):
+        return keras.KerasTensor((*ids.shape, self.output_dim), "float32")
+
+    def logits(self, features, candidate_ids=None):
+        """The products of features with the words' rows, without a bias.
+
+        Args:
+            features: `(N, D)`.
+            candidate_ids: Optional `(C,)`, the only words asked for.
+
+        Returns:
+            `(N, V)`, or `(N, C)`.
+        """
+        features = features * self.parts.feature_scale
+        tied = self.table.tie_weights
+        # Its own `call` would multiply in float32 inside another layer.
+        kernel = ops.cast(
+            self.table.embeddings if tied else self.table.reverse_embeddings,
+            features.dtype,
+        )
+        if candidate_ids is not None:
+            rows = take(ops.convert_to_tensor(self.rows), candidate_ids)
+            kernel = take(kernel, rows, axis=0 if tied else 1)
+        kernel = ops.transpose(kernel) if tied else kernel
+        product = ops.matmul(features, kernel)
+        return product if candidate_ids is not None else self._in_order(product)
+
+    def _in_order(self, logits):
+        """`(N, M)` in the order of the backbone's rows to `(N, V)`."""
+        # A few slices; a gather of all columns would take many times as long.
+        starts = np.flatnonzero(np.diff(self.rows, prepend=-2) != 1)
+        ends = [*starts[1:], len(self.rows)]
+        parts = [
+            logits[:, self.rows[start] : self.rows[end - 1] + 1]
+            for start, end in zip(starts, ends)
+        ]
+        return ops.concatenate(parts, axis=1)
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class BackboneEncoder(OfBackbone, Unmasked):
+    """Reads a sentence with the encoder of a backbone of KerasHub.
+
+    Args:
+        backbone: The backbone.
+
+    Call arguments:
+        inputs: Its embedded words, `(B, S, D)`.
+        mask: Boolean, `(B, S)`.
+
+    Returns:
+        `(annotations, first)`: `(B, S, D)`, float32, and the annotation of the
+        first word, `(B, D)`.
+    """
+
+    def __init__(self, backbone, **kwargs):
+        super().__init__(**kwargs)
+        self.parts = parts_of(backbone)
+        self.encoder_layers = self.parts.encoder_layers
+
+    def build(self, inputs_shape, mask_shape=None):
+        """The layers are built: they belong to the backbone."""
+
+    def call(self, inputs, mask, training=False):
+        annotations = self.parts.encode(inputs, mask, training)
+        annotations = ops.cast(annotations, "float32")
+        return annotations, annotations[:, 0]
+
+    def compute_output_spec(self, inputs, mask, training=False):
+        batch, length, size = inputs.shape
+        return (
+            keras.KerasTensor((batch, length, size), "float32"),
+            keras.KerasTensor((batch, size), "float32"),
+        )
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class BackboneCell(OfBackbone, HistoryCell):
+    """The decoder of a backbone of KerasHub, and one attention on top of it.
+
+    The decoder's output, `hidden`, queries an attention of our own, whose
+    weights copying heads point with. As in `TransformerCell`, training takes
+    all steps at once, and a search keeps what the blocks' attentions read, the
+    backbone's own caches of keys and values, in a `History`.
+
+    Args:
+        backbone: The backbone.
+        attention: The attention that points, such as `MultiHeadAttention`;
+            none that plans.
+    """
+
+    def __init__(self, backbone, attention, **kwargs):
+        super().__init__(backbone.hidden_dim, attention, **kwargs)
+        self.parts = parts_of(backbone)
+        self.decoder_layers = self.parts.decoder_layers
+
+    def build(self, inputs_shape, annotations_shape):
+        self._build_attention(inputs_shape, annotations_shape, self.units)
+
+    def _project(self, inputs, matches):
+        """The words as they are; see `DecoderCell.project`."""
+        return ops.cast(inputs, "float32")
+
+    def prepare(self, annotations, mask=None):
+        """Computes all that the steps of a sentence share, a `Memory`."""
+        mask = or_all(mask, annotations)
+        return self._prepare(
+            annotations,
+            mask,
+            {},
+            {"annotations": annotations, "mask": mask},
+        )
+
+    def prepare_search(self, annotations, mask):
+        """As `prepare`, with the caches of the attentions over the source."""
+        memory = self.prepare(annotations, mask)
+        caches = self.parts.source_caches(annotations)
+        return memory.updated({"caches": caches})
+
+    def _no_rows(self, memory):
+        caches = memory.sentences["caches"]
+        return {name: cache[:, :, :0] for name, cache in caches.items()}
+
+    def _all_steps(self, words, memory, training):
+        sentences = memory.sentences
+        hidden = self.parts.decode(
+            words, sentences["annotations"], sentences["mask"], training
+        )
+        return ops.cast(hidden, "float32")
+
+    def _one_step(self, words, memory, history):
+        sentences = memory.sentences
+        hidden, rows = self.parts.step(
+            words,
+            sentences["annotations"],
+            sentences["mask"],
+            sentences["caches"],
+            history,
+        )
+        return ops.cast(hidden, "float32"), rows
+
+    def get_config(self):
+        config = super().get_config()
+        del config["units"], config["kernel_initializer"]
+        return config

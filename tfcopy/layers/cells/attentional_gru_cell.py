@@ -7,11 +7,10 @@ C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.decoder_cell import cell_outputs
+from tfcopy.layers.cells.decoder_cell import RecurrentCell, cell_outputs
 from tfcopy.layers.cells.gates import add_gate_weights, gru_update_reset_before
-from tfcopy.layers.cells.recurrent_cell import RecurrentCell
-from tfcopy.layers.cutting import split
 from tfcopy.layers.loop import Product
+from tfcopy.layers.tensors import split
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -6,11 +6,10 @@ Shapes: B batch, S source steps, D units, A attention units, C value size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.decoder_cell import cell_outputs
+from tfcopy.layers.cells.decoder_cell import RecurrentCell, cell_outputs
 from tfcopy.layers.cells.gates import gru_update
-from tfcopy.layers.cells.recurrent_cell import RecurrentCell
-from tfcopy.layers.cutting import split
 from tfcopy.layers.loop import Product
+from tfcopy.layers.tensors import split
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -1,13 +1,15 @@
-"""The base of all decoder cells.
+"""The bases of decoder cells: of all, of recurrent ones, of self-attention.
 
-Shapes: B batch, T target steps, S source steps, E embedding size, D units.
+Shapes: B batch, T target steps, K beams, S source steps, E embedding size, D
+units, C value size.
 """
 
 import keras
 from keras import ops
 
-from tfcopy.layers.configured import Configured, check_positive
-from tfcopy.layers.rows import multiply
+from tfcopy.layers.configured import Blockwise, Configured, check_positive
+from tfcopy.layers.loop import Product, first_history, scan
+from tfcopy.layers.products import multiply
 
 
 class DecoderCell(Configured, keras.layers.Layer):
@@ -146,3 +148,189 @@ def cell_outputs(hidden, context, log_weights):
     `hidden`, `context` and `attention`, the logs of the attention weights.
     """
     return {"hidden": hidden, "context": context, "attention": log_weights}
+
+
+class RecurrentCell(DecoderCell):
+    """A decoder cell whose step reads the hidden state of the step before.
+
+    Args:
+        units: As in `DecoderCell`.
+        attention: As in `DecoderCell`.
+        kernel_initializer: As in `DecoderCell`.
+        recurrent_initializer: Initializer of each gate's recurrent kernel.
+    """
+
+    def __init__(
+        self,
+        units,
+        attention,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        **kwargs,
+    ):
+        super().__init__(units, attention, kernel_initializer, **kwargs)
+        self.keep_arguments(locals())
+
+    def _kernel(self, name, rows, blocks, recurrent=False):
+        """A kernel of a number of blocks of `units` columns."""
+        initializer = self.kernel_initializer
+        if recurrent:
+            initializer = self.recurrent_initializer
+        return self.add_weight(
+            (rows, blocks * self.units),
+            Blockwise(initializer, blocks),
+            name=f"{name}_kernel",
+        )
+
+    def _bias(self, name, blocks):
+        size = blocks * self.units
+        return self.add_weight((size,), "zeros", name=f"{name}_bias")
+
+    def initial_state(self, state, memory):
+        """The state before the first step.
+
+        Args:
+            state: `(B, state_size)`.
+            memory: From `prepare`.
+        """
+        return {
+            "hidden": ops.cast(state, "float32"),
+            "attention": self._attention_state(memory),
+        }
+
+    def unroll(self, inputs, matches, first_state, memory, training=False):
+        """All steps of a known target, one after the other.
+
+        Arguments and results are as in `DecoderCell`.
+        """
+        words = self.project(
+            *(_swap(x) for x in (inputs, matches)), training=training
+        )
+        state = self.initial_state(first_state, memory)
+        outputs, _ = scan(self._step_in_loop, words, state, memory, training)
+        return {name: _swap(x) for name, x in outputs.items()}
+
+    def _step_in_loop(self, inputs, state, memory):
+        """A step, including the outputs of its attention."""
+        outputs, state = self.step(inputs, state, memory)
+        of_attention = self.attention.outputs(state["attention"])
+        return {**outputs, **of_attention}, state
+
+
+def _swap(x):
+    """Exchanges the axes of batch and steps."""
+    return ops.transpose(x, (1, 0, 2))
+
+
+class HistoryCell(DecoderCell):
+    """A decoder of self-attention, and an attention that points on top of it.
+
+    Training takes all steps at once. A step of a search keeps what self-
+    attention reads of all steps before in a `History`, and has beams. No first
+    state comes from the encoder.
+
+    A subclass has `_all_steps`, `_one_step` and `_no_rows`.
+
+    Args:
+        units: As in `DecoderCell`.
+        attention: The attention that points; none that plans.
+        kernel_initializer: As in `DecoderCell`.
+    """
+
+    def __init__(
+        self, units, attention, kernel_initializer="glorot_uniform", **kwargs
+    ):
+        super().__init__(units, attention, kernel_initializer, **kwargs)
+        if attention.output_sizes:
+            raise ValueError(
+                "A Transformer decoder takes no attention that plans. "
+                f"Received: attention={attention.name}."
+            )
+
+    def _all_steps(self, words, memory, training):
+        """`hidden` at all steps, `(B, T, units)`, float32.
+
+        Args:
+            words: From `_project`, `(B, T, *)`.
+            memory: From `prepare`.
+            training: Whether to drop.
+        """
+        raise NotImplementedError
+
+    def _one_step(self, words, memory, history):
+        """`hidden` at a step, and the history's rows with those of this step.
+
+        Args:
+            words: From `_project`, `(B, K, *)`.
+            memory: From `prepare_search`.
+            history: `History`.
+        """
+        raise NotImplementedError
+
+    def _no_rows(self, memory):
+        """The rows of a `History` before the first step."""
+        raise NotImplementedError
+
+    def _prepare(self, annotations, mask, weights, sentences=None):
+        """As in `DecoderCell`, with the matrix of the attention's query."""
+        query = Product(self._cast(self.attention.query_matrix()))
+        return super()._prepare(
+            annotations, mask, {**weights, "query": query}, sentences
+        )
+
+    def initial_state(self, state, memory):
+        """The state before the first step: no words, and the attention's.
+
+        Args:
+            state: `None`.
+            memory: From `prepare_search`.
+        """
+        return {
+            "history": first_history(self._no_rows(memory)),
+            "attention": self._attention_state(memory),
+        }
+
+    def unroll(self, inputs, matches, first_state, memory, training=False):
+        """All steps of a known target at once.
+
+        Arguments and results are as in `DecoderCell`.
+        """
+        projected = self.project(inputs, training=training)
+        hidden = self._all_steps(projected["words"], memory, training)
+        context, log_weights = self.attention.attend_all(
+            self._query(hidden, projected, memory),
+            memory.part("attention"),
+            training,
+        )
+        return cell_outputs(hidden, context, log_weights)
+
+    def step(self, inputs, state, memory):
+        """One step of a search.
+
+        Args:
+            inputs: From `project`, `(B, K, *)`.
+            state: Dict of `history`, a `History` of K beams, and of the
+                attention's state.
+            memory: From `prepare_search`.
+
+        Returns:
+            `(outputs, state)`; `outputs` is a dict of `hidden`
+            `(B, K, units)`, `context` `(B, K, C)` and `attention`, the logs of
+            the attention weights, `(B, K, S)`.
+        """
+        history = state["history"]
+        hidden, rows = self._one_step(inputs["words"], memory, history)
+        context, log_weights, attention = self.attention.step(
+            self._query(hidden, inputs, memory),
+            state["attention"],
+            memory.part("attention"),
+        )
+        state = {"history": history.after_step(rows), "attention": attention}
+        return cell_outputs(hidden, context, log_weights), state
+
+    def _query(self, hidden, inputs, memory):
+        """The attention's query for `hidden`, `(B, N, query_units)`."""
+        product = memory.weights["query"](hidden)
+        return self.attention.combine(
+            product, inputs.get("query"), memory.part("attention")
+        )

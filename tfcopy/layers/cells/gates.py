@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from tfcopy.layers.cutting import split
-from tfcopy.layers.initializers import Blockwise
+from tfcopy.layers.configured import Blockwise
+from tfcopy.layers.tensors import split
 
 
 def gru_update(inputs, recurrent, state):

@@ -9,9 +9,8 @@ from keras import ops
 from tfcopy.layers.cells.attentional_gru_cell import AttentionalGRUCell
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.heads.copynet_head import copy_keys
-from tfcopy.layers.loop import Product
-from tfcopy.layers.memory import beside
-from tfcopy.layers.padding_mask import or_all
+from tfcopy.layers.loop import Product, beside
+from tfcopy.layers.tensors import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

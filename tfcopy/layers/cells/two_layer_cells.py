@@ -7,13 +7,11 @@ embedding size.
 import keras
 from keras import ops
 
-from tfcopy.layers.cells.decoder_cell import cell_outputs
+from tfcopy.layers.cells.decoder_cell import RecurrentCell, cell_outputs
 from tfcopy.layers.cells.gates import gru_update
-from tfcopy.layers.cells.recurrent_cell import RecurrentCell
 from tfcopy.layers.configured import check_choice
-from tfcopy.layers.cutting import split
-from tfcopy.layers.layer_norm import add_norms, cast_norms, normalize
 from tfcopy.layers.loop import Product
+from tfcopy.layers.tensors import add_norms, cast_norms, normalize, split
 
 QUERIES = ("both", "first", "second")
 # What is normalised in a `BiscaleGRUCell`.

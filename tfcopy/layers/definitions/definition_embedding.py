@@ -10,10 +10,15 @@ import numpy as np
 from keras import ops
 
 from tfcopy.layers.configured import Configured, Unmasked
-from tfcopy.layers.definitions.definition_levels import read_levels
-from tfcopy.layers.definitions.definition_readers import LSTMReader, MeanReader
-from tfcopy.layers.definitions.phrase_combination import PhraseCombination
-from tfcopy.layers.definitions.word_combination import WordCombination
+from tfcopy.layers.definitions.combination import (
+    PhraseCombination,
+    WordCombination,
+)
+from tfcopy.layers.definitions.definition_readers import (
+    LSTMReader,
+    MeanReader,
+    read_levels,
+)
 
 READERS = ("mean", "mean_linear", "lstm")
 

@@ -9,9 +9,8 @@ from keras import ops
 
 from tfcopy.layers.configured import Unmasked
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.masked_softmax import masked_softmax
-from tfcopy.layers.padding_mask import or_all
-from tfcopy.layers.rows import multiply
+from tfcopy.layers.products import multiply
+from tfcopy.layers.tensors import masked_softmax, or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -15,11 +15,9 @@ from tfcopy.layers.cells.gates import (
     lstm_update,
 )
 from tfcopy.layers.configured import Configured, Unmasked
-from tfcopy.layers.cutting import split
 from tfcopy.layers.loop import Product, scan
-from tfcopy.layers.padding_mask import or_all
-from tfcopy.layers.rows import multiply
-from tfcopy.layers.word_products import word_products
+from tfcopy.layers.products import multiply, word_products
+from tfcopy.layers.tensors import or_all, split
 
 
 class Bidirectional(Configured, Unmasked):

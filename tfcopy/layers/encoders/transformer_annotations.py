@@ -7,8 +7,8 @@ import keras
 from keras import ops
 
 from tfcopy.layers.configured import Configured, Unmasked
-from tfcopy.layers.padding_mask import or_all
-from tfcopy.layers.rows import Dense
+from tfcopy.layers.products import Dense
+from tfcopy.layers.tensors import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -11,7 +11,7 @@ from tfcopy.layers.copying import (
     marginal_log_likelihood,
 )
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
-from tfcopy.layers.rows import Dense
+from tfcopy.layers.products import Dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -16,7 +16,7 @@ from tfcopy.layers.copying import (
     observed_log_likelihood,
 )
 from tfcopy.layers.heads.softmax_head import SoftmaxHead
-from tfcopy.layers.rows import Dense, dense
+from tfcopy.layers.products import Dense, dense
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from tfcopy.layers.configured import Configured
-from tfcopy.layers.rows import dense
+from tfcopy.layers.products import dense
 
 
 class ProjectedOutputs(Configured, keras.layers.Layer):

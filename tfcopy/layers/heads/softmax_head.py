@@ -1,19 +1,24 @@
-"""The usual output layer, as a head that never points."""
+"""The usual output layer, as a head that never points.
+
+Shapes: B batch, T target steps, S source steps, H attention heads, D size of
+the features, C value size, K candidates, V vocabulary.
+"""
 
 import keras
 from keras import ops
 
-from tfcopy.layers.backbones.backbone_embedding import BackboneEmbedding
+from tfcopy import tokens
+from tfcopy.layers.attention.pointing_attention import masked_log_softmax
+from tfcopy.layers.backbones.hub_backbone import BackboneEmbedding
 from tfcopy.layers.configured import Configured
 from tfcopy.layers.copying import (
     MASKED,
     CopyDistribution,
     generate_log_probs,
+    matches,
 )
-from tfcopy.layers.cutting import take
-from tfcopy.layers.heads.any_decoder import decoded_by_any
-from tfcopy.layers.padding_mask import or_all
-from tfcopy.layers.rows import of_rows
+from tfcopy.layers.products import of_rows
+from tfcopy.layers.tensors import or_all, take
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -217,3 +222,96 @@ class SoftmaxHead(Configured, keras.layers.Layer):
                 for _ in ("copy_log_probs", "attention")
             ),
         )
+
+
+def decoded_by_any(
+    features,
+    annotations,
+    source_mask,
+    attention=None,
+    attention_logits=None,
+    context=None,
+    inputs=None,
+):
+    """The dict of `decoder_outputs` of a decoder that is not ours.
+
+    Args:
+        features: Its outputs, `(B, T, D)`; they stand for its state, too.
+        annotations: `(B, S, C)`.
+        source_mask: Boolean, `(B, S)`.
+        attention: Probabilities of its attention, `(B, T, S)`, or of several
+            heads, `(B, H, T, S)`, whose mean is taken.
+        attention_logits: Instead, the scores before the softmax, `(B, T, S)`.
+        context: `(B, T, C)`; the annotations weighed by the attention if it is
+            `None`.
+        inputs: What the decoder read, `(B, T, E)`; the features if `None`.
+
+    Raises:
+        ValueError: If not one of the attentions is given.
+    """
+    if (attention is None) == (attention_logits is None):
+        raise ValueError(
+            "A head needs `decoded`, or one of `attention` (probabilities) and "
+            "`attention_logits`. Received: "
+            + ("neither." if attention is None else "both.")
+        )
+    hides = ops.expand_dims(ops.logical_not(source_mask), 1)
+    if attention is None:
+        logits = ops.cast(attention_logits, "float32")
+        log_weights = masked_log_softmax(logits, ops.where(hides, MASKED, 0.0))
+    else:
+        attention = ops.cast(attention, "float32")
+        if len(attention.shape) == 4:
+            attention = ops.mean(attention, axis=1)
+        is_seen = ops.logical_and(ops.logical_not(hides), attention > 0.0)
+        # A weight of 0 has no log, and no gradient.
+        log_weights = ops.log(ops.where(is_seen, attention, 1.0))
+        log_weights = ops.where(is_seen, log_weights, MASKED)
+    if context is None:
+        weights = ops.exp(log_weights)
+        context = ops.matmul(weights, ops.cast(annotations, "float32"))
+    features = ops.cast(features, "float32")
+    return {
+        "hidden": features,
+        "state": features,
+        "inputs": features if inputs is None else inputs,
+        "context": context,
+        "attention": log_weights,
+    }
+
+
+def restrict(ids, source_copy_ids, candidate_ids, vocabulary_size):
+    """Extended ids in the vocabulary of the candidates.
+
+    The large vocabulary trick: a head given `candidate_ids` has logits for
+    these words only. If a batch's words are numbered in that smaller
+    vocabulary, the loss of any head works unchanged.
+
+    A word becomes its index among the candidates; else K plus the first source
+    position that holds it; else UNK.
+
+    Args:
+        ids: Extended ids, `(B, T)`; negative ones are unchanged.
+        source_copy_ids: `(B, S)`.
+        candidate_ids: `(K,)`, without repetition; the special tokens must
+            come first, in their own order.
+        vocabulary_size: V.
+
+    Returns:
+        `(B, T)`, int32.
+
+    Reference:
+        [Gulcehre et al., 2016](https://arxiv.org/abs/1603.08148), section 5.1.
+    """
+    count = ops.shape(candidate_ids)[0]
+    places = ops.scatter_update(
+        ops.full((vocabulary_size,), -1, dtype="int32"),
+        ops.expand_dims(candidate_ids, 1),
+        ops.arange(count, dtype="int32"),
+    )
+    place = ops.take(places, ops.clip(ids, 0, vocabulary_size - 1))
+    is_candidate = ops.logical_and(ids < vocabulary_size, place >= 0)
+    is_at = matches(ids, source_copy_ids)  # (B, T, S)
+    first = ops.cast(ops.argmax(ops.cast(is_at, "int8"), axis=-1), "int32")
+    copied = ops.where(ops.any(is_at, axis=-1), count + first, tokens.UNK)
+    return ops.where(ids < 0, ids, ops.where(is_candidate, place, copied))

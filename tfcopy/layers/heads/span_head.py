@@ -8,8 +8,8 @@ from keras import ops
 
 from tfcopy.layers.configured import Configured
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.padding_mask import or_all
-from tfcopy.layers.rows import dense
+from tfcopy.layers.products import dense
+from tfcopy.layers.tensors import or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -19,7 +19,7 @@ from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from tfcopy import atomic_files, filesystem
-from tfcopy.data import beam_runners
+from tfcopy.data import parallel
 from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.batch_answers.record_files import DICTIONARY, Block
 from tfcopy.serving.client_library import answer_lines
@@ -206,7 +206,7 @@ def run(work: Work, runner: str, flags: Sequence[str] = ()) -> dict[str, int]:
         for path in work.paths
         for part in record_files.parts(path, work.block_size)
     ]
-    pipeline = beam_runners.pipeline(runner, flags)
+    pipeline = parallel.pipeline(runner, flags)
     (
         pipeline
         | "Parts" >> beam.Create(parts)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfcopy import file_forms, filesystem
-from tfcopy.json_text import JsonError, parse_json
+from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcopy import file_forms
-from tfcopy.data.text.byte_pairs import BLANK, START
 from tfcopy.flags import File, PositiveInt
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.commands import write
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import one_line
+from tfcopy.tokens import BLANK, START
 
 # Scores of hypotheses that were not found are lower.
 _LOWEST_SCORE = -1e8

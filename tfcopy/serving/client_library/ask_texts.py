@@ -4,7 +4,7 @@ import itertools
 import json
 
 from tfcopy import file_forms
-from tfcopy.json_text import JsonError, parse_json
+from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import shown
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from tfcopy.json_text import JsonError, parse_json
+from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.serving.client_library import transport
 from tfcopy.serving.client_library.transport import (
     UNAVAILABLE,

@@ -12,7 +12,7 @@ from tfcopy.serving.client_library.signatures import AskError  # noqa: E402
 from tfcopy.serving.demo_page import (
     demo_answers,
     demo_html,
-    demo_models,
+    demo_server,
     demo_style,
     demo_texts,
 )
@@ -192,7 +192,7 @@ class _Handlers:
         """Shows the fields of the chosen model."""
         try:
             model = self.models.load(choice)
-            names = demo_models.text_names(model)
+            names = demo_server.text_names(model)
             if len(names) > _MOST_TEXTS:
                 raise AskError(
                     f"{model.name}: the page has {_MOST_TEXTS} fields, but the "
@@ -210,14 +210,14 @@ class _Handlers:
             gr.Textbox(value="", visible=False)
             for _ in range(_MOST_TEXTS - len(names))
         ]
-        takes = demo_models.takes_dictionary(model)
+        takes = demo_server.takes_dictionary(model)
         number = model.config.get("num_headwords", 0)
         title = f"Your dictionary, beside the model's of {number:,} headwords"
         return [
             _facts(choice, model.config),
             *texts,
             gr.Accordion(label=title, visible=takes),
-            _example_buttons(demo_models.examples_of(model)),
+            _example_buttons(demo_server.examples_of(model)),
             "",
             None,
         ]
@@ -225,7 +225,7 @@ class _Handlers:
     def example(self, choice, event: gr.EventData):
         """Fills in the texts of an example."""
         try:
-            examples = demo_models.examples_of(self.models.load(choice))
+            examples = demo_server.examples_of(self.models.load(choice))
             texts = list(examples[event.index].values())
         except (AskError, IndexError):
             texts = []
@@ -235,9 +235,9 @@ class _Handlers:
         """Shows the answer to a text, and keeps what it came from."""
         try:
             model = self.models.load(choice)
-            names = demo_models.text_names(model)
+            names = demo_server.text_names(model)
             texts = {name: x or "" for name, x in zip(names, texts)}
-            outputs = demo_models.analyse(model, texts, rows)
+            outputs = demo_server.analyse(model, texts, rows)
             if "copied_from" in outputs:
                 (text,) = texts.values()
                 found = demo_answers.read(

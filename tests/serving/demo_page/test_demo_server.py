@@ -1,0 +1,117 @@
+"""What the page's server refuses, without the page."""
+
+import asyncio
+
+import pytest
+
+from tfcopy.serving.demo_page import demo_server
+from tfcopy.serving.demo_page.demo_server import Guard
+
+OWN = {"host": "localhost:7860"}
+JOIN = "/gradio_api/queue/join"
+
+
+async def echo(scope, receive, send):
+    """An app that answers with what it was sent."""
+    body = (await receive())["body"] if scope["method"] == "POST" else b"page"
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})
+
+
+def asked(method, path, headers=OWN, chunks=(b"",), names=()):
+    """Status and content of an answer to a request."""
+    sent = []
+    parts = [
+        {"type": "http.request", "body": x, "more_body": i < len(chunks) - 1}
+        for i, x in enumerate(chunks)
+    ]
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "headers": [(k.encode(), v.encode()) for k, v in headers.items()],
+    }
+
+    async def receive():
+        return parts.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(Guard(echo, names)(scope, receive, send))
+    return sent[0]["status"], sent[1]["body"].decode()
+
+
+def test_the_page_itself_is_answered():
+    assert asked("GET", "/") == (200, "page")
+    assert asked("GET", "/assets/index.js") == (200, "page")
+    for origin in ("http://localhost:7860", "https://LOCALHOST:7860"):
+        headers = {**OWN, "origin": origin}
+        assert asked("POST", JOIN, headers, [b"a", b"b"]) == (200, "ab")
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.1:7860", "[::1]:80", "localhost", "Box:1"]
+)
+def test_the_page_answers_to_its_own_names(host):
+    assert asked("GET", "/", {"host": host}, names=["box"])[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example:7860", "", "[::1", "a@b"]
+)
+def test_the_page_answers_to_no_other_name(host):
+    status, reason = asked("GET", "/", {"host": host})
+    assert status == 403 and "--host NAME" in reason
+    assert asked("GET", "/", {})[0] == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://localhost:1", "http://["]
+)
+def test_no_other_page_may_ask(origin):
+    headers = {**OWN, "origin": origin}
+    for method in ("GET", "POST"):
+        assert asked(method, JOIN, headers)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/gradio_api/upload",
+        "/gradio_api/upload/",
+        "/gradio_api/stream/x",
+        "/gradio_api/run/ask",
+        "/gradio_api/call/ask",
+        "/gradio_api/component_server",
+        "/login",
+        "/upload",
+    ],
+)
+def test_no_file_may_be_sent(path):
+    assert asked("POST", path, chunks=[b"x"])[0] == 403
+    assert asked("PUT", path, chunks=[b"x"])[0] == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["file=/etc/passwd", "file/etc", "proxy=http://x", "upload_progress"],
+)
+def test_no_file_may_be_read(path):
+    assert asked("GET", f"/gradio_api/{path}")[0] == 403
+
+
+def test_requests_have_a_largest_size(monkeypatch):
+    monkeypatch.setattr(demo_server, "LARGEST_REQUEST", 10)
+    assert asked("POST", JOIN, chunks=[b"x" * 5] * 2) == (200, "x" * 10)
+    assert asked("POST", JOIN, chunks=[b"x" * 5] * 3)[0] == 413
+
+
+def test_no_socket_stays_open():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(Guard(echo)({"type": "websocket"}, None, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]

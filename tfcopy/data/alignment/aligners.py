@@ -1,0 +1,325 @@
+"""Aligners of words: IBM Model 1, and systran-align, a port of fast_align.
+
+All arrays are flat. A cell is a source word and a target word of one pair; the
+cells of a target word are adjacent, in a row.
+
+Shapes: P pairs, N source words and M target words over all pairs, L links.
+
+Reference:
+    IBM Model 1: Brown et al., 1993, The Mathematics of Statistical Machine
+    Translation, section 4.2; fast_align: Dyer et al., 2013, A Simple, Fast, and
+    Effective Reparameterization of IBM Model 2.
+"""
+
+import dataclasses
+import importlib.util
+import itertools
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tqdm
+
+from tfcopy.data.alignment.word_links import Links, Sentences
+
+NULL = -1  # stands for no source word
+
+_CHUNK = 1 << 20  # cells
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TranslationTable:
+    """t(target word | source word) of the words that share a pair.
+
+    Args:
+        keys: int64 array, ascending: `(source id + 1) * num_targets + target
+            id`.
+        probabilities: Float array of the same shape.
+        num_targets: Number of target words.
+    """
+
+    keys: np.ndarray
+    probabilities: np.ndarray
+    num_targets: int
+
+    def probability(self, source_ids, target_ids) -> np.ndarray:
+        """t of words, arrays that broadcast; 0 if they share no pair."""
+        target_ids = np.asarray(target_ids)
+        queries = (np.asarray(source_ids, np.int64) + 1) * self.num_targets
+        queries = np.where(
+            target_ids < self.num_targets, queries + target_ids, -1
+        )
+        if not len(self.keys):
+            return np.zeros(queries.shape)
+        distinct, inverse = np.unique(queries, return_inverse=True)
+        places = np.searchsorted(self.keys, distinct)
+        places = np.minimum(places, len(self.keys) - 1)
+        is_known = self.keys[places] == distinct
+        return np.where(is_known, self.probabilities[places], 0.0)[inverse]
+
+
+class Alignment(NamedTuple):
+    """Links found from both sides, and those that both sides agree on.
+
+    `forward` has for each target word at most one source word, `backward` for
+    each source word at most one target word; `intersection` is one to one.
+    """
+
+    forward: Links
+    backward: Links
+    intersection: Links
+
+
+def align(
+    source: Sentences,
+    target: Sentences,
+    *,
+    rounds: int = 5,
+    progress: bool = False,
+) -> Alignment:
+    """Aligns by IBM Model 1, learnt on these pairs in both directions.
+
+    Of equally likely words, the one nearest to the diagonal is linked.
+
+    Args:
+        source: P sentences.
+        target: Their translations.
+        rounds: Number of passes over all pairs.
+        progress: Whether to show a bar with the time left.
+    """
+    options = {"rounds": rounds, "progress": progress}
+    best_source = _best(ibm_model1(source, target, **options), source, target)
+    best_target = _best(ibm_model1(target, source, **options), target, source)
+    targets = np.flatnonzero(best_source >= 0)
+    sources = np.flatnonzero(best_target >= 0)
+    mutual = targets[best_target[best_source[targets]] == targets]
+    return Alignment(
+        *(
+            Links.from_places(source, target, *places)
+            for places in (
+                (best_source[targets], targets),
+                (sources, best_target[sources]),
+                (best_source[mutual], mutual),
+            )
+        )
+    )
+
+
+def ibm_model1(
+    source: Sentences,
+    target: Sentences,
+    *,
+    rounds: int = 5,
+    null: bool = True,
+    progress: bool = False,
+) -> TranslationTable:
+    """Learns t(target word | source word) by expectation-maximisation.
+
+    From a uniform start, each round shares each target word e out among the
+    source words f of its pair, then makes t of the shares of all pairs:
+
+        share(e, f) = t(e | f) / sum_f' t(e | f')        f' includes NULL
+        t(e | f) = sum share(e, f) / sum_e' sum share(e', f)
+
+    Memory: about 4 bytes per cell, and 40 for each two words that share a pair.
+
+    Args:
+        source: P sentences.
+        target: Their translations.
+        rounds: Number of passes over all pairs.
+        null: Whether a target word may come from no source word, `NULL`.
+        progress: Whether to show a bar with the time left.
+    """
+    if rounds < 1:
+        raise ValueError(f"`rounds` must be positive. Received: {rounds}.")
+    if len(source) != len(target):
+        raise ValueError(
+            "`source` and `target` must have the same number of sentences. "
+            f"Received: {len(source)} and {len(target)}."
+        )
+    num_targets = 1 + int(target.ids.max(initial=0))
+    if null:
+        ids = np.insert(source.ids, source.splits[:-1], NULL)
+        splits = source.splits + np.arange(len(source) + 1)
+        source = Sentences(ids, splits)
+    bar = tqdm.tqdm(
+        desc="IBM 1",
+        total=(2 + rounds) * int(source.lengths @ target.lengths),
+        unit=" cells",
+        unit_scale=True,
+        disable=None if progress else True,  # None: not on a terminal
+        leave=False,
+    )
+
+    def chunks():
+        for sources, targets, rows in _cells(source, target):
+            keys = (source.ids[sources].astype(np.int64) + 1) * num_targets
+            yield keys + np.repeat(target.ids[targets], rows), rows
+            bar.update(len(keys))
+
+    with bar:
+        distinct = [np.unique(keys) for keys, _ in chunks()]
+        keys = np.unique(np.concatenate([np.zeros(0, np.int64), *distinct]))
+        del distinct
+        cells = [(_places(keys, part), rows) for part, rows in chunks()]
+        owners = keys // num_targets
+        t = np.ones(len(keys))
+        for _ in range(rounds):
+            counts = np.zeros(len(keys))
+            for places, rows in cells:
+                shares = t[places]
+                totals = np.add.reduceat(shares, np.cumsum(rows) - rows)
+                shares /= np.repeat(totals, rows)
+                np.add.at(counts, places, shares)
+                bar.update(len(places))
+            t = counts / np.bincount(owners, counts)[owners]
+    return TranslationTable(keys, t, num_targets)
+
+
+def _cells(source, target) -> Iterator[tuple]:
+    """All cells, in chunks of whole pairs.
+
+    Yields:
+        The place of the source word of each cell, the place of the target word
+        of each row, and the number of cells of each row.
+    """
+    pairs = np.flatnonzero(source.lengths * target.lengths)
+    widths, heights = source.lengths[pairs], target.lengths[pairs]
+    chunk = np.cumsum(widths * heights) // _CHUNK
+    cuts = 1 + np.flatnonzero(np.diff(chunk))
+    for some in np.split(np.arange(len(pairs)), cuts):
+        if len(some):
+            rows = np.repeat(widths[some], heights[some])
+            starts = np.repeat(source.splits[pairs[some]], heights[some])
+            yield (
+                _ranges(starts, rows),
+                _ranges(target.splits[pairs[some]], heights[some]),
+                rows,
+            )
+
+
+def _ranges(starts, lengths):
+    """The ranges `range(start, start + length)`, concatenated."""
+    shifts = starts - (np.cumsum(lengths) - lengths)
+    return np.arange(lengths.sum()) + np.repeat(shifts, lengths)
+
+
+def _places(keys, queries):
+    """The positions, int32, of queries in ascending keys that hold them."""
+    distinct, inverse = np.unique(queries, return_inverse=True)
+    return np.searchsorted(keys, distinct).astype(np.int32)[inverse]
+
+
+def _best(table, source, target):
+    """The place of the likeliest source word of each target word.
+
+    Returns:
+        int64 `(M,)`; -1 where that is `NULL`, or there is none.
+    """
+    best = np.full(len(target.ids), -1)
+    for sources, targets, rows in _cells(source, target):
+        starts = np.cumsum(rows) - rows
+        row = np.repeat(np.arange(len(rows)), rows)  # of each cell
+        ids = target.ids[targets]
+        t = table.probability(source.ids[sources], ids[row])
+        highest = np.maximum(
+            np.maximum.reduceat(t, starts), table.probability(NULL, ids)
+        )
+        cells = np.flatnonzero((t == highest[row]) & (t > 0))
+        row = row[cells]
+        pair = target.owners(targets)
+        where = (targets - target.splits[pair] + 0.5) / target.lengths[pair]
+        distance = np.abs((cells - starts[row] + 0.5) / rows[row] - where[row])
+        order = np.lexsort((distance, row))
+        found, first = np.unique(row[order], return_index=True)
+        best[targets[found]] = sources[cells[order[first]]]
+    return best
+
+
+_BATCH = 4096  # pairs
+
+
+def has_systran() -> bool:
+    return importlib.util.find_spec("systran_align") is not None
+
+
+def align_by_systran(
+    source: Sentences,
+    target: Sentences,
+    *,
+    rounds: int = 5,
+    progress: bool = False,
+) -> Links:
+    """Aligns pairs in both directions; the links are not all one to one.
+
+    systran-align is an optional extra (`align`) and not bundled: its metadata
+    (3.5.0) names no licence; fast_align itself has the Apache License 2.0. Its
+    threads add up in any order, so a few links differ from run to run;
+    OMP_NUM_THREADS=1 gives the same each time.
+
+    Args:
+        source: P sentences.
+        target: Their translations.
+        rounds: Number of passes over all pairs.
+        progress: Whether to show a bar with the time left, once the
+            probabilities are learnt.
+
+    Raises:
+        ImportError: if systran-align is not installed.
+    """
+    import systran_align
+
+    pairs = np.flatnonzero(source.lengths * target.lengths)
+    if not len(pairs):
+        return Links(*np.zeros((3, 0), np.int64))
+    # Ids instead of words: none of them is `|||`.
+    names = [
+        np.arange(1 + side.ids.max()).astype(str) for side in (source, target)
+    ]
+
+    def words(i):
+        return [
+            name[side[i]].tolist()
+            for name, side in zip(names, (source, target))
+        ]
+
+    with tempfile.TemporaryDirectory() as folder:
+        text, forward, backward = (
+            os.path.join(folder, name) for name in ("text", "there", "back")
+        )
+        with open(text, "w", encoding="ascii") as file:
+            for i in pairs:
+                file.write(" ||| ".join(map(" ".join, words(i))) + "\n")
+        systran_align.generate_alignment_probabilities(
+            text,
+            forward,
+            backward,
+            iterations=rounds,
+            favor_diagonal=True,
+            optimize_tension=True,
+            variational_bayes=True,
+        )
+        aligner = systran_align.Aligner(forward, backward)
+    bar = tqdm.tqdm(
+        desc="Aligning",
+        total=len(pairs),
+        unit=" pairs",
+        unit_scale=True,
+        disable=None if progress else True,  # None: not on a terminal
+        leave=False,
+    )
+    chunks = []
+    with bar:
+        for start in range(0, len(pairs), _BATCH):
+            some = pairs[start : start + _BATCH]
+            rows = zip(*map(words, some))
+            results = aligner.align_batch(*map(list, rows))
+            links = [sorted(result["alignments"]) for result in results]
+            positions = list(itertools.chain.from_iterable(links))
+            positions = np.array(positions, np.int64).reshape(-1, 2)
+            numbers = np.repeat(some, [len(row) for row in links])
+            chunks.append(np.column_stack([numbers, positions]))
+            bar.update(len(some))
+    return Links(*np.concatenate(chunks).T)

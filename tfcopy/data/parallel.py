@@ -1,0 +1,125 @@
+"""Work on many things at once: chunks in threads, pipelines of Apache Beam.
+
+Beam is an extra, and slow to import: nothing but what runs a pipeline does.
+"""
+
+import collections
+import concurrent.futures
+import contextlib
+import importlib.util
+import itertools
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+
+import tqdm
+
+CHUNK_SIZE = 4096
+
+
+def map_chunks(
+    function: Callable,
+    items: Iterable,
+    *,
+    chunk_size: int = CHUNK_SIZE,
+    total: int | None = None,
+    description: str = "",
+    progress: bool = True,
+) -> Iterator:
+    """Yields `function(chunk)` for each list of `chunk_size` items, in order.
+
+    The chunks run in threads, which pays where `function` is a TensorFlow
+    graph; no more of them are read ahead than there are threads. A bar on
+    standard error shows the items done and the time left.
+    """
+    iterator = iter(items)
+    num_threads = max(1, min(8, os.cpu_count() or 1))
+    bar = tqdm.tqdm(
+        total=total,
+        desc=description,
+        unit=" pairs",
+        unit_scale=True,
+        disable=None if progress else True,  # None: not on a terminal
+        leave=False,
+    )
+    pending = collections.deque()
+    with bar, concurrent.futures.ThreadPoolExecutor(num_threads) as pool:
+        try:
+            while True:
+                chunk = list(itertools.islice(iterator, chunk_size))
+                if chunk:
+                    job = pool.submit(function, chunk)
+                    pending.append((job, len(chunk)))
+                if not pending:
+                    return
+                if not chunk or len(pending) > num_threads:
+                    job, size = pending.popleft()
+                    yield job.result()
+                    bar.update(size)
+        finally:
+            for job, _ in pending:
+                job.cancel()
+
+
+# Beam's own DirectRunner first fetches a program from the network, Prism.
+_DIRECT = "apache_beam.runners.portability.fn_api_runner.FnApiRunner"
+BEAM_MISSING = "Apache Beam is missing: pip install 'tfcopy[beam]'."
+
+
+def has_beam() -> bool:
+    """Whether there is Beam."""
+    return importlib.util.find_spec("apache_beam") is not None
+
+
+def pipeline(runner: str, flags: Iterable[str] = ()):
+    """A `beam.Pipeline` that a runner runs.
+
+    Args:
+        runner: Name of a runner of Beam; "DirectRunner" runs in Python, on
+            this machine.
+        flags: Its options, such as `--direct_num_workers=2`.
+
+    Raises:
+        ValueError: If there is no such runner.
+    """
+    import apache_beam as beam
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    name = _DIRECT if runner == "DirectRunner" else runner
+    options = PipelineOptions([f"--runner={name}", *flags])
+    return beam.Pipeline(options=options)
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Without what Beam logs as it is imported and run.
+
+    Its errors are raised as well.
+    """
+    level = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(level)
+
+
+def split_flags(arguments=None) -> tuple[list[str], list[str]]:
+    """A command's arguments, and after `--` those of the runner.
+
+    Args:
+        arguments: The command line; by default the process's own.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if "--" not in arguments:
+        return arguments, []
+    place = arguments.index("--")
+    return arguments[:place], arguments[place + 1 :]
+
+
+def beam_reason(message: str) -> str:
+    """An error's message without its type and step, which Beam adds to it."""
+    message = message.partition(" [while running '")[0]
+    return re.sub(r"^tfcopy\.[\w.]+: ", "", message)

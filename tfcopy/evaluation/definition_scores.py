@@ -1,0 +1,216 @@
+"""Scores of models that read definitions: answers, and word vectors.
+
+Answers to questions have the official scores of SQuAD 1.1, in percent; of word
+vectors it is asked whether they lie near others of their category.
+
+Shapes: N words, D numbers of a vector.
+
+Reference: [Rajpurkar et al., 2016](https://arxiv.org/abs/1606.05250), section
+6.1, and the script `evaluate-v1.1.py` that is published with the corpus.
+"""
+
+import collections
+import re
+import string
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def exact_match(
+    answers: Sequence[str], references: Sequence[Sequence[str]]
+) -> float:
+    """Share of answers that equal a reference, when both are normalised.
+
+    Args:
+        answers: One text for each question, `""` for none.
+        references: The true answers to each question, one or more.
+    """
+    return _mean_of_best(_equal, answers, references)
+
+
+def f1(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """F1 score of words, normalised, averaged over the questions.
+
+    If a question has several references, the best score counts. Arguments as in
+    `exact_match`.
+    """
+    return _mean_of_best(_word_f1, answers, references)
+
+
+def normalize(text: str) -> str:
+    """Text in lower case, without ASCII punctuation, articles and extra blanks.
+
+    A single blank is left between words.
+    """
+    text = text.lower().translate(_NO_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", text).split())
+
+
+def _equal(answer: str, reference: str) -> float:
+    return float(normalize(answer) == normalize(reference))
+
+
+def _word_f1(answer: str, reference: str) -> float:
+    words, truth = normalize(answer).split(), normalize(reference).split()
+    shared = collections.Counter(words) & collections.Counter(truth)
+    # 2 P R / (P + R); by the script two empty texts have nothing in common.
+    num_shared = shared.total()
+    return 2 * num_shared / (len(words) + len(truth)) if num_shared else 0.0
+
+
+def _mean_of_best(score: Callable, answers, references) -> float:
+    if len(answers) != len(references) or not len(answers):
+        raise ValueError(
+            "Expected references for each answer, and at least one answer. "
+            f"Received: {len(answers)} answers and {len(references)} lists of "
+            "references."
+        )
+    total = 0.0
+    for i, (answer, truths) in enumerate(zip(answers, references)):
+        if isinstance(truths, str) or not len(truths):
+            raise ValueError(
+                "Expected a list of one or more references for each answer. "
+                f"Received: {truths!r} for answer {i}."
+            )
+        total += max(score(answer, truth) for truth in truths)
+    return 100 * total / len(answers)
+
+
+_METRICS = ("cosine", "euclidean")
+
+
+def category_scores(
+    vectors: np.ndarray, categories: Sequence[str], metric: str = "cosine"
+) -> dict[str, float]:
+    """How well the vectors separate the categories.
+
+    Args:
+        vectors: `(N, D)`, such as embeddings of words, all finite.
+        categories: The category of each, two or more in all.
+        metric: "cosine", one minus the cosine, where a vector of zeros is at
+            a distance of 1 from all; or "euclidean".
+
+    Returns:
+        `silhouette`, the mean over the words of `(b - a) / max(a, b)`, where a
+        is the mean distance to the others of its category and b to those of
+        the nearest other one: from -1 to 1, and 0 for a word that is alone in
+        its category. `nearest_neighbour_accuracy`, in percent: the words whose
+        nearest other word is of their category; of several equally near the
+        first counts.
+
+    Reference:
+        [Rousseeuw, 1987](https://doi.org/10.1016/0377-0427(87)90125-7).
+    """
+    vectors = _checked(vectors, metric)
+    names, numbers = np.unique(np.asarray(categories), return_inverse=True)
+    if len(numbers) != len(vectors) or len(names) < 2:
+        raise ValueError(
+            "`categories` must be one for each vector, and at least two in "
+            f"all. Received: {len(numbers)} categories, of which "
+            f"{len(names)} differ, for {len(vectors)} vectors."
+        )
+    distances = _distances(vectors, metric)
+    others = np.where(np.eye(len(vectors), dtype=bool), np.inf, distances)
+    right = numbers[others.argmin(axis=1)] == numbers
+    return {
+        "silhouette": float(_silhouettes(distances, numbers).mean()),
+        "nearest_neighbour_accuracy": float(100 * right.mean()),
+    }
+
+
+def project(
+    vectors: np.ndarray, seed: int = 0, metric: str = "cosine"
+) -> np.ndarray:
+    """Projects the vectors to the plane by t-SNE, which keeps neighbours near.
+
+    The perplexity, about the number of neighbours that a vector is kept near
+    to, is 30, or of fewer than 91 vectors a third of the others.
+
+    Args:
+        vectors: `(N, D)`, at least four.
+        seed: The same seed gives the same points.
+        metric: As in `category_scores`.
+
+    Returns:
+        float32 array of shape `(N, 2)`.
+
+    Raises:
+        ImportError: if scikit-learn, which finds them, is missing.
+
+    Reference:
+        [van der Maaten and Hinton, 2008](
+        https://jmlr.org/papers/v9/vandermaaten08a.html).
+    """
+    vectors = _checked(vectors, metric)
+    if len(vectors) < 4:
+        raise ValueError(
+            "`vectors` must be four or more, as fewer have no neighbourhoods "
+            f"to keep. Received: {len(vectors)}."
+        )
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError as error:
+        raise ImportError(
+            "Projecting vectors to the plane needs scikit-learn. Install it "
+            'with `pip install "tfcopy[projection]"`.'
+        ) from error
+
+    # Principal components are the better start, where there are two.
+    spread = min(vectors.shape) > 1 and np.ptp(vectors, axis=0).any()
+    return TSNE(
+        method="exact" if len(vectors) < 1000 else "barnes_hut",
+        perplexity=min(30.0, (len(vectors) - 1) / 3),
+        init="pca" if spread else "random",
+        metric=metric,
+        random_state=seed,
+    ).fit_transform(vectors)
+
+
+def _checked(vectors, metric):
+    if metric not in _METRICS:
+        raise ValueError(
+            f"`metric` must be one of {_METRICS}. Received: metric={metric!r}."
+        )
+    vectors = np.asarray(vectors, np.float64)
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise ValueError(
+            "`vectors` must be finite numbers of shape (words, numbers). "
+            f"Received: shape {vectors.shape}, with "
+            f"{np.sum(~np.isfinite(vectors))} numbers that are not finite."
+        )
+    return vectors
+
+
+def _distances(vectors, metric):
+    """All distances, `(N, N)`."""
+    if metric == "euclidean":
+        # Row by row: all differences at once are N times the vectors.
+        return np.stack(
+            [np.linalg.norm(vectors - one, axis=1) for one in vectors]
+        )
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(norms > 0, norms, 1)
+    return np.clip(1 - directions @ directions.T, 0, 2)
+
+
+def _silhouettes(distances, numbers):
+    """The silhouette of each word, `(N,)`."""
+    rows = np.arange(len(numbers))
+    distances = distances.copy()
+    distances[rows, rows] = 0
+    members = numbers[:, None] == np.arange(numbers.max() + 1)
+    sizes = members.sum(axis=0)
+    sums = distances @ members  # (N, categories)
+    means = sums / sizes
+    means[rows, numbers] = np.inf
+    nearest = means.min(axis=1)
+    others = sizes[numbers] - 1
+    own = sums[rows, numbers] / np.maximum(others, 1)
+    most = np.maximum(own, nearest)
+    # Words that all lie in one place cannot be separated.
+    scores = (nearest - own) / np.where(most > 0, most, 1)
+    return np.where(others > 0, scores, 0)

@@ -1,0 +1,399 @@
+"""Pictures of one example: attention, plans, what was read, predictions.
+
+Needs matplotlib (`pip install tfcopy[figures]`), without a display; importing
+this file fails where it is missing.
+
+Shapes: T words of an output, S of its source; N words of a context or of a
+premise, M of a question or of a hypothesis.
+"""
+
+import textwrap
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from tfcopy.figures.word_grid import (
+    Words,
+    add_frame,
+    drawable,
+    font_families,
+    image_of,
+    inches,
+    longest,
+    new_figure,
+    word_grid,
+)
+
+
+def attention_figure(
+    source_words,
+    target_words,
+    weights,
+    copied=None,
+    max_columns=80,
+    generate_probability=None,
+    title="Attention of the output to the source",
+):
+    """Draws attention weights with the words on the axes.
+
+    A word that was copied is bold, and its position in the source is framed.
+    Of a long source, only the words with the most attention are drawn; a line
+    shows where some were left out.
+
+    Args:
+        source_words: The words along the horizontal axis.
+        target_words: The words along the vertical axis.
+        weights: Array of shape `(T, S)`, one row for each target word. What
+            lies beyond the words, such as padding, is cut off.
+        copied: Optional sequence of `T` source positions that the target
+            words were copied from, -1 for a generated word.
+        max_columns: Most source words that are drawn.
+        generate_probability: Optional sequence of `T` probabilities that each
+            word would be generated rather than copied, drawn as an extra
+            column.
+        title: Text above.
+
+    Returns:
+        uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`.
+    """
+    rows, columns = len(target_words), len(source_words)
+    weights = np.asarray(weights, np.float32)
+    if weights.shape[0] < rows or weights.shape[1] < columns:
+        raise ValueError(
+            "`weights` must have a row for each target word and a column for "
+            f"each source word. Received: weights.shape={weights.shape} for "
+            f"{rows} and {columns} words."
+        )
+    copied = [-1] * rows if copied is None else list(copied)[:rows]
+    weights = weights[:rows, :columns]
+    kept = _most_seen(weights, copied, max_columns)
+    places = {position: column for column, position in enumerate(kept)}
+    frames = [
+        (row, places[position])
+        for row, position in enumerate(copied)
+        if position in places
+    ]
+    gaps = [i for i, step in enumerate(np.diff(kept), 1) if step > 1]
+    legend, side = ["Darker: more attention."], None
+    if frames:
+        legend.append("Red frame, bold: copied from there.")
+    if generate_probability is not None:
+        side = "generate", np.asarray(generate_probability)[:rows]
+        legend.append("Blue: probability to generate, not copy.")
+    if gaps:
+        legend.append("Blue line: words left out.")
+    return word_grid(
+        weights[:, kept],
+        Words([source_words[i] for i in kept], "source"),
+        Words(target_words, "output", bold={row for row, _ in frames}),
+        title,
+        " ".join(legend),
+        frames,
+        gaps,
+        side,
+    )
+
+
+def plans_figure(panels, max_columns=80):
+    """Draws where several systems looked as they wrote the same words.
+
+    Words at which a planner replanned have an arrow, and a line above them.
+
+    Args:
+        panels: System to `(source_words, target_words, weights, replan)`:
+            the words on the axes, weights `(T, S)`, and booleans `(T,)`, or
+            `None` for a system that does not plan. All have the same words.
+        max_columns: Most source words that are drawn.
+
+    Returns:
+        As in `attention_figure`.
+    """
+    source, target, *_ = next(iter(panels.values()))
+    rows, families = len(target), font_families()
+    most = np.max([weights for _, _, weights, _ in panels.values()], axis=0)
+    kept = _most_seen(most[:rows, : len(source)], [], max_columns)
+    across = [drawable(source[i]) for i in kept]
+    down = [drawable(word) for word in target]
+    # Wide panels are stacked.
+    grid = (len(panels), 1) if len(kept) > 3 * rows else (1, len(panels))
+    width = (inches(down) + 0.2 * len(kept)) * grid[1]
+    height = inches(across) + (0.4 + 0.2 * rows) * grid[0]
+    figure = new_figure(figsize=(width, height), dpi=80, layout="constrained")
+    several = figure.subplots(*grid, sharex=True, sharey=True, squeeze=False)
+    several = several.flatten()
+    for axes, (system, panel) in zip(several, panels.items()):
+        weights, replan = panel[2][:rows][:, kept], panel[3]
+        axes.imshow(weights, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        axes.set_xticks(
+            range(len(kept)), across, rotation=90, family=families, fontsize=8
+        )
+        title = system
+        if replan is not None:
+            steps = np.flatnonzero(replan[:rows])
+            title = f"{system}: plans at {len(steps)} of {rows} steps"
+            axes.plot(
+                np.full(len(steps), -0.5), steps, ">", color="C3", clip_on=False
+            )
+            axes.hlines(
+                steps - 0.5, -0.5, len(kept) - 0.5, color="C3", linewidth=0.6
+            )
+        axes.set_title(title)
+    several[0].set_yticks(range(rows), down, family=families, fontsize=8)
+    return image_of(figure)
+
+
+def _most_seen(weights, copied, count):
+    """The source positions to draw, in their order."""
+    if weights.shape[1] <= count:
+        return list(range(weights.shape[1]))
+    seen = weights.max(axis=0, initial=0)
+    seen[[i for i in copied if 0 <= i < len(seen)]] += 1
+    return sorted(np.argsort(-seen, kind="stable")[:count].tolist())
+
+
+def reading_figure(
+    context_words, question_words, weights, answers, reference, max_rows=40
+):
+    """Draws the attention of several systems over a question.
+
+    The attention of each word of the context is a row, white to black for 0
+    to 1. What a system answered is framed, the reference has a bar at its
+    left and bold words. Of a long context, the words around the answers are
+    drawn; a line shows where some were left out.
+
+    Args:
+        context_words: The words down the vertical axis, N.
+        question_words: The words along the horizontal axis, M.
+        weights: System to its attention of context over question, `(N, M)`.
+            What lies beyond the words, such as padding, is cut off.
+        answers: System to `(start, end)`, the first word and the one after
+            the last, or `None` if it has no answer.
+        reference: The true answer, likewise.
+        max_rows: Most words of the context that are drawn.
+
+    Returns:
+        uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`
+        and `figures.save_png`.
+    """
+    size = len(context_words), len(question_words)
+    _check_readings(weights, answers, size)
+    spans = {name: _span(answers[name], size[0]) for name in weights}
+    truth = _span(reference, size[0])
+    kept = _rows_around([truth, *spans.values()], size[0], max_rows)
+    down = [drawable(context_words[i]) for i in kept]
+    across = [drawable(word) for word in question_words]
+    panel = max(2.4, 0.26 * size[1])
+    titles = {
+        name: _title(name, context_words[start:end], round(11 * panel))
+        for name, (start, end) in spans.items()
+    }
+    lines = max(title.count("\n") for title in titles.values()) + 1
+    figure = new_figure(
+        figsize=(
+            inches(down) + panel * len(titles) + 0.9,
+            inches(across) + 0.22 * len(kept) + 0.2 * lines + 0.6,
+        ),
+        dpi=100,
+        layout="constrained",
+    )
+    families = font_families()
+    several = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
+    gaps = [i - 0.5 for i, step in enumerate(np.diff(kept), 1) if step > 1]
+    marked = _drawn_rows(truth, kept)
+    for axes, (name, title) in zip(several, titles.items()):
+        shown = np.asarray(weights[name], np.float32)[kept, : size[1]]
+        image = axes.imshow(shown, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        axes.set_xticks(range(size[1]), across, rotation=90, family=families)
+        axes.set_xlabel("question")
+        axes.set_title(title, fontsize=10, family=families)
+        for gap in gaps:
+            axes.axhline(gap, color="C0", linewidth=0.8)
+        _mark(axes, marked, _drawn_rows(spans[name], kept))
+    several[0].set_ylabel("context")
+    several[0].set_yticks(range(len(kept)), down, family=families)
+    for i in marked:
+        several[0].get_yticklabels()[i].set_fontweight("bold")
+    figure.colorbar(image, ax=several, label="attention", aspect=30)
+    _explain(figure, bool(gaps))
+    return image_of(figure)
+
+
+def _check_readings(weights, answers, size):
+    if not weights or weights.keys() - answers.keys() or not all(size):
+        raise ValueError(
+            "Expected words of both texts, and weights and an answer of each "
+            f"system. Received: {size[0]} and {size[1]} words, weights of "
+            f"{list(weights)}, answers of {list(answers)}."
+        )
+    for name, array in weights.items():
+        shape = np.shape(array)
+        if len(shape) != 2 or shape[0] < size[0] or shape[1] < size[1]:
+            raise ValueError(
+                "`weights` must have a row for each word of the context and a "
+                f"column for each of the question, {size}. Received: shape "
+                f"{shape} of {name!r}."
+            )
+
+
+def _span(span, length):
+    """A span clipped to the words; an empty one for `None`."""
+    start, end = (0, 0) if span is None else map(int, span)
+    return max(start, 0), max(min(end, length), start, 0)
+
+
+def _rows_around(spans, length, count):
+    """The rows to draw, in order: those nearest to the ends of a span.
+
+    Only ends count, as a bad system's answer may be most of the context.
+    """
+    ends = [i for a, b in spans if b > a for i in (a, b - 1)] or [0]
+    rows = np.arange(length)
+    away = np.min([np.abs(rows - i) for i in ends], axis=0)
+    return sorted(np.argsort(away, kind="stable")[:count].tolist())
+
+
+def _drawn_rows(span, kept):
+    """Which of the rows that are drawn belong to a span."""
+    return [i for i, row in enumerate(kept) if span[0] <= row < span[1]]
+
+
+def _mark(axes, reference, answer):
+    left, right = axes.get_xlim()
+    if reference:
+        ends = reference[0] - 0.5, reference[-1] + 0.5
+        axes.plot(
+            [left, left],
+            ends,
+            color="C2",
+            linewidth=6,
+            solid_capstyle="butt",
+            clip_on=False,
+            zorder=3,
+        )
+    if answer:
+        corner, height = (left, answer[0] - 0.5), answer[-1] - answer[0] + 1
+        add_frame(axes, corner, right - left, height, zorder=4)
+    axes.set_xlim(left, right)
+
+
+def _explain(figure, gaps):
+    """Writes below the panels what their marks mean."""
+    handles = {
+        "answer": Rectangle((0, 0), 1, 1, fill=False, edgecolor="C3", lw=2),
+        "reference": Line2D([], [], color="C2", linewidth=4),
+        "words left out": Line2D([], [], color="C0", linewidth=0.8),
+    }
+    names = list(handles) if gaps else list(handles)[:2]
+    figure.legend(
+        [handles[name] for name in names],
+        names,
+        loc="outside lower center",
+        ncols=len(names),
+        frameon=False,
+    )
+
+
+def _title(name, words, width):
+    """A system's name, and its answer in lines of `width` characters."""
+    answer = " ".join(drawable(word) for word in words) or "(no answer)"
+    lines = textwrap.wrap(answer, width, max_lines=3, placeholder=" …")
+    return "\n".join([drawable(name), *lines])
+
+
+_LEAST = 1e-5  # probabilities below have no bar
+
+
+def alignment_figure(
+    premise, hypothesis, weights, defined, probabilities, truth
+):
+    """Draws which words of a premise are aligned with a hypothesis's words.
+
+    Args:
+        premise: The words along the horizontal axis, N.
+        hypothesis: The words along the vertical axis, M.
+        weights: `(M, N)`, each row sums to 1.
+        defined: Whether the words of the premise, and those of the
+            hypothesis, have a definition; these are blue.
+        probabilities: Dict from a label to its probability.
+        truth: The true label.
+
+    Returns:
+        uint8 tensor of shape `(1, height, width, 4)`, for `tf.summary.image`.
+    """
+    told = ", ".join(f"{x} {100 * p:.0f} %" for x, p in probabilities.items())
+    caption = "Darker: compared more with that word."
+    if any(map(any, defined)):
+        caption += " Blue: has a definition."
+    return word_grid(
+        np.asarray(weights, np.float32),
+        Words(premise, "premise", blue=np.flatnonzero(defined[0])),
+        Words(hypothesis, "hypothesis", blue=np.flatnonzero(defined[1])),
+        f"{told}\n(truth: {truth})",
+        caption,
+    )
+
+
+def next_words_figure(words, probabilities, known, likely):
+    """Draws the probability of each word of a text, given those before it.
+
+    Args:
+        words: The words, from top to bottom.
+        probabilities: The probability of each.
+        known: Whether each is in the vocabulary; the probability of others is
+            that of any unknown word.
+        likely: For each position, a text with the most probable words.
+
+    Returns:
+        As in `alignment_figure`.
+    """
+    figure = new_figure(dpi=100)
+    words = [drawable(word) for word in words]
+    guesses = ["   ".join(drawable(x, 30) for x in row) for row in likely]
+    left, bars = longest(figure, words, bold=True) + 0.2, 1.3
+    right = max(longest(figure, guesses), longest(figure, ["likely"])) + 0.25
+    top, bottom, rows = 0.55, 0.55, 0.2 * len(words)
+    width, height = max(left + bars + right, 3.0), top + rows + bottom
+    figure.set_size_inches(width, height)
+    axes = figure.add_axes(
+        [left / width, bottom / height, bars / width, rows / height]
+    )
+    places = np.arange(len(words))
+    colors = ["C0" if is_known else "C1" for is_known in known]
+    axes.barh(places, np.maximum(probabilities, _LEAST), 0.7, color=colors)
+    axes.set_xscale("log")
+    axes.set_xlim(_LEAST, 1)
+    axes.set_ylim(len(words) - 0.5, -0.5)
+    axes.grid(axis="x", color="0.85")
+    axes.set_axisbelow(True)
+    families = font_families()
+    axes.set_yticks(places, words, family=families, fontsize=10)
+    for label, is_known in zip(axes.get_yticklabels(), known):
+        if not is_known:
+            label.set_fontweight("bold")
+    axes.set_xticks([1e-4, 1e-2, 1], ["0.01 %", "1 %", "100 %"], fontsize=8)
+    axes.minorticks_off()
+    axes.tick_params("both", length=2)
+
+    def write(x, y, text, size, offset=(0, 0), **options):
+        axes.annotate(
+            text,
+            (x, y),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=offset,
+            textcoords="offset points",
+            family=families,
+            fontsize=size,
+            **options,
+        )
+
+    for place, text in zip(places, guesses):
+        write(1, place, text, 10, (8, 0), va="center", color="0.3")
+    write(0, -0.5, "probability", 9, (0, 4))
+    write(1, -0.5, "likely", 9, (8, 4))
+    title = "Each word after those before it"
+    figure.text(0.05 / width, 1 - 0.2 / height, title, fontsize=11)
+    if not all(known):
+        legend = "Orange, bold: not in the vocabulary."
+        figure.text(0.05 / width, 0.1 / height, legend, fontsize=8)
+    return image_of(figure)

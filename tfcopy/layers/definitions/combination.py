@@ -1,0 +1,176 @@
+"""A word's own embedding combined with its definitions, spelling and phrases.
+
+Shapes: B batch, T words, E embedding size, D size of what is read.
+"""
+
+import keras
+from keras import ops
+
+from tfcopy import tokens
+from tfcopy.layers.configured import Configured, check_choice
+from tfcopy.layers.products import multiply
+
+COMBINATIONS = ("sum", "transform", "bands", "replace")
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class WordCombination(Configured, keras.layers.Layer):
+    """Adds the sources of a word to its own embedding, or replaces it.
+
+    With `e(w)` the word's own embedding and `a(w)` the sum of its sources:
+
+        sum        e(w) + a(w)
+        transform  e(w) + a(w), each source times its own matrix
+        bands      e(w) + a(w) of known words, a(w) of unknown ones
+        replace    e(w) of known words, a(w) of unknown ones
+
+    There is no bias: a word without sources, whose vectors are all zero, is
+    exactly `e(w)` with `sum` and `transform`. Only the products are in the
+    compute dtype.
+
+    Args:
+        combine: `"sum"`, `"transform"`, `"bands"` or `"replace"`.
+        dropout: Share of the elements of each vector that is dropped in
+            training: of the word's own, and of each source's.
+        kernel_initializer: Initializer of the matrices.
+        seed: Optional integer, of the dropout.
+
+    Call arguments:
+        ids: `(B, T)`; unknown words are `UNK`.
+        word: Their own embeddings, `(B, T, E)`.
+        sources: Dict of `(B, T, D)`; some of those that it was built with may
+            be missing.
+
+    Returns:
+        `(B, T, E)`, float32.
+
+    Raises:
+        ValueError: When built, if a source's D is not E and there is no
+            matrix.
+
+    Reference:
+        [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), section 3;
+        bands and dropout are from the authors' code.
+    """
+
+    def __init__(
+        self,
+        combine="sum",
+        dropout=0.0,
+        kernel_initializer="glorot_uniform",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.keep_arguments(locals())
+        check_choice("combine", combine, COMBINATIONS)
+        self.dropout_layer = keras.layers.Dropout(
+            dropout, seed=seed, dtype="float32"
+        )
+        self.kernels = {}
+
+    def build(self, ids_shape, word_shape, sources_shape):
+        embedding_dim = word_shape[-1]
+        for name, shape in sources_shape.items():
+            if self.combine == "transform":
+                self.kernels[name] = self.add_weight(
+                    name=f"{name}_kernel",
+                    shape=(shape[-1], embedding_dim),
+                    # Keras initializers repeat themselves.
+                    initializer=self.kernel_initializer.clone(),
+                )
+            elif shape[-1] != embedding_dim:
+                raise ValueError(
+                    "What is read must be as large as the embeddings, "
+                    f"{embedding_dim}, unless `combine` is 'transform'. "
+                    f"Received: {name} of size {shape[-1]}, "
+                    f"combine={self.combine!r}."
+                )
+
+    def call(self, ids, word, sources, training=False):
+        word = self._drop(word, training)
+        read = ops.zeros_like(word)
+        for name, vectors in sources.items():
+            vectors = self._drop(vectors, training)
+            if self.combine == "transform":
+                kernel = self.kernels[name]
+                vectors = multiply(vectors, kernel, self.compute_dtype)
+            read = read + vectors
+        if self.combine in ("sum", "transform"):
+            return word + read
+        is_unknown = ops.expand_dims(ids == tokens.UNK, -1)
+        if self.combine == "bands":
+            return ops.where(is_unknown, 0.0, word) + read
+        return ops.where(is_unknown, read, word)
+
+    def _drop(self, vectors, training):
+        vectors = ops.cast(vectors, "float32")
+        return self.dropout_layer(vectors, training=training)
+
+    def compute_output_spec(self, ids, word, sources, training=False):
+        return keras.KerasTensor(word.shape, "float32")
+
+
+# A word is the first of a phrase, inside it, or the last.
+_PLACES = 3
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class PhraseCombination(Configured, keras.layers.Layer):
+    """Adds the definition of a phrase to each of its words.
+
+        e(t) + W_p a(t) + P[position(t)]
+
+    where `a(t)` is the definition of the phrase that word t belongs to. `W_p`
+    and `P` start at zero, so that nothing changes until they are trained; a
+    word outside of phrases never changes. Only the product is in the compute
+    dtype.
+
+    Args:
+        dropout: Share of the elements of `a` that is dropped in training.
+        seed: Optional integer, of the dropout.
+
+    Call arguments:
+        words: Embeddings of words, `(B, T, E)`.
+        phrases: Definitions of their phrases, `(B, T, D)`; zeros where there is
+            none.
+        positions: Integers, `(B, T)`: 1 the first word of a phrase, 2 one
+            inside, 3 the last, 0 a word of no phrase.
+
+    Returns:
+        `(B, T, E)`, float32.
+
+    Reference:
+        Phrases are not in the paper, [Bahdanau et al.,
+        2017](https://arxiv.org/abs/1706.00286).
+    """
+
+    def __init__(self, dropout=0.0, seed=None, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.keep_arguments(locals())
+        self.dropout_layer = keras.layers.Dropout(
+            dropout, seed=seed, dtype="float32"
+        )
+
+    def build(self, words_shape, phrases_shape, positions_shape=None):
+        embedding_dim = words_shape[-1]
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(phrases_shape[-1], embedding_dim),
+            initializer="zeros",
+        )
+        self.places = self.add_weight(
+            name="places", shape=(_PLACES, embedding_dim), initializer="zeros"
+        )
+
+    def call(self, words, phrases, positions, training=False):
+        phrases = ops.cast(phrases, "float32")
+        phrases = self.dropout_layer(phrases, training=training)
+        product = multiply(phrases, self.kernel, self.compute_dtype)
+        places = ops.cast(self.places, "float32")
+        # Row 0 is for words outside of phrases.
+        places = ops.pad(places, [[1, 0], [0, 0]])
+        return words + product + ops.take(places, positions, axis=0)
+
+    def compute_output_spec(self, words, phrases, positions, training=False):
+        return keras.KerasTensor(words.shape, "float32")

@@ -1,0 +1,296 @@
+"""The server of the page: the models that it offers, and what it refuses.
+
+A page of another site, open in the same browser, must not ask models or send
+files: neither by its own requests, which tell where they come from (`Origin`),
+nor by a name of its own that it lets resolve to this machine (`Host`).
+"""
+
+import collections
+import ipaddress
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from tfcopy import filesystem
+from tfcopy.serving.client_library.local_model import (
+    LocalModel,
+    find_models,
+    find_versions,
+)
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import one_line
+
+_KEPT = 3
+# Characters of a question; a model reads the first words of each text.
+LARGEST_TEXT = 100_000
+
+
+class Models:
+    """The models below a folder, loaded when they are asked for.
+
+    Args:
+        folder: A folder of models, of one model's versions, or one version.
+        kept: How many stay loaded, those used last.
+        trust: As in `LocalModel`.
+
+    Raises:
+        AskError: If there is no model.
+    """
+
+    def __init__(self, folder, kept: int = _KEPT, trust: bool = False):
+        self.folder = os.fspath(folder)
+        self._kept = kept
+        self._trust = trust
+        self._loaded = collections.OrderedDict()
+        self._lock = threading.Lock()
+        if not filesystem.isdir(self.folder):
+            raise AskError(f"{self.folder}: no such folder.")
+        if not self.choices():
+            raise AskError(
+                f"{self.folder}: no exported models in it. Expected folders "
+                "of folders named 1, 2, ... with a saved_model.pb each; "
+                "recipes write them there."
+            )
+
+    def choices(self) -> dict[str, str]:
+        """The models there are now: names to show, and their folders.
+
+        The highest version of a model comes first.
+        """
+        choices = {}
+        own_name = os.path.basename(filesystem.abspath(self.folder))
+        if filesystem.isfile(os.path.join(self.folder, "saved_model.pb")):
+            return {own_name: self.folder}
+        if not filesystem.isdir(self.folder):
+            return {}
+        models = {own_name: find_versions(self.folder)}
+        for name, versions in (models | find_models(self.folder)).items():
+            for number, path in reversed(versions.items()):
+                choices[f"{name}, version {number}"] = path
+        return choices
+
+    def load(self, choice: str) -> LocalModel:
+        """The model of one of the choices.
+
+        Raises:
+            AskError: If it is not there any more, or cannot be loaded.
+        """
+        folder = self.choices().get(choice)
+        if folder is None:
+            raise AskError(f"{choice!r}: no such model in {self.folder}.")
+        with self._lock:
+            if folder not in self._loaded:
+                self._loaded[folder] = LocalModel(folder, trust=self._trust)
+                while len(self._loaded) > self._kept:
+                    self._loaded.popitem(last=False)
+            self._loaded.move_to_end(folder)
+            return self._loaded[folder]
+
+
+def text_names(model) -> list[str]:
+    """Names of the texts that `analyse` takes, without the dictionary.
+
+    Raises:
+        AskError: If it has no such signature.
+    """
+    signature = model.signatures.get("analyse")
+    names = [x for x in getattr(signature, "inputs", ()) if x != "dictionary"]
+    # In the model's order, if it is known.
+    names.sort(key=[*model.config.get("texts", ()), *names].index)
+    if not names:
+        raise AskError(
+            f"{model.name}: not a model exported by tfcopy (it has no "
+            "signature 'analyse' of texts)."
+        )
+    return names
+
+
+def examples_of(
+    model, most: int = 5, longest: int = 300
+) -> list[dict[str, str]]:
+    """The examples that the export remembers, if they are not too long.
+
+    Args:
+        model: A `LocalModel` or a `RemoteModel`.
+        most: How many to give.
+        longest: The most characters of an example's texts together.
+
+    Returns:
+        Dicts of texts by name, no two alike; none for exports of releases
+        that remembered no examples.
+    """
+    names = text_names(model)
+    examples = {}
+    for example in model.config.get("examples", ()):
+        texts = tuple(str(example.get(name, "")) for name in names)
+        is_short = sum(map(len, texts)) <= longest
+        if is_short and all(text.strip() for text in texts):
+            examples[texts] = dict(zip(names, texts))
+    return list(examples.values())[:most]
+
+
+def takes_dictionary(model) -> bool:
+    """Whether questions may bring a dictionary."""
+    return "dictionary" in model.signatures["analyse"].inputs
+
+
+def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
+    """What a model says about one example.
+
+    Args:
+        model: A `LocalModel` or a `RemoteModel`.
+        texts: The texts by name.
+        rows: Pairs of headword and definition, for models that take a
+            dictionary; blank ones do not count.
+
+    Returns:
+        Dict of the outputs of `analyse`, without the axis of the batch.
+
+    Raises:
+        AskError: If the dictionary is not complete, the texts are too long, or
+            the model fails.
+    """
+    inputs = {
+        name: [text.encode("utf-8", "replace")] for name, text in texts.items()
+    }
+    size = sum(map(len, texts.values()))
+    if takes_dictionary(model):
+        lines = dictionary_lines(rows)
+        inputs["dictionary"] = [lines]
+        size += sum(map(len, lines))
+    if size > LARGEST_TEXT:
+        raise AskError(
+            f"The texts have {size:,} characters. The page takes up to "
+            f"{LARGEST_TEXT:,}; ask with python -m tfcopy.serving.ask."
+        )
+    try:
+        outputs = model.ask("analyse", inputs)
+    except AskError:
+        raise
+    except Exception as error:  # whatever TensorFlow raises
+        raise AskError(
+            f"{model.name}: cannot answer ({one_line(error)})."
+        ) from None
+    return {name: x[0] for name, x in outputs.items()}
+
+
+def dictionary_lines(rows) -> list[str]:
+    """Lines `headword<TAB>definition` of a table's rows."""
+    lines = []
+    for number, row in enumerate(rows, start=1):
+        headword, definition = (" ".join(str(x or "").split()) for x in row)
+        if bool(headword) != bool(definition):
+            missing = "definition" if headword else "headword"
+            raise AskError(
+                f"Dictionary, row {number}: there is no {missing} with "
+                f"{headword or definition!r}."
+            )
+        if headword:
+            lines.append(f"{headword}\t{definition}")
+    return lines
+
+
+# Bytes of a request; texts have fewer.
+LARGEST_REQUEST = 1 << 20
+_API = "/gradio_api/"
+# All that the page sends; it has no field for files.
+_POSTS = frozenset(f"{_API}{x}" for x in ("queue/join", "cancel", "reset"))
+# What would give files of this machine, or pages of others.
+_PRIVATE = tuple(f"{_API}{x}" for x in ("file", "proxy", "upload", "stream"))
+
+
+class Guard:
+    """An ASGI app that hands on to another what the page needs.
+
+    Args:
+        app: The ASGI app of the page.
+        names: Host names of the page, besides numbers and localhost.
+    """
+
+    def __init__(self, app, names: Iterable[str] = ()):
+        self._app = app
+        self._names = {"localhost", *(name.lower() for name in names)}
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "lifespan":
+            return await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})
+        refusal = self._refusal(scope)
+        if refusal is None and scope["method"] == "POST":
+            body = await _body(receive)
+            if body is None:
+                refusal = 413, f"More than {LARGEST_REQUEST:,} bytes."
+            else:
+                receive = _again(body, receive)
+        if refusal is not None:
+            return await _refuse(send, *refusal)
+        return await self._app(scope, receive, send)
+
+    def _refusal(self, scope):
+        """A status and its reason; `None` if there is none to refuse it."""
+        headers = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
+        hosts = headers.get(b"host", [])
+        if len(hosts) != 1 or not self._is_own(hosts[0]):
+            return 403, (
+                "The page is not known by this name. Call it by its number, or "
+                "start it with --host NAME."
+            )
+        own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
+        if not own.issuperset(x.lower() for x in headers.get(b"origin", [])):
+            return 403, "Only the page itself may ask."
+        path = scope["path"].rstrip("/")
+        if scope["method"] == "POST":
+            return (
+                None if path in _POSTS else (403, "Nothing may be sent here.")
+            )
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, "No such method."
+        if path.startswith(_PRIVATE):
+            return 403, "Nothing may be read here."
+        return None
+
+    def _is_own(self, host):
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            return name in self._names or bool(ipaddress.ip_address(name))
+        except ValueError:
+            return False
+
+
+async def _body(receive):
+    """The body of a request; `None` if it is too large."""
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > LARGEST_REQUEST:
+            return None
+        if not message.get("more_body"):
+            return body
+
+
+def _again(body, receive):
+    """Gives a body that was read, then what else is received."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again():
+        return messages.pop() if messages else await receive()
+
+    return again
+
+
+async def _refuse(send, status, reason):
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"connection", b"close"),
+    ]
+    await send(
+        {"type": "http.response.start", "status": status, "headers": headers}
+    )
+    await send({"type": "http.response.body", "body": f"{reason}\n".encode()})
