@@ -16,15 +16,15 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 ROOMS = {
     "": (12, 1661),
     "data": (73, 11323),
-    "decoding": (13, 1189),
+    "decoding": (12, 1185),
     "evaluation": (5, 520),
-    "experiments": (34, 5043),
+    "experiments": (31, 5035),
     "figures": (4, 629),
     "layers": (45, 4577),
     "models": (14, 1397),
     "recipes": (14, 2629),
     "serving": (50, 7654),
-    "training": (20, 2266),
+    "training": (17, 2259),
 }
 
 

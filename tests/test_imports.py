@@ -14,7 +14,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 ANY_BACKEND = ("tokens", "layers", "models", "losses", "decoding")
 BACKEND_FILES = {
     "decoding/batch_loop.py": "tensorflow",
-    "decoding/growing_table.py": "tensorflow",
+    "decoding/hypotheses.py": "tensorflow",
     "layers/tensorflow_loop.py": "tensorflow",
     "layers/loop.py": "jax",
     "layers/tensors.py": "tensorflow",

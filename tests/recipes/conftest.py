@@ -3,7 +3,7 @@
 import pytest
 
 from tfcopy.experiments.definitions import definition_samples
-from tfcopy.experiments.pairs.sample_pictures import SamplePictures
+from tfcopy.experiments.pairs.pair_training import SamplePictures
 
 # One with words, one with placeholders, and those that look at pictures.
 DRAWN = ("test_reporting", "test_europarl_ps", "test_gigaword_ps")

@@ -28,7 +28,7 @@ from tfcopy.experiments.pairs import (
     translation_data,
     translation_systems,
 )
-from tfcopy.experiments.pairs.sample_pictures import SamplePictures
+from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.recipes import europarl_ps
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.tokens import SPECIAL_TOKENS

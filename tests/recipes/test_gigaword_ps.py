@@ -16,7 +16,7 @@ from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.text import vocabulary
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.pairs import headlines, pointer_softmax_steps
-from tfcopy.experiments.pairs.sample_pictures import SamplePictures
+from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.recipes import gigaword_ps
 
 TINY = """--units 8 --embedding_dim 4 --updates 4 --eval_every 2 --batch_size 8

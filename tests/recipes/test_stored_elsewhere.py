@@ -11,7 +11,7 @@ import tfcopy
 from tests.recipes import exporting, starting
 from tests.recipes.test_europarl_ps import TINY
 from tfcopy import filesystem
-from tfcopy.experiments.pairs.sample_pictures import SamplePictures
+from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.recipes import europarl_ps
 from tfcopy.serving import evaluate
 

@@ -10,8 +10,8 @@ import tensorflow as tf
 from tests.training import standin
 from tfcopy import tokens, training
 from tfcopy.training.checkpoints import Checkpoints
-from tfcopy.training.interruption import Interruption
-from tfcopy.training.seeds import draw_seeds
+from tfcopy.training.training_loop import Interruption
+from tfcopy.training.updates import draw_seeds
 
 
 def weights_of(trainer):

@@ -10,10 +10,11 @@ records.
 
 from typing import Any, NamedTuple
 
+import keras
 from keras import ops, tree
 
 from tfcopy import tokens
-from tfcopy.decoding import growing_table, required_words
+from tfcopy.decoding import required_words
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import is_history
@@ -57,7 +58,7 @@ def first_records(capacity, attention_size=None, static_shapes=False):
     if attention_size is not None:
         first["attention"] = ops.zeros((1, attention_size))
     tables = {
-        name: growing_table.make(rows, capacity + 1, static_shapes)
+        name: make(rows, capacity + 1, static_shapes)
         for name, rows in first.items()
     }
     return Records(tables, ops.convert_to_tensor(1))
@@ -89,7 +90,7 @@ def write(records, step, before, words, copied_from, log_generate, attention):
             attention, (-1, ops.shape(attention)[2])
         )
     tables = {
-        name: growing_table.extend(records.tables[name], rows, records.count)
+        name: extend(records.tables[name], rows, records.count)
         for name, rows in added.items()
     }
     number = ops.shape(added["log_generate"])[0]
@@ -112,10 +113,7 @@ def read(records, last, length, longest):
         attention, `(B, N, L, S)` or `None`; behind the end PAD,
         `tokens.GENERATE` and zeros.
     """
-    tables = {
-        name: growing_table.content(table)
-        for name, table in records.tables.items()
-    }
+    tables = {name: content(table) for name, table in records.tables.items()}
     shape = ops.shape(last)
     flat = ops.reshape(last, (-1,))
     path = ops.full((length, ops.shape(flat)[0]), START, dtype="int32")
@@ -270,3 +268,47 @@ def follow(nested, parents):
         return None if tree.is_nested(x) else take_each(x, parents)
 
     return tree.traverse(choose, nested)
+
+
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+
+
+def make(first, capacity, static_shapes=False):
+    """A table of some rows.
+
+    Args:
+        first: `(N, ...)`.
+        capacity: How many rows it will have at most.
+        static_shapes: Whether the loop is compiled by XLA.
+    """
+    if static_shapes or keras.backend.backend() != "tensorflow":
+        table = ops.zeros((capacity, *first.shape[1:]), dtype=first.dtype)
+        return extend(table, first, 0)
+    table = tf.TensorArray(
+        first.dtype,
+        size=0,
+        dynamic_size=True,
+        infer_shape=False,
+        element_shape=[None, *first.shape[1:]],
+    )
+    return table.write(0, first)
+
+
+def extend(table, rows, count):
+    """The table with more rows.
+
+    Args:
+        table: From `make`.
+        rows: `(N, ...)`.
+        count: The number of rows so far; scalar tensor.
+    """
+    if not ops.is_tensor(table):
+        return table.write(table.size(), rows)
+    places = ops.arange(ops.shape(rows)[0], dtype="int32") + count
+    return ops.scatter_update(table, ops.expand_dims(places, 1), rows)
+
+
+def content(table):
+    """All rows, `(M, ...)`; M is the capacity or the number of rows."""
+    return table if ops.is_tensor(table) else table.concat()

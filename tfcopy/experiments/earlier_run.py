@@ -14,7 +14,7 @@ import numpy as np
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import DamagedFileError, read_json, write_json
 from tfcopy.experiments.config import RunConfig, identity, of_system
-from tfcopy.experiments.run_events import ALL_SYSTEMS
+from tfcopy.experiments.reporting import ALL_SYSTEMS
 from tfcopy.keras_internals import weight_names
 from tfcopy.serving import run_folder
 from tfcopy.serving.run_folder import (

@@ -19,7 +19,7 @@ from typing import Any
 
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import write_json
-from tfcopy.experiments import earlier_run, flag_checks, run_events
+from tfcopy.experiments import earlier_run, flag_checks, reporting
 from tfcopy.experiments.config import (
     RunConfig,
     changed,
@@ -342,7 +342,7 @@ class Run:
             **more,
         }
         write_json(os.path.join(self.folder, RESULTS_NAME), report)
-        run_events.log_scores(self.folder, self.results, of_dev)
+        reporting.log_scores(self.folder, self.results, of_dev)
         earlier_run.unlock(self.folder)
         if choice is not None:
             self._print_next_steps(system, path, seconds)

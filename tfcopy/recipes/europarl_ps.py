@@ -15,7 +15,7 @@ Repeating an interrupted command resumes it where it stopped.
 import sys
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.pairs import corpus_flags, translator_flags
+from tfcopy.experiments.pairs import corpus_flags
 
 PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 
@@ -35,7 +35,7 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
     patience=5,
     num_beams=5,
 )
-class Config(translator_flags.TranslatorConfig, corpus_flags.DemoConfig):
+class Config(corpus_flags.TranslatorConfig, corpus_flags.DemoConfig):
     """Corpus, model, training, search, and where the results go."""
 
     data_dir: str | None = config.corpus_file(

@@ -20,7 +20,7 @@ Repeating an interrupted command resumes it where it stopped.
 import sys
 
 from tfcopy.experiments import command_line, config
-from tfcopy.experiments.pairs import translator_flags
+from tfcopy.experiments.pairs import corpus_flags
 
 
 @config.configuration(
@@ -43,7 +43,7 @@ from tfcopy.experiments.pairs import translator_flags
     patience=5,
     num_beams=5,
 )
-class Config(translator_flags.TranslatorConfig):
+class Config(corpus_flags.TranslatorConfig):
     """Corpus, model, training, search, and where the results go."""
 
 

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from tfcopy.training.batch_stream import groups_of, read_ahead
 from tfcopy.training.training_results import Evaluation
+from tfcopy.training.updates import groups_of, read_ahead
 
 
 class Scorer:

@@ -20,7 +20,7 @@ from tfcopy.evaluation import translations
 from tfcopy.experiments import flag_checks, reporting
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs.model_flags import RarestWordConfig
-from tfcopy.experiments.pairs.sample_pictures import SamplePictures
+from tfcopy.experiments.pairs.pair_training import SamplePictures
 from tfcopy.experiments.reporting import figures
 from tfcopy.experiments.run import System
 from tfcopy.experiments.training_choices import (

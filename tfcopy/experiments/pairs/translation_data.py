@@ -27,8 +27,10 @@ from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs import pair_data
-from tfcopy.experiments.pairs.corpus_flags import TranslationConfig
-from tfcopy.experiments.pairs.translator_flags import TranslatorConfig
+from tfcopy.experiments.pairs.corpus_flags import (
+    TranslationConfig,
+    TranslatorConfig,
+)
 
 
 def load_corpus(

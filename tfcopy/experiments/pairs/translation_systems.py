@@ -12,7 +12,7 @@ from tfcopy.experiments.pairs import (
     pointer_softmax_steps,
     translation_data,
 )
-from tfcopy.experiments.pairs.translator_flags import TranslatorConfig
+from tfcopy.experiments.pairs.corpus_flags import TranslatorConfig
 from tfcopy.experiments.reporting import ExportChoice
 from tfcopy.experiments.run import Run, timed
 from tfcopy.experiments.training_choices import Batching

@@ -1,6 +1,6 @@
 import tensorflow as tf
 
-from tfcopy.training.batch_stream import read_ahead, stream_batches
+from tfcopy.training.updates import read_ahead, stream_batches
 
 
 def batches(epoch, start, context):

@@ -4,7 +4,7 @@ from tensorboard.backend.event_processing import (
     plugin_event_accumulator as event_accumulator,
 )
 
-from tfcopy.experiments import reporting, run_events
+from tfcopy.experiments import reporting
 
 RESULTS = {
     "nmt": {
@@ -40,7 +40,7 @@ def test_scores_of_the_test_stand_with_their_systems(tmp_path):
     for system in RESULTS:
         (tmp_path / system).mkdir()
     for _ in range(2):  # As a repeated run does.
-        run_events.log_scores(tmp_path, RESULTS, of_dev=("perplexity",))
+        reporting.log_scores(tmp_path, RESULTS, of_dev=("perplexity",))
     assert read(tmp_path / "nmt") == {"test/bleu": [(40, 12.5)]}
     assert read(tmp_path / "ps") == {
         "test/bleu": [(20, 20.0)],
@@ -74,7 +74,7 @@ def test_parts_of_a_run_have_their_own_scores(tmp_path):
             "rouge1": 3.0,
         }
     }
-    run_events.log_scores(tmp_path, results, of_dev=())
+    reporting.log_scores(tmp_path, results, of_dev=())
     for part, expected in (
         ("words", {"test/rouge1": [(0, 3.0)], "test/perplexity": [(0, 2.0)]}),
         ("characters", {"test/rouge1": [(0, 4.0)]}),
@@ -88,7 +88,7 @@ def test_a_run_within_is_no_part(tmp_path):
     (tmp_path / "words" / "copynet").mkdir(parents=True)
     (tmp_path / "words" / "config.json").touch()
     results = {"copynet": {"words": {"rouge1": 3.0}}}
-    run_events.log_scores(tmp_path, results, of_dev=())
+    reporting.log_scores(tmp_path, results, of_dev=())
     assert not any((tmp_path / "words" / "copynet").iterdir())
 
 
@@ -96,7 +96,7 @@ def test_scores_that_cannot_be_written_end_nothing(tmp_path, capsys):
     for system in RESULTS:
         (tmp_path / system).mkdir()
     (tmp_path / "all_systems").write_text("in the way")
-    run_events.log_scores(tmp_path, RESULTS, of_dev=())
+    reporting.log_scores(tmp_path, RESULTS, of_dev=())
     assert "no more events are written" in capsys.readouterr().out
 
 
