@@ -24,6 +24,7 @@ from tfcopy.data.corpora.corpus import (
     splits,
     translation_corpus,
 )
+from tfcopy.data.text import exchange_formats
 
 
 def read_lines(
@@ -79,7 +80,8 @@ def _check_repeatable(path):
         )
 
 
-FilePair = tuple[str | os.PathLike, str | os.PathLike]
+# Source and target, or one file of TMX or XLIFF.
+FilePair = tuple[str | os.PathLike, ...]
 
 
 def load(
@@ -88,29 +90,36 @@ def load(
     test: FilePair | None = None,
     *,
     name: str | None = None,
+    source_language: str = "source",
+    target_language: str = "target",
     **options,
 ) -> TranslationCorpus:
-    """Reads a corpus from pairs of UTF-8 files, source first.
+    """Reads a corpus from pairs of UTF-8 files, source first, or from TMX.
 
     Every file is checked from its first line to its last before anything is
     returned, so that a bad line is reported at the start. Lines end at "\\n"
     alone; other line separators of Unicode stay inside the line. A pair with a
-    blank side is skipped and counted.
+    blank side is skipped and counted. One file is TMX or XLIFF, as
+    `exchange_formats.read_memory` reads it.
 
     Args:
-        train: The source and the target file of the training pairs.
+        train: The source and the target file of the training pairs, or one
+            file with both.
         validation: The files of the validation pairs. If `None`, pairs spread
             evenly over `train` are held out.
         test: The files of the test pairs, likewise.
         name: Name of the corpus; by default that of the source file.
-        **options: `source_language`, `target_language`, `num_held_out` (for
-            each split that has no files), `seed`,
-            `tokenized`: as in
-            `translation_corpus`.
+        source_language, target_language: Codes of languages, as in
+            `translation_corpus`; of TMX the units in both are read.
+        **options: `num_held_out` (for each split that has no files), `seed`,
+            `tokenized`: as in `translation_corpus`.
     """
+    languages = source_language, target_language
     return translation_corpus(
-        map(_check, (train, validation, test)),
+        (_check(paths, languages) for paths in (train, validation, test)),
         name or os.path.basename(train[0]),
+        source_language=source_language,
+        target_language=target_language,
         **options,
     )
 
@@ -120,22 +129,27 @@ def train_lines(
     validation: FilePair | None = None,
     test: FilePair | None = None,
     *,
+    source_language: str = "source",
+    target_language: str = "target",
     num_held_out: int | None = None,
     seed: int = 0,
 ) -> tuple[np.ndarray, int]:
-    """The lines that the training pairs of `load` are read from.
+    """The lines, or units, that the training pairs of `load` are read from.
 
     Args:
-        train, validation, test, num_held_out, seed: As in `load`.
+        train, validation, test, source_language, target_language,
+            num_held_out, seed: As in `load`.
 
     Returns:
         The numbers of the lines, from 0 on, and how many lines there are.
     """
-    num_lines = 0
+    num_lines, languages = 0, (source_language, target_language)
 
     def read_numbered():
         nonlocal num_lines
-        for num_lines, pair in enumerate(_read_aligned(tuple(train)), 1):
+        for num_lines, pair in enumerate(
+            _read_aligned(tuple(train), languages), 1
+        ):
             yield (*pair, str(num_lines - 1))
 
     numbered = CheckedPairs.check(str(train[0]), read_numbered, "")
@@ -145,17 +159,27 @@ def train_lines(
     return np.array([int(number) for *_, number in split]), num_lines
 
 
-def _check(paths: FilePair | None) -> CheckedPairs | None:
+def _check(paths: FilePair | None, languages) -> CheckedPairs | None:
     if not paths:
         return None
     return CheckedPairs.check(
-        f"{paths[0]} and {paths[1]}",
-        functools.partial(_read_aligned, tuple(paths)),
-        "Give two files with one sentence a line.",
+        " and ".join(map(str, paths)),
+        functools.partial(_read_aligned, tuple(paths), languages),
+        "Give two files with one sentence a line, or TMX.",
     )
 
 
-def _read_aligned(paths: FilePair) -> Iterator[tuple[str, str]]:
+def _read_aligned(paths: FilePair, languages) -> Iterator[tuple[str, str]]:
+    if len(paths) == 1:
+        with reading(paths[0]):
+            _check_repeatable(paths[0])
+            try:
+                yield from exchange_formats.read_memory(*paths, *languages)
+            except CorpusError:
+                raise
+            except ValueError as error:
+                raise CorpusError(str(error)) from error
+        return
     numbers = itertools.count()
     readers = [read_lines(path) for path in paths]
     for number, pair in zip(numbers, itertools.zip_longest(*readers)):

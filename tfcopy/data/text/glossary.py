@@ -1,4 +1,4 @@
-"""Given translations of phrases: `phrase<TAB>translation`, one a line.
+"""Given translations of phrases: `phrase<TAB>translation`, one a line, or TBX.
 
 Where a phrase stands in a source, a mark takes its place: one token that a
 model points at, as at a span of markup. In the answer the mark becomes the
@@ -8,6 +8,7 @@ Shapes: B texts, R lines of each, G phrases.
 """
 
 import collections
+import functools
 import os
 from collections.abc import Iterable
 
@@ -15,6 +16,7 @@ import tensorflow as tf
 
 from tfcopy import file_forms
 from tfcopy.data.ragged_rows import join
+from tfcopy.data.text import exchange_formats
 from tfcopy.data.text.tokenization import normalize_blanks
 
 # A mark: private characters of Unicode around the phrase's number.
@@ -44,33 +46,37 @@ class Glossary:
                 )
 
     @classmethod
-    def load(cls, path) -> "Glossary":
-        """Reads a file.
+    def load(cls, path, languages=(None, None)) -> "Glossary":
+        """Reads a file of lines, or of CSV or TBX, as its name says.
+
+        Of a phrase that stands in TBX with several translations, the first
+        counts; it is told how many do not.
+
+        Args:
+            path: The file.
+            languages: Codes of source and target, which terms of TBX have.
 
         Raises:
             OSError: If it cannot be read.
             ValueError: naming the file and the line of a bad term.
         """
-        terms = {}
-        with file_forms.open_plain(path) as file:
-            lines = file.read().split(b"\n")
-        for number, line in enumerate(lines, start=1):
-            place = f"{os.fspath(path)}, line {number}"
-            try:
-                text = line.decode()
-            except UnicodeDecodeError:
-                raise ValueError(f"{place}: not valid UTF-8.") from None
-            if not text.strip() or text.startswith("# "):
-                continue
-            fields = [" ".join(x.split()) for x in text.split("\t")]
-            if len(fields) != 2 or not all(fields):
-                raise ValueError(
-                    f"{place}: expected phrase<TAB>translation. "
-                    f"Received: {text.strip()[:80]!r}."
-                )
-            if fields[0] in terms:
-                raise ValueError(f"{place}: {fields[0]!r} stands there twice.")
-            terms[fields[0]] = fields[1]
+        path, terms, left_out = os.fspath(path), {}, 0
+        form = os.path.splitext(file_forms.plain_name(path))[1]
+        read = _lines
+        if form in (".csv", ".tbx"):
+            read = functools.partial(
+                exchange_formats.read_terms, languages=languages
+            )
+        for place, *fields in read(path):
+            phrase, translation = (" ".join(x.split()) for x in fields)
+            if not phrase or not translation:
+                raise ValueError(f"{place}: a blank phrase or translation.")
+            if terms.setdefault(phrase, translation) is not translation:
+                if form != ".tbx":
+                    raise ValueError(f"{place}: {phrase!r} stands there twice.")
+                left_out += terms[phrase] != translation
+        if left_out:
+            print(f"{path}: {left_out:,} further translations of phrases.")
         return cls(terms.items())
 
     def to_bytes(self) -> bytes:
@@ -89,6 +95,27 @@ class Glossary:
     def translations(self):
         """Strings `(G,)`."""
         return tf.constant([x for _, x in self.terms], tf.string)
+
+
+def _lines(path):
+    """Yields `(place, phrase, translation)` of lines with a tabulator."""
+    with file_forms.open_plain(path) as file:
+        lines = file.read().split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        place = f"{path}, line {number}"
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"{place}: not valid UTF-8.") from None
+        if not text.strip() or text.startswith("# "):
+            continue
+        fields = text.split("\t")
+        if len(fields) != 2 or not all(map(str.strip, fields)):
+            raise ValueError(
+                f"{place}: expected phrase<TAB>translation. "
+                f"Received: {text.strip()[:80]!r}."
+            )
+        yield place, *fields
 
 
 def fields_of(lines):

@@ -79,6 +79,11 @@ class VocabulariesConfig:
 class TranslationConfig(CorpusConfig, VocabulariesConfig):
     """Sentences in two languages."""
 
+    train: list[str] | None = corpus_file(
+        "Two text files to train on, source and target, one example per line, "
+        "or one translation memory, TMX or XLIFF, of which the units in "
+        "--source_language and --target_language count; plain or compressed."
+    )
     catalogs: str | None = corpus_file(
         "Folder of gettext catalogues (.po) with translations; files are held "
         "out whole for validation and test."

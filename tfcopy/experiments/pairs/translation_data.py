@@ -71,7 +71,7 @@ def load_corpus(
     if config.train is not None:
         return text_pairs.load(
             *flag_checks.file_pairs(
-                config.train, config.validation, config.test
+                config.train, config.validation, config.test, memories=True
             ),
             tokenized=tokenized,
             seed=config.seed,
@@ -103,16 +103,17 @@ def load_corpus(
     return demo.load(source_language=config.source_language, **demo_options)
 
 
-def with_alignment(path, files, seed, encoded: EncodedCorpus):
+def with_alignment(path, files, options, encoded: EncodedCorpus):
     """The training pairs, with the links of a file.
 
     Args:
         path: What --guided_alignment says.
         files: The names of the files of each split, as of `file_pairs`.
-        seed: What chooses the lines that are held out.
+        options: Dict of the languages, and the `seed` that chooses the lines
+            that are held out.
         encoded: The training pairs.
     """
-    lines = text_pairs.train_lines(*files, seed=seed)
+    lines = text_pairs.train_lines(*files, **options)
     alignment = flag_checks.load_file(
         GuidedAlignment, path, "--guided_alignment", encoded, *lines
     )
@@ -125,7 +126,8 @@ def check(config: TranslatorConfig):
     for name in ("must_copy", "glossary"):
         if getattr(config, name) and not config.protect:
             raise ValueError(f"--{name} needs --protect.")
-    glossary(config.glossary, config.head)
+    languages = config.source_language, config.target_language
+    glossary(config.glossary, config.head, languages)
     if config.guided_alignment is not None and config.train is None:
         raise ValueError(
             "--guided_alignment needs --train, whose lines it has links of."
@@ -256,7 +258,7 @@ def load_dictionary(path, flag):
     return flag_checks.load_file(Dictionary, path, flag)
 
 
-def glossary(path, head):
+def glossary(path, head, languages):
     """The `Glossary` that a system says, if it can copy."""
-    found = flag_checks.load_file(Glossary, path, "--glossary")
+    found = flag_checks.load_file(Glossary, path, "--glossary", languages)
     return None if head == "softmax" else found

@@ -215,9 +215,13 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
         train = translation_data.with_alignment(
             config.guided_alignment,
             flag_checks.file_pairs(
-                config.train, config.validation, config.test
+                config.train, config.validation, config.test, memories=True
             ),
-            config.seed,
+            {
+                "source_language": corpus.source_language,
+                "target_language": corpus.target_language,
+                "seed": config.seed,
+            },
             train,
         )
     if config.sample_pieces is not None:
@@ -286,5 +290,7 @@ def build(run, name, head, data):
         dictionary=translation_data.load_dictionary(
             config.output_dictionary, "--output_dictionary"
         ),
-        glossary=translation_data.glossary(config.glossary, head),
+        glossary=translation_data.glossary(
+            config.glossary, head, tuple(languages.values())
+        ),
     )

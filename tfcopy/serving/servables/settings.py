@@ -143,9 +143,16 @@ def _parsers(content) -> dict[str, Callable]:
         parsers = {
             x.name: _OF_TYPE[x.type] for x in fields if x.name not in _DERIVED
         }
+        languages = [
+            content.get("details", {}).get(f"{side}_language")
+            for side in ("source", "target")
+        ]
+        loads = (
+            Dictionary.load,
+            functools.partial(Glossary.load, languages=languages),
+        )
         dictionary, glossary = (
-            _optional(functools.partial(_loaded, x.load))
-            for x in (Dictionary, Glossary)
+            _optional(functools.partial(_loaded, load)) for load in loads
         )
         parsers |= {"max_source_length": _positive, "replace_unk": _truth}
         parsers |= {"dictionary": dictionary, "shortlist": dictionary}

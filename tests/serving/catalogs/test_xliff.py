@@ -1,0 +1,185 @@
+"""XLIFF 1.2 and 2: which units wait, and what a filled file looks like."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcopy.serving.catalogs.entries import Left, Suggestion
+from tfcopy.serving.catalogs.xliff import filled, units_of
+from tfcopy.serving.client_library.signatures import AskError
+
+FIRST = """<?xml version="1.0" encoding="UTF-8"?>
+<!-- kept -->
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file source-language="en" target-language="es" original="a"><body>
+  <trans-unit id="1">
+    <source>A &lt; <g id="7" ctype="b">bold</g> <x id='8'/><ph
+     id="2">&lt;br/></ph></source>
+    <note from="dev">hi</note>
+  </trans-unit>
+  <trans-unit id="2"><source>New</source><target state="new">New</target>\
+<note from="tfcopy">old</note></trans-unit>
+  <trans-unit id="3"><source>Done</source><target>Hecho</target></trans-unit>
+  <trans-unit id="4" translate="no"><source>No</source></trans-unit>
+  <trans-unit id="5"><source><![CDATA[Empty]]></source><target/></trans-unit>
+  <trans-unit id="6" approved="yes"><source>Q</source><target/></trans-unit>
+  <group translate="no"><trans-unit id="7"><source>R</source></trans-unit>
+  </group><trans-unit id="8"><source> </source></trans-unit>
+</body></file></xliff>
+"""
+SECOND = """<a:xliff version="2.0" srcLang="en" trgLang="es"
+ xmlns:a="urn:oasis:names:tc:xliff:document:2.0"><a:file id="f">
+ <a:unit id="1"><a:originalData><a:data id="d">x</a:data></a:originalData>
+  <a:segment id="s1" state="initial">
+   <a:source>One <a:pc id="1">b</a:pc></a:source>
+  </a:segment><a:ignorable><a:source> </a:source></a:ignorable>
+  <a:segment><a:source>Two</a:source><a:target>Two</a:target></a:segment>
+  <a:segment state="final"><a:source>So</a:source><a:target/></a:segment>
+ </a:unit><a:unit id="2"><a:notes><a:note>q</a:note></a:notes>
+  <a:segment><a:source>Three</a:source></a:segment></a:unit>
+</a:file></a:xliff>
+"""
+
+
+def suggested(text):
+    return Suggestion({0: text}, -1.5, ("<b>",))
+
+
+def outcomes(text, change):
+    return {unit.key: change(unit.singular) for unit in units_of("f", text)}
+
+
+def test_units_that_wait():
+    units = units_of("f", FIRST)
+    assert [unit.singular for unit in units if unit.is_open] == [
+        'A < <g id="7">bold</g> <x id="8"/><ph id="2"/>',
+        "New",
+        "Empty",
+    ]
+    assert {unit.language for unit in units} == {"es"}
+    assert units[0].start == 5
+    units = units_of("f", SECOND)
+    texts = ['One <pc id="1">b</pc>', "Two", "Three"]
+    assert [unit.singular for unit in units if unit.is_open] == texts
+
+
+def test_a_filled_file_of_version_1():
+    def change(text):
+        return suggested(text.replace("bold", "ñ & <").replace("A", "Un"))
+
+    new = filled("f", FIRST, outcomes(FIRST, change))
+    notes = (
+        '<note from="tfcopy">score -1.50</note>',
+        '<note from="tfcopy">lost &lt;b&gt;</note>',
+    )
+    source = re.search(r"<source>A.*?</source>", FIRST, re.DOTALL)[0]
+    target = source.replace("bold", "ñ &amp; &lt;").replace("A ", "Un ")
+    target = target.replace("<source>", "").replace("</source>", "</target>")
+    state = 'target state="needs-review-translation"'
+    # The blanks of a source are those of its text.
+    expected = FIRST.replace(
+        f"{source}\n",
+        "\n    ".join([source, f"<{state}>{target}", *notes]) + "\n",
+    )
+    expected = expected.replace(
+        '<target state="new">New</target><note from="tfcopy">old</note>',
+        f"<{state}>New</target>{''.join(notes)}",
+    )
+    expected = expected.replace(
+        "[Empty]]></source><target/>",
+        f"[Empty]]></source><{state}>Empty</target>{''.join(notes)}",
+    )
+    assert new == expected
+    ElementTree.fromstring(new)
+    assert filled("f", new, outcomes(new, change)) == new
+
+
+def test_a_filled_file_of_version_2():
+    def change(text):
+        return suggested(text.replace("Two", "Dos"))
+
+    new = filled("f", SECOND, outcomes(SECOND, change))
+    note = '<a:note category="tfcopy">score -1.50</a:note>'
+    note += '<a:note category="tfcopy">lost &lt;b&gt;</a:note>'
+    expected = SECOND
+    for old, replaced in {
+        "<a:originalData>": f"<a:notes>{note * 2}</a:notes><a:originalData>",
+        'id="s1" state="initial"': 'id="s1" state="translated"',
+        "</a:pc></a:source>": "</a:pc></a:source>\n   <a:target>One "
+        '<a:pc id="1">b</a:pc></a:target>',
+        "<a:segment><a:source>Two</a:source><a:target>Two<": "<a:segment state="
+        '"translated"><a:source>Two</a:source><a:target>Dos<',
+        "<a:notes><a:note>q": f"<a:notes>{note}<a:note>q",
+        "<a:segment><a:source>Three</a:source>": "<a:segment state="
+        '"translated"><a:source>Three</a:source><a:target>Three</a:target>',
+    }.items():
+        assert expected.count(old) == 1, old
+        expected = expected.replace(old, replaced)
+    assert new == expected
+    assert filled("f", new, outcomes(new, change)) == new
+
+
+@pytest.mark.parametrize("text", [FIRST, SECOND, FIRST.replace("\n", "\r\n")])
+def test_what_is_left_says_why_once(text):
+    def left(_):
+        return Left("too long")
+
+    once = filled("f", text, outcomes(text, left))
+    assert once.count("left as it is: too long") == 3
+    assert filled("f", once, outcomes(once, left)) == once
+    note = r'\s*<(a:)?note (from|category)="tfcopy">[^<]*</(a:)?note>'
+    without = re.sub(note, "", once)
+    without = without.replace("<a:notes></a:notes>", "")
+    assert without == re.sub(r'<note from="tfcopy">old</note>', "", text)
+
+
+@pytest.mark.parametrize(
+    "answer", ['<g id="7">a', '</g>a<g id="7">', '<x id="8"/></g>']
+)
+def test_elements_that_do_not_nest_are_not_written(answer):
+    (unit, *_) = units_of("f", FIRST)
+    assert unit.markup(answer) is None
+    assert unit.markup('<x id="8"/> 1 < 2').decode() == "<x id='8'/> 1 &lt; 2"
+    new = filled("f", FIRST, {unit.key: suggested(answer)})
+    assert new.count("<target") == FIRST.count("<target")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<a/>", "line 1: not a file of XLIFF"),
+        (FIRST[:400], r"line \d+: not valid XML"),
+        ("", "line 1: not valid XML"),
+    ],
+)
+def test_what_is_no_xliff_is_refused(text, message):
+    with pytest.raises(AskError, match=f"^a b, {message}"):
+        units_of("a b", text)
+
+
+TEXTS = st.text(
+    st.characters(
+        exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"
+    ),
+    min_size=1,
+)
+
+
+@given(TEXTS, TEXTS)
+def test_any_text_is_written_as_it_is(source, target):
+    root = ElementTree.Element("xliff", version="1.2")
+    unit = ElementTree.SubElement(root, "trans-unit")
+    ElementTree.SubElement(unit, "source").text = source
+    text = ElementTree.tostring(root, "unicode")
+    new = filled(
+        "f", text, outcomes(text, lambda _: Suggestion({0: target}, 0))
+    )
+    if not source.strip():
+        assert new == text
+        return
+    found = ElementTree.fromstring(new).find("trans-unit")
+    assert found.find("source").text == source
+    assert found.find("target").text == target
