@@ -15,7 +15,7 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
     "": (14, 1627),
-    "data": (86, 11397),
+    "data": (87, 11580),
     "decoding": (13, 1191),
     "evaluation": (6, 521),
     "experiments": (34, 5022),

@@ -28,7 +28,7 @@ from google.protobuf import (
 from tfcopy.atomic_files import write_atomically
 from tfcopy.data.corpora.text_pairs import read_lines
 from tfcopy.data.output_files import check_not_read, check_writable
-from tfcopy.data.text.span_patterns import PATTERNS, check_flag
+from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.terminal import quiet, status_of
 
@@ -240,8 +240,7 @@ class Options:
     output: File
     protect: list[str] = flag(
         [],
-        "spans that are not cut, such as code and links: "
-        f"{', '.join(PATTERNS)}, or regular expressions of RE2",
+        f"spans that are not cut, such as code and links: {CHOICES}",
     )
     model_type: Literal["unigram", "bpe"] = "unigram"
 
