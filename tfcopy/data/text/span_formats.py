@@ -23,6 +23,9 @@ class Format(NamedTuple):
             a template, such as `{}$`; `""` if the format has no numbers.
         first: The number of the first placeholder.
         doubled: Characters that are written twice to be themselves.
+        strict: Regular expression of `re` for the beginning of placeholders
+            that no plural form may lack, even that of one; `""` if there are
+            none.
     """
 
     span: str
@@ -30,6 +33,7 @@ class Format(NamedTuple):
     numbered: str = ""
     first: int = 1
     doubled: str = ""
+    strict: str = ""
 
     def with_number(self, span: str, place: int) -> str | None:
         """A placeholder that stands at some place, counted from 0, by number.
@@ -57,8 +61,8 @@ def _printf(conversion, flags="-+ #0", number=_NUMBER, width=_STAR, size=""):
     return f"%{number}[{flags}]*{width}{precision}{size}{conversion}|%%"
 
 
-def _percent(span, numbered="{}$", ordered=_ORDERED):
-    return Format(span, ordered, numbered, doubled="%")
+def _percent(span, numbered="{}$", ordered=_ORDERED, strict=""):
+    return Format(span, ordered, numbered, doubled="%", strict=strict)
 
 
 def _braces(arguments, ordered="", numbered=""):
@@ -91,6 +95,7 @@ FORMATS = {
             size="[hlL]?",
         ),
         numbered="",
+        strict=_ORDERED,
     ),
     "python-brace": _braces(
         rf"\{{(?:[A-Za-z_]\w*|[0-9]+)?(?:\.[A-Za-z_]\w*|\[[^\[\]{{}}]+\])*"
@@ -109,8 +114,8 @@ FORMATS = {
     ),
     "csharp": _braces(r"\{[0-9]+(?:,-?[0-9]+)?(?::(?:[^{}]|\{\{|\}\})*)?\}"),
     "javascript": _percent(_printf("[bcdfjosxX%]", "-+ #0'I")),
-    "scheme": Format(_TILDE, "~", doubled="~"),
-    "lisp": Format(_TILDE, "~", doubled="~"),
+    "scheme": Format(_TILDE, "~", doubled="~", strict="~[^~%]"),
+    "lisp": Format(_TILDE, "~", doubled="~", strict="~[^~%]"),
     "elisp": _percent(_printf("[sSdioxXceEfgG%]")),
     "librep": _percent(_printf("[sSdoxXc%]")),
     # `std::fmt`.
@@ -133,13 +138,16 @@ FORMATS = {
         + _RUBY_NAME
         + rf"[-+ #0]*{_STAR}(?:\.{_STAR})?"
         + r"(?:[diouxXbBeEfgGaAcps]|%)"
-        + "|%<[^<>]+>"
+        + "|%<[^<>]+>",
+        strict=_ORDERED,
     ),
     "sh": Format(r"\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*"),
     "sh-printf": _percent(_printf("[diouxXeEfFgGaAcsbq]")),
     "awk": _percent(_printf("[diouxXeEfFgGaAcs%]")),
     "lua": _percent(
-        _printf("[diouxXeEfgGaAcqs]", number="", width="[0-9]*"), numbered=""
+        _printf("[diouxXeEfgGaAcqs]", number="", width="[0-9]*"),
+        numbered="",
+        strict=_ORDERED,
     ),
     "object-pascal": _percent(
         r"%(?:[0-9]*:)?-?(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?"
@@ -151,7 +159,7 @@ FORMATS = {
     "modula2": _percent(_printf("[diuxXceEfFgGs]")),
     "d": _percent(_printf("[sdbBoxXeEfFgGaAcu]")),
     "smalltalk": Format(r"%[1-9]|%%"),
-    "qt": Format(r"%L?[0-9]{1,2}"),
+    "qt": Format(r"%L?[0-9]{1,2}", strict="%"),
     "qt-plural": Format("%L?n"),
     "kde": Format(r"%[1-9][0-9]*"),
     "kde-kuit": Format(r"%[1-9][0-9]*"),
@@ -179,6 +187,7 @@ FORMATS = {
     "gfc-internal": _percent(
         rf"%{_NUMBER}q?(?:ll|l)?[diuscCLef]|%[<>%]",
         ordered=r"%(?![0-9]+\$|[<>%])",
+        strict="%C",
     ),
     "ycp": Format(r"%[1-9]|%%", doubled="%"),
 }

@@ -20,7 +20,13 @@ BLANKS = re.compile(
 )
 # The longest alternatives come first.
 _ROLE = r"(?:[A-Za-z][\w.+-]*:)*[A-Za-z][\w.+-]*"
-_URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
+_EARLIER_URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
+# Brackets of its own come in pairs.
+_BRACKETS = r"\([^\s<>\"'`()]*\)"
+_URL = (
+    rf"(?:https?|ftp|file)://(?:[^\s<>\"'`()]|{_BRACKETS})*"
+    rf"(?:[^\s<>\"'`.,;:!?()\]}}*_]|{_BRACKETS})"
+)
 _EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _PERCENT = r"%(?:\([^()]+\)|[0-9]+\$)?"
 _WIDTH = r"(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
@@ -74,6 +80,19 @@ CHOICES = (
     f"{', '.join(KINDS)}, formats of gettext such as qt-format, or regular "
     "expressions of RE2"
 )
+# What exports made before 2026-11-26 take for these spans.
+EARLIER = {
+    **{x: PATTERNS[x].replace(_URL, _EARLIER_URL) for x in ("rst", "markdown")},
+    "html": (
+        r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
+        r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
+    ),
+    "printf": (
+        r"%(?:\([^()\s]+\)|[0-9]+\$)?[-+ #0]*(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
+        r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]\b|%%"
+    ),
+    "brace": r"\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}|\{\{|\}\}",
+}
 _NOTHING = r"[^\x00-\x{10FFFF}]"
 
 
@@ -112,6 +131,12 @@ def spans_of(text: str, names) -> list[str]:
     text = BLANKS.sub(" ", text).strip(" ").encode(errors="replace")
     matches = _compiled(pattern_of(names)).finditer(text)
     return [match[0].decode() for match in matches]
+
+
+def places_of(text: str, names) -> list[tuple[int, int]]:
+    """Where the spans of a text in one line begin and end, in characters."""
+    text = text.encode(errors="replace").decode()
+    return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
 
 
 def replaced_spans(text: str, names, replacement: str) -> str:
