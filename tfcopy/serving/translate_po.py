@@ -88,6 +88,12 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
         "export's, html, printf, brace, placeholders and links); a flag such "
         "as python-format adds its own",
     )
+    model_protect: list[str] | None = flag(
+        None,
+        "what the model was trained to keep whole, its --protect; other spans "
+        "are asked as such ones (default: the export's; a --server does not "
+        "tell)",
+    )
     glossary: File | None = None
     max_words: PositiveInt | None = None
     batch_size: PositiveInt = 32
@@ -114,6 +120,7 @@ def main(arguments=None):
 
 def _translate(options, report):
     check_flag(options.protect or ())
+    check_flag(options.model_protect or (), "model_protect")
     outputs = _outputs(options.files, options.output)
     if options.output is not None:
         for _, path in outputs:
@@ -139,6 +146,7 @@ def _fill(files, options, report):
             model,
             max_words=options.max_words,
             protect=options.protect,
+            known=options.model_protect,
             glossary=options.glossary,
         )
         if options.language is None:

@@ -232,7 +232,7 @@ def test_of_other_languages_alone_it_is_told(tmp_path):
 
 
 def test_other_charsets_and_forms_are_read(tmp_path):
-    header = HEADER.replace("UTF-8", "ISO-8859-1").replace(
+    header = HEADER.replace("UTF-8", "CP1252").replace(
         "nplurals=2; plural=(n != 1)", "nplurals=2; plural=(n > 1)"
     )
     body = (
@@ -240,13 +240,15 @@ def test_other_charsets_and_forms_are_read(tmp_path):
         'msgstr[0] "%d dé"\nmsgstr[1] "%d dés"\n\n'
         'msgid "%d a"\nmsgid_plural "%d b"\n'
         'msgstr[0] "%d ç"\nmsgstr[1] "%d è"\n\n'
-        'msgid "translator-credits"\nmsgstr "Ana"\n'
+        'msgid "translator-credits"\nmsgstr "Ana"\n\n'
+        'msgid "_Open…"\nmsgstr "A_brir…"\n\nmsgid "a_b"\nmsgstr "_b"\n'
     )
     path = tmp_path / "a.po"
-    path.write_bytes((body + header).encode("iso-8859-1"))
+    path.write_bytes((body + header).encode("cp1252"))
     # The first form is that of 0, too: "One" has no translation.
     assert gettext_catalogs.read(path) == [
-        *(("%d of", "%d dés"), ("%d a", "%d ç"), ("%d b", "%d è"))
+        *(("%d of", "%d dés"), ("%d a", "%d ç"), ("%d b", "%d è")),
+        *(("Open…", "Abrir…"), ("a_b", "_b")),
     ]
 
 

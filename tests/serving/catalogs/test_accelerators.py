@@ -9,7 +9,7 @@ import polib
 import pytest
 
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
-from tfcopy.serving.catalogs.accelerators import with_mark, without_mark
+from tfcopy.data.text.accelerators import with_mark, without_mark
 
 
 @pytest.mark.parametrize(

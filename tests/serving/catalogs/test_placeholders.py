@@ -10,6 +10,7 @@ from tests.data.text.test_span_formats import PLACEHOLDERS
 from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
 from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.serving.client_library import exported_model
 
 
 def catalog(entries):
@@ -156,7 +157,7 @@ def test_what_an_answer_adds_or_mixes_up_is_told(tmp_path, fill, mangled):
     changes = {
         "%s of": lambda words: [words[0], *words],
         "<b>": lambda words: words[::-1],
-        "`": lambda words: words[1:],
+        "`": lambda words: [*words, "`"],
     }
 
     def order(words):
@@ -167,7 +168,7 @@ def test_what_an_answer_adds_or_mixes_up_is_told(tmp_path, fill, mangled):
     for kind, text in (
         ("%s of", "%s of %d"),
         ("<b>", "<b>a</b>"),
-        ("`", "`a <http://b.org>`_ b"),
+        ("`", "a b"),
     ):
         path = write(tmp_path / "a.po", catalog([("", text)]))
         status, output, _ = fill(path, "--strict")
@@ -178,8 +179,26 @@ def test_what_an_answer_adds_or_mixes_up_is_told(tmp_path, fill, mangled):
     assert found == [
         ["+ %s"],
         ["</b> before <b>"],
-        ["lost <http://b.org>`_", "unmatched `"],
+        ["unmatched `"],
     ]
-    path = write(tmp_path / "a.po", catalog([("", "b c")]))
-    kind = "`"
-    assert fill(path)[0] == 0 and fill(path, "--strict")[0] == 0
+
+
+def test_a_server_is_asked_what_its_model_keeps(
+    tmp_path, fill, mangled, monkeypatch
+):
+    model = mangled()
+    model.config = {}
+    model.__class__.__enter__ = lambda self: self
+    model.__class__.__exit__ = lambda *_: None
+    monkeypatch.setattr(exported_model, "RemoteModel", lambda *_, **__: model)
+    text = catalog([("kde-format", "a %1"), ("", "b ${x}")])
+    for flags, expected in (
+        ([], ["A 1", "B {x}"]),
+        (["--model_protect", "rst", "brace"], ["A %1", "B ${x}"]),
+    ):
+        path = write(tmp_path / "a.po", text)
+        assert fill(path, "--server", "http://h:1", *flags)[0] == 0
+        assert answers(path) == expected
+        assert ("lost %1" in pathlib.Path(path).read_text()) == (not flags)
+    status, _, error = fill(path, "--model_protect", "(")
+    assert status == 2 and "--model_protect: '('" in error

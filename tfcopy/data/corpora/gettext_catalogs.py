@@ -30,6 +30,7 @@ from tfcopy.data.corpora.corpus import (
     reading,
     splits,
 )
+from tfcopy.data.text.accelerators import without_mark
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
@@ -54,7 +55,8 @@ def load(
     are fuzzy or without a translation are skipped and counted; obsolete ones
     are comments. Of an entry with plural forms the header's formula tells which
     form translates the singular, and the last one translates the plural.
-    Contexts and comments are not read. Catalogues of other languages are left
+    Contexts and comments are not read, and accelerators (`_File`, `&File`) are
+    taken out. Catalogues of other languages are left
     out, and their entries counted: a language is what the header tells, or
     else a part of the path, such as `es/LC_MESSAGES` or `es.po`.
     Whole files are held out, one in twenty entries each for validation and
@@ -283,6 +285,8 @@ def _pairs(catalog) -> Iterator[tuple[str, str]]:
     for entry in catalog.entries:
         if entry.singular and not entry.is_credits:
             for pair in _pairs_of(entry, catalog.header.plural_forms):
+                if without_mark(pair[0]).mark:
+                    pair = [without_mark(text).text for text in pair]
                 yield tuple(" ".join(text.split()) for text in pair)
 
 

@@ -96,7 +96,12 @@ def spans_of_both(source: str, answer: str, names) -> tuple[list, list]:
     wanted, found = spans_of(source, names), spans_of(answer, names)
     if "rst" not in names:
         return wanted, found
-    markup = set(spans_of(source, ["rst"])) | set(spans_of(answer, ["rst"]))
+    # Addresses are found wherever they stand.
+    markup = {
+        x
+        for x in (*spans_of(source, ["rst"]), *spans_of(answer, ["rst"]))
+        if x[0] in "`:|[<"
+    }
     read = [rst_markup.markup_of(x) for x in (source, answer)]
     if None in read:
         return wanted, found

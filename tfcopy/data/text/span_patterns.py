@@ -113,12 +113,12 @@ def pattern_of(names) -> str:
     )
 
 
-def check_flag(names):
-    """Raises a ValueError if `--protect` cannot have these values."""
+def check_flag(names, flag: str = "protect"):
+    """Raises a ValueError if a flag, `--protect`, cannot have these values."""
     try:
         _compiled(pattern_of(names))
     except ValueError as error:
-        raise ValueError(f"--protect: {error}") from None
+        raise ValueError(f"--{flag}: {error}") from None
 
 
 def spans_of(text: str, names) -> list[str]:

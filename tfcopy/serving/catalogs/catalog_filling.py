@@ -12,8 +12,8 @@ from tfcopy import filesystem
 from tfcopy.atomic_files import replacement
 from tfcopy.data.corpora.catalog_lines import decoded
 from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
+from tfcopy.data.text.accelerators import with_mark, without_mark
 from tfcopy.data.text.span_patterns import KINDS, places_of
-from tfcopy.serving.catalogs.accelerators import with_mark, without_mark
 from tfcopy.serving.catalogs.entries import Left, filled
 from tfcopy.serving.catalogs.entry_texts import Answer, EntryTexts
 from tfcopy.serving.client_library import ask_texts
@@ -41,6 +41,8 @@ class CatalogModel:
             end not counted; by default what the export tells, or 200.
         protect: What spans are, as in `span_patterns.pattern_of`; by default
             what the export tells, or rst, and `_USUAL`.
+        known: Which of these the model keeps whole; by default what the export
+            tells, or none.
         glossary: Optional path of a file of terms and their translations.
 
     Raises:
@@ -54,6 +56,7 @@ class CatalogModel:
         *,
         max_words: int | None = None,
         protect: Sequence[str] | None = None,
+        known: Sequence[str] | None = None,
         glossary=None,
     ):
         analyse = model.signatures.get("analyse")
@@ -65,7 +68,7 @@ class CatalogModel:
             "max_source_length", _MAX_WORDS
         )
         # What the model keeps whole; empty where it does not tell.
-        self.known = tuple(tokenizer.get("protect") or ())
+        self.known = tuple(known or tokenizer.get("protect") or ())
         usual = _USUAL if self.known or not config else ()
         own = self.known or _PROTECT
         names = dict.fromkeys((*own, *usual))

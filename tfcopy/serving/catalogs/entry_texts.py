@@ -9,13 +9,13 @@ from typing import NamedTuple
 from tfcopy.data.corpora import plural_forms
 from tfcopy.data.corpora.catalog_lines import Entry, Header
 from tfcopy.data.text import rst_markup
+from tfcopy.data.text.accelerators import Marked, without_mark
 from tfcopy.data.text.answer_check import Findings, check
 from tfcopy.data.text.span_formats import SUFFIX, named, of_order
 from tfcopy.data.text.span_patterns import places_of, replaced_spans, spans_of
 from tfcopy.serving.catalogs import icu_messages
-from tfcopy.serving.catalogs.accelerators import Marked, without_mark
 from tfcopy.serving.catalogs.entries import Left, Suggestion
-from tfcopy.serving.catalogs.stand_ins import question_of
+from tfcopy.serving.catalogs.stand_ins import has_words, question_of
 from tfcopy.terminal import printable
 
 TOO_LONG = "too long for the model"
@@ -28,7 +28,6 @@ _BETWEEN = re.compile(
     r"((?<![ \t\n\r\f\v])[ \t\n\r\f\v]*[\t\n\r\f\v][ \t\n\r\f\v]*"
     r"|\A +|(?<! ) +\Z)"
 )
-_LETTER = re.compile(r"[^\W\d_]")
 # What ends a line for some readers of text.
 _LINE_ENDS = dict.fromkeys((0x2028, 0x2029), " ")
 # Each stands for a placeholder that only its order tells apart from others, or
@@ -203,7 +202,8 @@ class _Form:
 
     @property
     def questions(self):
-        return [question.text for _, question in self.parts if question]
+        asked = (question.all for _, question in self.parts if question)
+        return [*itertools.chain(*asked)]
 
     def whole(self, text):
         """A text with the syntax of messages of ICU."""
@@ -214,9 +214,7 @@ class _Form:
     def translation(self, texts):
         """The translation, given those of the questions."""
         translated = [
-            self._doubled(question.restored(texts[question.text]))
-            if question
-            else part
+            self._doubled(question.translation(texts)) if question else part
             for part, question in self.parts
         ]
         text = "".join(translated)
@@ -285,9 +283,7 @@ def _with_places(text, places):
 def _parts(text, names, known):
     """Pairs of a part of a text and what is asked for it, or `None`."""
     for place, part in enumerate(_BETWEEN.split(text)):
-        is_asked = place % 2 == 0 and _LETTER.search(
-            replaced_spans(part, names, " ")
-        )
+        is_asked = place % 2 == 0 and has_words(part, names)
         yield part, question_of(part, names, known) if is_asked else None
 
 

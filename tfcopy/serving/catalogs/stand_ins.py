@@ -2,14 +2,15 @@
 
 An entry's flag tells of placeholders that the model was not trained to keep
 whole. Each is replaced by one that the model keeps, and put back afterwards. So
-are halves of a pair.
+are links with a text, whose halves would part.
 """
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tfcopy.data.text.span_patterns import EARLIER, places_of
+from tfcopy.data.text.span_patterns import EARLIER, places_of, replaced_spans
 
 # Of what a model keeps, the first is least touched by what stands beside it.
 _STAND_INS = {
@@ -19,10 +20,12 @@ _STAND_INS = {
     "markdown": "`{}`",
     "rst": "``{}``",
 }
-# The beginning of a link whose end is a span.
-_BEGINS = re.compile(
-    r"(?<![\w`:\\])`(?=[^`<>]+<[^<>`\s]+>`__?)|\[(?=[^\[\]]*\]\([^()\s]*\))"
+# Links whose text is translated, by itself, as between what surrounds it.
+_LINKS = re.compile(
+    r"((?<![\w`:\\])`)([^`<>]+?)(\s*<[^<>`\s]+>`__?)"
+    r"|(\[)([^\[\]]*)(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
 )
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 class Question(NamedTuple):
@@ -30,18 +33,42 @@ class Question(NamedTuple):
 
     Attributes:
         text: What is asked.
-        spans: Dict from stand-ins to what they stand for.
+        spans: Dict from stand-ins to what they stand for: a span, or the
+            beginning of a link, the question of its text, and its end.
     """
 
     text: str
-    spans: dict[str, str]
+    spans: dict[str, str | tuple]
 
-    def restored(self, answer: str) -> str:
-        """An answer with the spans in place of their stand-ins."""
+    @property
+    def all(self) -> list[str]:
+        """What is asked for it, and for its links."""
+        links = [x[1].all for x in self.spans.values() if type(x) is tuple]
+        return [self.text, *itertools.chain(*links)]
+
+    def translation(self, texts: Mapping[str, str]) -> str:
+        """The answer, with the spans in place of their stand-ins.
+
+        Args:
+            texts: Dict from all that is asked to the answers.
+        """
         if not self.spans:
-            return answer
+            return texts[self.text]
         found = "|".join(map(re.escape, self.spans))
-        return re.sub(found, lambda x: self.spans[x[0]], answer)
+
+        def restored(match):
+            span = self.spans[match[0]]
+            if isinstance(span, str):
+                return span
+            begin, text, end = span
+            return begin + text.translation(texts) + end
+
+        return re.sub(found, restored, texts[self.text])
+
+
+def has_words(text: str, names: Sequence[str]) -> bool:
+    """Whether a text has letters besides those of spans."""
+    return bool(_LETTER.search(replaced_spans(text, names, " ")))
 
 
 def question_of(
@@ -55,13 +82,17 @@ def question_of(
         known: What the model takes for spans.
     """
     forms = [form for name, form in _STAND_INS.items() if name in known]
-    wanted = places_of(text, names)
-    begins = [
-        x.span()
-        for x in _BEGINS.finditer(text)
-        if not any(begin < x.end() and x.start() < end for begin, end in wanted)
+    links = {
+        match.span(): match
+        for match in _LINKS.finditer(text)
+        if forms and has_words(match[2] or match[5], names)
+    }
+    wanted = [
+        place
+        for place in places_of(text, names)
+        if not any(x <= place[0] < y for x, y in links)
     ]
-    places = sorted({*wanted, *begins} - _kept(text, known))
+    places = sorted({*wanted, *links} - _kept(text, known))
     if not forms or not places:
         return Question(text, {})
     # No text has all of these.
@@ -72,12 +103,15 @@ def question_of(
         for number, (begin, stop) in enumerate(places):
             name = form.format(f"{letter}{number}")
             spans[name] = text[begin:stop]
+            if link := links.get((begin, stop)):
+                first, inner, last = filter(None, link.groups())
+                spans[name] = first, question_of(inner, names, known), last
             parts += [text[end:begin], name]
             end = stop
         asked = "".join([*parts, text[end:]])
         found = {asked[slice(*x)] for x in _kept(asked, known)}
         if spans.keys() <= found:
-            return Question(asked, spans)
+            break
     return Question(asked, spans)
 
 
