@@ -82,6 +82,7 @@ setup(
         # TensorFlow 2.21 no longer brings it.
         "tensorboard>=2.21,<3",
         "google-re2>=1.1",
+        "docutils>=0.20",
         "sacrebleu>=2.6,<3",
         "rouge-score>=0.1.2",
         "pyyaml>=6",

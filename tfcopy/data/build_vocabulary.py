@@ -15,7 +15,7 @@ from typing import Literal
 
 from tfcopy.atomic_files import check_not_read, check_outputs
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.data.text.span_patterns import PATTERNS, check_flag
+from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.terminal import quiet, status_of
 
@@ -47,8 +47,7 @@ class Options:
     sentencepiece_model: File | None = None
     protect: list[str] = flag(
         [],
-        "spans that are one word each: "
-        f"{', '.join(PATTERNS)}, or regular expressions of RE2",
+        f"spans that are one word each: {CHOICES}",
     )
 
 

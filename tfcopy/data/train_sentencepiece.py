@@ -27,7 +27,7 @@ from google.protobuf import (
 
 from tfcopy.atomic_files import check_not_read, check_outputs, write_atomically
 from tfcopy.data.corpora.text_pairs import read_lines
-from tfcopy.data.text.span_patterns import PATTERNS, check_flag
+from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.terminal import quiet, status_of
 
@@ -239,8 +239,7 @@ class Options:
     output: File
     protect: list[str] = flag(
         [],
-        "spans that are not cut, such as code and links: "
-        f"{', '.join(PATTERNS)}, or regular expressions of RE2",
+        f"spans that are not cut, such as code and links: {CHOICES}",
     )
     model_type: Literal["unigram", "bpe"] = "unigram"
 

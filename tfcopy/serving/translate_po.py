@@ -8,7 +8,7 @@ import dataclasses
 import os
 
 from tfcopy import atomic_files, filesystem
-from tfcopy.data.text.span_patterns import PATTERNS, check_flag
+from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import File, Parser, PositiveInt, flag
 from tfcopy.serving.catalogs.catalog_filling import (
     CatalogFile,
@@ -22,19 +22,26 @@ from tfcopy.serving.client_library.signatures import AskError
 _DESCRIPTION = """\
 Translates the entries of gettext catalogues that have no translation, in
 place. Each becomes fuzzy, with translator's comments that tell the score (a
-log-probability; of several lines or forms the worst) and the spans of markup
-that the translation has lost:
+log-probability; of several lines or forms the worst), the spans of markup that
+the translation has lost or added, and tags, brackets and quotes without their
+other half:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`
+  # tfcopy: + %s
+  # tfcopy: </b> before <b>
   #, fuzzy
 
-Entries that have a translation, fuzzy and obsolete ones are not touched, and
-no other line of a file is changed. An entry that cannot be filled is left as it
-is, with a comment that says why.
+Placeholders without numbers that change their order get numbers, or the entry
+is left. An accelerator, _File or &File, comes on a letter that no other item of
+its menu has: of those of one context, or one source file.
+
+Entries that have a translation, fuzzy and obsolete ones are not touched, nor
+those that ask for translators' names, and no other line of a file is changed.
+An entry that cannot be filled is left as it is, with a comment that says why.
 
 MODEL is what a recipe exports, or with --server the name that the server gives
-it. It needs `pip install 'tfcopy[catalogs]'`."""
+it."""
 
 _EXAMPLES = """\
 examples:
@@ -43,7 +50,8 @@ examples:
   %(prog)s pydocs_ps manual.po --server http://localhost:8501 --language es
 
 A command that was killed is repeated: it goes on from what it has written. The
-exit status is 0, or 2 after an error, which is one line on standard error."""
+exit status is 0, with --strict perhaps 1, or 2 after an error, which is one
+line on standard error."""
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -63,6 +71,8 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
             with longer ones are left as they are (default: the export's, or
             200)
         batch_size: texts of a batch
+        strict: exit status 1 if an entry is left as it is, or something was
+            lost or is told of it
         server: asks a server: host:port for gRPC, http://host:port for REST
     """
 
@@ -74,13 +84,20 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
     language: str | None = None
     protect: list[str] | None = flag(
         None,
-        "spans that a translation may not lose: "
-        f"{', '.join(PATTERNS)}, or regular expressions of RE2 (default: the "
-        "export's, or rst); a flag such as python-format adds its own",
+        f"spans that a translation may not lose: {CHOICES} (default: the "
+        "export's, html, printf, brace, placeholders and links); a flag such "
+        "as python-format adds its own",
+    )
+    model_protect: list[str] | None = flag(
+        None,
+        "what the model was trained to keep whole, its --protect; other spans "
+        "are asked as such ones (default: the export's; a --server does not "
+        "tell)",
     )
     glossary: File | None = None
     max_words: PositiveInt | None = None
     batch_size: PositiveInt = 32
+    strict: bool = False
     server: str | None = None
 
     def __post_init__(self):
@@ -93,11 +110,17 @@ def main(arguments=None):
     """Returns the exit status."""
     parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
     options = parser.parse(arguments, intermixed=True)
-    return commands.run("translate_po", lambda: _translate(options))
+    done = []
+    status = commands.run(
+        "translate_po", lambda: _translate(options, done.append)
+    )
+    is_flawless = all(x.is_flawless for x in done)
+    return status or int(options.strict and not is_flawless)
 
 
-def _translate(options):
+def _translate(options, report):
     check_flag(options.protect or ())
+    check_flag(options.model_protect or (), "model_protect")
     outputs = _outputs(options.files, options.output)
     if options.output is not None:
         for _, path in outputs:
@@ -109,24 +132,26 @@ def _translate(options):
                 "or choose another --output."
             )
             stack.enter_context(atomic_files.locked(path, busy))
-        _fill([CatalogFile(*pair) for pair in outputs], options)
+        files = [CatalogFile(*x, options.language) for x in outputs]
+        _fill(files, options, lambda x: (_print(x), report(x)))
 
 
-def _fill(files, options):
+def _fill(files, options, report):
     _check_languages(files, options.language)
     if not any(file.open_entries for file in files):
-        fill_all(files, None, _report)
+        fill_all(files, None, report)
         return
     with open_model(options, options.server) as model:
         asked = CatalogModel(
             model,
             max_words=options.max_words,
             protect=options.protect,
+            known=options.model_protect,
             glossary=options.glossary,
         )
         if options.language is None:
             _check_languages(files, asked.language)
-        fill_all(files, asked, _report)
+        fill_all(files, asked, report)
 
 
 def _check_languages(files, language):
@@ -156,7 +181,7 @@ def _outputs(paths, output):
     return [(path, target) for target, path in pairs.items()]
 
 
-def _report(done):
+def _print(done):
     commands.write(f"{done}\n".encode("utf-8", "backslashreplace"))
 
 

@@ -169,3 +169,91 @@ def test_real_catalogues_are_read():
         pairs = gettext_catalogs.read(path, "es")
         assert len(pairs) > 10
         assert all(source and target for source, target in pairs)
+
+
+def in_language(language, source="Open"):
+    header = HEADER.replace("es_AR", language)
+    if not language:
+        header = HEADER.replace('"Language: es_AR\\n"\n', "")
+    return header + "".join(
+        f'msgid "{source} {i}"\nmsgstr "{language or "none"}"\n\n'
+        for i in range(4)
+    )
+
+
+def targets(folder, language="es"):
+    corpus = gettext_catalogs.load(folder, target_language=language)
+    found = {y for split in corpus.splits.values() for _, y in split}
+    return sorted(found), corpus.train.left_out.get("other_language", 0)
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {"es.po": "", "fr.po": "", "pt_BR.po": ""},
+        {"a/LC_MESSAGES/x.po": "fr", "b/LC_MESSAGES/x.po": "es", "c.po": "de"},
+        {"es/LC_MESSAGES/io.po": "", "fr/LC_MESSAGES/io.po": "", "io.po": "de"},
+        {"es/io.po": "", "fr/io.po": "", "zh_Hans/new.po": ""},
+    ],
+)
+def test_catalogues_of_other_languages_are_counted(tmp_path, paths):
+    for number, (path, language) in enumerate(paths.items()):
+        text = in_language(language, f"Open {number}")
+        name = language or path.split("/")[0].removesuffix(".po")
+        write(tmp_path / path, text.replace('"none"', f'"{name}"'))
+    assert targets(tmp_path) == (["es"], 8)
+
+
+def test_paths_that_name_no_language_are_no_others(tmp_path):
+    """`io` and `re` are languages, and modules of Python."""
+    for number, name in enumerate(
+        ("io.po", "re.po", "library/os.po", "string.po")
+    ):
+        write(tmp_path / name, in_language("", f"Open {number}"))
+    assert targets(tmp_path) == (["none"], 0)
+
+
+def test_a_country_or_a_script_comes_first(tmp_path):
+    for number, language in enumerate(("pt", "pt_BR", "pt_PT", "de")):
+        write(
+            tmp_path / f"{number}.po", in_language(language, f"Open {number}")
+        )
+    assert targets(tmp_path, "pt") == (["pt", "pt_BR", "pt_PT"], 4)
+    assert targets(tmp_path, "pt-BR") == (["pt", "pt_BR"], 8)
+    assert targets(tmp_path, "pt_AO") == (["pt", "pt_BR", "pt_PT"], 4)
+
+
+def test_of_other_languages_alone_it_is_told(tmp_path):
+    write(tmp_path / "fr.po", in_language(""))
+    write(tmp_path / "de.po", in_language(""))
+    with pytest.raises(CorpusError, match="de.po is in 'de'.*'es'"):
+        gettext_catalogs.load(tmp_path, target_language="es")
+
+
+def test_other_charsets_and_forms_are_read(tmp_path):
+    header = HEADER.replace("UTF-8", "CP1252").replace(
+        "nplurals=2; plural=(n != 1)", "nplurals=2; plural=(n > 1)"
+    )
+    body = (
+        '#,c-format\n#.x\nmsgid "One"\nmsgid_plural "%d of"\n'
+        'msgstr[0] "%d dé"\nmsgstr[1] "%d dés"\n\n'
+        'msgid "%d a"\nmsgid_plural "%d b"\n'
+        'msgstr[0] "%d ç"\nmsgstr[1] "%d è"\n\n'
+        'msgid "translator-credits"\nmsgstr "Ana"\n\n'
+        'msgid "_Open…"\nmsgstr "A_brir…"\n\nmsgid "a_b"\nmsgstr "_b"\n'
+    )
+    path = tmp_path / "a.po"
+    path.write_bytes((body + header).encode("cp1252"))
+    # The first form is that of 0, too: "One" has no translation.
+    assert gettext_catalogs.read(path) == [
+        *(("%d of", "%d dés"), ("%d a", "%d ç"), ("%d b", "%d è")),
+        *(("Open…", "Abrir…"), ("a_b", "_b")),
+    ]
+
+
+def test_entries_in_other_languages_are_told():
+    counts = text_pairs.count_pairs(9, 4, other_language=3)
+    assert text_pairs.counts_line("train", counts) == (
+        "train: 9 pairs read, 5 left out (2 blank, 3 in another language), "
+        "4 left"
+    )

@@ -156,6 +156,27 @@ def test_no_letters_are_beside_a_given_translation(pieces):
     assert found == [f"a {mark} é {mark}.", f"%s {mark} {mark}", f"({mark})"]
 
 
+@pytest.mark.parametrize(
+    "said, text",
+    [
+        (["``-h``", "``--help``", "s"], "``-h`` ``--help``s"),
+        (["Usa", "``a b``", "Usar"], "Usa ``a b`` Usar"),
+        (["``a``", "se", "|x|", "[1]_"], "``a`` se |x| [1]_"),
+        (["(", ":func:`a`", ")", "-", "``b``", "."], "(:func:`a`)-``b``."),
+        (["«", "``a``", "»", "\ue0017\ue002"], "«``a``»\ue0017\ue002"),
+        (["\ue0017\ue002", "``a``", "\ue0018\ue002"], "{} ``a`` {}"),
+        (["%s", "%d", "{x}", "MB"], "%s%d{x}MB"),
+    ],
+)
+def test_inline_markup_stands_apart(pieces, said, text):
+    """docutils reads it then, and no blank stands where none is needed."""
+    tokenizer = ProtectedTokenizer(pieces, NAMES)
+    tokens = tf.ragged.constant([said], tf.string, ragged_rank=1)
+    (found,) = tokenizer.detokenize(tokens).numpy()
+    text = text.format("\ue0017\ue002", "\ue0018\ue002", x="{x}")
+    assert found.decode() == text
+
+
 def test_spans_keep_their_case():
     inner = Tokenizer(lowercase=True)
     tokenizer = ProtectedTokenizer(inner, ("rst",))

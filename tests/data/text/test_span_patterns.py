@@ -28,6 +28,7 @@ HOSTILE = ["a", "`", ":", "%", "{", "<", " ", "\\", "|", "a@b.", ":a", "%0"]
 HOSTILE += ["](", "`a ", "http://.", "{{}", "<a &", "``a` {%<|:"]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", PATTERNS)
 @settings(max_examples=60)
 @given(
@@ -58,6 +59,38 @@ def test_spans_are_replaced():
     assert replaced_spans("``a``", (), "x") == "``a``"
     assert spans_of("``a``", ()) == []
     assert spans_of("\ud800 ``a``", ("rst",)) == ["``a``"]
+
+
+@pytest.mark.parametrize(
+    "names, text, spans",
+    [
+        ("printf", "%dMB of %(count)ds, %ss", "%d %(count)d %s"),
+        ("printf", "%s_%s 100% of it, 100% done", "%s %s"),
+        ("printf", "%name% and 5%", "%name%"),
+        ("brace", "${count} %{name} #{x} {}", "${count} %{name} #{x} {}"),
+        ("brace", "a {{ user.name }} b {{x|y}}", "{{ user.name }} {{x|y}}"),
+        ("brace", "{t:%d %b} of {a, b} {c d}", "{t:%d %b}"),
+        ("html", '<a title="a > b">x</a>', '<a title="a > b"> </a>'),
+        ("html", "<it's> a <b's>, 1 < 2", "<it's> <b's>"),
+        ("html", "<link url='%1'>a</link>", "<link url='%1'> </link>"),
+        (
+            "links",
+            "[a](b_(c)) <e@f.gh> http://i.j.",
+            "](b_(c)) <e@f.gh> http://i.j",
+        ),
+        (
+            "placeholders",
+            "__n__ $HOME :attr, @user %1 %L2 %@",
+            "__n__ $HOME :attr @user %1 %L2 %@",
+        ),
+        ("placeholders", "a: b, c:d, e@f, $5, 5%", ""),
+        ("rst", "|x| |a b| a|b", "|x| |a b|"),
+        ("python-brace-format brace", "{{a}} {b}", "{{ }} {b}"),
+        ("kde-format printf", "%1% of %2", "%1 %2"),
+    ],
+)
+def test_spans_of_each_kind(names, text, spans):
+    assert " ".join(spans_of(text, names.split())) == spans
 
 
 @pytest.mark.parametrize(

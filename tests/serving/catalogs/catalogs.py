@@ -1,12 +1,14 @@
 """Catalogues and a model without TensorFlow that fills them."""
 
+import re
 import shutil
 import subprocess
 import time
 
 import pytest
 
-from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.data.corpora.catalog_lines import lines_of
+from tfcopy.data.text.span_patterns import EARLIER, spans_of
 from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.signatures import Signature
 
@@ -143,10 +145,45 @@ def shouted(text, terms=()):
     return shouted
 
 
+class MangledWords(ShoutingModel):
+    """Keeps what an early export keeps, and loses all other signs.
+
+    It tells what it keeps, as an export does.
+
+    Args:
+        protect: Names of spans.
+        order: Function of the words of a text to those of the answer.
+    """
+
+    def __init__(self, protect=("rst", "printf", "brace"), order=list):
+        super().__init__()
+        self.config["max_source_length"] = 200
+        self.config["source_tokenizer"] = {"protect": list(protect)}
+        self.names = [EARLIER.get(x, x) for x in protect]
+        self.order = order
+
+    def ask(self, signature, inputs):
+        outputs = super().ask(signature, inputs)
+        answers = map(self.answer, inputs["text"])
+        return {**outputs, "text": [x.encode() for x in answers]}
+
+    def answer(self, text):
+        kept = spans_of(text, self.names)
+        found = "|".join([*map(re.escape, kept), r"[\w.,!?]+| "])
+        words = re.findall(found, text)
+        words = [x if x in kept else x.upper() for x in words if x != " "]
+        return " ".join(self.order(words))
+
+
 def write(path, text):
     """Writes a catalogue with all its line ends; returns its path."""
     path.write_bytes(text.encode())
     return str(path)
+
+
+def quoted(text):
+    """A string as it stands in a catalogue."""
+    return lines_of("", text, wrap=False)[0].strip()
 
 
 def check_with_msgfmt(path):

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.serving.catalogs.catalogs import ShoutingModel
+from tests.serving.catalogs.catalogs import MangledWords, ShoutingModel
 from tfcopy.serving import translate_po
 from tfcopy.serving.client_library import exported_model
 
@@ -16,6 +16,20 @@ def model(monkeypatch):
 
     monkeypatch.setattr(exported_model, "LocalModel", load)
     return model
+
+
+@pytest.fixture
+def mangled(monkeypatch):
+    """Function of a model's arguments, after which the command asks it."""
+
+    def use(**arguments):
+        model = MangledWords(**arguments)
+        monkeypatch.setattr(
+            exported_model, "LocalModel", lambda *_, **__: model
+        )
+        return model
+
+    return use
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.serving.catalogs.catalogs import (
     check_with_msgfmt,
     write,
 )
-from tfcopy.serving.catalogs.catalog_lines import (
+from tfcopy.data.corpora.catalog_lines import (
     entries_of,
     lines_of,
     unescaped,

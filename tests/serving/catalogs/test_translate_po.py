@@ -102,6 +102,9 @@ def test_spans_are_those_of_the_flag_or_the_export(tmp_path, fill, model):
     model.config["source_tokenizer"] = {"protect": ["printf"]}
     path = write(tmp_path / "b.po", text)
     fill(path)
+    assert "# tfcopy: lost %d, <a>\n" in pathlib.Path(path).read_text()
+    path = write(tmp_path / "c.po", text)
+    fill(path, "--protect", "printf")
     assert "# tfcopy: lost %d\n" in pathlib.Path(path).read_text()
 
 

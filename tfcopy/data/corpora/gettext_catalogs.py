@@ -3,14 +3,25 @@
 Reference: the manual of GNU gettext, "The Format of PO Files".
 """
 
+import collections
 import dataclasses
 import functools
 import os
 import random
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from tfcopy import file_forms, filesystem
+from tfcopy.data.corpora import plural_forms
+from tfcopy.data.corpora.catalog_lines import (
+    Entry,
+    Header,
+    base_language,
+    decoded,
+    entries_of,
+    read_header,
+)
 from tfcopy.data.corpora.corpus import (
     CheckedPairs,
     CorpusError,
@@ -19,11 +30,15 @@ from tfcopy.data.corpora.corpus import (
     reading,
     splits,
 )
+from tfcopy.data.text.accelerators import without_mark
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
 _MO_MAGIC = (b"\xde\x12\x04\x95", b"\x95\x04\x12\xde")
-_LINE = re.compile(r'(?:msg\w+(?:\[\d+\])?\s*)?"(?:[^"\\]|\\.)*"')
+# A part of a path that names a language: es, zh_Hans, pt-BR, sr@latin.
+_LANGUAGE = re.compile(
+    r"[a-z]{2,3}(?:[_-](?:[A-Z][a-z]{3}|[A-Z]{2}|[0-9]{3})){0,2}(?:@[a-z]+)?"
+)
 _ADVICE = "Give a folder of catalogues with translated entries."
 
 
@@ -38,8 +53,12 @@ def load(
 
     An entry is an example: its `msgid` and its `msgstr`, whole. Entries that
     are fuzzy or without a translation are skipped and counted; obsolete ones
-    are comments. Of an entry with plural forms the first form translates the
-    singular and the last one the plural. Contexts and comments are not read.
+    are comments. Of an entry with plural forms the header's formula tells which
+    form translates the singular, and the last one translates the plural.
+    Contexts and comments are not read, and accelerators (`_File`, `&File`) are
+    taken out. Catalogues of other languages are left
+    out, and their entries counted: a language is what the header tells, or
+    else a part of the path, such as `es/LC_MESSAGES` or `es.po`.
     Whole files are held out, one in twenty entries each for validation and
     test, so that what is tested is about other things; sources that stand in
     training are left out there, and counted. With fewer than three files
@@ -59,7 +78,16 @@ def load(
     paths = sorted(_catalogs_below(folder))
     if not paths:
         raise CorpusError(f"{folder}: no .po file there. {_ADVICE}")
-    entries = {path: _read(path, target_language) for path in paths}
+    catalogs = {path: read_catalog(path) for path in paths}
+    chosen = _of_language(folder, catalogs, target_language)
+    others = sum(
+        bool(entry.singular)
+        for path, catalog in catalogs.items()
+        if path not in chosen
+        for entry in catalog.entries
+    )
+    paths = chosen
+    entries = {path: list(_pairs(catalogs[path])) for path in paths}
     pairs = {
         path: [pair for pair in some if not is_blank(pair)]
         for path, some in entries.items()
@@ -76,13 +104,19 @@ def load(
         checked.append(dataclasses.replace(found, num_skipped=num_skipped))
         known = known or {source for source, _ in some}
     made = splits(*checked, seed=seed)
+    left_out = {
+        name: {"duplicates": number}
+        for name, number in zip(made, num_known + [0, 0])
+    }
+    if others:
+        left_out["train"]["other_language"] = others
     return TranslationCorpus(
         name=os.path.basename(os.path.normpath(folder)),
         source_language=source_language,
         target_language=target_language,
         splits={
-            name: dataclasses.replace(split, left_out={"duplicates": number})
-            for (name, split), number in zip(made.items(), num_known + [0, 0])
+            name: dataclasses.replace(split, left_out=left_out[name])
+            for name, split in made.items()
         },
     )
 
@@ -97,22 +131,50 @@ def read(path, language: str | None = None) -> list[tuple[str, str]]:
     Raises:
         CorpusError: naming the file, and the line where there is one.
     """
-    return [pair for pair in _read(path, language) if not is_blank(pair)]
-
-
-def _read(path, language):
-    """All pairs, with a blank translation where there is none to trust."""
-    catalog = open_catalog(path)
-    found = catalog.metadata.get("Language", "").strip()
-    if language and found and found.split("_")[0] != language.split("_")[0]:
+    catalog = read_catalog(path)
+    found = catalog.header.language
+    if language and found and base_language(found) != base_language(language):
         raise CorpusError(
             f"{path} is in {found!r}, by its header. Expected: {language!r}."
         )
-    return [
-        (" ".join(source.split()), " ".join(target.split()))
-        for entry in catalog
-        for source, target in _pairs_of(entry)
-    ]
+    return [pair for pair in _pairs(catalog) if not is_blank(pair)]
+
+
+class Catalog(NamedTuple):
+    """A catalogue that was read.
+
+    Attributes:
+        text: What stands in it.
+        charset: The encoding that it was read in.
+        header: A `Header`.
+        entries: All entries that are not obsolete, the header's among them.
+    """
+
+    text: str
+    charset: str
+    header: Header
+    entries: list[Entry]
+
+
+def read_catalog(path) -> Catalog:
+    """Reads a catalogue.
+
+    Raises:
+        CorpusError: naming the file, and the line where there is one.
+    """
+    path = os.fspath(path)
+    with reading(path), filesystem.open(path, "rb") as file:
+        content = file.read()
+    if content[:4] in _MO_MAGIC:
+        raise CorpusError(
+            f"{path} is a compiled catalogue (.mo). Give the .po file that it "
+            "was made from, or make one by `msgunfmt`."
+        )
+    with reading(path):
+        file_forms.check_plain(content[:512], path)
+    text, charset = decoded(path, content)
+    entries = entries_of(path, text.split("\n"))
+    return Catalog(text, charset, read_header(path, entries), entries)
 
 
 def open_catalog(path):
@@ -123,26 +185,9 @@ def open_catalog(path):
         ImportError: If the library is missing; it says how to install it.
     """
     polib = import_polib()
-    path = os.fspath(path)
-    with reading(path), filesystem.open(path, "rb") as file:
-        content = file.read()
-    if content[:4] in _MO_MAGIC:
-        raise CorpusError(
-            f"{path} is a compiled catalogue (.mo). Give the .po file that it "
-            "was made from, or make one by `msgunfmt`."
-        )
+    charset = read_catalog(path).charset
     try:
-        with reading(path):
-            file_forms.check_plain(content[:512], path)
-        _check_strings(path, content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise CorpusError(
-            f"{path}, line {line}: not UTF-8. Convert it by `msgconv --to-code "
-            "UTF-8`."
-        ) from error
-    try:
-        return polib.pofile(path, encoding="utf-8", wrapwidth=78)
+        return polib.pofile(os.fspath(path), encoding=charset, wrapwidth=78)
     except (OSError, ValueError, IndexError) as error:
         reason = str(error).removeprefix(f"Syntax error in po file {path} ")
         raise CorpusError(f"{path}: not a catalogue ({reason}).") from error
@@ -164,17 +209,6 @@ def import_polib():
     return polib
 
 
-def _check_strings(path, text):
-    """Refuses strings that do not end on their line, which polib drops."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = line.strip()
-        if line.startswith(("msg", '"')) and not _LINE.fullmatch(line):
-            raise CorpusError(
-                f"{path}, line {number}: not a string of a catalogue: "
-                f"{line[:60]!r}."
-            )
-
-
 def _catalogs_below(folder) -> Iterator[str]:
     for place, _, names in filesystem.walk(folder):
         for name in names:
@@ -185,16 +219,90 @@ def _catalogs_below(folder) -> Iterator[str]:
                     yield os.path.join(place, name)
 
 
-def _pairs_of(entry) -> Iterable[tuple[str, str]]:
-    if entry.obsolete:
-        return
-    forms = [entry.msgstr_plural[i] for i in sorted(entry.msgstr_plural)]
-    forms = forms or [entry.msgstr]
-    if entry.fuzzy or not all(forms):
+def _of_language(folder, catalogs, language) -> list[str]:
+    """The paths of those that are in a language, or do not tell theirs.
+
+    With a country or a script, those of it come first.
+    """
+    of_path = _languages_of_paths(folder, catalogs)
+    found = {
+        path: _normal(x.header.language or of_path[path])
+        for path, x in catalogs.items()
+    }
+    base, wanted = base_language(language), _normal(language)
+    alike = [
+        x for x in found if not found[x] or base_language(found[x]) == base
+    ]
+    if not alike:
+        path = next(iter(found))
+        raise CorpusError(
+            f"{path} is in {found[path]!r}, by its header or its path. "
+            f"Expected a catalogue in {language!r}."
+        )
+    exact = [x for x in alike if found[x] in ("", base, wanted)]
+    is_there = any(found[x] == wanted for x in alike)
+    return exact if is_there and wanted != base else alike
+
+
+def _normal(language):
+    return language.replace("-", "_").partition(".")[0].lower()
+
+
+def _languages_of_paths(folder, paths) -> dict[str, str]:
+    """The languages that paths name below a folder, "" for those that do not.
+
+    They are those of `es/LC_MESSAGES/a.po`, of `es/a.po` where all folders are
+    named so, and of `es.po` where all files of its folder are, if there are
+    several: modules of Python are named `io` and `re`, too.
+    """
+    parts = {
+        path: os.path.relpath(path, folder).removesuffix(".po").split(os.sep)
+        for path in paths
+    }
+    has_folders = all(x[1:] and _is_language(x[0]) for x in parts.values())
+    stems = collections.defaultdict(list)
+    for *folders, stem in parts.values():
+        stems[tuple(folders)].append(_is_language(stem))
+    found = {}
+    for path, (*folders, stem) in parts.items():
+        is_named = stems[tuple(folders)]
+        found[path] = ""
+        if "LC_MESSAGES" in folders[1:]:
+            found[path] = folders[folders.index("LC_MESSAGES", 1) - 1]
+        elif has_folders:
+            found[path] = folders[0]
+        elif all(is_named) and len(is_named) > 1:
+            found[path] = stem
+    return found
+
+
+def _is_language(name):
+    return _LANGUAGE.fullmatch(name) is not None
+
+
+def _pairs(catalog) -> Iterator[tuple[str, str]]:
+    """All pairs, with a blank translation where there is none to trust."""
+    for entry in catalog.entries:
+        if entry.singular and not entry.is_credits:
+            for pair in _pairs_of(entry, catalog.header.plural_forms):
+                if without_mark(pair[0]).mark:
+                    pair = [without_mark(text).text for text in pair]
+                yield tuple(" ".join(text.split()) for text in pair)
+
+
+def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
+    forms = [entry.translations[i] for i in sorted(entry.translations)]
+    if "fuzzy" in entry.flags or not all(forms):
         forms = [""]
-    yield entry.msgid, forms[0]
-    if entry.msgid_plural:
-        yield entry.msgid_plural, forms[-1]
+    if entry.plural is None:
+        yield entry.singular, forms[0]
+        return
+    of_one = plural_forms.from_singular(
+        formula, len(forms), entry.singular, entry.plural, entry.flags
+    )
+    one = [form for form, is_one in zip(forms, of_one) if is_one]
+    yield entry.singular, one[0] if one else ""
+    yield entry.plural, forms[-1]
 
 
 def _by_file(pairs, seed):

@@ -2,7 +2,8 @@
 
 Counts are a dict, in results.json as well: of the pairs `read` so many are
 `left`; the others are `blank` (a side has no token), `too_long`, `duplicates`,
-or `unlike` (a side is far longer than the other).
+or `unlike` (a side is far longer than the other). Of a folder of catalogues
+some are in `other_language`s.
 """
 
 import functools
@@ -202,6 +203,8 @@ _REASONS = {
     "duplicates": "duplicates",
     "unlike": "of very different length",
 }
+# Counted only where there are some.
+_RARE_REASONS = {"other_language": "in another language"}
 
 
 def count_pairs(read: int, left: int, **left_out: int) -> dict[str, int]:
@@ -230,8 +233,8 @@ def counts_line(name: str, counts: Mapping[str, int]) -> str:
     """The counts of a split as a line of text."""
     reasons = ", ".join(
         f"{counts[key]:,} {text}"
-        for key, text in _REASONS.items()
-        if counts[key]
+        for key, text in {**_REASONS, **_RARE_REASONS}.items()
+        if counts.get(key)
     )
     read, left = counts["read"], counts["left"]
     told = "none left out"

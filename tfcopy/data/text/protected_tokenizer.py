@@ -23,6 +23,14 @@ from tfcopy.data.text.tokenization import normalize_blanks
 SPAN = "\ue000"
 _LOST = "\ufffd"
 _LETTER = r"[\pL\pN_]"
+# Inline markup of reStructuredText is none right after a text, or before one. A
+# plural's letter is left to its author, who may write so.
+_INLINE_MARKUP = r"(?s)``.*``|:[^`]*:`.*`|\|.*\||\[.*\]_"
+_NO_BEGIN = r"(?s).*[^\s'\"(\[{<\-/:\p{Ps}\p{Pi}\p{Pf}\p{Pd}\p{Po}]"
+_NO_END = (
+    r"(?s)(?:[^\s'\")\]}>\-/\\:.,;!?s\p{Pe}\p{Pi}\p{Pf}\p{Pd}\p{Po}].*"
+    r"|s[\pL\pN_`|].*)"
+)
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
 
@@ -126,9 +134,10 @@ class ProtectedTokenizer:
     def _blanks(self, parts, spans):
         """Blanks where a span would be none beside what is next to it.
 
-        `%s` is a placeholder, `%sr` is none. Text that was tokenised has no
+        `{a}` is a placeholder, `{{a}` is none. Text that was tokenised has no
         such places, but a model may say the pieces one after the other. What a
         glossary's mark stands for is a word, beside which no letters are.
+        Around inline markup of reStructuredText are blanks or punctuation.
 
         Args:
             parts: What stands before each span, `(N,)`.
@@ -146,11 +155,18 @@ class ProtectedTokenizer:
         before = (left != "") & self._is_lost(left, spans, nothing)
         after = touches & self._is_lost(nothing, spans, right)
         is_mark = words != spans
-        before |= is_mark & tf.strings.regex_full_match(left, rf".*{_LETTER}")
-        after |= is_mark & tf.strings.regex_full_match(
-            right, rf"(?s){_LETTER}.*"
-        )
-        return tf.where(before, " ", ""), tf.where(after, " ", "")
+        is_markup = tf.zeros_like(is_mark)
+        if "rst" in self.protect:
+            is_markup = tf.strings.regex_full_match(spans, _INLINE_MARKUP)
+        # The end of the span before, where nothing is between them.
+        left = tf.where(parts == "", tf.concat([[""], words[:-1]], 0), left)
+        before |= is_mark & _matches(left, rf"(?s).*{_LETTER}")
+        before |= is_markup & _matches(left, _NO_BEGIN)
+        after |= is_mark & _matches(right, rf"(?s){_LETTER}.*")
+        after |= is_markup & _matches(right, _NO_END)
+        # One blank between two spans is enough.
+        had = tf.concat([[False], after[:-1]], axis=0) & (parts == "")
+        return tf.where(before & ~had, " ", ""), tf.where(after, " ", "")
 
     def _is_lost(self, left, spans, right):
         """Whether the first span of three strings together is not the second.
@@ -169,6 +185,10 @@ class ProtectedTokenizer:
     @property
     def fingerprint(self) -> str:
         return f"{self.inner.fingerprint}-protect-{self.pattern}"
+
+
+def _matches(text, pattern):
+    return tf.strings.regex_full_match(text, pattern)
 
 
 def _replaced(tokens, spans):

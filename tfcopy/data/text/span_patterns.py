@@ -11,6 +11,8 @@ import re
 
 import re2
 
+from tfcopy.data.text.span_formats import FORMATS, SUFFIX
+
 # All that `tokenization.normalize_blanks` takes for a blank.
 BLANKS = re.compile(
     "[\x00-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
@@ -18,14 +20,23 @@ BLANKS = re.compile(
 )
 # The longest alternatives come first.
 _ROLE = r"(?:[A-Za-z][\w.+-]*:)*[A-Za-z][\w.+-]*"
-_URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
+_EARLIER_URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
+# Brackets of its own come in pairs.
+_BRACKETS = r"\([^\s<>\"'`()]*\)"
+_URL = (
+    rf"(?:https?|ftp|file)://(?:[^\s<>\"'`()]|{_BRACKETS})*"
+    rf"(?:[^\s<>\"'`.,;:!?()\]}}*_]|{_BRACKETS})"
+)
 _EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_PERCENT = r"%(?:\([^()]+\)|[0-9]+\$)?"
+_WIDTH = r"(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
+_CONVERSION = r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]"
 PATTERNS = {
     "rst": (
         rf":{_ROLE}:`[^`]+`"  # :func:`ast.parse`
         r"|``[^`]+(?:`[^`]+)*``"  # ``%s``
         r"|<[^<>`\s]+>`__?"  # the target of `text <target>`_
-        r"|\|[^|\s][^|]*[^|\s]\||\[(?:#[\w-]*|\d+|\*)\]_"  # |name|, [1]_
+        r"|\|[^|\s](?:[^|]*[^|\s])?\||\[(?:#[\w-]*|\d+|\*)\]_"  # |name|, [1]_
         rf"|{_URL}|{_EMAIL}"
     ),
     "markdown": (
@@ -33,6 +44,45 @@ PATTERNS = {
         r"|\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"  # the target of [text](...)
         rf"|<(?:{_URL}|{_EMAIL})>|{_URL}|{_EMAIL}"
     ),
+    "links": (
+        r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"
+        rf"|<(?:{_URL}|{_EMAIL})>|{_URL}|{_EMAIL}"
+    ),
+    "html": (
+        # A quoted value may hold what ends a tag.
+        r"</?[A-Za-z](?:=\s*\"[^\"<]*\"|=\s*'[^'<]*'|[^<>\"'])*>"
+        r"|</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
+        r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
+    ),
+    "printf": (
+        r"%[A-Za-z][A-Za-z]\w*%\B"  # %name%
+        rf"|{_PERCENT}[-+ #0]*{_WIDTH}{_CONVERSION}\b"
+        # A letter may be right behind: %dMB, %(count)ds. After a blank it would
+        # be one of a word: 100% of it.
+        rf"|{_PERCENT}[-+#0]*{_WIDTH}{_CONVERSION}|%%"
+    ),
+    "brace": (
+        r"\{\{ ?[A-Za-z_][^{}]*\}\}"  # {{ user.name|upper }}
+        # ${count}, %{count}, #{count}, {0:%H:%M}
+        r"|[$%#]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
+        r"|\{\w*(?:[.!][\w.]*|\[\w+\])*:[^{},]*\}|\{\{|\}\}"
+    ),
+    "placeholders": (
+        r"\$[A-Za-z_]\w*|\b__[A-Za-z]\w*__\b|\B[:@][A-Za-z_]\w*\b"
+        r"|%(?:[0-9]+\$)?@|%L?[1-9][0-9]?\b|%<[A-Za-z_]\w*>[a-z]?"
+    ),
+    **{f"{name}{SUFFIX}": row.span for name, row in FORMATS.items()},
+}
+# Those with a name of their own.
+KINDS = tuple(name for name in PATTERNS if not name.endswith(SUFFIX))
+# What `--protect` takes.
+CHOICES = (
+    f"{', '.join(KINDS)}, formats of gettext such as qt-format, or regular "
+    "expressions of RE2"
+)
+# What exports made before 2026-11-26 take for these spans.
+EARLIER = {
+    **{x: PATTERNS[x].replace(_URL, _EARLIER_URL) for x in ("rst", "markdown")},
     "html": (
         r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
         r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
@@ -63,12 +113,12 @@ def pattern_of(names) -> str:
     )
 
 
-def check_flag(names):
-    """Raises a ValueError if `--protect` cannot have these values."""
+def check_flag(names, flag: str = "protect"):
+    """Raises a ValueError if a flag, `--protect`, cannot have these values."""
     try:
         _compiled(pattern_of(names))
     except ValueError as error:
-        raise ValueError(f"--protect: {error}") from None
+        raise ValueError(f"--{flag}: {error}") from None
 
 
 def spans_of(text: str, names) -> list[str]:
@@ -81,6 +131,12 @@ def spans_of(text: str, names) -> list[str]:
     text = BLANKS.sub(" ", text).strip(" ").encode(errors="replace")
     matches = _compiled(pattern_of(names)).finditer(text)
     return [match[0].decode() for match in matches]
+
+
+def places_of(text: str, names) -> list[tuple[int, int]]:
+    """Where the spans of a text in one line begin and end, in characters."""
+    text = text.encode(errors="replace").decode()
+    return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
 
 
 def replaced_spans(text: str, names, replacement: str) -> str:

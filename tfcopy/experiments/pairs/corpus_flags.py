@@ -229,8 +229,8 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     protect: list[str] | None = data(
         None,
         "Spans that are one word each, copied as they are: rst, markdown, "
-        "html, printf, brace, or a regular expression (RE2), such as "
-        "rst printf.",
+        "links, html, printf, brace, placeholders, a format of gettext "
+        "(qt-format), or a regular expression (RE2), such as rst printf.",
     )
     dictionary: str | None = file(
         "TSV file of target words and their source translations, for pointer "

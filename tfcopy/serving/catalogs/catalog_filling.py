@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import replacement
-from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.corpora.gettext_catalogs import open_catalog
-from tfcopy.serving.catalogs.catalog_lines import Entry, entries_of, read_header
-from tfcopy.serving.catalogs.entries import Answer, EntryTexts, Left, filled
+from tfcopy.data.corpora.catalog_lines import decoded
+from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
+from tfcopy.data.text.accelerators import with_mark, without_mark
+from tfcopy.data.text.span_patterns import KINDS, places_of
+from tfcopy.serving.catalogs.entries import Left, filled
+from tfcopy.serving.catalogs.entry_texts import Answer, EntryTexts
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.answer_lines import expecting_answers
 from tfcopy.serving.client_library.batches import progress_bar
@@ -22,6 +24,8 @@ from tfcopy.serving.client_library.signatures import AskError
 # Where the export does not tell, as it does not from a server.
 _MAX_WORDS = 200
 _PROTECT = ("rst",)
+# What catalogues have without a flag.
+_USUAL = ("html", "printf", "brace", "placeholders", "links")
 # Pieces, or words and signs, that a word or a sign may be cut into.
 _PIECES = 2
 _END = b"</s>"
@@ -35,8 +39,10 @@ class CatalogModel:
         model: A `LocalModel` or a `RemoteModel`.
         max_words: The words, or pieces, of a text that the model reads, its
             end not counted; by default what the export tells, or 200.
-        protect: What spans are, as in `lost_spans`; by default what the
-            export tells, or rst.
+        protect: What spans are, as in `span_patterns.pattern_of`; by default
+            what the export tells, or rst, and `_USUAL`.
+        known: Which of these the model keeps whole; by default what the export
+            tells, or none.
         glossary: Optional path of a file of terms and their translations.
 
     Raises:
@@ -50,6 +56,7 @@ class CatalogModel:
         *,
         max_words: int | None = None,
         protect: Sequence[str] | None = None,
+        known: Sequence[str] | None = None,
         glossary=None,
     ):
         analyse = model.signatures.get("analyse")
@@ -60,7 +67,14 @@ class CatalogModel:
         self.max_words = max_words or config.get(
             "max_source_length", _MAX_WORDS
         )
-        self.protect = protect or tokenizer.get("protect") or _PROTECT
+        # What the model keeps whole; empty where it does not tell.
+        self.known = tuple(known or tokenizer.get("protect") or ())
+        usual = _USUAL if self.known or not config else ()
+        own = self.known or _PROTECT
+        names = dict.fromkeys((*own, *usual))
+        # What is special comes first, as a link of reST before a tag.
+        ranks = {name: rank for rank, name in enumerate(KINDS)}
+        self.protect = protect or sorted(names, key=lambda x: ranks.get(x, -1))
         # ISO 639 code of what it translates to; `None` if it is not known.
         self.language = config.get("target_language")
         self._model = model
@@ -132,27 +146,36 @@ class CatalogFile:
         path: The catalogue.
         output: The file to write; the catalogue itself if not given. If it
             is there already, it must be that catalogue with entries filled.
+        language: The language of the translations, where no header tells it.
 
     Raises:
         AskError: naming the line, if it cannot be filled.
+        CorpusError: naming the line, if it is no catalogue.
     """
 
-    def __init__(self, path, output=None):
+    def __init__(self, path, output=None, language: str | None = None):
         self.path = os.fspath(path)
         self.name = os.fspath(output or path)
         # A link stays a link.
         self._target = filesystem.realpath(self.name)
-        self._text, entries = _checked(self.path)
-        self.header = read_header(self.path, entries)
+        catalog = _checked(self.path)
+        _check_header(self.path, catalog, language)
+        self.header = catalog.header
+        self.charset = catalog.charset
+        self._text = catalog.text
         if self._is_there and not filesystem.samefile(path, self._target):
-            _, others = _checked(self.name)
-            if not _is_continued(entries, others):
+            other = _checked(self.name)
+            if not _is_continued(catalog.entries, other.entries):
                 raise AskError(
                     f"{self.name} exists and is not {self.path} with entries "
                     "filled. Remove it, or choose another --output."
                 )
-            entries = others
-        self.open_entries = [entry for entry in entries if entry.is_open]
+            catalog = other
+        self.entries = catalog.entries
+        is_open = [entry for entry in self.entries if entry.is_open]
+        self.open_entries = [x for x in is_open if not x.is_credits]
+        # Those that only translators can fill.
+        self.num_credits = len(is_open) - len(self.open_entries)
 
     @property
     def _is_there(self):
@@ -165,54 +188,71 @@ class CatalogFile:
             outcomes: Dict from keys of entries to a `Suggestion` or `Left`.
 
         Raises:
-            AskError: If it is no catalogue any more.
+            CorpusError: If it is no catalogue any more.
             OSError: naming the file; what was there before is still there.
         """
-        before = _read(self._target) if self._is_there else None
+        before = None
+        if self._is_there:
+            before, _ = decoded(self._target, _read(self._target))
         text = filled(self.name, before or self._text, outcomes)
         if text == before:
             return False
         source = self.path if before is None else self._target
         with replacement(self._target) as new:
             with open(new, "wb") as file:
-                file.write(text.encode())
+                file.write(text.encode(self.charset))
             if not filesystem.is_url(source):
                 os.chmod(new, os.stat(source).st_mode & 0o7777)
         return True
 
 
-def _read(path) -> str:
+def _read(path) -> bytes:
     try:
         with filesystem.open(path, "rb") as file:
-            return file.read().decode()
+            return file.read()
     except OSError as error:
         reason = error.strerror or error
         raise AskError(f"{path}: cannot be read ({reason}).") from error
-    except UnicodeDecodeError as error:
-        raise AskError(f"{path}: not UTF-8.") from error
 
 
-def _checked(path) -> tuple[str, list[Entry]]:
-    """A catalogue's text and its entries."""
-    try:
-        catalog = open_catalog(path)
-    except CorpusError as error:
-        raise AskError(str(error)) from error
-    text = _read(path)
-    entries = entries_of(path, text.split("\n"))
+def _checked(path) -> Catalog:
+    """A catalogue in which each entry stands once."""
+    catalog = read_catalog(path)
     lines = {}
-    for entry in entries:
+    for entry in catalog.entries:
         line = lines.setdefault(entry.key, entry.start + 1)
         if line != entry.start + 1:
             raise AskError(
                 f"{path}, line {entry.start + 1}: the entry of line {line} "
                 "once more. `msguniq` removes one of them."
             )
-    # Another reader must find the same.
-    found = sum(bool(x.msgid) for x in catalog if not x.obsolete)
-    if found != sum(bool(x.singular) for x in entries):
-        raise AskError(f"{path}: not a catalogue that all read alike.")
-    return text, entries
+    return catalog
+
+
+_ADVICE = "`msginit` makes a catalogue with a header of a template"
+
+
+def _check_header(path, catalog, language):
+    """Refuses what gettext's programs would not know how to read."""
+    header = catalog.header
+    if not header.is_there and language:
+        return
+    if not header.is_there:
+        raise AskError(
+            f"{header.place}: expected a header that tells the charset; "
+            f"{_ADVICE}, and --language does without."
+        )
+    if not header.text.strip():
+        raise AskError(f"{header.place}: the header is empty; {_ADVICE}.")
+    if not header.charset:
+        raise AskError(
+            f"{header.place}: the header tells no charset; {_ADVICE}."
+        )
+    if header.charset == "CHARSET":
+        raise AskError(
+            f"{header.place}: the header tells the charset CHARSET, as "
+            f"templates do; {_ADVICE}."
+        )
 
 
 def _is_continued(entries, others):
@@ -237,6 +277,7 @@ class Filled(NamedTuple):
         num_open: The number of entries that waited for a translation.
         num_filled: The number of those that have one now.
         num_lossy: The number of those without some span of their source.
+        num_told: The number of other ones of which something is told.
         left: How many were left as they are, by the reasons.
     """
 
@@ -244,15 +285,23 @@ class Filled(NamedTuple):
     num_open: int
     num_filled: int
     num_lossy: int
+    num_told: int
     left: Mapping[str, int]
 
+    @property
+    def is_flawless(self) -> bool:
+        """Whether nothing was left, lost or told."""
+        return not (self.num_lossy or self.num_told or self.left)
+
     def __str__(self):
-        if not self.num_open:
+        if not self.num_open and not self.left:
             return f"{self.name}: nothing to fill."
         noun = "entry" if self.num_filled == 1 else "entries"
         text = f"{self.name}: {self.num_filled} {noun} filled"
         if self.num_lossy:
             text += f", {self.num_lossy} of them with lost spans"
+        if self.num_told:
+            text += f", {self.num_told} of them with other remarks"
         if self.left:
             counts = [f"{count} {why}" for why, count in self.left.items()]
             text += f"; left as they are: {', '.join(counts)}"
@@ -314,7 +363,7 @@ class _Work:
     def __init__(self, file, model):
         self.file = file
         self.entries = [
-            EntryTexts(entry, file.header.num_forms, model.protect)
+            EntryTexts(entry, file.header, model.protect, model.known)
             for entry in file.open_entries
         ]
         self.questions = list(
@@ -329,11 +378,48 @@ class _Work:
 
     def outcomes(self, answers):
         """What is known of the entries by now, by their keys."""
-        return {
-            entry.entry.key: entry.outcome(answers)
+        ready = [
+            entry
             for entry in self.entries
             if answers.keys() >= set(entry.questions)
+        ]
+        found = {x.entry.key: x.outcome(answers) for x in ready}
+        self._put_accelerators_back(ready, found)
+        return {key: self._encodable(x) for key, x in found.items()}
+
+    def _put_accelerators_back(self, ready, found):
+        """A menu's letters are chosen when all its items are translated."""
+        waiting = {
+            _menu(x.entry)
+            for x in self.entries
+            if x.marked.mark and x.entry.key not in found
         }
+        used = collections.defaultdict(collections.Counter)
+        for entry in self.file.entries:
+            if without_mark(entry.singular or "").mark:
+                letter = without_mark(entry.translations[0]).letter.lower()
+                used[_menu(entry)][letter] += 1
+        for text in ready:
+            entry, (_, mark, letter) = text.entry, text.marked
+            if mark and _menu(entry) in waiting:
+                del found[entry.key]
+            elif mark and not isinstance(found[entry.key], Left):
+                form = found[entry.key].forms[0]
+                if mark not in text.marked.text:
+                    form = form.replace(mark, "")
+                spans = places_of(form, text.names)
+                menu = used[_menu(entry)]
+                forms = {0: with_mark(form, mark, letter, menu, spans)}
+                found[entry.key] = found[entry.key]._replace(forms=forms)
+
+    def _encodable(self, outcome):
+        try:
+            "".join(getattr(outcome, "forms", {}).values()).encode(
+                self.file.charset
+            )
+        except UnicodeEncodeError:
+            return Left(f"{self.file.charset} lacks letters of its translation")
+        return outcome
 
     def write(self, answers):
         self.file.write(self.outcomes(answers))
@@ -341,10 +427,22 @@ class _Work:
     def done(self, answers):
         outcomes = self.outcomes(answers).values()
         left = [x.reason for x in outcomes if isinstance(x, Left)]
+        left += [_CREDITS] * self.file.num_credits
+        lossy = [x for x in outcomes if getattr(x, "lost", ())]
+        told = [x for x in outcomes if getattr(x, "told", ())]
         return Filled(
             self.file.name,
             len(self.entries),
-            len(outcomes) - len(left),
-            sum(bool(getattr(x, "lost", ())) for x in outcomes),
+            len(outcomes) - len(left) + self.file.num_credits,
+            len(lossy),
+            sum(not x.lost for x in told),
             collections.Counter(left),
         )
+
+
+_CREDITS = "for translators' names"
+
+
+def _menu(entry):
+    """What tells the items of a menu from others: a context, or a file."""
+    return entry.context or entry.file

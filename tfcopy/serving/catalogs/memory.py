@@ -37,8 +37,9 @@ class Memory:
     """
 
     def __init__(self):
-        # By context (or without one), singular and plural.
+        # Counts and translations by context, or without one, and texts.
         self._known = collections.defaultdict(dict)
+        # Keys of those without context by their texts, for `near`.
         self._texts = {}
 
     def __len__(self):
@@ -89,13 +90,9 @@ class Memory:
         """The translation of the same text, with as many forms."""
         texts = entry.singular, entry.plural
         for context in dict.fromkeys((entry.context, None)):
-            found = [
-                (count, known)
-                for count, known in self._known.get((context, *texts), {}).values()
-                if known.forms.keys() == entry.translations.keys()
-            ]
-            if found:
-                return max(found, key=lambda x: x[0])[1]
+            found = self._most((context, *texts), entry.translations.keys())
+            if found is not None:
+                return found
         return None
 
     def near(self, text: str, least: float) -> Known | None:
@@ -114,7 +111,13 @@ class Memory:
         if found is None:
             return None
         source, likeness, _ = found
-        _, known = max(
-            self._known[self._texts[source]].values(), key=lambda x: x[0]
-        )
-        return known._replace(likeness=likeness)
+        return self._most(self._texts[source])._replace(likeness=likeness)
+
+    def _most(self, key, numbers=None):
+        """What most entries have, of translations with these forms."""
+        found = [
+            (count, known)
+            for count, known in self._known.get(key, {}).values()
+            if numbers is None or known.forms.keys() == numbers
+        ]
+        return max(found, key=lambda x: x[0])[1] if found else None

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.data.corpora import plural_forms
+from tfcopy.data.corpora.corpus import CorpusError
 
 # Columns of a line with its quotes, as gettext's programs wrap.
 _WIDTH = 79
@@ -34,7 +35,7 @@ def unescaped(text: str) -> str:
     return _ESCAPE.sub(_meaning, text)
 
 
-def lines_of(keyword: str, text: str) -> list[str]:
+def lines_of(keyword: str, text: str, *, wrap: bool = True) -> list[str]:
     """The lines of a string after its keyword.
 
     It stands on one line if it has one and fits there; otherwise the lines
@@ -44,14 +45,30 @@ def lines_of(keyword: str, text: str) -> list[str]:
     Args:
         keyword: Such as `msgstr` or `msgstr[0]`.
         text: What the string means.
+        wrap: Whether a line can be too long.
     """
     whole = f'{keyword} "{_escaped(text)}"'
-    if "\n" not in text[:-1] and len(whole) <= _WIDTH:
+    if "\n" not in text[:-1] and (len(whole) <= _WIDTH or not wrap):
         return [whole]
     lines = [f'{keyword} ""']
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
-        lines += [f'"{part}"' for part in _wrapped(line)]
+        parts = _wrapped(line) if wrap else [_escaped(line)]
+        lines += [f'"{part}"' for part in parts]
     return lines
+
+
+def is_wrapped(lines: Sequence[str]) -> bool:
+    """Whether the strings of a catalogue are wrapped, as most are."""
+    long = sum(
+        len(x) > _WIDTH + 1 and " " in x.split('"', 1)[-1][: _WIDTH // 2]
+        for x in lines
+        if x.startswith(("msg", '"'))
+    )
+    # A string that goes on at a blank.
+    wrapped = sum(
+        x.startswith('"') and x.rstrip().endswith(' "') for x in lines
+    )
+    return long <= wrapped
 
 
 def _wrapped(line):
@@ -80,7 +97,15 @@ def _meaning(match):
 
 
 _STRING = re.compile(
-    r'(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?\s*)?"(.*)"'
+    r"(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?\s*)?"
+    r'"((?:[^"\\]|\\.|"\s*")*)"'
+)
+# Two strings on a line are one.
+_SEAM = re.compile(r'((?:[^"\\]|\\.)*)(?:"\s*")?')
+# What the files of a project ask translators for their own names by.
+_CREDITS = re.compile(
+    r"translator[-_ ]credits|_: ?translators? names?|Your (?:names|emails)"
+    r"|(?:NAME|EMAIL|ROLES?|CREDIT)(?:_OF|_FOR| OF| FOR)_?[ _]?TRANSLATORS?"
 )
 
 
@@ -102,12 +127,14 @@ class Entry:
         flags: Such as "fuzzy", wherever before it they stand.
         flags_line: The last line of its flags, or `None`: of several, gettext
             heeds that one.
+        file: The first of the files that it is used in, or `None`.
     """
 
     start: int
     comments: range
     flags: frozenset[str] = frozenset()
     flags_line: int | None = None
+    file: str | None = None
     context: str | None = None
     singular: str | None = None
     plural: str | None = None
@@ -126,6 +153,11 @@ class Entry:
         is_done = all(self.translations.values())
         return not (is_header or is_done or "fuzzy" in self.flags)
 
+    @property
+    def is_credits(self) -> bool:
+        """Whether translators are to write their names there."""
+        return bool(_CREDITS.fullmatch(self.singular))
+
     def keyword(self, number: int) -> str:
         """What a translation's first line begins with."""
         return "msgstr" if self.plural is None else f"msgstr[{number}]"
@@ -139,7 +171,7 @@ def entries_of(path, lines: list[str]) -> list[Entry]:
         lines: Its lines.
 
     Raises:
-        AskError: naming the line, if it has no place in a catalogue.
+        CorpusError: naming the line, if it has no place in a catalogue.
     """
     reader = _Reader(path)
     for number, line in enumerate(lines):
@@ -159,6 +191,7 @@ class _Reader:
 
     def forget_comments(self):
         self.comments, self.flags, self.flags_line = range(0), set(), None
+        self.file = None
 
     def read(self, number, line):
         if not line:
@@ -167,14 +200,19 @@ class _Reader:
             self.read_comment(number, line)
         else:
             match = _STRING.fullmatch(line)
+            if match is None and line.startswith(("msg", '"')):
+                raise CorpusError(
+                    f"{self.path}, line {number + 1}: not a string of a "
+                    f"catalogue: {line[:60]!r}."
+                )
             if match is None:
-                self.refuse(number, f"no line of a catalogue: {line[:60]!r}")
+                self.refuse(number, f"no line of one: {line[:60]!r}")
             keyword, form, text = match.groups()
             if keyword:
                 self.begin_string(number, keyword, form)
             elif self.keyword is None:
                 self.refuse(number, "a string without its keyword")
-            self.add(number, unescaped(text))
+            self.add(number, unescaped(_SEAM.sub(r"\1", text)))
 
     def read_comment(self, number, line):
         self.end_entry()
@@ -186,6 +224,8 @@ class _Reader:
         if line.startswith("#,"):
             self.flags |= {x.strip() for x in line[2:].split(",")}
             self.flags_line = number
+        if line.startswith("#:") and self.file is None:
+            self.file = line[2:].strip().partition(":")[0]
 
     def begin_string(self, number, keyword, form):
         self.end_string()
@@ -194,7 +234,11 @@ class _Reader:
         if begins and (entry is None or entry.translations):
             self.end_entry()
             entry = self.entry = Entry(
-                number, self.comments, frozenset(self.flags), self.flags_line
+                number,
+                self.comments,
+                frozenset(self.flags),
+                self.flags_line,
+                self.file,
             )
             self.forget_comments()
         has_form = form is not None
@@ -246,10 +290,9 @@ class _Reader:
         self.entries.append(entry)
 
     def refuse(self, number, reason):
-        raise AskError(f"{self.path}, line {number + 1}: {reason}.")
-
-
-_ADVICE = "`msginit` makes a catalogue with a header of a template"
+        raise CorpusError(
+            f"{self.path}: not a catalogue (line {number + 1}: {reason})."
+        )
 
 
 class Header(NamedTuple):
@@ -258,64 +301,105 @@ class Header(NamedTuple):
     Attributes:
         place: The file and the line where it begins, for messages.
         language: Their language, such as "es_AR", or "".
-        num_forms: The number of their plural forms, `None` if it is not told.
+        charset: Their encoding, or "" if it is not told.
+        plural_forms: How many forms there are, and the formula that chooses
+            one, or "".
+        is_there: Whether there is a header.
+        text: The header.
     """
 
     place: str
     language: str
-    num_forms: int | None
+    charset: str
+    plural_forms: str
+    is_there: bool
+    text: str
+
+    @property
+    def num_forms(self) -> int | None:
+        """The number of plural forms, `None` if it is not told."""
+        return plural_forms.num_forms(self.plural_forms)
 
     def check_language(self, language: str | None):
-        """Raises an AskError if it contradicts a language, an ISO 639 code."""
+        """Raises a CorpusError if it contradicts a language's ISO 639 code."""
         if (
             self.language
             and language
-            and _base(self.language) != _base(language)
+            and base_language(self.language) != base_language(language)
         ):
-            raise AskError(
+            raise CorpusError(
                 f"{self.place}: the catalogue is in {self.language!r}, by its "
                 f"header. Expected: {language!r}."
             )
 
 
 def read_header(path, entries: Sequence[Entry]) -> Header:
-    """The header of a catalogue.
+    """The header of a catalogue, the entry of the empty text.
 
     Args:
         path: The catalogue's, for messages.
         entries: Its entries.
-
-    Raises:
-        AskError: naming the line, if there is no header, or it tells another
-            encoding than UTF-8.
     """
-    entry = entries[0] if entries else None
-    if entry is None or entry.singular or entry.context is not None:
-        raise AskError(
-            f"{path}, line {entry.start + 1 if entry else 1}: expected a "
-            f"header that tells the charset; {_ADVICE}."
-        )
-    text = entry.translations[0]
+    is_header = (x for x in entries if not x.singular and x.context is None)
+    entry = next(is_header, None)
+    text = entry.translations[0] if entry else ""
     pairs = (line.partition(":") for line in text.splitlines())
     fields = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    place = f"{path}, line {entry.start + 1}"
-    if not text.strip():
-        raise AskError(f"{place}: the header is empty; {_ADVICE}.")
     charset = re.search(
         r"charset=([^\s;]+)", fields.get("content-type", ""), re.IGNORECASE
     )
-    if not charset:
-        raise AskError(f"{place}: the header tells no charset; {_ADVICE}.")
-    if charset[1].lower() not in ("utf-8", "utf8"):
-        raise AskError(
-            f"{place}: the header tells the charset {charset[1]}. Convert it "
-            "by `msgconv --to-code UTF-8`."
+    start = entry.start if entry else entries[0].start if entries else 0
+    return Header(
+        f"{path}, line {start + 1}",
+        fields.get("language", ""),
+        charset[1] if charset else "",
+        fields.get("plural-forms", ""),
+        entry is not None,
+        text,
+    )
+
+
+_CHARSET = re.compile(rb"charset=([\w.:-]+)", re.IGNORECASE)
+# Of a template, and of all that its readers take for UTF-8.
+_NO_CHARSET = ("charset", "utf8", "utf_8")
+
+
+def decoded(path, content: bytes) -> tuple[str, str]:
+    """The text of a catalogue and its encoding, which its header tells.
+
+    Raises:
+        CorpusError: naming the line, if it is another one.
+    """
+    found = _CHARSET.search(content)
+    charset = found[1].decode() if found else "UTF-8"
+    if charset.lower().replace("-", "_") in _NO_CHARSET:
+        charset = "UTF-8"
+    if not _is_like_ascii(charset):
+        line = content.count(b"\n", 0, found.start()) + 1
+        raise CorpusError(
+            f"{path}, line {line}: the header tells the charset {charset}, "
+            "which cannot be read. Convert it by `msgconv --to-code UTF-8`."
         )
-    forms = re.search(r"nplurals\s*=\s*(\d+)", fields.get("plural-forms", ""))
-    language = fields.get("language", "")
-    return Header(place, language, int(forms[1]) if forms else None)
+    try:
+        return content.decode(charset), charset
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        advice = "Tell its charset in the header, or convert it by `msgconv`."
+        if charset == "UTF-8":
+            advice = "Convert it by `msgconv --to-code UTF-8`."
+        raise CorpusError(
+            f"{path}, line {line}: not {charset}. {advice}"
+        ) from error
 
 
-def _base(language):
+def _is_like_ascii(charset):
+    """Whether quotes and line breaks are those of ASCII."""
+    try:
+        return b'msgid "\\a"\n'.decode(charset) == 'msgid "\\a"\n'
+    except (LookupError, UnicodeError):
+        return False
+
+
+def base_language(language: str) -> str:
     """A language without its country and its script."""
     return re.split(r"[_@.-]", language.lower())[0]

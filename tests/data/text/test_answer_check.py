@@ -1,0 +1,112 @@
+"""What an answer lost, added or mixed up is told."""
+
+import pytest
+
+from tests.growth import check_linear
+from tfcopy.data.text.answer_check import check, have_same_spans
+from tfcopy.data.text.rst_markup import apart, markup_of
+
+ALL = ["rst", "html", "printf", "brace"]
+
+
+@pytest.mark.parametrize(
+    "source, answer, names, remarks",
+    [
+        ("Open %s", "Abrir %s", "printf", []),
+        ("Open %s of %s", "Abrir %s", "printf", ["lost %s"]),
+        ("Open %s", "Abrir %s %s", "printf", ["+ %s"]),
+        (
+            "%(name)s",
+            "%(nome)s",
+            "printf",
+            ["lost %(name)s", "+ %(nome)s for %(name)s"],
+        ),
+        ("%s in %d", "%d en %s", "c-format", ["in another order: %d %s"]),
+        ("%s in %d", "%2$d en %1$s", "c-format", []),
+        (
+            "%s in %d",
+            "%1$d en %2$s",
+            "c-format",
+            ["lost %s, %d", "+ %1$d for %d", "+ %2$s for %s"],
+        ),
+        ("%s in %s", "%s en %s", "c-format", []),
+        ("%s in %d", "%d en %s", "python-format", ["in another order: %d %s"]),
+        (
+            "{} in {:d}",
+            "{:d} en {}",
+            "python-brace-format",
+            ["in another order: {:d} {}"],
+        ),
+        ("%1 in %2", "%2 en %1", "qt-format", []),
+        ("<b>a</b>", "<b>x</b> y", "html", []),
+        ("<b>a</b>", "</b>x<b>", "html", ["</b> before <b>"]),
+        ("<b>a</b>", "<b>x", "html", ["lost </b>", "unmatched <b>"]),
+        ("<b>a</b>", "x</b>", "html", ["lost <b>", "unmatched </b>"]),
+        (
+            "<b><i>a</i></b><br>",
+            "<b><i>a</b></i><br>",
+            "html",
+            ["unmatched <i>", "unmatched </i>"],
+        ),
+        ("a<br/>b<p>c", "c<p>a<br/>", "html", []),
+        ("<b>a", "a", "html", ["lost <b>"]),
+        ("a `b` c", "a `b c", "html", ["unmatched `"]),
+        ("[a](b) (c)", "a](b) (c", "links", ["unmatched (", "unmatched ]"]),
+        ('a "b"', "a «b»", "html", []),
+        ("a (b)", "a（b）", "html", []),
+        ('a "b"', 'a "b', "html", ['unmatched "']),
+        ("a\n", "b", "html", ["other line breaks at the end"]),
+        (" a", "a", "html", ["other blanks at the beginning"]),
+        # docutils does not find what the patterns find.
+        ("``a`` and ``b``", "``a``y``b``", "rst", ["lost ``a``, ``b``"]),
+        ("``a`` b", "``a``b", "rst", ["lost ``a``"]),
+        (
+            "See `a <http://b>`_",
+            "Ver a <http://b>`_",
+            "rst",
+            ["lost <http://b>`_", "unmatched `"],
+        ),
+        # Neither does it in this source, whose author errs.
+        ("``a``s and :mod:`b`s", "``a``s y :mod:`b`s", "rst", []),
+        ("|a| [1]_ :f:`x y`", ":f:`x y` |a| [1]_", "rst", []),
+    ],
+)
+def test_what_is_wrong_is_told(source, answer, names, remarks):
+    found = check(source, answer, names.split()).remarks
+    assert sorted(found) == sorted(remarks)
+
+
+@pytest.mark.parametrize("part", ["a", "`", ":a", "<b>", "%s ", "(", "``a`` "])
+def test_long_texts_take_no_longer_than_they_are(part):
+    check_linear(
+        lambda text: check(text, text + part, [*ALL, "c-format"]),
+        lambda size: part * (size // len(part)),
+        (1 << 8, 1 << 11, 1 << 14),
+    )
+
+
+def test_docutils_reads_markup():
+    text = "Use ``a b``, :ref:`t <l>`, |x|, `y`_ and `the *g* <http://e.org>`_."
+    assert markup_of(text) == [
+        *("``a b``", ":ref:`t <l>`", "|x|", "`y`_", "<http://e.org>`_")
+    ]
+    assert markup_of("a``b``c `d` *e* :bad") == []
+    assert markup_of("a" * 10_000) is None
+
+
+def test_markup_is_put_apart():
+    spans = ["``a``", ":f:`b`", "|x|", "``a``"]
+    assert apart("y``a``:f:`b`z", spans) == "y ``a`` :f:`b` z"
+    assert apart("(``a``), |x|s «``a``»-``a``", spans) == (
+        "(``a``), |x|s «``a``»-``a``"
+    )
+    assert apart("``a``sé|x|", spans) == "``a`` sé |x|"
+    assert apart("b%sc", ["%s"]) == "b%sc" and apart("", spans) == ""
+    assert markup_of(apart("y``a````a``z", spans)) == ["``a``", "``a``"]
+
+
+def test_texts_with_the_same_placeholders():
+    assert have_same_spans("%d file", "%d files", ["c-format"])
+    assert not have_same_spans("One file", "%d files", ["fuzzy"])
+    assert have_same_spans("%1 of %2", "of %2: %1", ["kde-format"])
+    assert have_same_spans("a file", "files", [])

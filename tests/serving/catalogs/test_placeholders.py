@@ -1,0 +1,204 @@
+"""Placeholders of every format are kept by a model that knows three."""
+
+import pathlib
+import re
+
+import polib
+import pytest
+
+from tests.data.text.test_span_formats import PLACEHOLDERS
+from tests.serving.catalogs import catalogs
+from tests.serving.catalogs.catalogs import HEADER, quoted, write
+from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.serving.client_library import exported_model
+
+
+def catalog(entries):
+    """A catalogue of pairs of flags and a source."""
+    return HEADER + "".join(
+        f'#, {flags or "max-length:99"}\nmsgctxt "{number}"\n'
+        f'msgid {quoted(text)}\nmsgstr ""\n\n'
+        for number, (flags, text) in enumerate(entries)
+    )
+
+
+def check_without_fuzzy(path):
+    text = pathlib.Path(path).read_text()
+    new = path.replace(".po", ".done.po")
+    write(pathlib.Path(new), re.sub(r"#, fuzzy(?:, )?", "#, ", text))
+    catalogs.check_with_msgfmt(path)
+    catalogs.check_with_msgfmt(new)
+
+
+def answers(path):
+    return [entry.msgstr for entry in polib.pofile(path)]
+
+
+@pytest.mark.parametrize("name", sorted(PLACEHOLDERS))
+def test_placeholders_of_a_flag_are_kept(tmp_path, fill, mangled, name):
+    mangled()
+    spans = PLACEHOLDERS[name].split()
+    flag = f"{name}-format"
+    texts = [f"word {x}, more {x}" for x in spans if x[0] != "'"]
+    texts.append(f"all {' and '.join(spans)} of them")
+    path = write(tmp_path / "a.po", catalog((flag, x) for x in texts))
+    status, output, error = fill(path, "--strict")
+    assert (status, error) == (0, "")
+    assert output == f"{path}: {len(texts)} entries filled.\n"
+    check_without_fuzzy(path)
+    for text, answer in zip(texts, answers(path), strict=True):
+        assert answer != text
+        assert spans_of(answer, [flag]) == spans_of(text, [flag])
+
+
+KINDS = [
+    *("Throw ${count} away", "Hello %{name}, #{other}", "__count__ users"),
+    *("Hello {{ user.name }}, you", "In %name% and %(count)ds of %dMB"),
+    *("At {0:%H %M} or {a:>{b}}", "See http://a.org/b_(c), mail a@b.org."),
+    *("<a href='x' title=\"a > b\">Open</a> the <b>file</b> &amp; close",),
+    *("Field %1 and %L2 of %@ at $HOME", "A :attr by @user"),
+    *("See `the guide <https://example.org/x>`_ or [it](https://e.org)",),
+    *("Use ``a b`` in :func:`x` of |release| [1]_",),
+]
+
+
+@pytest.mark.parametrize(
+    "protect", [("rst", "printf", "brace"), ("html", "rst"), ("rst",)]
+)
+def test_spans_without_a_flag_are_kept(tmp_path, fill, mangled, protect):
+    mangled(protect=protect)
+    names = ["rst", "html", "printf", "brace", "placeholders", "links"]
+    path = write(tmp_path / "a.po", catalog(("", x) for x in KINDS))
+    status, output, _ = fill(path, "--strict")
+    assert output == f"{path}: {len(KINDS)} entries filled.\n"
+    assert status == 0
+    for text, answer in zip(KINDS, answers(path), strict=True):
+        assert answer != text
+        assert spans_of(answer, names) == spans_of(text, names)
+        assert answer.count("`") == text.count("`")
+        assert answer.count("[") == text.count("[")
+
+
+def test_the_branches_of_messages_of_icu_are_translated(
+    tmp_path, fill, mangled
+):
+    mangled()
+    texts = [
+        "You have {count, plural, one {# file} other {# files}}.",
+        "{who, select, male {He {n, plural, offset:1 =0 {has none} other "
+        "{has # and {x}}}} other {They {y}}}",
+        "{n, plural, one {broken}",
+        "{n, selectordinal, few {#rd} other {#th}} of {a, b}",
+    ]
+    path = write(tmp_path / "a.po", catalog(("", x) for x in texts))
+    fill(path)
+    found = answers(path)
+    assert found[0] == "YOU HAVE {count, plural, one {# FILE} other {# FILES}}."
+    assert found[1] == (
+        "{who, select, male {HE {n, plural, offset:1 =0 {HAS NONE} other "
+        "{HAS # AND {x}}}} other {THEY {y}}}"
+    )
+    # No message: it has no end.
+    assert "# tfcopy: unmatched }" in pathlib.Path(path).read_text()
+    assert found[3].startswith("{n, selectordinal, few {# RD} other {# TH}} OF")
+
+
+def test_what_changes_its_order_is_numbered(tmp_path, fill, mangled):
+    mangled(order=lambda words: words[::-1])
+    entries = {
+        ("c-format", "as %s in %d"): "%2$d IN %1$s AS",
+        ("c-format", "as %s in %s"): "%2$s IN %1$s AS",
+        ("php-format", "as %s in %05d"): "%2$05d IN %1$s AS",
+        ("python-brace-format", "as {} in {:d}"): "{1:d} IN {0} AS",
+        ("objc-format", "as %@ in %d"): "%2$d IN %1$@ AS",
+        ("c-format", "as %2$s in %1$d"): "%1$d IN %2$s AS",
+        ("qt-format", "as %1 in %2"): "%2 IN %1 AS",
+        ("python-format", "as %(a)s in %(b)s"): "%(b)s IN %(a)s AS",
+        ("python-format", "as %s only"): "ONLY %s AS",
+        # These cannot have numbers.
+        ("python-format", "as %s in %d"): "",
+        ("lua-format", "as %s in %d"): "",
+        ("c-format", "as %*d in %s"): "",
+    }
+    path = write(tmp_path / "a.po", catalog(entries))
+    status, output, _ = fill(path, "--strict")
+    assert answers(path) == [*entries.values()] and status == 1
+    why = "its placeholders would be in another order"
+    assert f"left as they are: 3 {why}." in output
+    assert pathlib.Path(path).read_text().count(why) == 3
+    check_without_fuzzy(path)
+
+
+def test_signs_that_begin_a_placeholder_are_doubled(
+    tmp_path, fill, model, mangled
+):
+    model = mangled()
+    answer = model.answer
+    model.answer = lambda text: answer(text) + " 100% d'un {x} ~"
+    texts = [
+        ("c-format", "a %d"),
+        ("python-brace-format", "a {0}"),
+        ("java-format", "a {0}"),
+        ("scheme-format", "a ~a"),
+        ("", "a"),
+    ]
+    path = write(tmp_path / "a.po", catalog(texts))
+    fill(path)
+    assert answers(path) == [
+        "A %d 100%% d'un {x} ~",
+        "A {0} 100% d'un {{x}} ~",
+        "A {0} 100% d''un {x} ~",
+        "A ~a 100% d'un {x} ~~",
+        "A 100% d'un {x} ~",
+    ]
+
+
+def test_what_an_answer_adds_or_mixes_up_is_told(tmp_path, fill, mangled):
+    changes = {
+        "%s of": lambda words: [words[0], *words],
+        "<b>": lambda words: words[::-1],
+        "`": lambda words: [*words, "`"],
+    }
+
+    def order(words):
+        return next(y for x, y in changes.items() if kind == x)(words)
+
+    mangled(protect=("printf", "html", "rst"), order=order)
+    found = []
+    for kind, text in (
+        ("%s of", "%s of %d"),
+        ("<b>", "<b>a</b>"),
+        ("`", "a b"),
+    ):
+        path = write(tmp_path / "a.po", catalog([("", text)]))
+        status, output, _ = fill(path, "--strict")
+        assert status == 1
+        assert re.search("1 of them with (?:lost|other)", output)
+        text = pathlib.Path(path).read_text()
+        found.append(re.findall("# tfcopy: (?!score)(.*)", text))
+    assert found == [
+        ["+ %s"],
+        ["</b> before <b>"],
+        ["unmatched `"],
+    ]
+
+
+def test_a_server_is_asked_what_its_model_keeps(
+    tmp_path, fill, mangled, monkeypatch
+):
+    model = mangled()
+    model.config = {}
+    model.__class__.__enter__ = lambda self: self
+    model.__class__.__exit__ = lambda *_: None
+    monkeypatch.setattr(exported_model, "RemoteModel", lambda *_, **__: model)
+    text = catalog([("kde-format", "a %1"), ("", "b ${x}")])
+    for flags, expected in (
+        ([], ["A 1", "B {x}"]),
+        (["--model_protect", "rst", "brace"], ["A %1", "B ${x}"]),
+    ):
+        path = write(tmp_path / "a.po", text)
+        assert fill(path, "--server", "http://h:1", *flags)[0] == 0
+        assert answers(path) == expected
+        assert ("lost %1" in pathlib.Path(path).read_text()) == (not flags)
+    status, _, error = fill(path, "--model_protect", "(")
+    assert status == 2 and "--model_protect: '('" in error

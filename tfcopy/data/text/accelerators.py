@@ -1,0 +1,101 @@
+"""Accelerators: `_File` and `&File`, the letters that open a menu's items.
+
+They are taken out before a text is translated, and put back on a letter of the
+translation that no other item of the menu has.
+"""
+
+import collections
+import re
+from typing import NamedTuple
+
+# Before a word, or within one that begins with a capital: E_xit, Sa&ve. That
+# leaves snake_case, R&D and &amp; alone.
+_MARKS = {
+    "_": re.compile(
+        r"(?<![\w.`:/<{%$-])(?P<mark>_)(?=[^\W_])"
+        r"|(?<![\w.])[A-Z][^\W\d_A-Z]*(?P<inner>_)[a-z][^\W_]*(?![\w(=])"
+    ),
+    "&": re.compile(
+        r"(?<![\w&])(?P<mark>&)(?=[^\W_])(?!\w+;)"
+        r"|(?<=[^\W\d_])(?P<inner>&)(?=[a-z])(?!\w+;)"
+    ),
+}
+_LONGEST = 60  # characters of a menu's item
+_LETTER = re.compile(r"[^\W_]")
+_END = re.compile(r"[\s.:\u2026\uff1a]*\Z")
+# Letters that no key has; the item names another one.
+_NO_KEY = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]"
+)
+
+
+class Marked(NamedTuple):
+    """A text without its accelerator.
+
+    Attributes:
+        text: The text.
+        mark: The sign before the letter, `_` or `&`; "" if there is none.
+        letter: The letter.
+    """
+
+    text: str
+    mark: str = ""
+    letter: str = ""
+
+
+def without_mark(text: str) -> Marked:
+    """Takes the accelerator out of a text, if it has exactly one."""
+    if len(text) <= _LONGEST and "\n" not in text:
+        for mark, pattern in _MARKS.items():
+            found = pattern.search(text)
+            if found and text.count(mark) == 1:
+                place = text.index(mark)
+                rest = text[:place] + text[place + 1 :]
+                return Marked(rest, mark, text[place + 1])
+    return Marked(text)
+
+
+def with_mark(
+    text: str, mark: str, letter: str, used: collections.Counter, spans=()
+) -> str:
+    """Puts an accelerator before the letter that is used least in a menu.
+
+    Of these it is the source's letter, or else the beginning of a word. Where
+    no key has the letters, the source's one comes behind the text.
+
+    Args:
+        text: A translation without marks.
+        mark: `_` or `&`.
+        letter: The letter of the source.
+        used: How many items of the menu have each letter, in lower case; the
+            one that is chosen is added.
+        spans: What has no letters, as pairs of its begin and end.
+    """
+
+    def is_free(place):
+        return not any(begin <= place < end for begin, end in spans)
+
+    places = [
+        x.start()
+        for x in _LETTER.finditer(text)
+        if is_free(x.start()) and not _NO_KEY.match(x[0])
+    ]
+
+    def rank(place):
+        own = text[place].lower() == letter.lower()
+        inner = place > 0 and text[place - 1].isalnum()
+        return (
+            used[text[place].lower()],
+            inner and not own,
+            not own,
+            inner,
+            place,
+        )
+
+    place = min(places, key=rank, default=None)
+    if place is None or _NO_KEY.search(text):
+        used[letter.lower()] += 1
+        end = _END.search(text).start()
+        return f"{text[:end]}({mark}{letter.upper()}){text[end:]}"
+    used[text[place].lower()] += 1
+    return text[:place] + mark + text[place:]

@@ -1,0 +1,210 @@
+"""What a translation has lost, added or mixed up of its source's markup."""
+
+import collections
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tfcopy.data.text import rst_markup
+from tfcopy.data.text.span_formats import named, of_order
+from tfcopy.data.text.span_patterns import replaced_spans, spans_of
+
+_TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
+_PAIRS = {"(": ")", "[": "]", "{": "}", "«": "»", "“": "”", "「": "」"}
+_WIDE = str.maketrans("（）［］｛｝", "()[]{}")
+_EDGES = re.compile(r"(?s)(\s*)(.*?)(\s*)\Z")
+
+
+class Findings(NamedTuple):
+    """What is wrong with an answer; nothing, if all are empty.
+
+    Attributes:
+        lost: Spans of the source that the answer does not have as often.
+        extra: Spans that the answer has more often.
+        swapped: Placeholders that only their order tells apart, in the order
+            of the answer, if it is another one.
+        others: Tags and brackets without their other half, or after it, and
+            blanks and ends of line at the edges, in words.
+    """
+
+    lost: Sequence[str] = ()
+    extra: Sequence[str] = ()
+    swapped: Sequence[str] = ()
+    others: Sequence[str] = ()
+
+    @classmethod
+    def of_all(cls, findings: Iterable["Findings"]) -> "Findings":
+        """Those of several answers, each once."""
+        columns = zip(cls(), *findings)
+        return cls(
+            *(tuple(dict.fromkeys(itertools.chain(*x))) for x in columns)
+        )
+
+    @property
+    def remarks(self) -> list[str]:
+        """What translators are told, a line each."""
+        lines = []
+        if self.lost:
+            lines.append(f"lost {', '.join(self.lost)}")
+        for span in self.extra:
+            near = difflib.get_close_matches(span, self.lost, 1)
+            lines.append(f"+ {span}" + (f" for {near[0]}" if near else ""))
+        if self.swapped:
+            lines.append(f"in another order: {' '.join(self.swapped)}")
+        return [*lines, *self.others]
+
+
+def check(source: str, answer: str, names: Sequence[str]) -> Findings:
+    """Compares an answer with its source.
+
+    Markup of reStructuredText is what docutils takes for it, unless it takes
+    that of the source for something else.
+
+    Args:
+        source: A text.
+        answer: Its translation.
+        names: What spans are, as in `span_patterns.pattern_of`.
+    """
+    wanted, found = spans_of_both(source, answer, names)
+    missing = collections.Counter(wanted)
+    more = collections.Counter(found)
+    missing, more = missing - more, more - missing
+    swapped = ()
+    one, other = (_numbered(spans, names) for spans in (wanted, found))
+    if collections.Counter(one) == collections.Counter(other):
+        # The answer has numbers where the source has none.
+        missing = more = collections.Counter()
+    elif not missing and not more:
+        swapped = [x for x in found if of_order(x, names)]
+    others = [
+        *_unpaired_tags(wanted, found),
+        *_unpaired_characters(source, answer, names),
+        *_edges(source, answer),
+    ]
+    return Findings(
+        tuple(missing.elements()),
+        tuple(more.elements()),
+        tuple(swapped),
+        tuple(others),
+    )
+
+
+def spans_of_both(source: str, answer: str, names) -> tuple[list, list]:
+    """The spans of a source and of its translation, as in `check`."""
+    wanted, found = spans_of(source, names), spans_of(answer, names)
+    if "rst" not in names:
+        return wanted, found
+    # Addresses are found wherever they stand.
+    markup = {
+        x
+        for x in (*spans_of(source, ["rst"]), *spans_of(answer, ["rst"]))
+        if x[0] in "`:|[<"
+    }
+    read = [rst_markup.markup_of(x) for x in (source, answer)]
+    if None in read:
+        return wanted, found
+    by_docutils, in_answer = ([x for x in y if x in markup] for y in read)
+    by_pattern = [x for x in wanted if x in markup]
+    if collections.Counter(by_docutils) == collections.Counter(by_pattern):
+        found = [x for x in found if x not in markup] + in_answer
+    return wanted, found
+
+
+def have_same_spans(one: str, other: str, names: Iterable[str]) -> bool:
+    """Whether two texts have the same placeholders of some formats.
+
+    Args:
+        one: A text.
+        other: A text.
+        names: Flags of an entry; those that name no format are ignored. With
+            none the usual placeholders count.
+    """
+    names = [x for x in names if named(x)] or ["printf", "brace"]
+    return sorted(spans_of(one, names)) == sorted(spans_of(other, names))
+
+
+def any_must_be_in_all(text: str, names: Iterable[str]) -> bool:
+    """Whether a text has a placeholder that no plural form may lack.
+
+    Args:
+        text: A text.
+        names: As in `have_same_spans`.
+    """
+    return any(
+        re.match(row.strict, span)
+        for name in names
+        if (row := named(name)) and row.strict
+        for span in spans_of(text, [name])
+    )
+
+
+def _numbered(spans, names):
+    """Spans in which a number tells what only the order did."""
+    place, made = 0, []
+    for span in spans:
+        row = of_order(span, names)
+        if row is None:
+            made.append(span)
+            continue
+        made.append(row.with_number(span, place) or (span, place))
+        place += 1
+    return made
+
+
+def _unpaired_tags(wanted, found):
+    names = {x[2] for x in map(_TAG.fullmatch, wanted) if x and x[1]}
+    if not _unpaired(wanted, names):
+        yield from _unpaired(found, names)
+
+
+def _unpaired(spans, names):
+    """What is said of tags that do not stand in pairs, by their names."""
+    told, is_open, ended = [], [], []
+    tags = [x for x in map(_TAG.fullmatch, spans) if x and x[2] in names]
+    for place, tag in enumerate(tags):
+        name = tag[2]
+        if tag[3]:  # <br/>
+            continue
+        if not tag[1]:
+            if name in ended:
+                ended.remove(name)
+            else:
+                is_open.append(tag)
+        elif name in (x[2] for x in is_open):
+            while is_open[-1][2] != name:
+                told.append(f"unmatched {is_open.pop()[0]}")
+            is_open.pop()
+        else:
+            later = [x[0] for x in tags[place:] if x[2] == name and not x[1]]
+            told.append(
+                f"{tag[0]} before {later[0]}"
+                if later
+                else f"unmatched {tag[0]}"
+            )
+            ended += [name] * bool(later)
+    return told + [f"unmatched {tag[0]}" for tag in is_open]
+
+
+def _unpaired_characters(source, answer, names):
+    one, other = (
+        replaced_spans(x, names, " ").translate(_WIDE) for x in (source, answer)
+    )
+    for begin, end in _PAIRS.items():
+        was, now = (x.count(begin) - x.count(end) for x in (one, other))
+        if was != now:
+            yield f"unmatched {begin if now > was else end}"
+    for sign in ("`", '"'):
+        if (one.count(sign) - other.count(sign)) % 2:
+            yield f"unmatched {sign}"
+
+
+def _edges(source, answer):
+    one, other = _EDGES.match(source), _EDGES.match(answer)
+    for group, place in ((1, "beginning"), (3, "end")):
+        if one[group] != other[group]:
+            what = (
+                "line breaks" if "\n" in one[group] + other[group] else "blanks"
+            )
+            yield f"other {what} at the {place}"

@@ -1,0 +1,102 @@
+"""Inline markup of reStructuredText, as docutils reads it."""
+
+import functools
+import re
+import types
+import unicodedata
+from collections.abc import Iterable
+
+_LINK = re.compile(r"(?s)`[^<]*(<[^<>]*>`__?)")
+_PLURAL = re.compile(r"s(?![\w`|])")
+# Characters: for names without an end docutils takes the square of it.
+_LONGEST = 4_000
+
+
+def markup_of(text: str) -> list[str] | None:
+    """The literals, roles, substitutions, footnotes and links of a text.
+
+    Of a link with a text of its own it is the target, such as `<url>`_.
+
+    Args:
+        text: A paragraph.
+
+    Returns:
+        Strings in their order; `None` if the text is too long to be read.
+    """
+    if len(text) > _LONGEST:
+        return None
+    inliner, memo, nodes = _parser()
+    # What is copied to the letter. The text of a link is translated.
+    kept = (
+        nodes.literal,
+        nodes.inline,
+        nodes.substitution_reference,
+        nodes.footnote_reference,
+        nodes.reference,
+    )
+    parent = nodes.paragraph()
+    found, _ = inliner.parse(text.replace("\0", " "), 0, memo, parent)
+    raw = [x.rawsource for x in found if isinstance(x, kept)]
+    return [_LINK.sub(r"\1", x) for x in raw]
+
+
+def apart(text: str, spans: Iterable[str]) -> str:
+    """A text with blanks around inline markup where docutils needs them.
+
+    Args:
+        text: A text.
+        spans: The markup that is to stand in it.
+    """
+    spans = [x for x in spans if x[0] in "`:|["]
+    if not spans:
+        return text
+    longest = sorted(map(re.escape, spans), key=len, reverse=True)
+    parts = re.split(f"({'|'.join(longest)})", text)
+    made = parts[:1] if parts[0] else []
+    for span, after in zip(parts[1::2], parts[2::2]):
+        if made and not _is_beside(made[-1][-1], "'\"([{<-/:"):
+            made.append(" ")
+        made.append(span)
+        if after:
+            # A plural's letter is left to its author.
+            is_apart = _is_beside(after[0], "'\")]}>-/\\:.,;!?")
+            if not (is_apart or _PLURAL.match(after)):
+                made.append(" ")
+            made.append(after)
+    return "".join(made)
+
+
+def _is_beside(sign, signs):
+    """Whether inline markup is markup beside a sign."""
+    return (
+        sign.isspace()
+        or sign in signs
+        or unicodedata.category(sign) in ("Ps", "Pe", "Pi", "Pf", "Pd", "Po")
+    )
+
+
+@functools.cache
+def _parser():
+    """docutils' parser of a paragraph, what it needs, and its nodes."""
+    from docutils import frontend, nodes, utils
+    from docutils.parsers import rst
+    from docutils.parsers.rst import languages, states
+
+    def read_role(raw, text, role, *_):
+        # Sphinx has many roles: any is one, but none is a title in quotes.
+        kind = nodes.inline if role else nodes.title_reference
+        return [kind(raw, text)], []
+
+    settings = frontend.get_default_settings(rst.Parser)
+    settings.report_level = settings.halt_level = 5  # says nothing, goes on
+    document = utils.new_document("", settings)
+    inliner = states.Inliner()
+    inliner.interpreted = read_role
+    inliner.init_customizations(settings)
+    memo = types.SimpleNamespace(
+        document=document,
+        reporter=document.reporter,
+        language=languages.get_language("en", document.reporter),
+        inliner=inliner,
+    )
+    return inliner, memo, nodes

@@ -1,0 +1,214 @@
+"""What the `*-format` flags of gettext's catalogues say of placeholders.
+
+A flag names a format: what its placeholders look like, whether their order
+counts, how one is written by its number, and what is written twice where it
+begins none. The patterns run in RE2.
+
+Reference: the manual of GNU gettext, "Language specific format strings".
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Format(NamedTuple):
+    """A format of gettext.
+
+    Attributes:
+        span: Regular expression of a placeholder, or of what stands for a
+            character that would begin one.
+        ordered: Regular expression of `re` for the beginning of placeholders
+            that their order alone tells apart; `""` if there are none.
+        numbered: What comes after that beginning once they have a number, as
+            a template, such as `{}$`; `""` if the format has no numbers.
+        first: The number of the first placeholder.
+        doubled: Characters that are written twice to be themselves.
+        strict: Regular expression of `re` for the beginning of placeholders
+            that no plural form may lack, even that of one; `""` if there are
+            none.
+    """
+
+    span: str
+    ordered: str = ""
+    numbered: str = ""
+    first: int = 1
+    doubled: str = ""
+    strict: str = ""
+
+    def with_number(self, span: str, place: int) -> str | None:
+        """A placeholder that stands at some place, counted from 0, by number.
+
+        `None` if the format has no numbers, or the placeholder takes several.
+        """
+        begin = self.ordered and re.match(self.ordered, span)
+        if not begin or not self.numbered or "*" in span:
+            return None
+        number = self.numbered.format(self.first + place)
+        return span[: begin.end()] + number + span[begin.end() :]
+
+
+_NUMBER = r"(?:[0-9]+\$)?"
+_STAR = r"(?:\*(?:[0-9]+\$)?|[0-9]+)?"
+_C_SIZE = r"(?:hh|h|ll|l|L|q|j|z|t)?"
+_PRI = r"<PRI[diouxX](?:LEAST|FAST)?(?:[0-9]+|MAX|PTR)>"
+# The percent sign of a placeholder without a number and a name. `%%` is none,
+# nor is C's `%m`, the text of an error.
+_ORDERED = r"%(?![0-9]+\$|[-+ #0]*(?:[({%m]|<(?!PRI)))"
+
+
+def _printf(conversion, flags="-+ #0", number=_NUMBER, width=_STAR, size=""):
+    precision = rf"(?:\.{width})?"
+    return f"%{number}[{flags}]*{width}{precision}{size}{conversion}|%%"
+
+
+def _percent(span, numbered="{}$", ordered=_ORDERED, strict=""):
+    return Format(span, ordered, numbered, doubled="%", strict=strict)
+
+
+def _braces(arguments, ordered="", numbered=""):
+    span = rf"\{{\{{|\}}\}}|{arguments}"
+    return Format(span, ordered, numbered, 0, "{}")
+
+
+_C = _printf(
+    f"(?:{_C_SIZE}[diouxXeEfFgGaAcCsSpnm%]|{_PRI})", "-+ #0'I", size=""
+)
+_RUBY_NAME = r"(?:<[^<>]+>|[0-9]+\$)?"
+_JAVA_STYLE = r"[^{}']*(?:\{[^{}]*\}[^{}']*)*"
+_TILDE = (
+    r"~(?:(?:[-+]?[0-9]+|'.|[vV#])?,)*(?:[-+]?[0-9]+|'.|[vV#])?[:@]*"
+    r"(?:[^\W\d_]|[$%&~|?(){}\[\];^<>*!])"
+)
+# A specifier of a replacement field: fields within it, but no further ones.
+_SPEC = r"[^{}]*(?:\{[^{}]*\}[^{}]*)*"
+FORMATS = {
+    "c": _percent(_C),
+    # `%@` is an object.
+    "objc": _percent(_C.replace("pnm%]", "pnm%@]")),
+    # `std::format`.
+    "c++": _braces(rf"\{{[0-9]*(?::{_SPEC})?\}}", r"\{(?=[:}])", "{}"),
+    "python": _percent(
+        _printf(
+            "[diouxXeEfFgGcrsa%]",
+            number=r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?",
+            width=r"(?:\*|[0-9]+)?",
+            size="[hlL]?",
+        ),
+        numbered="",
+        strict=_ORDERED,
+    ),
+    "python-brace": _braces(
+        rf"\{{(?:[A-Za-z_]\w*|[0-9]+)?(?:\.[A-Za-z_]\w*|\[[^\[\]{{}}]+\])*"
+        rf"(?:![rsa])?(?::{_SPEC})?\}}",
+        r"\{(?=[!:}])",
+        "{}",
+    ),
+    # `MessageFormat`: quotes take what is within them as it is.
+    "java": Format(
+        rf"''|'[^']*[{{}}][^']*'|\{{[0-9]+(?:,{_JAVA_STYLE})?\}}", doubled="'"
+    ),
+    "java-printf": _percent(
+        _printf("(?:[bBhHsScCdoxXeEfgGaAn%]|[tT][A-Za-z])", "-+ #0,(<"),
+        # `%n` ends a line, and `%<s` is the one before once more.
+        ordered=r"%(?![0-9]+\$|[-+ #0,(]*[<n%])",
+    ),
+    "csharp": _braces(r"\{[0-9]+(?:,-?[0-9]+)?(?::(?:[^{}]|\{\{|\}\})*)?\}"),
+    "javascript": _percent(_printf("[bcdfjosxX%]", "-+ #0'I")),
+    "scheme": Format(_TILDE, "~", doubled="~", strict="~[^~%]"),
+    "lisp": Format(_TILDE, "~", doubled="~", strict="~[^~%]"),
+    "elisp": _percent(_printf("[sSdioxXceEfgG%]")),
+    "librep": _percent(_printf("[sSdoxXc%]")),
+    # `std::fmt`.
+    "rust": _braces(
+        rf"\{{(?:[A-Za-z_]\w*|[0-9]+)?(?::{_SPEC})?\}}", r"\{(?=[:}])", "{}"
+    ),
+    "go": _percent(
+        _printf(
+            "[vTtbcdoOqxXUeEfFgGsp]",
+            number=r"(?:\[[0-9]+\])?",
+            width=r"(?:(?:\[[0-9]+\])?\*|[0-9]+)?",
+            size=r"(?:\[[0-9]+\])?",
+        ),
+        "[{}]",
+        r"%(?!%|[-+ #0]*\[)",
+    ),
+    "ruby": _percent(
+        r"%[-+ #0]*[0-9]*\{[^{}]+\}|"
+        + r"%[-+ #0]*"
+        + _RUBY_NAME
+        + rf"[-+ #0]*{_STAR}(?:\.{_STAR})?"
+        + r"(?:[diouxXbBeEfgGaAcps]|%)"
+        + "|%<[^<>]+>",
+        strict=_ORDERED,
+    ),
+    "sh": Format(r"\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*"),
+    "sh-printf": _percent(_printf("[diouxXeEfFgGaAcsbq]")),
+    "awk": _percent(_printf("[diouxXeEfFgGaAcs%]")),
+    "lua": _percent(
+        _printf("[diouxXeEfgGaAcqs]", number="", width="[0-9]*"),
+        numbered="",
+        strict=_ORDERED,
+    ),
+    "object-pascal": _percent(
+        r"%(?:[0-9]*:)?-?(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?"
+        r"[dDuUeEfFgGnNmMpPsSxX]"
+        r"|%%",
+        "{}:",
+        r"%(?![0-9]+:|%)",
+    )._replace(first=0),
+    "modula2": _percent(_printf("[diuxXceEfFgGs]")),
+    "d": _percent(_printf("[sdbBoxXeEfFgGaAcu]")),
+    "smalltalk": Format(r"%[1-9]|%%"),
+    "qt": Format(r"%L?[0-9]{1,2}", strict="%"),
+    "qt-plural": Format("%L?n"),
+    "kde": Format(r"%[1-9][0-9]*"),
+    "kde-kuit": Format(r"%[1-9][0-9]*"),
+    "boost": _percent(
+        r"%[0-9]+%|%\|(?:[0-9]+\$)?[-+ #0'_=h]*[0-9*]*(?:\.[0-9*]+)?"
+        r"(?:[a-zA-Z]|t[^|]|T[^|])?\|"
+        rf"|%{_NUMBER}[-+ #0'_=hlL]*{_STAR}(?:\.{_STAR})?"
+        rf"{_C_SIZE}[dioxXuUeEfFgGaAcCsSpn]|%%",
+        ordered=r"%\|(?![0-9]+\$)|%(?!\||[0-9]+[$%]|%)",
+    ),
+    "tcl": _percent(_printf("[diouxXeEfgGcs]", size="[hl]?")),
+    "perl": _percent(
+        rf"%{_NUMBER}[-+ #0I]*(?:\*?v)?{_STAR}(?:\.{_STAR})?"
+        rf"(?:hh|h|ll|l|L|q|V|z|t|j)?[diouxXbBeEfFgGaAcspnDUO%]"
+    ),
+    "perl-brace": Format(r"\{[A-Za-z_]\w*\}"),
+    "php": _percent(
+        rf"%{_NUMBER}(?:[-+ 0]|'.)*[0-9]*(?:\.[0-9]*)?l?[bcdeEfFgGosuxX]|%%"
+    ),
+    "gcc-internal": _percent(
+        rf"%{_NUMBER}[q+#]*(?:\.(?:\*(?:[0-9]+\$)?|[0-9]+))?(?:ll|l|w|t|z)?"
+        r"[diouxXcspmHJKDETFAVLQOPSICXfGkUvBnNehyZR]|%[<>'%r]",
+        ordered=r"%(?![0-9]+\$|[<>'%rRm])",
+    ),
+    "gfc-internal": _percent(
+        rf"%{_NUMBER}q?(?:ll|l)?[diuscCLef]|%[<>%]",
+        ordered=r"%(?![0-9]+\$|[<>%])",
+        strict="%C",
+    ),
+    "ycp": Format(r"%[1-9]|%%", doubled="%"),
+}
+SUFFIX = "-format"
+
+
+def named(name: str) -> Format | None:
+    """The format of a flag, such as `c-format`; `None` if it is none."""
+    if not name.endswith(SUFFIX):
+        return None
+    return FORMATS.get(name.removesuffix(SUFFIX))
+
+
+def of_order(span: str, names) -> Format | None:
+    """The format by which only its place tells a placeholder from others.
+
+    Args:
+        span: A placeholder.
+        names: Names of formats; others are ignored.
+    """
+    for row in filter(None, map(named, names)):
+        if row.ordered and re.match(row.ordered, span):
+            return row
+    return None

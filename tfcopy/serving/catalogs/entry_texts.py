@@ -1,0 +1,292 @@
+"""What a model is asked for an entry, and the translations of its answers."""
+
+import functools
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tfcopy.data.corpora import plural_forms
+from tfcopy.data.corpora.catalog_lines import Entry, Header
+from tfcopy.data.text import rst_markup
+from tfcopy.data.text.accelerators import Marked, without_mark
+from tfcopy.data.text.answer_check import Findings, check
+from tfcopy.data.text.span_formats import SUFFIX, named, of_order
+from tfcopy.data.text.span_patterns import places_of, replaced_spans, spans_of
+from tfcopy.serving.catalogs import icu_messages
+from tfcopy.serving.catalogs.entries import Left, Suggestion
+from tfcopy.serving.catalogs.stand_ins import has_words, question_of
+from tfcopy.terminal import printable
+
+TOO_LONG = "too long for the model"
+NO_ANSWER = "the model has no answer"
+WRONG_FORMS = "not the plural forms that the header tells"
+SWAPPED = "its placeholders would be in another order"
+# Lines, columns, and blanks around a text are not the model's business.
+# Each run of blanks is looked at once, from its beginning.
+_BETWEEN = re.compile(
+    r"((?<![ \t\n\r\f\v])[ \t\n\r\f\v]*[\t\n\r\f\v][ \t\n\r\f\v]*"
+    r"|\A +|(?<! ) +\Z)"
+)
+# What ends a line for some readers of text.
+_LINE_ENDS = dict.fromkeys((0x2028, 0x2029), " ")
+# Each stands for a placeholder that only its order tells apart from others, or
+# for what is between the texts of a message of ICU.
+_PLACES, _SYNTAX = range(0xF0000, 0xF1000), range(0xF1000, 0xF2000)
+_PLACE = r"[\x{F0000}-\x{F0FFF}]"
+_IS_PLACE = re.compile("[\U000f0000-\U000f0fff]")
+_PRIVATE = re.compile("[\U000f0000-\U000f1fff]")
+_NUMBER = "#"  # the number of a message's branch
+_IS_SYNTAX = re.compile("([\U000f1000-\U000f1fff])")
+
+
+class Answer(NamedTuple):
+    """A model's answer to a text, and its log-probability."""
+
+    text: str
+    score: float
+
+
+class EntryTexts:
+    """An entry that waits for a translation, as texts for a model.
+
+    Lines and columns of a text are asked one by one; what separates them is
+    kept. What has no letters but in spans, such as a number, is its own
+    translation.
+
+    Args:
+        entry: An `Entry`.
+        header: The catalogue's `Header`.
+        protect: What spans are, as in `span_patterns.pattern_of`; flags of the
+            entry tell further ones.
+        known: What the model takes for spans; empty if it does not tell.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        header: Header,
+        protect: Sequence[str],
+        known: Sequence[str] = (),
+    ):
+        self.entry = entry
+        self.names = names_of(entry.flags, protect)
+        self.fits = entry.plural is None or (
+            len(entry.translations) == header.num_forms
+        )
+        self.marked = Marked(entry.singular)
+        if entry.plural is None:
+            self.marked = without_mark(entry.singular)
+        self._formula = header.plural_forms
+        self._known = known
+
+    @functools.cached_property
+    def sources(self) -> dict[int, str]:
+        """The texts to be translated, by the numbers of their forms."""
+        translations = self.entry.translations
+        missing = [n for n, x in translations.items() if not x]
+        singular, plural = self.marked.text, self.entry.plural
+        if plural is None:
+            return dict.fromkeys(missing, singular)
+        of_one = plural_forms.from_singular(
+            self._formula, len(translations), singular, plural, self.names
+        )
+        return {n: singular if of_one[n] else plural for n in missing}
+
+    @functools.cached_property
+    def _forms(self):
+        return {
+            number: _Form(source, self.names, self._known)
+            for number, source in self.sources.items()
+        }
+
+    @functools.cached_property
+    def questions(self) -> list[str]:
+        """What the model is to be asked, each text once."""
+        if not self.fits:
+            return []
+        asked = (x.questions for x in self._forms.values())
+        return list(dict.fromkeys(itertools.chain(*asked)))
+
+    def num_words(self, question: str) -> int:
+        """The number of words, at least; a span is one."""
+        names = [*self.names, *self._known]
+        return len(replaced_spans(question, names, "x").split())
+
+    def outcome(
+        self, answers: Mapping[str, Answer | None]
+    ) -> Suggestion | Left:
+        """What is to be done with the entry.
+
+        An accelerator is still to be put back.
+
+        Args:
+            answers: Dict from all `questions` to an `Answer`, or `None` for
+                those that are too long.
+        """
+        if not self.fits:
+            return Left(WRONG_FORMS)
+        asked = [answers[question] for question in self.questions]
+        if None in asked:
+            return Left(TOO_LONG)
+        texts = {
+            question: _plain(answer.text)
+            for question, answer in zip(self.questions, asked)
+        }
+        if not all(texts.values()):
+            return Left(NO_ANSWER)
+        made = {n: x.translation(texts) for n, x in self._forms.items()}
+        found = Findings.of_all(
+            check(form.text, made[n], self.names)
+            for n, form in self._forms.items()
+        )
+        forms = {n: x.whole(made[n]) for n, x in self._forms.items()}
+        if found.swapped:
+            return Left(SWAPPED)
+        score = min((x.score for x in asked), default=0.0)
+        lost, *told = found.lost, *found._replace(lost=()).remarks
+        return Suggestion(forms, score, lost, tuple(told))
+
+
+def names_of(flags, protect: Sequence[str]) -> list[str]:
+    """What spans of an entry are: its formats before all others.
+
+    Args:
+        flags: Of the entry, such as `c-format` or `no-c-format`.
+        protect: Names that count besides.
+    """
+    formats = sorted(x for x in flags if named(x))
+    # What looks like a placeholder is said to be none.
+    is_plain = any(x.startswith("no-") and x.endswith(SUFFIX) for x in flags)
+    hidden = ("printf", "placeholders") if is_plain and not formats else ()
+    return [*formats, *(x for x in protect if x not in hidden)]
+
+
+class _Form:
+    """The text of a form, cut into what is asked and what is kept.
+
+    Attributes:
+        text: The text, in which characters of its own stand for the syntax of
+            messages of ICU.
+    """
+
+    def __init__(self, text, names, known):
+        self.names = names
+        pieces = icu_messages.cut(text)
+        if len(pieces) > len(_SYNTAX) or _PRIVATE.search(text):
+            pieces = [(text, False)]
+        self.syntax = [x for x, is_number in pieces if is_number is None]
+        numbers = map(chr, _SYNTAX)
+        self.text = "".join(
+            next(numbers) if is_number is None else x for x, is_number in pieces
+        )
+        places = places_of(self.text, names)
+        # The placeholders that only their order tells apart, and their formats.
+        spans = [self.text[slice(*x)] for x in places]
+        rows = [of_order(x, names) for x in spans]
+        self.ordered = [x for x in zip(spans, rows) if x[1]]
+        if _PRIVATE.search(text) or not 1 < len(self.ordered) < len(_PLACES):
+            self.ordered = []
+        self.is_marked = bool(self.ordered and known)
+        text = self.text
+        if self.is_marked:
+            text = _with_places(text, [x for x, y in zip(places, rows) if y])
+        self.parts = []
+        for place, part in enumerate(_IS_SYNTAX.split(text)):
+            if place % 2:
+                self.parts.append((part, None))
+                continue
+            has_number = [_NUMBER] if pieces[place][1] else []
+            own = [_PLACE, *names, *has_number]
+            self.parts += _parts(part, own, known)
+
+    @property
+    def questions(self):
+        asked = (question.all for _, question in self.parts if question)
+        return [*itertools.chain(*asked)]
+
+    def whole(self, text):
+        """A text with the syntax of messages of ICU."""
+        return _IS_SYNTAX.sub(
+            lambda x: self.syntax[ord(x[0]) - _SYNTAX[0]], text
+        )
+
+    def translation(self, texts):
+        """The translation, given those of the questions."""
+        translated = [
+            self._doubled(question.translation(texts)) if question else part
+            for part, question in self.parts
+        ]
+        text = "".join(translated)
+        if "rst" in self.names:
+            text = rst_markup.apart(text, spans_of(self.text, ["rst"]))
+        return self._in_order(text) if self.ordered else text
+
+    def _doubled(self, text):
+        """A text in which no sign begins a placeholder that is none."""
+        rows = [row for row in map(named, self.names) if row and row.doubled]
+        if not rows:
+            return text
+        rest = replaced_spans(self.text, self.names, " ")
+        own = sorted(spans_of(self.text, self.names), key=len, reverse=True)
+        signs = {x for row in rows for x in row.doubled if x not in rest}
+        # Java's apostrophe is itself where there is no placeholder.
+        if not signs or not own:
+            return text
+        spans = "|".join([*map(re.escape, own), _IS_PLACE.pattern])
+        parts = re.split(f"({spans})", text)
+        for sign in signs:
+            parts[::2] = [x.replace(sign, 2 * sign) for x in parts[::2]]
+        return "".join(parts)
+
+    def _in_order(self, text):
+        """Placeholders in their order, or with numbers.
+
+        What cannot have numbers is left in the order of the answer.
+        """
+        if not self.is_marked:
+            text = self._as_in_source(text)
+        found = [ord(x) - _PLACES[0] for x in _IS_PLACE.findall(text)]
+        spans = [span for span, _ in self.ordered]
+        if sorted(found) == [*range(len(spans))] != found:
+            numbered = [
+                row.with_number(span, place)
+                for place, (span, row) in enumerate(self.ordered)
+            ]
+            if None not in numbered:
+                spans = numbered
+        return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - _PLACES[0]], text)
+
+    def _as_in_source(self, text):
+        """An answer, in which the places are those of the source."""
+        free = [span for span, _ in self.ordered]
+        parts, done = [], 0
+        for begin, end in places_of(text, self.names):
+            span = text[begin:end]
+            if span in free:
+                place = free.index(span)
+                free[place] = None
+                parts += [text[done:begin], chr(_PLACES[place])]
+                done = end
+        return "".join([*parts, text[done:]])
+
+
+def _with_places(text, places):
+    """A text with characters in some places of it, from the first on."""
+    parts, done = [], 0
+    for number, (begin, end) in zip(_PLACES, places):
+        parts += [text[done:begin], chr(number)]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _parts(text, names, known):
+    """Pairs of a part of a text and what is asked for it, or `None`."""
+    for place, part in enumerate(_BETWEEN.split(text)):
+        is_asked = place % 2 == 0 and has_words(part, names)
+        yield part, question_of(part, names, known) if is_asked else None
+
+
+def _plain(text):
+    """An answer in one line, without control characters."""
+    return printable(text).translate(_LINE_ENDS).strip()

@@ -1,0 +1,121 @@
+"""Spans that a model does not know, asked as spans that it does.
+
+An entry's flag tells of placeholders that the model was not trained to keep
+whole. Each is replaced by one that the model keeps, and put back afterwards. So
+are links with a text, whose halves would part.
+"""
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tfcopy.data.text.span_patterns import EARLIER, places_of, replaced_spans
+
+# Of what a model keeps, the first is least touched by what stands beside it.
+_STAND_INS = {
+    "brace": "{{{}}}",
+    "html": "<{}>",
+    "printf": "%({})s",
+    "markdown": "`{}`",
+    "rst": "``{}``",
+}
+# Links whose text is translated, by itself, as between what surrounds it.
+_LINKS = re.compile(
+    r"((?<![\w`:\\])`)([^`<>]+?)(\s*<[^<>`\s]+>`__?)"
+    r"|(\[)([^\[\]]*)(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+class Question(NamedTuple):
+    """A text as a model is asked.
+
+    Attributes:
+        text: What is asked.
+        spans: Dict from stand-ins to what they stand for: a span, or the
+            beginning of a link, the question of its text, and its end.
+    """
+
+    text: str
+    spans: dict[str, str | tuple]
+
+    @property
+    def all(self) -> list[str]:
+        """What is asked for it, and for its links."""
+        links = [x[1].all for x in self.spans.values() if type(x) is tuple]
+        return [self.text, *itertools.chain(*links)]
+
+    def translation(self, texts: Mapping[str, str]) -> str:
+        """The answer, with the spans in place of their stand-ins.
+
+        Args:
+            texts: Dict from all that is asked to the answers.
+        """
+        if not self.spans:
+            return texts[self.text]
+        found = "|".join(map(re.escape, self.spans))
+
+        def restored(match):
+            span = self.spans[match[0]]
+            if isinstance(span, str):
+                return span
+            begin, text, end = span
+            return begin + text.translation(texts) + end
+
+        return re.sub(found, restored, texts[self.text])
+
+
+def has_words(text: str, names: Sequence[str]) -> bool:
+    """Whether a text has letters besides those of spans."""
+    return bool(_LETTER.search(replaced_spans(text, names, " ")))
+
+
+def question_of(
+    text: str, names: Sequence[str], known: Sequence[str]
+) -> Question:
+    """A text with stand-ins for what a model would not keep.
+
+    Args:
+        text: A text in one line.
+        names: What spans are, as in `span_patterns.pattern_of`.
+        known: What the model takes for spans.
+    """
+    forms = [form for name, form in _STAND_INS.items() if name in known]
+    links = {
+        match.span(): match
+        for match in _LINKS.finditer(text)
+        if forms and has_words(match[2] or match[5], names)
+    }
+    wanted = [
+        place
+        for place in places_of(text, names)
+        if not any(x <= place[0] < y for x, y in links)
+    ]
+    places = sorted({*wanted, *links} - _kept(text, known))
+    if not forms or not places:
+        return Question(text, {})
+    # No text has all of these.
+    free = (x for x in "xyzqjkvw" if f"{x}0" not in text)
+    letter = next(free, "tfcopy")
+    for form in forms:
+        spans, parts, end = {}, [], 0
+        for number, (begin, stop) in enumerate(places):
+            name = form.format(f"{letter}{number}")
+            spans[name] = text[begin:stop]
+            if link := links.get((begin, stop)):
+                first, inner, last = filter(None, link.groups())
+                spans[name] = first, question_of(inner, names, known), last
+            parts += [text[end:begin], name]
+            end = stop
+        asked = "".join([*parts, text[end:]])
+        found = {asked[slice(*x)] for x in _kept(asked, known)}
+        if spans.keys() <= found:
+            break
+    return Question(asked, spans)
+
+
+def _kept(text, known):
+    """The places of what exports of any time keep whole."""
+    earlier = [EARLIER.get(name, name) for name in known]
+    return {*places_of(text, known)} & {*places_of(text, earlier)}
