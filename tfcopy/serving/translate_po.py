@@ -6,19 +6,27 @@ A model on a server is asked without TensorFlow, by REST without gRPC.
 import contextlib
 import dataclasses
 import os
+from typing import Annotated
 
 from tfcopy import atomic_files, filesystem
+from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
-from tfcopy.flags import File, Parser, PositiveInt, flag
+from tfcopy.flags import Check, File, Parser, PositiveInt, flag
+from tfcopy.serving.catalogs import report
 from tfcopy.serving.catalogs.catalog_filling import (
     CatalogFile,
     CatalogModel,
+    Reuse,
     fill_all,
 )
+from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.signatures import AskError
 
+Percent = Annotated[
+    float, Check("a number from 1 to 100", lambda x: 1 <= x <= 100)
+]
 _DESCRIPTION = """\
 Translates the entries of gettext catalogues that have no translation, in
 place. Each becomes fuzzy, with translator's comments that tell the score (a
@@ -36,6 +44,11 @@ Placeholders without numbers that change their order get numbers, or the entry
 is left. An accelerator, _File or &File, comes on a letter that no other item of
 its menu has: of those of one context, or one source file.
 
+What stands translated elsewhere, in the same file or in a --memory, is taken
+from there, and is not fuzzy:
+
+  # tfcopy: from library.po
+
 Entries that have a translation, fuzzy and obsolete ones are not touched, nor
 those that ask for translators' names, and no other line of a file is changed.
 An entry that cannot be filled is left as it is, with a comment that says why.
@@ -47,6 +60,8 @@ _EXAMPLES = """\
 examples:
   %(prog)s savedmodels/pydocs_ps locale/es/*.po
   %(prog)s savedmodels/pydocs_ps manual.po --output filled.po
+  %(prog)s savedmodels/pydocs_ps manual.po --memory old/*.po --fuzzy 85
+  %(prog)s savedmodels/pydocs_ps manual.po --report report.html
   %(prog)s pydocs_ps manual.po --server http://localhost:8501 --language es
 
 A command that was killed is repeated: it goes on from what it has written. The
@@ -71,6 +86,15 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
             with longer ones are left as they are (default: the export's, or
             200)
         batch_size: texts of a batch
+        memory: files of translations that exist, .po, TMX or XLIFF: an entry
+            whose text stands there takes that, whatever the model would say
+        fuzzy: tells, beside the model's translation, the text of a --memory
+            that is most like an entry's, if so many per cent of its letters,
+            such as 85, are the same
+        min_score: leaves entries whose translation has a lower score as they
+            are, without a comment, such as -5
+        report: file to write, .html or .tsv: what each entry has been filled
+            with, what to look at first on top
         strict: exit status 1 if an entry is left as it is, or something was
             lost or is told of it
         server: asks a server: host:port for gRPC, http://host:port for REST
@@ -97,11 +121,17 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
     glossary: File | None = None
     max_words: PositiveInt | None = None
     batch_size: PositiveInt = 32
+    memory: list[File] | None = None
+    fuzzy: Percent | None = None
+    min_score: float | None = None
+    report: File | None = None
     strict: bool = False
     server: str | None = None
 
     def __post_init__(self):
         super().__post_init__()
+        if self.fuzzy is not None and self.memory is None:
+            raise ValueError("--fuzzy needs a --memory")
         if self.label is not None and self.server is None:
             raise ValueError("--label is for a model on a --server")
 
@@ -114,14 +144,27 @@ def main(arguments=None):
     status = commands.run(
         "translate_po", lambda: _translate(options, done.append)
     )
+    if options.report is not None and done:
+        rows = [row for x in done for row in x.rows]
+        status = status or commands.run(
+            "translate_po", lambda: report.write(options.report, rows)
+        )
     is_flawless = all(x.is_flawless for x in done)
     return status or int(options.strict and not is_flawless)
 
 
-def _translate(options, report):
+def _translate(options, tell):
     check_flag(options.protect or ())
     check_flag(options.model_protect or (), "model_protect")
     outputs = _outputs(options.files, options.output)
+    files = {"--report": options.report}
+    try:
+        atomic_files.check_not_read(
+            files, {"FILE": options.files, "--memory": options.memory or ()}
+        )
+        atomic_files.check_outputs(files)
+    except (OSError, ValueError) as error:
+        raise AskError(str(error)) from error
     if options.output is not None:
         for _, path in outputs:
             atomic_files.make_folder(os.path.dirname(path))
@@ -133,13 +176,13 @@ def _translate(options, report):
             )
             stack.enter_context(atomic_files.locked(path, busy))
         files = [CatalogFile(*x, options.language) for x in outputs]
-        _fill(files, options, lambda x: (_print(x), report(x)))
+        _fill(files, options, lambda x: (_print(x), tell(x)))
 
 
-def _fill(files, options, report):
+def _fill(files, options, tell):
     _check_languages(files, options.language)
     if not any(file.open_entries for file in files):
-        fill_all(files, None, report)
+        fill_all(files, None, tell, Reuse(Memory()))
         return
     with open_model(options, options.server) as model:
         asked = CatalogModel(
@@ -151,7 +194,32 @@ def _fill(files, options, report):
         )
         if options.language is None:
             _check_languages(files, asked.language)
-        fill_all(files, asked, report)
+        reuse = Reuse(_memory(options, asked), options.fuzzy, options.min_score)
+        fill_all(files, asked, tell, reuse)
+
+
+def _memory(options, model):
+    """What the files of --memory hold."""
+    memory = Memory()
+    languages = (
+        model.source_language or "en",
+        options.language or model.language,
+    )
+    for path in options.memory or ():
+        if languages[1] is None and is_memory(path):
+            raise AskError(
+                f"--memory: the language that {path} is to be read in is not "
+                "known. Give --language."
+            )
+        try:
+            memory.add_file(path, *languages)
+        except OSError as error:
+            raise AskError(
+                f"--memory: cannot read {path} ({error.strerror or error})."
+            ) from error
+        except ValueError as error:
+            raise AskError(f"--memory: {error}") from error
+    return memory
 
 
 def _check_languages(files, language):

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import replacement
-from tfcopy.data.corpora.catalog_lines import decoded
+from tfcopy.data.corpora.catalog_lines import Entry, decoded
 from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
 from tfcopy.data.text.accelerators import with_mark, without_mark
 from tfcopy.data.text.span_patterns import KINDS, places_of
-from tfcopy.serving.catalogs.entries import Left, filled
+from tfcopy.serving.catalogs.entries import Left, Suggestion, filled
 from tfcopy.serving.catalogs.entry_texts import Answer, EntryTexts
+from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import ask_texts
 from tfcopy.serving.client_library.answer_lines import expecting_answers
 from tfcopy.serving.client_library.batches import progress_bar
@@ -77,6 +78,7 @@ class CatalogModel:
         self.protect = protect or sorted(names, key=lambda x: ranks.get(x, -1))
         # ISO 639 code of what it translates to; `None` if it is not known.
         self.language = config.get("target_language")
+        self.source_language = config.get("source_language")
         self._model = model
         self._terms = None
         if glossary is not None:
@@ -269,6 +271,32 @@ def _is_continued(entries, others):
 _INTERVAL = 10.0
 
 
+UNLIKELY = "with a score below --min_score"
+
+
+class Reuse(NamedTuple):
+    """What else is known and wanted, beside the model.
+
+    Attributes:
+        memory: `Memory` of translations that exist.
+        likeness: Per cent of its letters, at least, that make another text of
+            the memory worth telling; `None` to tell of none.
+        min_score: The model's suggestions below it are not taken; or `None`.
+    """
+
+    memory: Memory
+    likeness: float | None = None
+    min_score: float | None = None
+
+
+class Row(NamedTuple):
+    """An entry that waited for a translation, and what was done with it."""
+
+    file: str
+    entry: Entry
+    outcome: Suggestion | Left
+
+
 class Filled(NamedTuple):
     """What was done with a catalogue.
 
@@ -278,7 +306,9 @@ class Filled(NamedTuple):
         num_filled: The number of those that have one now.
         num_lossy: The number of those without some span of their source.
         num_told: The number of other ones of which something is told.
+        num_known: The number of those that a memory had.
         left: How many were left as they are, by the reasons.
+        rows: What was done with each entry.
     """
 
     name: str
@@ -286,7 +316,9 @@ class Filled(NamedTuple):
     num_filled: int
     num_lossy: int
     num_told: int
+    num_known: int
     left: Mapping[str, int]
+    rows: Sequence[Row] = ()
 
     @property
     def is_flawless(self) -> bool:
@@ -298,6 +330,8 @@ class Filled(NamedTuple):
             return f"{self.name}: nothing to fill."
         noun = "entry" if self.num_filled == 1 else "entries"
         text = f"{self.name}: {self.num_filled} {noun} filled"
+        if self.num_known:
+            text += f", {self.num_known} of them from memory"
         if self.num_lossy:
             text += f", {self.num_lossy} of them with lost spans"
         if self.num_told:
@@ -312,6 +346,7 @@ def fill_all(
     files: Sequence[CatalogFile],
     model: CatalogModel | None,
     report: Callable[[Filled], None],
+    reuse: Reuse,
 ):
     """Fills catalogues, one after the other.
 
@@ -322,8 +357,9 @@ def fill_all(
         files: The catalogues.
         model: What is asked; `None` if nothing is to be filled.
         report: Function of what was done with each.
+        reuse: `Reuse`.
     """
-    works = [_Work(file, model) for file in files]
+    works = [_Work(file, model, reuse) for file in files]
     answers = {x: None for work in works for x in work.too_long}
     total = len(set().union(*(work.questions for work in works)) - {*answers})
     with progress_bar(total) as bar:
@@ -360,12 +396,19 @@ def _written_at_the_end(work, answers):
 class _Work:
     """A catalogue, and what its entries ask."""
 
-    def __init__(self, file, model):
-        self.file = file
-        self.entries = [
-            EntryTexts(entry, file.header, model.protect, model.known)
-            for entry in file.open_entries
-        ]
+    def __init__(self, file, model, reuse):
+        self.file, self._reuse = file, reuse
+        self.entries, self.known, self._near = [], {}, {}
+        own = Memory()
+        own.add_entries(file.entries, file.name)
+        for entry in file.open_entries:
+            text = EntryTexts(entry, file.header, model.protect, model.known)
+            found = own.exact(entry) or reuse.memory.exact(entry)
+            if found is not None:
+                origin = f"from {os.path.basename(found.name)}"
+                self.known[entry.key] = text.known(found.forms, origin)
+            else:
+                self.entries.append(text)
         self.questions = list(
             dict.fromkeys(x for entry in self.entries for x in entry.questions)
         )
@@ -385,7 +428,33 @@ class _Work:
         ]
         found = {x.entry.key: x.outcome(answers) for x in ready}
         self._put_accelerators_back(ready, found)
+        for text in ready:
+            key = text.entry.key
+            if isinstance(found.get(key), Suggestion):
+                found[key] = self._considered(text, found[key])
+        found |= self.known
         return {key: self._encodable(x) for key, x in found.items()}
+
+    def _considered(self, text, suggestion):
+        """A suggestion of the model, beside what is known and wanted."""
+        least, key = self._reuse.min_score, text.entry.key
+        if least is not None and suggestion.score < least:
+            return Left(UNLIKELY, is_told=False)
+        if self._reuse.likeness is None:
+            return suggestion
+        if key not in self._near:
+            self._near[key] = self._reuse.memory.near(
+                text.entry.singular, self._reuse.likeness
+            )
+        known = self._near[key]
+        if known is None:
+            return suggestion
+        origin = (
+            f"{known.likeness:.0f} % like {_shortened(known.source)}, "
+            f"which is {_shortened(known.forms[0])} in "
+            f"{os.path.basename(known.name)}"
+        )
+        return suggestion._replace(origin=origin)
 
     def _put_accelerators_back(self, ready, found):
         """A menu's letters are chosen when all its items are translated."""
@@ -422,25 +491,39 @@ class _Work:
         return outcome
 
     def write(self, answers):
-        self.file.write(self.outcomes(answers))
+        outcomes = self.outcomes(answers).items()
+        told = {k: x for k, x in outcomes if getattr(x, "is_told", True)}
+        self.file.write(told)
 
     def done(self, answers):
-        outcomes = self.outcomes(answers).values()
+        by_key = self.outcomes(answers)
+        outcomes = by_key.values()
         left = [x.reason for x in outcomes if isinstance(x, Left)]
         left += [_CREDITS] * self.file.num_credits
         lossy = [x for x in outcomes if getattr(x, "lost", ())]
         told = [x for x in outcomes if getattr(x, "told", ())]
         return Filled(
             self.file.name,
-            len(self.entries),
+            len(self.file.open_entries),
             len(outcomes) - len(left) + self.file.num_credits,
             len(lossy),
             sum(not x.lost for x in told),
+            len(self.known),
             collections.Counter(left),
+            [
+                Row(self.file.name, entry, by_key[entry.key])
+                for entry in self.file.open_entries
+            ],
         )
 
 
 _CREDITS = "for translators' names"
+
+
+def _shortened(text):
+    """A text in quotes, on one line, and not too long for a comment."""
+    text = " ".join(text.split())
+    return f'"{text[:80]}{"..." * (len(text) > 80)}"'
 
 
 def _menu(entry):

@@ -26,29 +26,45 @@ class Suggestion(NamedTuple):
 
     Attributes:
         forms: Dict from the numbers of all its forms to their texts.
-        score: The log-probability of the worst of the model's answers in it.
+        score: The log-probability of the worst of the model's answers in it;
+            `None` if it is not the model's.
         lost: The spans of the source that it does not have.
         told: What else is wrong with it, in words.
+        origin: Where it is from, or what is like it, in words; "" if nowhere.
     """
 
     forms: dict[int, str]
-    score: float
+    score: float | None
     lost: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    origin: str = ""
+
+    @property
+    def is_fuzzy(self) -> bool:
+        """Whether translators have to look at it."""
+        return bool(self.score is not None or self.lost or self.told)
 
     @property
     def remarks(self) -> list[str]:
         """What translators are told about it, a line each."""
-        lines = [f"score {self.score:.2f}"]
+        lines = [self.origin] if self.origin else []
+        if self.score is not None:
+            lines.insert(0, f"score {self.score:.2f}")
         if self.lost:
             lines.append(f"lost {', '.join(self.lost)}")
         return [*lines, *self.told]
 
 
 class Left(NamedTuple):
-    """Why an entry is left as it is."""
+    """Why an entry is left as it is.
+
+    Attributes:
+        reason: In words.
+        is_told: Whether a remark says so; if not, no line of it is changed.
+    """
 
     reason: str
+    is_told: bool = True
 
     @property
     def remarks(self) -> list[str]:
@@ -59,8 +75,9 @@ class Left(NamedTuple):
 def filled(path, text: str, outcomes: Mapping) -> str:
     """A catalogue whose open entries have what was found for them.
 
-    Forms that have a translation keep it. Filled entries are fuzzy, as
-    suggestions are, and remarks are among their translators' comments.
+    Forms that have a translation keep it. Filled entries are fuzzy, as the
+    model's suggestions are, unless a memory had them without a flaw; remarks
+    are among their translators' comments.
 
     Args:
         path: The catalogue's, for messages.
@@ -88,6 +105,7 @@ def filled(path, text: str, outcomes: Mapping) -> str:
 
 def _fill(lines, entry: Entry, outcome, wrap):
     forms = getattr(outcome, "forms", {})
+    is_fuzzy = forms and outcome.is_fuzzy
     for number in sorted(entry.places, reverse=True):
         if not entry.translations[number] and number in forms:
             place = entry.places[number]
@@ -97,9 +115,9 @@ def _fill(lines, entry: Entry, outcome, wrap):
                 wrap=wrap and "no-wrap" not in entry.flags,
             )
             _replace(lines, place, new)
-    if forms and entry.flags_line is None:
+    if is_fuzzy and entry.flags_line is None:
         _replace(lines, _place_of_flags(lines, entry), ["#, fuzzy"])
-    elif forms:
+    elif is_fuzzy:
         line = lines[entry.flags_line]
         line = re.sub(r"#,[ \t]*", "#, fuzzy, ", line, count=1)
         lines[entry.flags_line] = re.sub(r", (?=\s*$)", "", line)

@@ -113,6 +113,25 @@ class EntryTexts:
         names = [*self.names, *self._known]
         return len(replaced_spans(question, names, "x").split())
 
+    def known(self, forms: Mapping[int, str], origin: str) -> Suggestion:
+        """A translation that exists, for the forms that have none.
+
+        Args:
+            forms: Dict from the numbers of all forms to their texts.
+            origin: Where it is from, in words.
+        """
+        # An accelerator is a part of both.
+        sources = {
+            n: self.entry.singular if source == self.marked.text else source
+            for n, source in self.sources.items()
+        }
+        found = Findings.of_all(
+            check(source, forms[n], self.names) for n, source in sources.items()
+        )
+        lost, *told = found.lost, *found._replace(lost=()).remarks
+        missing = {n: forms[n] for n in sources}
+        return Suggestion(missing, None, lost, tuple(told), origin)
+
     def outcome(
         self, answers: Mapping[str, Answer | None]
     ) -> Suggestion | Left:

@@ -1,0 +1,163 @@
+"""Catalogues filled from memory first, and the report of what was done."""
+
+import csv
+import html.parser
+import re
+
+import pytest
+
+from tests.serving.catalogs.catalogs import HEADER
+
+OPEN = """msgid "Save"
+msgstr ""
+
+msgctxt "menu"
+msgid "Save"
+msgstr "Guardar"
+
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid "Open the file"
+msgstr ""
+
+#, c-format
+msgid "Use %s"
+msgstr ""
+"""
+MEMORY = """msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] "%d archivo"
+msgstr[1] "%d archivos"
+
+msgid "Open a file"
+msgstr "Abrir <un> archivo"
+
+msgid "Use %s"
+msgstr "Usa %d"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "a.po").write_text(HEADER + OPEN)
+    (tmp_path / "old.po").write_text(HEADER + MEMORY)
+    return tmp_path
+
+
+def test_what_is_known_is_not_asked(folder, fill, model):
+    status, out, error = fill(folder / "a.po", "--memory", folder / "old.po")
+    assert (status, error) == (0, "")
+    assert "4 entries filled, 3 of them from memory, 1 of them with lost" in out
+    assert model.asked == ["Open the file"]
+    assert (folder / "a.po").read_text() == HEADER + OPEN.replace(
+        'msgid "Save"\nmsgstr ""',
+        '# tfcopy: from a.po\nmsgid "Save"\nmsgstr "Guardar"',
+        1,
+    ).replace(
+        'msgid "%d file"', '# tfcopy: from old.po\nmsgid "%d file"'
+    ).replace(
+        'msgstr[0] ""\nmsgstr[1] ""',
+        'msgstr[0] "%d archivo"\nmsgstr[1] "%d archivos"',
+    ).replace(
+        'msgid "Open the file"\nmsgstr ""',
+        "# tfcopy: score -1.62\n#, fuzzy\n"
+        'msgid "Open the file"\nmsgstr "OPEN THE FILE"',
+    ).replace(
+        '#, c-format\nmsgid "Use %s"\nmsgstr ""',
+        "# tfcopy: from old.po\n# tfcopy: lost %s\n# tfcopy: + %d\n"
+        '#, fuzzy, c-format\nmsgid "Use %s"\nmsgstr "Usa %d"',
+    )
+
+
+def test_what_is_like_it_is_told(folder, fill):
+    arguments = folder / "a.po", "--memory", folder / "old.po", "--fuzzy", "80"
+    assert fill(*arguments)[0] == 0
+    remark = '# tfcopy: 83 % like "Open a file", which is "Abrir <un> archivo"'
+    assert f"{remark} in old.po\n" in (folder / "a.po").read_text()
+
+
+def test_unlikely_translations_leave_no_trace(folder, fill):
+    (folder / "b.po").write_text(HEADER + 'msgid "Open it"\nmsgstr ""\n')
+    before = (folder / "b.po").read_bytes()
+    status, out, _ = fill(folder / "b.po", "--min_score", "-0.5")
+    assert status == 0 and (folder / "b.po").read_bytes() == before
+    assert "left as they are: 1 with a score below --min_score" in out
+    assert fill(folder / "b.po", "--min_score", "-9")[0] == 0
+    assert 'msgstr "OPEN IT"' in (folder / "b.po").read_text()
+
+
+class _Cells(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        if self.lasttag == "td" and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+@pytest.mark.parametrize("name", ["report.html", "odd ü.tsv"])
+def test_a_report_shows_what_to_look_at_first(folder, fill, name):
+    path = folder / "reports" / name
+    arguments = ["--memory", folder / "old.po", "--fuzzy", "80"]
+    assert fill(folder / "a.po", *arguments, "--report", path)[0] == 0
+    text = path.read_text("utf-8")
+    if path.suffix == ".html":
+        cells = _Cells()
+        cells.feed(text)
+        rows = [[y.strip() for y in x] for x in cells.rows if x]
+        assert "4 entries: 0 left as they are, 1 with a remark" in text
+    else:
+        rows = list(csv.reader(text.splitlines(True), "excel-tab"))[1:]
+    assert [row[2].split("\n")[0] for row in rows] == [
+        "Use %s",
+        "Open the file",
+        "Save",
+        "%d file",
+    ]
+    assert rows[1][3:5] == ["OPEN THE FILE", "-1.62"]
+    assert "Abrir <un> archivo" in rows[1][5]
+    assert rows[3][3] == "%d archivo\n%d archivos" and rows[3][4] == ""
+    lines = (HEADER + OPEN).split("\n")
+    for row in rows:
+        assert row[2].split("\n")[0] in lines[int(row[1]) - 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--memory none.po", r"--memory: none.po.* cannot be read"),
+        ("--memory {0}/bad.tmx", "--memory: .*bad.tmx, line 1: not valid XML"),
+        ("--report {0}/a.po", "--report: .*a.po is the file of FILE"),
+        ("--report {0}/old.po --memory {0}/old.po", "the file of --memory"),
+        ("--report {0}", "--report: cannot write .*it is a folder"),
+    ],
+)
+def test_bad_files_are_named_and_nothing_is_changed(
+    folder, fill, arguments, message
+):
+    (folder / "bad.tmx").write_text("tmx")
+    before = (folder / "a.po").read_bytes()
+    arguments = arguments.format(folder).split()
+    status, _, error = fill(folder / "a.po", "--language", "es", *arguments)
+    assert status == 2 and len(error.splitlines()) == 1
+    assert re.search(message, error), error
+    assert (folder / "a.po").read_bytes() == before
+
+
+def test_flags_that_need_others(folder, fill, capfd):
+    with pytest.raises(SystemExit):
+        fill(folder / "a.po", "--fuzzy", "80")
+    assert "--fuzzy needs a --memory" in capfd.readouterr().err
+    with pytest.raises(SystemExit):
+        fill(folder / "a.po", "--memory", "x", "--fuzzy", "0")
+    assert "--fuzzy" in capfd.readouterr().err

@@ -1,0 +1,109 @@
+"""A table of what was filled and from where, what to look at first on top."""
+
+import csv
+import html
+import io
+from collections.abc import Sequence
+
+from tfcopy.atomic_files import write_atomically
+from tfcopy.serving.catalogs.entries import Left
+
+_COLUMNS = ("file", "line", "source", "translation", "score", "remarks")
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Filled catalogues</title>
+<style>
+body {{ font: 15px/1.4 sans-serif; margin: 2em auto; max-width: 75em; }}
+table {{ border-collapse: collapse; width: 100%; }}
+th, td {{ border-bottom: 1px solid #ccc; padding: .4em .6em; }}
+th, td {{ text-align: start; vertical-align: top; }}
+td {{ overflow-wrap: anywhere; white-space: pre-wrap; }}
+.left {{ background: #fbe3e4; }} .told {{ background: #fff4d6; }}
+.memory {{ background: #e6f4ea; }}
+</style></head><body>
+<h1>Filled catalogues</h1>
+<p>{summary}</p>
+<p>What was left as it is comes first (red), then what has a remark (yellow),
+the lowest score first, then all other translations of the model, then what a
+memory had (green).</p>
+<table><thead><tr>{head}</tr></thead><tbody>
+{rows}
+</tbody></table></body></html>
+"""
+_KINDS = ("left", "told", "model", "memory")
+
+
+def write(path, rows: Sequence):
+    """Writes a table, as a page where the path ends in .html, or else as TSV.
+
+    Args:
+        path: The file, which is replaced as a whole.
+        rows: `Row`s of catalogues.
+    """
+    rows = sorted(rows, key=_urgency)
+    if str(path).lower().endswith((".html", ".htm")):
+        text = _page(rows)
+    else:
+        lines = io.StringIO()
+        table = csv.writer(lines, "excel-tab", lineterminator="\n")
+        table.writerow(_COLUMNS)
+        table.writerows(map(_cells, rows))
+        text = lines.getvalue()
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
+def _kind(row):
+    if isinstance(row.outcome, Left):
+        return "left"
+    if row.outcome.lost or row.outcome.told:
+        return "told"
+    return "model" if row.outcome.score is not None else "memory"
+
+
+def _urgency(row):
+    kind = _kind(row)
+    score = getattr(row.outcome, "score", None)
+    return _KINDS.index(kind), 0.0 if score is None else score
+
+
+def _cells(row):
+    entry, outcome = row.entry, row.outcome
+    forms = getattr(outcome, "forms", {})
+    score = getattr(outcome, "score", None)
+    texts = [x for x in (entry.singular, entry.plural) if x is not None]
+    told = [x for x in outcome.remarks if not x.startswith("score ")]
+    if isinstance(outcome, Left):
+        told = [f"left as it is: {outcome.reason}"]
+    return (
+        row.file,
+        entry.start + 1,
+        "\n".join(texts),
+        "\n".join(x for _, x in sorted(forms.items())),
+        "" if score is None else f"{score:.2f}",
+        "\n".join(told),
+    )
+
+
+def _page(rows):
+    kinds = [_kind(row) for row in rows]
+    counts = (
+        (kinds.count("left"), "left as they are"),
+        (kinds.count("told"), "with a remark"),
+        (kinds.count("model"), "by the model"),
+        (kinds.count("memory"), "from memory"),
+    )
+    summary = f"{len(rows):,} entries: " + ", ".join(
+        f"{count:,} {name}" for count, name in counts
+    )
+    made = [
+        f'<tr class="{kind}">'
+        + "".join(
+            f'<td dir="auto">{html.escape(str(x))}</td>' for x in _cells(row)
+        )
+        + "</tr>"
+        for kind, row in zip(kinds, rows)
+    ]
+    return _PAGE.format(
+        summary=html.escape(summary),
+        head="".join(f"<th>{x}</th>" for x in _COLUMNS),
+        rows="\n".join(made),
+    )
