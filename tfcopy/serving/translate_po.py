@@ -28,11 +28,11 @@ Percent = Annotated[
     float, Check("a number from 1 to 100", lambda x: 1 <= x <= 100)
 ]
 _DESCRIPTION = """\
-Translates the entries of gettext catalogues that have no translation, in
-place. Each becomes fuzzy, with translator's comments that tell the score (a
-log-probability; of several lines or forms the worst), the spans of markup that
-the translation has lost or added, and tags, brackets and quotes without their
-other half:
+Translates the entries of gettext catalogues, or the units of XLIFF 1.2 and 2,
+that have no translation, in place. Each becomes fuzzy, with translator's comments
+(in XLIFF a state and notes) that tell the score (a log-probability; of several
+lines or forms the worst), the spans of markup that the translation has lost or
+added, and tags, brackets and quotes without their other half:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`
@@ -75,7 +75,7 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
 
     Attributes:
         model: exported folder
-        files: catalogue (.po)
+        files: catalogue (.po, .xlf, .xliff)
         output: file to write instead; of several FILEs, or with a / at its
             end, the folder of the files
         language: language that the headers must name, if they name one

@@ -183,3 +183,42 @@ def test_any_text_is_written_as_it_is(source, target):
     found = ElementTree.fromstring(new).find("trans-unit")
     assert found.find("source").text == source
     assert found.find("target").text == target
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1"]
+)
+@pytest.mark.parametrize("text", [FIRST, SECOND])
+def test_the_command_fills_files(tmp_path, fill, model, text, encoding):
+    name = encoding.removesuffix("-sig").removesuffix("-le").removesuffix("-be")
+    text = text.replace('encoding="UTF-8"', f'encoding="{name.upper()}"')
+    if encoding == "latin-1" and "encoding=" not in text:
+        pytest.skip("declares no encoding")
+    mark = "\ufeff" * encoding.startswith("utf-16")
+    path = tmp_path / "a ü.xlf"
+    path.write_bytes((mark + text).encode(encoding))
+    status, out, error = fill(path)
+    assert (status, error) == (0, "") and "3 entries filled" in out
+    assert sorted(model.asked) == sorted(
+        x.singular for x in units_of("f", text) if x.is_open
+    )
+    found = ElementTree.fromstring(path.read_bytes().lstrip(b"\xef\xbb\xbf"))
+    targets = [x for x in found.iter() if x.tag.endswith("}target")]
+    assert "NEW" in [x.text for x in targets] or "TWO" in [
+        x.text for x in targets
+    ]
+    before = path.read_bytes()
+    assert fill(path)[:2] == (0, f"{path}: nothing to fill.\n")
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_other_languages_is_refused(tmp_path, fill):
+    path = tmp_path / "a.xlf"
+    path.write_text(FIRST)
+    status, _, error = fill(path, "--language", "fr")
+    assert status == 2 and re.search("a.xlf, line 1: .* in 'es'", error)
+    again = FIRST.partition("<file")[2].partition("</xliff>")[0]
+    other = again.replace('"es"', '"de"')
+    path.write_text(FIRST.replace("</xliff>", f"<file{other}</xliff>"))
+    status, _, error = fill(path)
+    assert status == 2 and "a unit in 'de', and others in 'es'" in error

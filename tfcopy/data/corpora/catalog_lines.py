@@ -158,6 +158,10 @@ class Entry:
         """Whether translators are to write their names there."""
         return bool(_CREDITS.fullmatch(self.singular))
 
+    def can_hold(self, text: str) -> bool:
+        """Whether a translation can be written; any can."""
+        return True
+
     def keyword(self, number: int) -> str:
         """What a translation's first line begins with."""
         return "msgstr" if self.plural is None else f"msgstr[{number}]"

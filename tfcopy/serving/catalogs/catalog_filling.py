@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import replacement
-from tfcopy.data.corpora.catalog_lines import Entry, decoded
+from tfcopy.data.corpora import catalog_lines
+from tfcopy.data.corpora.catalog_lines import Entry
 from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
 from tfcopy.data.text.accelerators import with_mark, without_mark
 from tfcopy.data.text.span_patterns import KINDS, places_of
+from tfcopy.serving.catalogs import xliff
 from tfcopy.serving.catalogs.entries import Left, Suggestion, filled
 from tfcopy.serving.catalogs.entry_texts import Answer, EntryTexts
 from tfcopy.serving.catalogs.memory import Memory
@@ -160,13 +162,14 @@ class CatalogFile:
         self.name = os.fspath(output or path)
         # A link stays a link.
         self._target = filesystem.realpath(self.name)
-        catalog = _checked(self.path)
+        self._is_xliff = xliff.is_xliff(path)
+        catalog = self._checked(self.path)
         _check_header(self.path, catalog, language)
         self.header = catalog.header
         self.charset = catalog.charset
         self._text = catalog.text
         if self._is_there and not filesystem.samefile(path, self._target):
-            other = _checked(self.name)
+            other = self._checked(self.name)
             if not _is_continued(catalog.entries, other.entries):
                 raise AskError(
                     f"{self.name} exists and is not {self.path} with entries "
@@ -178,6 +181,21 @@ class CatalogFile:
         self.open_entries = [x for x in is_open if not x.is_credits]
         # Those that only translators can fill.
         self.num_credits = len(is_open) - len(self.open_entries)
+
+    def _checked(self, path) -> Catalog:
+        """A catalogue in which each entry stands once."""
+        if self._is_xliff:
+            return xliff.read_xliff(path, _read(path))
+        catalog = read_catalog(path)
+        lines = {}
+        for entry in catalog.entries:
+            line = lines.setdefault(entry.key, entry.start + 1)
+            if line != entry.start + 1:
+                raise AskError(
+                    f"{path}, line {entry.start + 1}: the entry of line "
+                    f"{line} once more. `msguniq` removes one of them."
+                )
+        return catalog
 
     @property
     def _is_there(self):
@@ -195,8 +213,10 @@ class CatalogFile:
         """
         before = None
         if self._is_there:
-            before, _ = decoded(self._target, _read(self._target))
-        text = filled(self.name, before or self._text, outcomes)
+            form = xliff if self._is_xliff else catalog_lines
+            before, _ = form.decoded(self._target, _read(self._target))
+        fill = xliff.filled if self._is_xliff else filled
+        text = fill(self.name, before or self._text, outcomes)
         if text == before:
             return False
         source = self.path if before is None else self._target
@@ -215,20 +235,6 @@ def _read(path) -> bytes:
     except OSError as error:
         reason = error.strerror or error
         raise AskError(f"{path}: cannot be read ({reason}).") from error
-
-
-def _checked(path) -> Catalog:
-    """A catalogue in which each entry stands once."""
-    catalog = read_catalog(path)
-    lines = {}
-    for entry in catalog.entries:
-        line = lines.setdefault(entry.key, entry.start + 1)
-        if line != entry.start + 1:
-            raise AskError(
-                f"{path}, line {entry.start + 1}: the entry of line {line} "
-                "once more. `msguniq` removes one of them."
-            )
-    return catalog
 
 
 _ADVICE = "`msginit` makes a catalogue with a header of a template"
@@ -433,7 +439,8 @@ class _Work:
             if isinstance(found.get(key), Suggestion):
                 found[key] = self._considered(text, found[key])
         found |= self.known
-        return {key: self._encodable(x) for key, x in found.items()}
+        entries = {x.key: x for x in self.file.open_entries}
+        return {k: self._writable(entries[k], x) for k, x in found.items()}
 
     def _considered(self, text, suggestion):
         """A suggestion of the model, beside what is known and wanted."""
@@ -481,11 +488,13 @@ class _Work:
                 forms = {0: with_mark(form, mark, letter, menu, spans)}
                 found[entry.key] = found[entry.key]._replace(forms=forms)
 
-    def _encodable(self, outcome):
+    def _writable(self, entry, outcome):
+        """What can be written in the file's form and charset, or why not."""
+        forms = getattr(outcome, "forms", {}).values()
+        if not all(map(entry.can_hold, forms)):
+            return Left("its inline elements would not nest")
         try:
-            "".join(getattr(outcome, "forms", {}).values()).encode(
-                self.file.charset
-            )
+            "".join(forms).encode(self.file.charset)
         except UnicodeEncodeError:
             return Left(f"{self.file.charset} lacks letters of its translation")
         return outcome

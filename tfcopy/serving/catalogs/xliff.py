@@ -10,12 +10,15 @@ Places are of the file's bytes in UTF-8.
 Reference: OASIS, XLIFF Version 1.2 (2008) and XLIFF Version 2.1 (2018).
 """
 
+import codecs
 import dataclasses
 import re
 from collections.abc import Mapping
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
+from tfcopy.data.corpora.catalog_lines import Header
+from tfcopy.data.corpora.gettext_catalogs import Catalog
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
@@ -26,6 +29,8 @@ _UNTRANSLATED = ("", "new", "initial", "needs-translation")
 # Elements whose content is code; of others it is text.
 _CODES = ("ph", "bpt", "ept", "it", "cp")
 _IDENTITIES = ("id", "mid", "startRef", "hex")
+_ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)""")
+_MARKS = {codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
 _BLANKS = re.compile(rb"\s*\Z")
 
 
@@ -66,13 +71,18 @@ class Unit:
     notes: int = 0
     in_notes: bool = True
     old_notes: list = dataclasses.field(default_factory=list)
-    plural = None
+    plural = context = file = None
     flags = frozenset()
+    is_credits = False
 
     @property
     def key(self):
         """What no two units of a file have in common."""
         return self.number, self.singular
+
+    def can_hold(self, text: str) -> bool:
+        """Whether it is XML with a translation in it."""
+        return self.markup(text) is not None
 
     def markup(self, text: str) -> bytes | None:
         """A translation as XML; `None` if its inline elements do not nest."""
@@ -86,6 +96,46 @@ class Unit:
         except expat.ExpatError:
             return None
         return found
+
+
+def is_xliff(path) -> bool:
+    """Whether a file's name is that of XLIFF."""
+    return str(path).lower().endswith(SUFFIXES)
+
+
+def read_xliff(path, content: bytes) -> Catalog:
+    """Reads a file, as `read_catalog` reads a catalogue.
+
+    Args:
+        path: Of the file, for messages.
+        content: What it holds.
+
+    Raises:
+        AskError: naming the line, if it is no XLIFF.
+    """
+    text, charset = decoded(path, content)
+    units = units_of(path, text)
+    language = next((x.language for x in units if x.language), "")
+    for unit in units:
+        if unit.language and unit.language != language:
+            raise AskError(
+                f"{path}, line {unit.start + 1}: a unit in {unit.language!r}, "
+                f"and others in {language!r}. Give a file for each language."
+            )
+    header = Header(f"{path}, line 1", language, charset, "", True, "XLIFF")
+    return Catalog(text, charset, header, units)
+
+
+def decoded(path, content: bytes) -> tuple[str, str]:
+    """A file's text, and the charset that it declares."""
+    found = _ENCODING.match(content)
+    charset = found[1].decode() if found else "UTF-8"
+    # A mark of the byte order is a part of the text, and stays.
+    charset = _MARKS.get(content[:2], charset)
+    try:
+        return content.decode(charset), charset
+    except (LookupError, UnicodeDecodeError):
+        raise AskError(f"{path}, line 1: not in {charset}.") from None
 
 
 def units_of(path, text: str) -> list[Unit]:
