@@ -29,10 +29,10 @@ Percent = Annotated[
 ]
 _DESCRIPTION = """\
 Translates the entries of gettext catalogues, or the units of XLIFF 1.2 and 2,
-that have no translation, in place. Each becomes fuzzy, with translator's comments
-(in XLIFF a state and notes) that tell the score (a log-probability; of several
-lines or forms the worst), the spans of markup that the translation has lost or
-added, and tags, brackets and quotes without their other half:
+that have no translation, in place. Each becomes fuzzy, with translator's
+comments (in XLIFF a state and notes) that tell the score (a log-probability; of
+several lines or forms the worst), the spans of markup that the translation has
+lost or added, and tags, brackets and quotes without their other half:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`
