@@ -15,7 +15,7 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
     "": (14, 1627),
-    "data": (92, 12250),
+    "data": (92, 12270),
     "decoding": (13, 1191),
     "evaluation": (6, 521),
     "experiments": (34, 5022),
@@ -23,7 +23,7 @@ ROOMS = {
     "layers": (70, 4648),
     "models": (14, 1399),
     "recipes": (14, 2621),
-    "serving": (53, 7830),
+    "serving": (53, 7850),
     "training": (20, 2270),
 }
 

@@ -156,9 +156,12 @@ def names_of(flags, protect: Sequence[str]) -> list[str]:
         protect: Names that count besides.
     """
     formats = sorted(x for x in flags if named(x))
-    # What looks like a placeholder is said to be none.
+    # What looks like a placeholder is one of the format, or said to be none.
+    has_percent = any("%" in named(x).span for x in formats)
     is_plain = any(x.startswith("no-") and x.endswith(SUFFIX) for x in flags)
-    hidden = ("printf", "placeholders") if is_plain and not formats else ()
+    hidden = ("printf",) if has_percent else ()
+    if is_plain and not formats:
+        hidden = ("printf", "placeholders")
     return [*formats, *(x for x in protect if x not in hidden)]
 
 
@@ -173,7 +176,8 @@ class _Form:
     def __init__(self, text, names, known):
         self.names = names
         pieces = icu_messages.cut(text)
-        if len(pieces) > len(_SYNTAX) or _PRIVATE.search(text):
+        is_other = _PRIVATE.search(text) or any(map(named, names))
+        if len(pieces) > len(_SYNTAX) or is_other:
             pieces = [(text, False)]
         self.syntax = [x for x, is_number in pieces if is_number is None]
         numbers = map(chr, _SYNTAX)
@@ -192,7 +196,8 @@ class _Form:
         if self.is_marked:
             text = _with_places(text, [x for x, y in zip(places, rows) if y])
         self.parts = []
-        for place, part in enumerate(_IS_SYNTAX.split(text)):
+        own_parts = _IS_SYNTAX.split(text) if self.syntax else [text]
+        for place, part in enumerate(own_parts):
             if place % 2:
                 self.parts.append((part, None))
                 continue
@@ -207,6 +212,8 @@ class _Form:
 
     def whole(self, text):
         """A text with the syntax of messages of ICU."""
+        if not self.syntax:
+            return text
         return _IS_SYNTAX.sub(
             lambda x: self.syntax[ord(x[0]) - _SYNTAX[0]], text
         )
