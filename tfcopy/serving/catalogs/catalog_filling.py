@@ -362,6 +362,7 @@ class _Work:
 
     def __init__(self, file, model):
         self.file = file
+        self._done = {}  # by the entries' keys
         self.entries = [
             EntryTexts(entry, file.header, model.protect, model.known)
             for entry in file.open_entries
@@ -378,16 +379,15 @@ class _Work:
 
     def outcomes(self, answers):
         """What is known of the entries by now, by their keys."""
-        ready = [
-            entry
-            for entry in self.entries
-            if answers.keys() >= set(entry.questions)
-        ]
-        found = {x.entry.key: x.outcome(answers) for x in ready}
-        self._put_accelerators_back(ready, found)
+        for entry in self.entries:
+            key = entry.entry.key
+            if key not in self._done and answers.keys() >= set(entry.questions):
+                self._done[key] = entry.outcome(answers)
+        found = dict(self._done)
+        self._put_accelerators_back(found)
         return {key: self._encodable(x) for key, x in found.items()}
 
-    def _put_accelerators_back(self, ready, found):
+    def _put_accelerators_back(self, found):
         """A menu's letters are chosen when all its items are translated."""
         waiting = {
             _menu(x.entry)
@@ -399,10 +399,10 @@ class _Work:
             if without_mark(entry.singular or "").mark:
                 letter = without_mark(entry.translations[0]).letter.lower()
                 used[_menu(entry)][letter] += 1
-        for text in ready:
+        for text in self.entries:
             entry, (_, mark, letter) = text.entry, text.marked
             if mark and _menu(entry) in waiting:
-                del found[entry.key]
+                found.pop(entry.key, None)
             elif mark and not isinstance(found[entry.key], Left):
                 form = found[entry.key].forms[0]
                 if mark not in text.marked.text:
