@@ -136,13 +136,13 @@ class EntryTexts:
         if not all(texts.values()):
             return Left(NO_ANSWER)
         made = {n: x.translation(texts) for n, x in self._forms.items()}
+        if None in made.values():
+            return Left(SWAPPED)
         found = Findings.of_all(
             check(form.text, made[n], self.names)
             for n, form in self._forms.items()
         )
         forms = {n: x.whole(made[n]) for n, x in self._forms.items()}
-        if found.swapped:
-            return Left(SWAPPED)
         score = min((x.score for x in asked), default=0.0)
         lost, *told = found.lost, *found._replace(lost=()).remarks
         return Suggestion(forms, score, lost, tuple(told))
@@ -219,7 +219,10 @@ class _Form:
         )
 
     def translation(self, texts):
-        """The translation, given those of the questions."""
+        """The translation, given those of the questions.
+
+        `None` if placeholders change places that cannot have numbers.
+        """
         translated = [
             self._doubled(question.translation(texts)) if question else part
             for part, question in self.parts
@@ -247,10 +250,7 @@ class _Form:
         return "".join(parts)
 
     def _in_order(self, text):
-        """Placeholders in their order, or with numbers.
-
-        What cannot have numbers is left in the order of the answer.
-        """
+        """A text with its placeholders in their order, or with numbers."""
         if not self.is_marked:
             text = self._as_in_source(text)
         found = [ord(x) - _PLACES[0] for x in _IS_PLACE.findall(text)]
@@ -260,8 +260,9 @@ class _Form:
                 row.with_number(span, place)
                 for place, (span, row) in enumerate(self.ordered)
             ]
-            if None not in numbered:
-                spans = numbered
+            if None in numbered:
+                return None
+            spans = numbered
         return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - _PLACES[0]], text)
 
     def _as_in_source(self, text):
