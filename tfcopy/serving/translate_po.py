@@ -9,6 +9,7 @@ import os
 from typing import Annotated
 
 from tfcopy import atomic_files, filesystem
+from tfcopy.data.corpora import gettext_catalogs
 from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import Check, File, Parser, PositiveInt, flag
@@ -22,6 +23,10 @@ from tfcopy.serving.catalogs.catalog_filling import (
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.exported_model import open_model
+from tfcopy.serving.client_library.local_model import (
+    find_version,
+    read_config,
+)
 from tfcopy.serving.client_library.signatures import AskError
 
 Percent = Annotated[
@@ -59,6 +64,7 @@ it."""
 _EXAMPLES = """\
 examples:
   %(prog)s savedmodels/pydocs_ps locale/es/*.po
+  %(prog)s savedmodels/pydocs_ps locale
   %(prog)s savedmodels/pydocs_ps manual.po --output filled.po
   %(prog)s savedmodels/pydocs_ps manual.po --memory old/*.po --fuzzy 85
   %(prog)s savedmodels/pydocs_ps manual.po --report report.html
@@ -75,7 +81,8 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
 
     Attributes:
         model: exported folder
-        files: catalogue (.po, .xlf, .xliff)
+        files: catalogue (.po), XLIFF (.xlf, .xliff), or folder of which the
+            catalogues in the language are taken
         output: file to write instead; of several FILEs, or with a / at its
             end, the folder of the files
         language: language that the headers must name, if they name one
@@ -156,11 +163,12 @@ def main(arguments=None):
 def _translate(options, tell):
     check_flag(options.protect or ())
     check_flag(options.model_protect or (), "model_protect")
-    outputs = _outputs(options.files, options.output)
+    paths = _catalogs(options)
+    outputs = _outputs(paths, options.output)
     files = {"--report": options.report}
     try:
         atomic_files.check_not_read(
-            files, {"FILE": options.files, "--memory": options.memory or ()}
+            files, {"FILE": paths, "--memory": options.memory or ()}
         )
         atomic_files.check_outputs(files)
     except (OSError, ValueError) as error:
@@ -227,21 +235,55 @@ def _check_languages(files, language):
         file.header.check_language(language)
 
 
-def _outputs(paths, output):
+def _catalogs(options):
+    """Dict from the catalogues to their names below an --output."""
+    names = {}
+    for path in options.files:
+        if not filesystem.isdir(path):
+            names[path] = os.path.basename(path)
+            continue
+        language = options.language or _language(options)
+        found, others = gettext_catalogs.of_language(path, language)
+        names |= {x: os.path.relpath(x, path) for x in found}
+        _print(
+            f"{path}: of {len(found) + len(others)} catalogues "
+            f"{len(found)} in {language}."
+        )
+    return names
+
+
+def _language(options):
+    """The language of an export, which is not loaded."""
+    language = None
+    if options.server is None:
+        folder = find_version(options.model, options.version)
+        language = read_config(folder).get("target_language")
+    if language is None:
+        raise AskError("--language: the catalogues of a folder need one.")
+    return language
+
+
+def _outputs(names, output):
     """Pairs of catalogues and the files to write, `None` in place."""
     if output is None:
-        return [(path, None) for path in dict.fromkeys(paths)]
+        for path in names:
+            if path.endswith(".pot"):
+                raise AskError(
+                    f"{path} is a template. `msginit` makes a catalogue of it, "
+                    "or --output names one."
+                )
+        return [(path, None) for path in names]
     is_folder = output.endswith(os.sep) or filesystem.isdir(output)
-    if len(paths) == 1 and not is_folder:
-        return [(paths[0], output)]
+    if len(names) == 1 and not is_folder:
+        return [(path, output) for path in names]
     if filesystem.exists(output) and not filesystem.isdir(output):
         raise AskError(
             f"--output: {output} is a file. Expected a folder for "
-            f"{len(paths)} catalogues."
+            f"{len(names)} catalogues."
         )
     pairs = {}
-    for path in dict.fromkeys(paths):
-        target = os.path.join(output, os.path.basename(path))
+    for path, name in names.items():
+        target = os.path.join(output, name)
         if pairs.setdefault(target, path) != path:
             raise AskError(
                 f"--output: {pairs[target]} and {path} would both be {target}."

@@ -53,6 +53,8 @@ ALL = ["rst", "html", "printf", "brace"]
         ("a `b` c", "a `b c", "html", ["unmatched `"]),
         ("[a](b) (c)", "a](b) (c", "links", ["unmatched (", "unmatched ]"]),
         ('a "b"', "a «b»", "html", []),
+        ("a “b”", "a „b“", "html", []),
+        ("a “b” ‘c’", "a “b", "html", ["unmatched “"]),
         ("a (b)", "a（b）", "html", []),
         ('a "b"', 'a "b', "html", ['unmatched "']),
         ("a\n", "b", "html", ["other line breaks at the end"]),

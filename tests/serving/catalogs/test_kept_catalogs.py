@@ -178,7 +178,44 @@ def test_names_of_translators_are_left_to_them(tmp_path, fill, model):
 
 
 def test_a_template_is_no_catalogue(tmp_path, fill):
-    header = HEADER.replace("UTF-8", "CHARSET")
-    path = write(tmp_path / "a.pot", header + 'msgid "a"\nmsgstr ""\n')
+    body = 'msgid "a"\nmsgstr ""\n'
+    path = write(tmp_path / "a.pot", HEADER + body)
     status, _, error = fill(path, "--language", "es")
+    assert status == 2 and "a.pot is a template. `msginit` makes" in error
+    new = tmp_path / "es.po"
+    assert fill(path, "--output", new)[0] == 0
+    assert 'msgstr "A"' in new.read_text()
+    assert pathlib.Path(path).read_text() == HEADER + body
+    write(tmp_path / "a.pot", HEADER.replace("UTF-8", "CHARSET") + body)
+    status, _, error = fill(path, "--output", tmp_path / "new.po")
     assert status == 2 and "as templates do; `msginit` makes a cat" in error
+
+
+@pytest.mark.parametrize("output", [False, True])
+def test_of_a_folder_the_language_is_taken(tmp_path, fill, output):
+    body = 'msgid "a"\nmsgstr ""\n'
+    folder = tmp_path / "locale"
+    texts = {
+        "es/LC_MESSAGES/django.po": HEADER + body,
+        "fr/LC_MESSAGES/django.po": HEADER.replace("es_AR", "fr") + body,
+        "app/es/LC_MESSAGES/django.po": HEADER + body,
+        # What is in another language need not be readable.
+        "de/LC_MESSAGES/django.po": "nothing",
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True)
+        write(folder / name, text)
+    flags = ["--output", tmp_path / "new"] if output else []
+    status, told, error = fill(folder, "--language", "es", *flags)
+    assert (status, error) == (0, "")
+    first, *filled = told.splitlines()
+    assert first == f"{folder}: of 4 catalogues 2 in es."
+    assert len(filled) == 2
+    for name, text in texts.items():
+        now = (folder / name).read_text()
+        assert (now == text) == (output or "es/" not in name)
+        assert (tmp_path / "new" / name).exists() == (output and "es/" in name)
+    status, _, error = fill(folder, "--language", "ja")
+    assert status == 2 and "Expected a catalogue in 'ja'" in error
+    status, _, error = fill(folder, "--server", "h:1")
+    assert status == 2 and "--language: the catalogues of a folder" in error

@@ -117,6 +117,7 @@ def test_what_changes_its_order_is_numbered(tmp_path, fill, mangled):
         ("python-format", "as %s only"): "ONLY %s AS",
         # These cannot have numbers.
         ("python-format", "as %s in %d"): "",
+        ("python-format", "as %s in %s"): "",
         ("lua-format", "as %s in %d"): "",
         ("c-format", "as %*d in %s"): "",
     }
@@ -124,8 +125,8 @@ def test_what_changes_its_order_is_numbered(tmp_path, fill, mangled):
     status, output, _ = fill(path, "--strict")
     assert answers(path) == [*entries.values()] and status == 1
     why = "its placeholders would be in another order"
-    assert f"left as they are: 3 {why}." in output
-    assert pathlib.Path(path).read_text().count(why) == 3
+    assert f"left as they are: 4 {why}." in output
+    assert pathlib.Path(path).read_text().count(why) == 4
     check_without_fuzzy(path)
 
 
@@ -202,3 +203,18 @@ def test_a_server_is_asked_what_its_model_keeps(
         assert ("lost %1" in pathlib.Path(path).read_text()) == (not flags)
     status, _, error = fill(path, "--model_protect", "(")
     assert status == 2 and "--model_protect: '('" in error
+
+
+def test_what_a_flag_says_is_none_is_none(tmp_path, fill, mangled):
+    mangled()
+    entries = [
+        ("no-c-format", "save 100%sure %1"),
+        ("no-python-format, c-format", "save %d"),
+        ("kde-format", "save 5%% %1"),
+        ("python-brace-format", "a {x, plural, one {b} other {c}}"),
+    ]
+    path = write(tmp_path / "a.po", catalog(entries))
+    status, output, _ = fill(path)
+    text = pathlib.Path(path).read_text()
+    assert status == 0 and text.count("# tfcopy: lost") == 0
+    assert answers(path)[1:3] == ["SAVE %d", "SAVE 5 %% %1"]

@@ -157,6 +157,23 @@ def test_an_export_fills_a_catalogue(tmp_path, copier_export, capfd):
     assert polib.pofile(path)[0].msgstr == "a 北京"
 
 
+def test_an_export_tells_its_language_for_a_folder(
+    tmp_path, copier_export, capfd, monkeypatch
+):
+    for language in ("en", "de"):
+        header = HEADER.replace("es_AR", language)
+        body = f'msgid "a {language}"\nmsgstr ""\n'
+        write(tmp_path / f"{language}.po", header + body)
+    assert translate_po.main([copier_export, str(tmp_path)]) == 2
+    assert "--language: the catalogues of a f" in capfd.readouterr().err
+    told = {"target_language": "en"}
+    monkeypatch.setattr(translate_po, "read_config", lambda folder: told)
+    assert translate_po.main([copier_export, str(tmp_path)]) == 0
+    assert "of 2 catalogues 1 in en." in capfd.readouterr().out
+    assert polib.pofile(str(tmp_path / "en.po"))[0].msgstr == "a en"
+    assert polib.pofile(str(tmp_path / "de.po"))[0].msgstr == ""
+
+
 def test_only_models_that_translate_are_asked(tmp_path, fill, model):
     path = write(tmp_path / "a.po", HEADER + BODY)
     del model.signatures["analyse"]

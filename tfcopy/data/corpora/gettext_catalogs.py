@@ -75,18 +75,13 @@ def load(
             be read, or is of another language.
     """
     folder = os.fspath(folder)
-    paths = sorted(_catalogs_below(folder))
-    if not paths:
-        raise CorpusError(f"{folder}: no .po file there. {_ADVICE}")
-    catalogs = {path: read_catalog(path) for path in paths}
-    chosen = _of_language(folder, catalogs, target_language)
+    catalogs, other_catalogs = of_language(folder, target_language)
     others = sum(
         bool(entry.singular)
-        for path, catalog in catalogs.items()
-        if path not in chosen
-        for entry in catalog.entries
+        for catalog in other_catalogs.values()
+        for entry in (catalog.entries if catalog else ())
     )
-    paths = chosen
+    paths = list(catalogs)
     entries = {path: list(_pairs(catalogs[path])) for path in paths}
     pairs = {
         path: [pair for pair in some if not is_blank(pair)]
@@ -219,29 +214,50 @@ def _catalogs_below(folder) -> Iterator[str]:
                     yield os.path.join(place, name)
 
 
-def _of_language(folder, catalogs, language) -> list[str]:
-    """The paths of those that are in a language, or do not tell theirs.
+def of_language(folder, language: str) -> tuple[dict, dict]:
+    """The catalogues of a folder, and of those below it.
 
-    With a country or a script, those of it come first.
+    Args:
+        folder: The folder.
+        language: ISO 639 code, perhaps with a country or a script, whose
+            catalogues then come first.
+
+    Returns:
+        Two dicts from paths to a `Catalog`: of those in the language, or that
+        do not tell theirs, and of others, `None` where one cannot be read.
+
+    Raises:
+        CorpusError: If none is in the language, or one cannot be read.
     """
-    of_path = _languages_of_paths(folder, catalogs)
-    found = {
-        path: _normal(x.header.language or of_path[path])
-        for path, x in catalogs.items()
-    }
+    paths = sorted(_catalogs_below(folder))
+    if not paths:
+        raise CorpusError(f"{folder}: no .po file there. {_ADVICE}")
     base, wanted = base_language(language), _normal(language)
+    catalogs, found = {}, _languages_of_paths(folder, paths)
+    for path in paths:
+        catalogs[path] = None
+        try:
+            catalogs[path] = read_catalog(path)
+        except CorpusError:
+            if not found[path] or base_language(found[path]) == base:
+                raise
+        else:
+            found[path] = catalogs[path].header.language or found[path]
+        found[path] = _normal(found[path])
     alike = [
-        x for x in found if not found[x] or base_language(found[x]) == base
+        x for x in paths if not found[x] or base_language(found[x]) == base
     ]
     if not alike:
-        path = next(iter(found))
         raise CorpusError(
-            f"{path} is in {found[path]!r}, by its header or its path. "
+            f"{paths[0]} is in {found[paths[0]]!r}, by its header or its path. "
             f"Expected a catalogue in {language!r}."
         )
-    exact = [x for x in alike if found[x] in ("", base, wanted)]
-    is_there = any(found[x] == wanted for x in alike)
-    return exact if is_there and wanted != base else alike
+    if wanted != base and any(found[x] == wanted for x in alike):
+        alike = [x for x in alike if found[x] in ("", base, wanted)]
+    return (
+        {path: catalogs[path] for path in alike},
+        {path: catalogs[path] for path in paths if path not in alike},
+    )
 
 
 def _normal(language):

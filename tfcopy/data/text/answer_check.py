@@ -12,7 +12,9 @@ from tfcopy.data.text.span_formats import named, of_order
 from tfcopy.data.text.span_patterns import replaced_spans, spans_of
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
-_PAIRS = {"(": ")", "[": "]", "{": "}", "«": "»", "“": "”", "「": "」"}
+_PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
+# Languages have others, and some begin with what ends those of others.
+_QUOTES = '"“”„‟«»'
 _WIDE = str.maketrans("（）［］｛｝", "()[]{}")
 _EDGES = re.compile(r"(?s)(\s*)(.*?)(\s*)\Z")
 
@@ -195,9 +197,11 @@ def _unpaired_characters(source, answer, names):
         was, now = (x.count(begin) - x.count(end) for x in (one, other))
         if was != now:
             yield f"unmatched {begin if now > was else end}"
-    for sign in ("`", '"'):
-        if (one.count(sign) - other.count(sign)) % 2:
-            yield f"unmatched {sign}"
+    for signs in ("`", _QUOTES):
+        was, now = (sum(map(x.count, signs)) for x in (one, other))
+        if (was - now) % 2:
+            odd = (x for x in signs if other.count(x) % 2)
+            yield f"unmatched {next(odd, signs[0])}"
 
 
 def _edges(source, answer):

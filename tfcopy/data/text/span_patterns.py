@@ -28,6 +28,16 @@ _URL = (
     rf"(?:[^\s<>\"'`.,;:!?()\]}}*_]|{_BRACKETS})"
 )
 _EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_ADDRESS = rf"{_URL}|{_EMAIL}"
+# The target of [text](...), and addresses.
+_LINKS = (
+    r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"
+    rf"|<(?:{_ADDRESS})>|{_ADDRESS}"
+)
+_TAG = (
+    r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
+    r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
+)
 _PERCENT = r"%(?:\([^()]+\)|[0-9]+\$)?"
 _WIDTH = r"(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
 _CONVERSION = r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]"
@@ -37,22 +47,14 @@ PATTERNS = {
         r"|``[^`]+(?:`[^`]+)*``"  # ``%s``
         r"|<[^<>`\s]+>`__?"  # the target of `text <target>`_
         r"|\|[^|\s](?:[^|]*[^|\s])?\||\[(?:#[\w-]*|\d+|\*)\]_"  # |name|, [1]_
-        rf"|{_URL}|{_EMAIL}"
+        rf"|{_ADDRESS}"
     ),
-    "markdown": (
-        r"```[^`]+```|``[^`]+``|`[^`]+`"
-        r"|\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"  # the target of [text](...)
-        rf"|<(?:{_URL}|{_EMAIL})>|{_URL}|{_EMAIL}"
-    ),
-    "links": (
-        r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"
-        rf"|<(?:{_URL}|{_EMAIL})>|{_URL}|{_EMAIL}"
-    ),
+    "markdown": rf"```[^`]+```|``[^`]+``|`[^`]+`|{_LINKS}",
+    "links": _LINKS,
     "html": (
         # A quoted value may hold what ends a tag.
         r"</?[A-Za-z](?:=\s*\"[^\"<]*\"|=\s*'[^'<]*'|[^<>\"'])*>"
-        r"|</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
-        r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
+        rf"|{_TAG}"
     ),
     "printf": (
         r"%[A-Za-z][A-Za-z]\w*%\B"  # %name%
@@ -83,10 +85,7 @@ CHOICES = (
 # What exports made before 2026-11-26 take for these spans.
 EARLIER = {
     **{x: PATTERNS[x].replace(_URL, _EARLIER_URL) for x in ("rst", "markdown")},
-    "html": (
-        r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
-        r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
-    ),
+    "html": _TAG,
     "printf": (
         r"%(?:\([^()\s]+\)|[0-9]+\$)?[-+ #0]*(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
         r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]\b|%%"

@@ -404,7 +404,8 @@ class _Work:
 
     def __init__(self, file, model, reuse):
         self.file, self._reuse = file, reuse
-        self.entries, self.known, self._near = [], {}, {}
+        self.entries, self.known = [], {}
+        self._done = {}  # by the entries' keys
         own = Memory()
         own.add_entries(file.entries, file.name)
         for entry in file.open_entries:
@@ -427,43 +428,38 @@ class _Work:
 
     def outcomes(self, answers):
         """What is known of the entries by now, by their keys."""
-        ready = [
-            entry
-            for entry in self.entries
-            if answers.keys() >= set(entry.questions)
-        ]
-        found = {x.entry.key: x.outcome(answers) for x in ready}
-        self._put_accelerators_back(ready, found)
-        for text in ready:
+        for text in self.entries:
             key = text.entry.key
-            if isinstance(found.get(key), Suggestion):
-                found[key] = self._considered(text, found[key])
+            if key not in self._done and answers.keys() >= set(text.questions):
+                self._done[key] = self._considered(text, text.outcome(answers))
+        found = dict(self._done)
+        self._put_accelerators_back(found)
         found |= self.known
         entries = {x.key: x for x in self.file.open_entries}
         return {k: self._writable(entries[k], x) for k, x in found.items()}
 
-    def _considered(self, text, suggestion):
-        """A suggestion of the model, beside what is known and wanted."""
-        least, key = self._reuse.min_score, text.entry.key
-        if least is not None and suggestion.score < least:
+    def _considered(self, text, outcome):
+        """An outcome of the model, beside what is known and wanted."""
+        if isinstance(outcome, Left):
+            return outcome
+        least = self._reuse.min_score
+        if least is not None and outcome.score < least:
             return Left(UNLIKELY, is_told=False)
         if self._reuse.likeness is None:
-            return suggestion
-        if key not in self._near:
-            self._near[key] = self._reuse.memory.near(
-                text.entry.singular, self._reuse.likeness
-            )
-        known = self._near[key]
+            return outcome
+        known = self._reuse.memory.near(
+            text.entry.singular, self._reuse.likeness
+        )
         if known is None:
-            return suggestion
+            return outcome
         origin = (
             f"{known.likeness:.0f} % like {_shortened(known.source)}, "
             f"which is {_shortened(known.forms[0])} in "
             f"{os.path.basename(known.name)}"
         )
-        return suggestion._replace(origin=origin)
+        return outcome._replace(origin=origin)
 
-    def _put_accelerators_back(self, ready, found):
+    def _put_accelerators_back(self, found):
         """A menu's letters are chosen when all its items are translated."""
         waiting = {
             _menu(x.entry)
@@ -475,10 +471,10 @@ class _Work:
             if without_mark(entry.singular or "").mark:
                 letter = without_mark(entry.translations[0]).letter.lower()
                 used[_menu(entry)][letter] += 1
-        for text in ready:
+        for text in self.entries:
             entry, (_, mark, letter) = text.entry, text.marked
             if mark and _menu(entry) in waiting:
-                del found[entry.key]
+                found.pop(entry.key, None)
             elif mark and not isinstance(found[entry.key], Left):
                 form = found[entry.key].forms[0]
                 if mark not in text.marked.text:

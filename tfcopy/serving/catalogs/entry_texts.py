@@ -155,13 +155,13 @@ class EntryTexts:
         if not all(texts.values()):
             return Left(NO_ANSWER)
         made = {n: x.translation(texts) for n, x in self._forms.items()}
+        if None in made.values():
+            return Left(SWAPPED)
         found = Findings.of_all(
             check(form.text, made[n], self.names)
             for n, form in self._forms.items()
         )
         forms = {n: x.whole(made[n]) for n, x in self._forms.items()}
-        if found.swapped:
-            return Left(SWAPPED)
         score = min((x.score for x in asked), default=0.0)
         lost, *told = found.lost, *found._replace(lost=()).remarks
         return Suggestion(forms, score, lost, tuple(told))
@@ -175,9 +175,12 @@ def names_of(flags, protect: Sequence[str]) -> list[str]:
         protect: Names that count besides.
     """
     formats = sorted(x for x in flags if named(x))
-    # What looks like a placeholder is said to be none.
+    # What looks like a placeholder is one of the format, or said to be none.
+    has_percent = any("%" in named(x).span for x in formats)
     is_plain = any(x.startswith("no-") and x.endswith(SUFFIX) for x in flags)
-    hidden = ("printf", "placeholders") if is_plain and not formats else ()
+    hidden = ("printf",) if has_percent else ()
+    if is_plain and not formats:
+        hidden = ("printf", "placeholders")
     return [*formats, *(x for x in protect if x not in hidden)]
 
 
@@ -192,7 +195,8 @@ class _Form:
     def __init__(self, text, names, known):
         self.names = names
         pieces = icu_messages.cut(text)
-        if len(pieces) > len(_SYNTAX) or _PRIVATE.search(text):
+        is_other = _PRIVATE.search(text) or any(map(named, names))
+        if len(pieces) > len(_SYNTAX) or is_other:
             pieces = [(text, False)]
         self.syntax = [x for x, is_number in pieces if is_number is None]
         numbers = map(chr, _SYNTAX)
@@ -211,7 +215,8 @@ class _Form:
         if self.is_marked:
             text = _with_places(text, [x for x, y in zip(places, rows) if y])
         self.parts = []
-        for place, part in enumerate(_IS_SYNTAX.split(text)):
+        own_parts = _IS_SYNTAX.split(text) if self.syntax else [text]
+        for place, part in enumerate(own_parts):
             if place % 2:
                 self.parts.append((part, None))
                 continue
@@ -226,12 +231,17 @@ class _Form:
 
     def whole(self, text):
         """A text with the syntax of messages of ICU."""
+        if not self.syntax:
+            return text
         return _IS_SYNTAX.sub(
             lambda x: self.syntax[ord(x[0]) - _SYNTAX[0]], text
         )
 
     def translation(self, texts):
-        """The translation, given those of the questions."""
+        """The translation, given those of the questions.
+
+        `None` if placeholders change places that cannot have numbers.
+        """
         translated = [
             self._doubled(question.translation(texts)) if question else part
             for part, question in self.parts
@@ -259,10 +269,7 @@ class _Form:
         return "".join(parts)
 
     def _in_order(self, text):
-        """Placeholders in their order, or with numbers.
-
-        What cannot have numbers is left in the order of the answer.
-        """
+        """A text with its placeholders in their order, or with numbers."""
         if not self.is_marked:
             text = self._as_in_source(text)
         found = [ord(x) - _PLACES[0] for x in _IS_PLACE.findall(text)]
@@ -272,8 +279,9 @@ class _Form:
                 row.with_number(span, place)
                 for place, (span, row) in enumerate(self.ordered)
             ]
-            if None not in numbered:
-                spans = numbered
+            if None in numbered:
+                return None
+            spans = numbered
         return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - _PLACES[0]], text)
 
     def _as_in_source(self, text):
