@@ -14,7 +14,7 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (14, 1627),
+    "": (14, 1631),
     "data": (86, 11397),
     "decoding": (13, 1191),
     "evaluation": (6, 521),
@@ -23,7 +23,7 @@ ROOMS = {
     "layers": (70, 4648),
     "models": (14, 1399),
     "recipes": (14, 2621),
-    "serving": (51, 7655),
+    "serving": (67, 9400),
     "training": (20, 2270),
 }
 
