@@ -76,6 +76,8 @@ class Options(commands.TrustOptions):
         batch_limit: texts of a request
         max_words: words, or pieces, of a sentence that a model reads, where the
             export does not tell (default: what it shows)
+        weblate: pass the test by which Weblate checks an address, which is
+            from English to German, whatever is served
         batch_size: questions, which are lines of texts, of a batch
         batch_timeout: milliseconds that the first of a batch waits for others
         queue_size: questions that wait, at most; further requests are refused
@@ -101,6 +103,7 @@ class Options(commands.TrustOptions):
         "formats, or regular expressions of RE2, that all answers keep "
         "(besides [X1X], which Weblate writes for a placeholder)",
     )
+    weblate: bool = False
     batch_size: PositiveInt = 32
     batch_timeout: NonNegativeFloat = 2.0
     queue_size: PositiveInt = 1000
@@ -196,6 +199,7 @@ def _server(options, places, access, listening, failures):
                 ),
                 protect=(*ALWAYS_KEPT, *options.protect),
                 log=_tell,
+                passes_weblate_check=options.weblate,
             )
             pairs = " ".join(map(":".join, models))
             address = address_of(listening)

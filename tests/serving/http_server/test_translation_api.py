@@ -68,7 +68,15 @@ class Capitals(BatchedModel):
 
 
 @contextlib.contextmanager
-def served(models, *, access=None, limits=LIMITS, load=None, **batching):
+def served(
+    models,
+    *,
+    access=None,
+    limits=LIMITS,
+    load=None,
+    weblate=False,
+    **batching,
+):
     """A client of a server of models, by their languages."""
     batching = {"batch_size": 8, "timeout": 0, "queue_size": 20, **batching}
 
@@ -80,6 +88,7 @@ def served(models, *, access=None, limits=LIMITS, load=None, **batching):
             limits=limits,
             protect=[r"\[X[0-9]+X\]"],
             log=told.append,
+            passes_weblate_check=weblate,
         )
 
     told, failures = [], []
@@ -181,6 +190,12 @@ def test_lost_spans_are_told(client, model, monkeypatch):
     assert answer["lostSpans"] == [["%s", "%s"], []]
     answer = translate(client, "a %s", protect=["printf"])[1]
     assert answer["lostSpans"] == ["%s"]
+    # Of a model that keeps none, too: it may point at some.
+    answer = translate(client, "[X1X] [x2x] [X3X]", "de")[1]
+    assert "lostSpans" not in answer
+    monkeypatch.setattr(Capitals, "_said", lambda self, text: text[6:])
+    answer = translate(client, "[X1X] [X2X] a", "de")[1]
+    assert answer["lostSpans"] == ["[X1X]"]
 
 
 def test_further_answers_are_given_where_there_are_any(client):
@@ -490,6 +505,22 @@ def test_keys_are_asked_for(tmp_path):
             assert message == {"error": f"Slowdown: {count} per 1 minute"}
         assert client.get("/languages").status_code == 200
         assert client.get("/frontend/settings").json()["keyRequired"]
+
+
+@pytest.mark.parametrize("passes", [False, True])
+def test_the_check_of_weblate_may_be_passed(passes):
+    models = {("en", "fr"): Capitals()}
+    with served(models, weblate=passes) as client:
+        statuses = [
+            translate(client, q, "en", target)[0]
+            for q, target in (
+                (["test"], "de"),
+                (["Test"], "de"),
+                (["test"], "es"),
+            )
+        ]
+        assert statuses == [200 if passes else 400, 400, 400]
+        assert translate(client, ["test"])[1] == {"translatedText": ["TEST"]}
 
 
 def test_an_address_has_a_limit_without_keys():

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from tfcopy.data.text.span_patterns import PATTERNS
+from tfcopy.data.text.span_patterns import PATTERNS, lost_spans
 from tfcopy.serving.client_library.remote_model import (
     RemoteModel,
     RequestError,
@@ -29,6 +29,8 @@ from tfcopy.terminal import one_line
 
 # What Weblate puts in the place of a placeholder.
 ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
+# What it asks before it takes a server's address: languages and text.
+_WEBLATE_CHECK = "en", "de", ["test"]
 
 
 class Limits(NamedTuple):
@@ -62,6 +64,9 @@ class TranslationService:
         protect: Names of formats, or regular expressions, whose spans all
             answers keep, besides those of a request.
         log: Function of a line about what went wrong.
+        passes_weblate_check: Whether what Weblate asks before it takes a
+            server's address, English to German, is its own answer where that
+            is not served.
     """
 
     def __init__(
@@ -73,6 +78,7 @@ class TranslationService:
         limits: Limits,
         protect: Sequence[str],
         log: Callable[[str], None],
+        passes_weblate_check: bool = False,
     ):
         self.languages = Languages(models)
         self.limits = limits
@@ -80,6 +86,9 @@ class TranslationService:
         self._batching = batching
         self._protect = tuple(protect)
         self._log = log
+        self._passes_check = passes_weblate_check and (
+            _WEBLATE_CHECK[:2] not in models
+        )
         at_once = [x.model.at_once for x in models.values()]
         self._threads = concurrent.futures.ThreadPoolExecutor(sum(at_once))
         # Models in this process share its cores, a server has its own.
@@ -113,6 +122,9 @@ class TranslationService:
         """
         texts = request.q if isinstance(request.q, list) else [request.q]
         self.check_size(texts)
+        asked = request.source, request.target, request.q
+        if self._passes_check and asked == _WEBLATE_CHECK:
+            return {"translatedText": request.q}
         with self._told():
             async with asyncio.timeout(self.limits.seconds):
                 detections, pairs = await self._pairs(texts, request)
@@ -170,11 +182,13 @@ class TranslationService:
             found = await model.answers(questions, terms, request.alternatives)
             answers |= zip(questions, found)
         translated = []
-        for document in documents:
+        for text, document in zip(texts, documents):
             ranks = range(request.alternatives + 1)
             ranked = (document.answer(answers, rank) for rank in ranks)
             best, *others = dict.fromkeys(ranked)
             lost = document.lost(answers)
+            if protect is None:
+                lost = lost_spans(text, best, self._protect)
             translated.append(_Translated(best, others, lost))
         count = self._metrics
         count.texts.labels(*pair).inc(len(texts))
