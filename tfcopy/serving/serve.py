@@ -26,7 +26,7 @@ from tfcopy.serving.http_server.listening import (
     is_private,
     listen,
 )
-from tfcopy.terminal import printable, quiet
+from tfcopy.terminal import printable
 
 _DESCRIPTION = """\
 Serves exported models that translate, to whatever speaks LibreTranslate's API:
@@ -174,16 +174,15 @@ def _server(options, places, access, listening, failures):
     )
 
     def load():
-        with quiet():
-            models = load_all(
-                places,
-                _tell,
-                trust=options.trust,
-                max_words=options.max_words,
-                batch_size=options.batch_size,
-                at_once=options.at_once,
-                deadline=options.deadline,
-            )
+        models = load_all(
+            places,
+            _tell,
+            trust=options.trust,
+            max_words=options.max_words,
+            batch_size=options.batch_size,
+            at_once=options.at_once,
+            deadline=options.deadline,
+        )
 
         def made(metrics):
             service = TranslationService(
