@@ -27,7 +27,7 @@ from tfcopy.serving.http_server.plain_parts import (
 )
 
 # They have no elements in them, and end only with their own end tag.
-_RAW = "iframe noembed noframes script style textarea title xmp".split()
+_RAW = "iframe noembed noframes script style textarea xmp".split()
 _REST = r"""(?:[\s/](?:[^<>"']|"[^"]*"|'[^']*')*)?>"""
 _ELEMENTS = "|".join(rf"(?i:<{x}{_REST}.*?(?:</{x}[\s/]*>|\z))" for x in _RAW)
 _TOKEN = re2.compile(
