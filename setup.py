@@ -33,6 +33,15 @@ DOCS = ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.29"]
 DEMO = ["gradio>=6.31,<7"]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
+SERVE = [
+    "babel>=2.16",
+    "fastapi>=0.115",
+    "fastapi-offline>=1.7.4",
+    "limits>=4",
+    "prometheus-client>=0.21",
+    "py3langid>=0.4",
+    "uvicorn>=0.34",
+]
 PROJECTION = ["scikit-learn>=1.5"]
 SUBWORDS = ["sentencepiece>=0.2.1"]
 
@@ -101,6 +110,7 @@ setup(
         "figures": FIGURES,
         "jieba": JIEBA,
         "projection": PROJECTION,
+        "serve": SERVE,
         "subwords": SUBWORDS,
         "dev": [
             *ALIGN,
@@ -112,7 +122,10 @@ setup(
             *FIGURES,
             *JIEBA,
             *PROJECTION,
+            *SERVE,
             *SUBWORDS,
+            # Asks the server as others do.
+            "libretranslatepy>=2.1.4",
             # With setuptools and wheel, what `.ci/run` builds and checks.
             "build>=1.2",
             "setuptools>=77",

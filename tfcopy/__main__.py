@@ -27,6 +27,10 @@ COMMANDS = {
     "score": ("tfcopy.serving.score", "tell how likely given targets are"),
     "batch": ("tfcopy.serving.batch", "answer files of texts, by Apache Beam"),
     "client": ("tfcopy.serving.client", "ask a server, line by line"),
+    "serve": (
+        "tfcopy.serving.serve",
+        "serve exported models by LibreTranslate's API",
+    ),
     "demo": ("tfcopy.serving.demo", "show exported models in the browser"),
     "translate_po": (
         "tfcopy.serving.translate_po",

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import errno
 import importlib.util
 import socket
 import sys
@@ -12,6 +11,7 @@ from tfcopy.flags import Check, Parser
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.demo_page.demo_server import Guard, Models
+from tfcopy.serving.http_server.listening import address_of, listen
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
@@ -67,7 +67,7 @@ def _serve(options):
     models = Models(options.folder, trust=options.trust)
     if importlib.util.find_spec("gradio") is None:
         raise AskError('Gradio is not installed: pip install "tfcopy[demo]"')
-    with _listen(options.host, options.port) as listening:
+    with listen(options.host, options.port) as listening:
         print("Starting ...", flush=True)
         server = serve(models, [options.host, socket.gethostname()])
         address = address_of(listening)
@@ -97,31 +97,6 @@ def serve(models, names=()):
         app, log_level="critical", timeout_graceful_shutdown=1
     )
     return uvicorn.Server(config)
-
-
-def address_of(listening) -> str:
-    """What to type into a browser on this machine."""
-    host, port = listening.getsockname()[:2]
-    if host in ("0.0.0.0", "::"):
-        host = "127.0.0.1"
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _listen(host, port):
-    if not host:  # which would be every address
-        raise AskError("--host: expected an address. Received none.")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise AskError(
-                f"--port: {port} is taken on {host}. Choose another one."
-            ) from None
-        reason = str(error.strerror or error).split(" (")[0]
-        raise AskError(
-            f"cannot listen on {host}, port {port} ({reason})."
-        ) from None
 
 
 if __name__ == "__main__":

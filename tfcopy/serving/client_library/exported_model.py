@@ -57,7 +57,7 @@ def load(
         RequestError: If the server does not answer; it is an `AskError`, too.
     """
     where = os.fspath(where)
-    if not _is_server(where):
+    if not is_server(where):
         if options:
             raise AskError(
                 f"{where}: a folder has no {', '.join(options)}; these are "
@@ -102,7 +102,8 @@ def open_model(options, server: str | None = None):
     )
 
 
-def _is_server(where):
+def is_server(where: str) -> bool:
+    """Whether a model's place is the address of a server, not a folder."""
     if filesystem.is_url(where):
         return where.split("://")[0].lower() in _SERVERS
     return bool(_HOST_AND_PORT.fullmatch(where)) and not filesystem.exists(

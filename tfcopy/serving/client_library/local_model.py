@@ -48,7 +48,7 @@ def find_versions(folder) -> dict[int, str]:
                 f"{folder}: {name} and {os.path.basename(other)} are the same "
                 "version. Rename or remove one of them."
             )
-    return {x: y for x, y in sorted(paths.items()) if _is_saved_model(y)}
+    return {x: y for x, y in sorted(paths.items()) if is_saved_model(y)}
 
 
 def find_version(folder, version: int | None = None) -> str:
@@ -68,7 +68,7 @@ def find_version(folder, version: int | None = None) -> str:
         raise AskError(f"{folder}: {error.strerror}.") from error
     if not is_folder:
         raise AskError(f"{folder}: no such folder.")
-    if _is_saved_model(folder):
+    if is_saved_model(folder):
         if version is not None:
             raise AskError(
                 f"{folder} is a version itself: leave --version out."
@@ -106,7 +106,8 @@ def find_models(folder) -> dict[str, dict[int, str]]:
     return {name: versions for name, versions in models.items() if versions}
 
 
-def _is_saved_model(folder):
+def is_saved_model(folder) -> bool:
+    """Whether a folder is a version of a model."""
     return filesystem.isfile(os.path.join(folder, "saved_model.pb"))
 
 
@@ -116,7 +117,8 @@ CONFIG_NAME = "tfcopy.json"
 FORMAT = 1
 # What is read of it here and by commands, where it is there.
 _FIELDS = {
-    **dict.fromkeys(("created", "system", "target_language", "task"), str),
+    **dict.fromkeys(("created", "system", "task"), str),
+    **dict.fromkeys(("source_language", "target_language"), str),
     **dict.fromkeys(("max_source_length", "num_headwords"), int),
     **dict.fromkeys(("source_vocabulary_size", "text_vocabulary_size"), int),
     **{"texts": [str], "labels": [str], "examples": [dict], "pieces": dict},

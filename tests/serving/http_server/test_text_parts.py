@@ -1,0 +1,186 @@
+"""What is asked of plain text and HTML, and that all else stays as it is."""
+
+import html
+import re
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tfcopy.serving.http_server.html_parts import HtmlText
+from tfcopy.serving.http_server.kept_spans import name_of, question_of
+from tfcopy.serving.http_server.plain_parts import PlainText, may_be_cut
+
+A, B, C = map(name_of, range(3))
+
+
+def asked(document, model=str):
+    """The answer of a document, the texts that were asked, and lost spans."""
+    answers = {}
+    while questions := document.open_questions(answers):
+        answers |= {x: [model(x.text)] for x in questions}
+    texts = [x.text for x in answers]
+    return document.answer(answers), texts, document.lost(answers)
+
+
+def plain(text, protect=(), max_words=200, model=str):
+    return asked(PlainText(text, protect, max_words), model)
+
+
+def page(text, protect=(), max_words=200, model=str):
+    return asked(HtmlText(text, protect, max_words), model)
+
+
+def test_lines_are_asked_one_by_one():
+    text = "  One line.\n\n\tTwo  words\r\n12 + 3\nOne line. "
+    answer, texts, _ = plain(text, model=str.upper)
+    assert texts == ["One line.", "Two  words"]
+    assert answer == "  ONE LINE.\n\n\tTWO  WORDS\r\n12 + 3\nONE LINE. "
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "😀", "12 %", "– … \t"])
+def test_what_has_no_letters_is_not_asked(text):
+    assert plain(text, model=None) == (text, [], [])
+    assert page(text, model=None) == (text, [], [])
+
+
+def test_a_line_is_cut_into_sentences_only_if_it_is_too_long():
+    text = 'One two. "Three four!" 5.6 seven (eight?) nine. '
+    assert plain(text)[1] == [text.strip()]
+    answer, texts, _ = plain(text, max_words=12)
+    assert answer == text
+    assert texts == ["One two.", '"Three four!"', "5.6 seven (eight?)", "nine."]
+    assert may_be_cut("a b c", 5) and not may_be_cut("a b c", 6)
+    assert may_be_cut("a" * 13, 6)  # It may have many pieces.
+
+
+def test_spans_are_named():
+    text = "Put %d and %s%s there"
+    question = question_of(text, ["printf"])
+    assert question.text == f"Put {A} and {B} there"
+    assert question.spans == ("%d", "%s%s")
+    assert question.terms == [f"{A}\t{A}", f"{B}\t{B}"]
+    answer = f"{B} y {A} y {B}"
+    assert question.restored(answer) == "%s%s y %d y %s%s"
+    assert question.lost(f"only {B}") == ["%d"]
+    assert plain(text, ["printf"], model=lambda x: x.replace(A, ""))[2] == [
+        "%d"
+    ]
+
+
+def test_a_span_comes_back_to_the_byte():
+    text = 'See <a  href="x\u00a0y">it</a>.'
+    assert plain(text, ["html"])[:2] == (text, [f"See {A}it{B}."])
+    # As from a model, which puts blanks beside words.
+    answer = plain(text, ["html"], model=lambda x: f"{A} lo {B} veo .")[0]
+    assert answer == 'See <a  href="x\u00a0y">it</a>.'.replace(
+        "See ", ""
+    ).replace("it</a>.", "lo</a> veo .")
+
+
+def test_private_characters_are_spans_themselves():
+    text = f"One {A} two \ue000 {C}"
+    answer, (question,), _ = plain(text, [])
+    assert answer == text
+    assert re.findall("[\ue000-\ue004]", question.replace(A, "")) != []
+    assert page(text)[0] == text
+
+
+PAGE = """<!DOCTYPE html><h1>One &amp; <b>two</b></h1>
+<p>See <a href="x>y">the <i>page</i></a>, 10&nbsp;km.<br>Next <!-- x --> line
+<pre>keep <b>x</b></pre><p translate="no">keep</p>
+<div class="a notranslate">keep</div><script>if (a<b) "<p>x</p>"</script>
+<code>code</code> here 5 &lt; 6"""
+
+
+def test_html_is_asked_by_paragraphs():
+    answer, texts, lost = page(PAGE)
+    assert (answer, lost) == (PAGE, [])
+    assert texts == [
+        f"One {A} {B}two{C}",
+        f"See {A}the {B}page{C}, 10{name_of(3)}km.",
+        f"Next {A} line",
+        f"{A} here 5 {B} 6",
+    ]
+
+
+def test_html_of_a_model_without_terms_is_asked_text_by_text():
+    answer, texts, _ = page(PAGE, None, model=str.upper)
+    assert texts[:5] == ["One &", "two", "See", "the", "page"]
+    kept = re.findall(r"(?s)<(?:[^>\"]|\"[^\"]*\")*>|keep|code", PAGE)
+    assert re.findall(r"(?s)<(?:[^>\"]|\"[^\"]*\")*>|keep|code", answer) == kept
+    assert "<h1>ONE &amp; <b>TWO</b></h1>\n<p>SEE <a" in answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"uno {B}dos{A} tres",  # not nested
+        f"uno {A}dos tres",
+        f"uno {A}dos{B}{B} tres",
+        "",
+    ],
+)
+def test_tags_that_come_back_wrong_are_not_taken(answer):
+    text = "<p>one <b>two</b> three</p>"
+    given = {f"one {A}two{B} three": answer}
+    found, texts, lost = page(text, model=lambda x: given.get(x, x.upper()))
+    assert found == "<p>ONE <b>TWO</b> THREE</p>"
+    assert texts == [*given, "one", "two", "three"] and not lost
+
+
+def test_tags_may_move_together():
+    text = "<p>one <b>two</b> <i>three</i></p>"
+    model = {
+        f"one {A}two{B} {C}three{name_of(3)}": f"{C}3{name_of(3)} {A} 2 {B}"
+    }
+    assert page(text, model=model.get)[0] == "<p><i>3</i> <b>2</b></p>"
+
+
+def test_entities_that_are_letters_are_read():
+    answer, texts, _ = page("<p>caf&eacute; &copy; &#233;t&#xE9;</p>")
+    assert texts == [f"café {A} été"]
+    assert answer == "<p>café &copy; été</p>"
+
+
+def test_what_is_said_is_no_markup():
+    answer = page("<p>a word</p>", model=lambda x: "<script>&</script>")[0]
+    assert answer == "<p>&lt;script&gt;&amp;&lt;/script&gt;</p>"
+
+
+def test_tags_around_a_paragraph_are_not_asked():
+    text = "<p> <a href='x'><b>All of it</b></a> </p>"
+    assert page(text)[:2] == (text, ["All of it"])
+
+
+TEXTS = st.text(st.sampled_from("aé <>/&;!-\"'=p b\n\ue003\ue004" + "0"))
+
+
+@given(st.one_of(st.text(), TEXTS))
+@example("<p>a<b>b</p></b>&")
+@example("A\ue0030\ue004")
+@example("A\ue0030" + "0" * 5000 + "\ue004")
+def test_what_stays_stays(text):
+    assert plain(text)[0] == text
+    assert plain(text, None)[0] == text
+    assert plain(text, ["html", "printf"], 3)[0] == text
+    for protect in (None, []):
+        said = page(text, protect)[0]
+        letters = [x for x in html.unescape(said) if x.isalpha()]
+        assert letters == [x for x in html.unescape(text) if x.isalpha()]
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<a ", "<!", "<!--", "</", "<a b='", "<a '&amp;", "<code>", "a &lt; ", "&"]
+    + ["<script>", "<p>a", "<b>a ", "<x<", "a ", "a. ", "%d", "\ue003"],
+)
+@pytest.mark.long
+def test_no_text_takes_long(part):
+    text = part * (100_000 // len(part))
+    for protect in (None, ["html", "printf"]):
+        for document in (plain, page):
+            begin = time.process_time()
+            document(text, protect)
+            assert time.process_time() - begin < 15

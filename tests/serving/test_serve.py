@@ -1,0 +1,262 @@
+"""The command, and the models that it finds."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import libretranslatepy
+import pytest
+
+from tests.serving.servables.echo_model import serve as serve_tensorflow
+from tests.serving.servables.translators import copier
+from tfcopy.data import Tokenizer
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.serving import serve
+from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.http_server.served_models import (
+    load_all,
+    num_read,
+    places_of,
+)
+from tfcopy.serving.saved_model import export
+
+SPACED = ProtectedTokenizer(Tokenizer("space"), ("html",))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Exports of a copier that keeps spans, and of one without languages."""
+    folder = tmp_path_factory.mktemp("savedmodels")
+    model = copier(source_tokenizer=SPACED, target_tokenizer=SPACED)
+    model = model.with_files(folder / "words")
+    languages = {"source_language": "en", "target_language": "fr"}
+    export(model, folder / "copier", warmup_texts=["a"], details=languages)
+    return folder
+
+
+def test_help_needs_nothing_heavy(capsys, monkeypatch):
+    for name in ("tensorflow", "fastapi", "uvicorn"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(SystemExit) as end:
+        serve.main(["--help"])
+    output = capsys.readouterr().out
+    assert end.value.code == 0
+    assert "(default: 5000)" in output and "SOURCE:TARGET=PLACE" in output
+
+
+def error(capsys, *arguments):
+    """The line that the command ends with."""
+    assert serve.main([str(x) for x in arguments]) == 2
+    output, error = capsys.readouterr()
+    assert error.startswith("serve: ") and error.count("\n") == 1
+    assert not output
+    return error
+
+
+def test_errors_say_what_is_wrong(capsys, tmp_path, monkeypatch):
+    model = tmp_path / "model"
+    (model / "1").mkdir(parents=True)
+    (model / "1" / "saved_model.pb").write_bytes(b"")
+    assert "no such folder" in error(capsys, tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    assert "no exported models in it" in error(capsys, tmp_path / "empty")
+    line = error(capsys, model, "--protect", "(")
+    assert "--protect: '(' is no regular expression" in line
+    line = error(capsys, model, "--api_keys", tmp_path / "none")
+    assert "--api_keys: cannot read" in line and "No such file" in line
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = error(capsys, model, "--port", port)
+    assert f"--port: {port} is taken on 127.0.0.1" in line
+    monkeypatch.setattr(serve.importlib.util, "find_spec", lambda name: None)
+    assert "pip install 'tfcopy[serve]'" in error(capsys, model)
+
+
+def test_places_are_folders_or_servers(tmp_path):
+    for path in ("a/1", "a/2", "b/1"):
+        (tmp_path / path).mkdir(parents=True)
+        (tmp_path / path / "saved_model.pb").write_bytes(b"")
+    root = str(tmp_path)
+    folders = [f"{root}/a", f"{root}/b"]
+    assert places_of(root) == [(x, None, None) for x in folders]
+    pair = ("en", "pt_BR")
+    for place in (folders[0], f"{root}/a/2"):
+        assert places_of(f"en:pt_BR={place}") == [(place, None, pair)]
+    server = "http://host:8501"
+    assert places_of(f"en:fr={server}/a/b") == [
+        (f"{server}/a", "b", ("en", "fr"))
+    ]
+    assert places_of("en:fr=host:8500/b") == [("host:8500", "b", ("en", "fr"))]
+    for text, message in (
+        (f"{server}/b", f"as in en:fr={server}/b"),
+        ("en:fr=host:8500/", "tell the languages and the model"),
+        (f"en:fr={root}", "which of its models translates this"),
+        ("en:fr=", "no such folder"),
+    ):
+        with pytest.raises(AskError, match=message):
+            places_of(text)
+
+
+@pytest.mark.long
+def test_models_are_served_by_their_languages(copier_export, copier_model):
+    (place,) = places_of(copier_export)
+    told = []
+    with pytest.raises(AskError, match="no model that translates"):
+        load_all([place], told.append, batch_size=8, at_once=1)
+    assert "its languages are not known. Name them: SOURCE:TARGET=" in told[0]
+    named = place._replace(pair=("en", "pt_BR"))
+    models = load_all([named], told.append, batch_size=8, at_once=1)
+    ((pair, found),) = models.items()
+    assert pair == ("en", "pt-BR") and found.max_words == 20
+    assert found.model.batch_size == 8 and not found.keeps_spans
+    with pytest.raises(AskError, match="both translate en:pt-BR"):
+        load_all([named, named], told.append, batch_size=8, at_once=1)
+    # A server does not tell: it shows.
+    assert num_read(copier_model) == 20
+
+
+class Process:
+    """The command, serving; its address, and what it said."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tfcopy.serving.serve", "--port=0"]
+            + [str(x) for x in arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self):
+        assert self.process.stdout.readline().startswith("Loading ")
+        self.line = self.process.stdout.readline()
+        self.url = self.line.split()[3] if self.line else ""
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def translate(self, q, **more):
+        body = {"q": q, "source": "en", "target": "fr", **more}
+        request = urllib.request.Request(
+            f"{self.url}/translate",
+            json.dumps(body).encode(),
+            {"content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+
+@pytest.mark.slow
+def test_the_command_serves_until_it_is_stopped(folder):
+    with Process(folder) as server:
+        assert server.line.startswith("Serving en:fr at http://127.0.0.1:")
+        text = "a <b> %(n)s </b> [X2X] & Łukasz"
+        answer = server.translate(text, protect=["printf"])
+        assert answer == {"translatedText": text}
+        text = "<p>a <b>Łukasz  b</b>, c&nbsp;d.</p>\n<pre>x</pre>"
+        answer = server.translate(
+            text, format="html", glossary={"c": "the term"}
+        )["translatedText"]
+        said = text.replace("c&", "the term&").replace("  ", " ")
+        assert answer.replace(" ", "") == said.replace(" ", "")
+        client = libretranslatepy.LibreTranslateAPI(server.url)
+        assert client.translate("a & b\nc", "en", "fr") == "a & b\nc"
+        assert {x["code"] for x in client.languages()} == {"en", "fr"}
+        assert client.detect("This is a sentence.")[0]["language"] == "en"
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            client.translate("a", "xx", "fr")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.communicate(timeout=60) == ("", "")
+        assert server.process.returncode == 0
+
+
+@pytest.mark.slow
+def test_what_is_under_way_is_answered_when_it_is_stopped(folder):
+    with Process(folder, "--batch_size", 2) as server:
+        found = []
+
+        def ask():
+            found.append(server.translate(["a b c"] * 200))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(0.2)
+        server.process.send_signal(signal.SIGINT)
+        thread.join(60)
+        assert found == [{"translatedText": ["a b c"] * 200}]
+        assert server.process.wait(60) == 0
+
+
+@pytest.mark.slow
+def test_sockets_that_are_closed_or_slow_stop_nothing(folder):
+    with Process(folder, "--grace", 2) as server:
+        port = int(server.url.rpartition(":")[2])
+        half = b"POST /translate HTTP/1.1\r\nHost: localhost\r\n"
+        opened = []
+        for i in range(300):
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.sendall(
+                (half, b"", half + b"Content-Length: 9\r\n\r\n{")[i % 3]
+            )
+            opened.append(connection)
+        for connection in opened[::2]:
+            connection.close()
+        # One that asks, and goes before it is answered.
+        body = json.dumps({"q": ["a b"] * 200, "source": "en", "target": "fr"})
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(
+                    half
+                    + b"Content-Length: %d\r\n\r\n%s"
+                    % (len(body), body.encode())
+                )
+        assert server.translate("a") == {"translatedText": "a"}
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(60) == 0
+        for connection in opened[1::2]:
+            connection.close()
+
+
+@pytest.mark.slow
+def test_a_model_of_a_server_is_served_until_it_is_gone(folder):
+    remote = serve_tensorflow(LocalModel(folder / "copier"))
+    place = f"en:fr={remote.rest_address}/echo"
+    with Process(place, "--deadline", 5) as server:
+        assert server.translate("a <b> c") == {"translatedText": "a <b> c"}
+        remote.stop()
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            server.translate("a")
+        assert refused.value.code == 503
+        assert json.load(refused.value) == {
+            "error": "The model cannot be reached"
+        }
+        assert server.process.poll() is None
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_loaded_ends_the_command(tmp_path):
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "saved_model.pb").write_bytes(b"oops")
+    with Process(tmp_path) as server:
+        output, error = server.process.communicate(timeout=60)
+        assert server.process.returncode == 2
+        assert error.startswith(f"serve: {tmp_path}/1: cannot be loaded")
+        assert error.count("\n") == 1 and not output
+
+
+@pytest.mark.slow
+def test_who_may_ask_is_told(folder):
+    with Process(folder, "--host", "0.0.0.0") as server:
+        assert server.translate("a") == {"translatedText": "a"}
+        server.process.send_signal(signal.SIGTERM)
+        _, error = server.process.communicate(timeout=60)
+    assert error.startswith("serve: whoever reaches 0.0.0.0 may ask; with ")

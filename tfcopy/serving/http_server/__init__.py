@@ -1,0 +1,1 @@
+"""What the demo page and the translation server answer requests with."""

@@ -1,0 +1,94 @@
+"""Who may ask, and how often: keys, and requests a minute."""
+
+import hashlib
+from collections.abc import Mapping
+
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from tfcopy import file_forms
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.http_server.api_errors import ApiError
+
+
+def read_keys(path) -> dict[bytes, int | None]:
+    """Reads a file of keys, one a line, with a limit of its own if it has one.
+
+    Lines are `KEY`, or `KEY<TAB>REQUESTS A MINUTE`; blank ones and those that
+    begin with `# ` are skipped.
+
+    Returns:
+        Dict from digests of the keys to their limits, `None` for the usual.
+
+    Raises:
+        AskError: naming the file and the line, if it cannot be read.
+    """
+    try:
+        with file_forms.open_plain(path) as file:
+            lines = file.read().decode().splitlines()
+    except (OSError, UnicodeDecodeError, file_forms.FormError) as error:
+        reason = getattr(error, "strerror", None) or "not a file of keys"
+        raise AskError(f"--api_keys: cannot read {path} ({reason}).") from None
+    keys = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("# "):
+            continue
+        key, *limit = line.split()
+        if len(limit) > 1 or not all(
+            x.isascii() and x.isdigit() for x in limit
+        ):
+            raise AskError(  # without the key
+                f"--api_keys: {path}, line {number}: expected a key, or a key "
+                "and its requests a minute."
+            )
+        keys[_digest(key)] = int(limit[0]) if limit else None
+    if not keys:
+        raise AskError(f"--api_keys: {path} has no keys.")
+    return keys
+
+
+class Access:
+    """Lets those ask who may.
+
+    Args:
+        keys: As `read_keys` gives them; `None` if nobody needs one.
+        limit: The most requests a minute of a key, or of an address if nobody
+            needs a key; `None` for any number.
+    """
+
+    def __init__(
+        self, keys: Mapping[bytes, int | None] | None, limit: int | None
+    ):
+        self.needs_key = keys is not None
+        self._keys = keys or {}
+        self._limit = limit
+        self._requests = MovingWindowRateLimiter(MemoryStorage())
+
+    def check(self, key: str, address: str):
+        """Counts a request, or refuses it.
+
+        Raises:
+            ApiError: 403 without a key that is known, 429 too often.
+        """
+        limit, who = self._limit, address
+        if self.needs_key:
+            if not key:
+                raise ApiError(
+                    403, "Please contact the server operator to get an API key"
+                )
+            who = _digest(key)
+            if who not in self._keys:
+                raise ApiError(403, "Invalid API key")
+            limit = self._keys[who] if self._keys[who] is not None else limit
+            who = who.hex()
+        if limit is None:
+            return
+        item = RateLimitItemPerMinute(max(1, limit))
+        if limit < 1 or not self._requests.hit(item, who):
+            raise ApiError(429, f"Slowdown: {limit} per 1 minute", 60)
+
+
+def _digest(key):
+    # Looked up by its digest, so that the time tells nothing of a key.
+    return hashlib.sha256(key.encode("utf-8", "replace")).digest()

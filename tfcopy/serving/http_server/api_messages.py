@@ -1,0 +1,218 @@
+"""What requests say: JSON or a form, read and checked."""
+
+from typing import Annotated, Literal
+from urllib.parse import parse_qsl
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
+
+from tfcopy.data.text.span_patterns import PATTERNS
+from tfcopy.json_text import JsonError, parse_json
+from tfcopy.serving.http_server.api_errors import ApiError
+
+_MOST_FIELDS = 10_000
+_MOST_ALTERNATIVES = 20
+# What messages say that a field must be.
+_EXPECTED = {
+    "q": "must be a text or a list of texts",
+    "source": "must be the code of a language",
+    "target": "must be the code of a language",
+    "api_key": "must be a text",
+    "protect": f"must be a list of formats: {', '.join(PATTERNS)}",
+    "glossary": "must be an object of phrases and their translations",
+    "alternatives": "parameter is not a number",
+}
+
+
+def _whole(text):
+    text.encode()  # A UnicodeError, which is a ValueError, for half of one.
+    return text
+
+
+_Text = Annotated[str, AfterValidator(_whole)]
+_Name = Annotated[str, Field(max_length=1_000), AfterValidator(_whole)]
+_Texts = Annotated[
+    _Text | list[_Text], Field(description="A text, or a list of texts.")
+]
+_Key = Annotated[
+    _Name | None, Field(description="A key, of a server that asks for one.")
+]
+
+
+class TranslateRequest(BaseModel):
+    """What is to be translated."""
+
+    q: _Texts
+    source: Annotated[
+        _Name, Field(description="Its language, `auto` to detect it.")
+    ]
+    target: Annotated[_Name, Field(description="The language to translate to.")]
+    format: Annotated[
+        Literal["text", "html"],
+        Field(description="Of HTML the tags are kept, the texts translated."),
+    ] = "text"
+    alternatives: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=_MOST_ALTERNATIVES,
+            description="How many further answers are wanted, if the search "
+            "has so many; there are none for texts with kept spans or terms.",
+        ),
+    ] = 0
+    protect: Annotated[
+        list[_Name],
+        Field(
+            description="What else the answer has as it is in the text: "
+            + ", ".join(PATTERNS)
+        ),
+    ] = []
+    glossary: Annotated[
+        dict[_Text, _Text],
+        Field(
+            description="Translations that the answer must have, by phrases "
+            "of the text. (In a form: lines, phrase<TAB>translation.)"
+        ),
+    ] = {}
+    api_key: _Key = None
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "q": "The session is closed.",
+                "source": "en",
+                "target": "fr",
+            }
+        }
+    )
+
+
+class DetectRequest(BaseModel):
+    """What is to be found out of a text."""
+
+    q: _Texts
+    api_key: _Key = None
+
+
+class DetectedLanguage(BaseModel):
+    """A language that a text may be in."""
+
+    language: str
+    confidence: Annotated[float, Field(description="Per cent.")]
+
+
+class TranslateAnswer(BaseModel):
+    """The translation, or a list of them where `q` is a list."""
+
+    translatedText: str | list[str]
+    alternatives: Annotated[
+        list[str] | list[list[str]] | None,
+        Field(description="Further answers, where they were asked for."),
+    ] = None
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None
+    lostSpans: Annotated[
+        list[str] | list[list[str]] | None,
+        Field(description="Protected spans that the answer has lost, if any."),
+    ] = None
+
+
+class Language(BaseModel):
+    """A language, and what it is translated to."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+class Error(BaseModel):
+    """Why there is no answer, in one line."""
+
+    error: str
+
+
+def read_request(kind: type[BaseModel], content_type: str, body: bytes):
+    """The request that a body is.
+
+    Args:
+        kind: `TranslateRequest` or `DetectRequest`.
+        content_type: Its type: JSON, or a form. What begins with a brace is
+            JSON, whatever the type says.
+        body: Its bytes.
+
+    Raises:
+        ApiError: 400, saying which field is wrong.
+    """
+    content_type = content_type.partition(";")[0].strip().lower()
+    is_json = content_type.endswith("json") or body.lstrip()[:1] == b"{"
+    fields = _json(body) if is_json else _form(content_type, body)
+    if fields.get("q") in ("", []):
+        del fields["q"]
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        raise ApiError(400, _reason(error.errors()[0])) from None
+
+
+def _reason(error):
+    name, given = str(error["loc"][0]), error["input"]
+    if error["type"] == "missing" or given is None:
+        return f"Invalid request: missing {name} parameter"
+    if name == "format":
+        return f"{str(given)[:40]} format is not supported"
+    expected = _EXPECTED[name]
+    if error["type"] == "greater_than_equal":
+        expected = "parameter must be >= 0"
+    elif error["type"] == "less_than_equal":
+        expected = f"parameter must be <= {_MOST_ALTERNATIVES}"
+    elif error["type"] == "string_too_long":
+        expected = "is too long"
+    elif error["type"] == "value_error":
+        expected = "has half a character, which is no Unicode"
+    return f"Invalid request: {name} {expected}"
+
+
+def _json(body):
+    try:
+        fields = parse_json(body)
+    except JsonError as error:
+        raise ApiError(400, f"Invalid JSON format: {error}") from None
+    if not isinstance(fields, dict):
+        raise ApiError(400, "Invalid JSON format")
+    return fields
+
+
+def _form(content_type, body):
+    if content_type not in ("", "application/x-www-form-urlencoded"):
+        raise ApiError(
+            400, "Invalid request: expected JSON, or a form that is urlencoded"
+        )
+    try:
+        pairs = parse_qsl(
+            body.decode(),
+            keep_blank_values=True,
+            max_num_fields=_MOST_FIELDS,
+            errors="strict",
+        )
+    except (UnicodeDecodeError, ValueError):
+        raise ApiError(
+            400, "Invalid request: the form cannot be read"
+        ) from None
+    fields = {}
+    for name, value in pairs:
+        if name == "glossary":
+            terms = (x.partition("\t") for x in value.splitlines() if x.strip())
+            fields[name] = {x.strip(): y.strip() for x, _, y in terms}
+        elif name == "protect":
+            fields.setdefault(name, []).extend(value.replace(",", " ").split())
+        elif name == "q" and name in fields:
+            known = fields[name]
+            fields[name] = [*([known] if isinstance(known, str) else known)]
+            fields[name].append(value)
+        else:
+            fields.setdefault(name, value)
+    return fields

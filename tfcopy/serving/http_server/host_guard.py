@@ -1,0 +1,129 @@
+"""What a server refuses before its app sees it.
+
+A page of another site, open in a browser on this machine, must not ask the
+server: neither by its own requests, which tell where they come from
+(`Origin`), nor by a name of its own that it lets resolve to this machine
+(`Host`). And nobody may send more than the app takes, or send without end.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+# Seconds until a request's body must have come.
+_PATIENCE = 60
+# A body that is too large is read to its end if it has not many times as many
+# bytes: who still sends might miss the answer.
+_DRAINED = 64
+
+
+class HostGuard:
+    """An ASGI app that hands on to another what may be asked.
+
+    A subclass may refuse more, and says how.
+
+    Args:
+        app: The ASGI app.
+        names: Host names that it is called by, besides numbers and localhost;
+            any if `None`.
+        largest: Bytes of a request's body.
+    """
+
+    advice = "Call it by its number."
+
+    def __init__(self, app, names: Iterable[str] | None, largest: int):
+        self._app = app
+        self._names = None
+        if names is not None:
+            self._names = {"localhost", *(name.lower() for name in names)}
+        self._largest = largest
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "lifespan":
+            return await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})
+        refusal = self._refusal(scope) or self.further_refusal(scope)
+        if refusal is None and scope["method"] == "POST":
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    body = await self._body(receive)
+            except TimeoutError:
+                refusal = 408, f"No whole request within {_PATIENCE} s."
+            except ConnectionError:
+                return None  # There is nobody to be answered.
+            else:
+                if body is None:
+                    refusal = 413, f"More than {self._largest:,} bytes."
+                else:
+                    receive = _again(body, receive)
+        if refusal is not None:
+            return await self._refuse(send, *refusal)
+        return await self._app(scope, receive, send)
+
+    def further_refusal(self, scope) -> tuple[int, str] | None:
+        """A status and its reason; `None` if there is none to refuse it."""
+
+    def shown(self, reason: str) -> tuple[bytes, str]:
+        """A refusal's type of content, and the content."""
+        return b"text/plain; charset=utf-8", f"{reason}\n"
+
+    def _refusal(self, scope):
+        headers = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
+        hosts = headers.get(b"host", [])
+        if len(hosts) != 1 or not self._is_own(hosts[0]):
+            return 403, f"The server is not known by this name. {self.advice}"
+        own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
+        if not own.issuperset(x.lower() for x in headers.get(b"origin", [])):
+            return 403, "No page of another site may ask."
+        return None
+
+    def _is_own(self, host):
+        if self._names is None:
+            return True
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            return name in self._names or bool(ipaddress.ip_address(name))
+        except ValueError:
+            return False
+
+    async def _body(self, receive):
+        """The body of a request; `None` if it is too large."""
+        body, size = bytearray(), 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ConnectionError
+            part = message.get("body", b"")
+            size += len(part)
+            if size <= self._largest:
+                body += part
+            elif size > _DRAINED * self._largest:
+                return None
+            if not message.get("more_body"):
+                return bytes(body) if size <= self._largest else None
+
+    async def _refuse(self, send, status, reason):
+        kind, content = self.shown(reason)
+        headers = [(b"content-type", kind), (b"connection", b"close")]
+        await send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": headers,
+            }
+        )
+        await send({"type": "http.response.body", "body": content.encode()})
+
+
+def _again(body, receive):
+    """Gives a body that was read, then what else is received."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again():
+        return messages.pop() if messages else await receive()
+
+    return again

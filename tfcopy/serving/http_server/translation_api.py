@@ -1,0 +1,292 @@
+"""LibreTranslate's API, as an ASGI app with its documentation at `/docs`.
+
+The interface is that of https://docs.libretranslate.com; `protect`, `glossary`
+and `lostSpans` are ours.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi_offline import FastAPIOffline
+from starlette.exceptions import HTTPException
+
+from tfcopy.serving.http_server.api_access import Access
+from tfcopy.serving.http_server.api_errors import ApiError
+from tfcopy.serving.http_server.api_languages import (
+    detected,
+    name_of_language,
+)
+from tfcopy.serving.http_server.api_messages import (
+    DetectedLanguage,
+    DetectRequest,
+    Error,
+    Language,
+    TranslateAnswer,
+    TranslateRequest,
+    read_request,
+)
+from tfcopy.serving.http_server.api_metrics import Metrics
+from tfcopy.serving.http_server.host_guard import HostGuard
+from tfcopy.serving.http_server.translation_service import TranslationService
+from tfcopy.terminal import one_line
+
+_ABOUT = """\
+Translations by models that copy: names, numbers, markup and placeholders come \
+back as they were typed. The interface is LibreTranslate's; `protect`, \
+`glossary` and `lostSpans` are further ones."""
+_ERRORS = {
+    400: "The request is not what it should be.",
+    403: "The key is missing or unknown, or the request not allowed.",
+    413: "The request has too many bytes.",
+    429: "Too many requests a minute.",
+    500: "The model has failed.",
+    503: "The models are being loaded, or too many texts wait.",
+}
+
+
+class ApiGuard(HostGuard):
+    """Refuses what `HostGuard` does, as the API says it."""
+
+    advice = "Call it by its number, or start it with --names NAME."
+
+    def shown(self, reason):
+        """As of `HostGuard`."""
+        return b"application/json", json.dumps({"error": reason.rstrip(".")})
+
+
+class TranslationApi:
+    """The app, which runs before its models are loaded.
+
+    Args:
+        load: Function that is called in a thread and loads the models. It
+            gives a function of `Metrics` to the `TranslationService`.
+        access: `Access`.
+        failed: Function of the error if the models cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Callable[[Metrics], TranslationService]],
+        access: Access,
+        failed: Callable[[Exception], None],
+    ):
+        self._load = load
+        self._access = access
+        self._failed = failed
+        self._metrics = Metrics()
+        self._service = None
+        self._app = self._made()
+        self._paths = {getattr(x, "path", "") for x in self._app.routes}
+
+    @property
+    def service(self) -> TranslationService:
+        """The service.
+
+        Raises:
+            ApiError: 503, while the models are being loaded.
+        """
+        if self._service is None:
+            raise ApiError(503, "The models are still being loaded", 5)
+        return self._service
+
+    async def __call__(self, scope, receive, send):
+        """Answers and counts a request, as ASGI has it."""
+        path, begin = scope.get("path"), time.monotonic()
+        path = path if path in self._paths else "other"
+
+        async def counted(message):
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+                self._metrics.requests.labels(path, status).inc()
+            await send(message)
+
+        await self._app(scope, receive, counted)
+        if scope["type"] == "http":
+            seconds = time.monotonic() - begin
+            self._metrics.seconds.labels(path).observe(seconds)
+
+    def _made(self):
+        app = FastAPIOffline(
+            title="tfcopy",
+            version="1.0",
+            description=_ABOUT,
+            openapi_url="/spec",
+            redoc_url=None,
+            lifespan=self._lifespan,
+        )
+        for kind, answer in (
+            (ApiError, _refused),
+            (HTTPException, _not_there),
+            (Exception, _has_failed),
+        ):
+            app.add_exception_handler(kind, answer)
+        errors = {
+            status: {"model": Error, "description": text}
+            for status, text in _ERRORS.items()
+        }
+        get, post = app.get, app.post
+        post(
+            "/translate",
+            response_model=TranslateAnswer,
+            responses=errors,
+            openapi_extra=_reads(TranslateRequest),
+        )(self.translate)
+        post(
+            "/detect",
+            response_model=list[DetectedLanguage],
+            responses=errors,
+            openapi_extra=_reads(DetectRequest),
+        )(self.detect)
+        get("/languages", response_model=list[Language])(self.languages)
+        get("/frontend/settings")(self.settings)
+        post("/suggest", responses={403: errors[403]})(self.suggest)
+        post("/translate_file", responses={403: errors[403]})(self.file)
+        get("/health", responses={503: errors[503]})(self.ready)
+        get("/health/ready", responses={503: errors[503]})(self.ready)
+        get("/health/live")(self.live)
+        get("/metrics", response_class=Response)(self.metrics)
+        get("/", include_in_schema=False)(self.index)
+        return app
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app):
+        loop = asyncio.get_running_loop()
+
+        def load():
+            try:
+                made = self._load()
+            except Exception as error:
+                loop.call_soon_threadsafe(self._failed, error)
+            else:
+                with contextlib.suppress(RuntimeError):  # It has ended.
+                    loop.call_soon_threadsafe(self._begin, made)
+
+        # Nobody waits for a daemon: Ctrl-C ends the server at once.
+        threading.Thread(target=load, daemon=True).start()
+        yield
+        if self._service is not None:
+            await self._service.close()
+
+    def _begin(self, made):
+        try:
+            self._service = made(self._metrics)
+        except Exception as error:
+            self._failed(error)
+
+    async def _asked(self, request, kind):
+        """What a request says, if it may be asked."""
+        asked = read_request(
+            kind,
+            request.headers.get("content-type", ""),
+            await request.body(),
+        )
+        address = request.client.host if request.client else ""
+        self._access.check(asked.api_key or "", address)
+        return asked
+
+    async def translate(self, request: Request):
+        """Translate a text, or several."""
+        asked = await self._asked(request, TranslateRequest)
+        work = self.service.translate(asked)
+        return await _unless_gone(request, work)
+
+    async def detect(self, request: Request):
+        """Find out the language of a text; for a list of texts, a list."""
+        asked = await self._asked(request, DetectRequest)
+        texts = asked.q if isinstance(asked.q, list) else [asked.q]
+        self.service.check_size(texts)
+        found = await asyncio.to_thread(
+            lambda: [[y._asdict() for y in detected(x)] for x in texts]
+        )
+        return JSONResponse(found if isinstance(asked.q, list) else found[0])
+
+    async def languages(self):
+        """All languages, and what each is translated to."""
+        return self.service.languages.listed()
+
+    async def settings(self):
+        """What pages that use this API need to know."""
+        source, target = (
+            {"code": code, "name": name_of_language(code)}
+            for code in self.service.languages.first
+        )
+        return {
+            "apiKeys": self._access.needs_key,
+            "charLimit": self.service.limits.characters,
+            "frontendTimeout": 500,
+            "keyRequired": self._access.needs_key,
+            "suggestions": False,
+            "filesTranslation": False,
+            "supportedFilesFormat": [],
+            "language": {"source": source, "target": target},
+        }
+
+    async def suggest(self):
+        """Not possible: suggestions are kept nowhere."""
+        raise ApiError(403, "Suggestions are disabled on this server.")
+
+    async def file(self):
+        """Not possible: texts are translated, not files."""
+        raise ApiError(403, "Files translation are disabled on this server.")
+
+    async def ready(self):
+        """Whether translations are answered now."""
+        return {"status": "ok"} if self.service else {}
+
+    async def live(self):
+        """Whether the server runs, even if it still loads its models."""
+        return {"status": "ok"}
+
+    async def metrics(self):
+        """Counts and times, for Prometheus."""
+        text = self._metrics.shown()
+        return Response(text, media_type=self._metrics.content_type)
+
+    async def index(self):
+        return RedirectResponse("docs")
+
+
+def _reads(kind):
+    """What the documentation says that a request has."""
+    schema = kind.model_json_schema()
+    types = "application/json", "application/x-www-form-urlencoded"
+    content = {name: {"schema": schema} for name in types}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+async def _unless_gone(request, work):
+    """The answer to a request; nothing is asked for who has gone."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return JSONResponse(task.result())
+        return Response(status_code=499)  # which nobody reads
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def _refused(request, error):
+    headers = {}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    message = {"error": one_line(error.message)}
+    return JSONResponse(message, error.status, headers)
+
+
+async def _not_there(request, error):
+    return JSONResponse({"error": error.detail}, error.status_code)
+
+
+async def _has_failed(request, error):
+    print(f"serve: {one_line(error)}", file=sys.stderr, flush=True)
+    return JSONResponse({"error": "The server has failed"}, 500)

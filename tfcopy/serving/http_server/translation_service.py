@@ -1,0 +1,281 @@
+"""From a request to its answer: languages, texts, questions, a model."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from tfcopy.data.text.span_patterns import PATTERNS, lost_spans
+from tfcopy.serving.client_library.remote_model import (
+    RemoteModel,
+    RequestError,
+)
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.http_server.api_errors import ApiError
+from tfcopy.serving.http_server.api_languages import Languages, detected
+from tfcopy.serving.http_server.api_messages import TranslateRequest
+from tfcopy.serving.http_server.api_metrics import Metrics
+from tfcopy.serving.http_server.html_parts import HtmlText
+from tfcopy.serving.http_server.plain_parts import PlainText
+from tfcopy.serving.http_server.request_batches import (
+    Batching,
+    RequestBatches,
+    TooManyWait,
+)
+from tfcopy.serving.http_server.served_models import ServedModel, Translating
+from tfcopy.terminal import one_line
+
+# What Weblate puts in the place of a placeholder.
+ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
+# What it asks before it takes a server's address: languages and text.
+_WEBLATE_CHECK = "en", "de", ["test"]
+
+
+class Limits(NamedTuple):
+    """What a request may ask for.
+
+    Attributes:
+        characters: The most characters of all texts of a request.
+        texts: The most texts.
+        seconds: The time within which it is answered.
+    """
+
+    characters: int
+    texts: int
+    seconds: float
+
+
+class _Translated(NamedTuple):
+    text: str
+    alternatives: list[str]
+    lost: list[str]
+
+
+class TranslationService:
+    """Answers requests with models; it lives in one event loop.
+
+    Args:
+        models: Dict from pairs of languages to `Translating`.
+        metrics: `Metrics`.
+        batching: `Batching`.
+        limits: `Limits`.
+        protect: Names of formats, or regular expressions, whose spans all
+            answers keep, besides those of a request.
+        log: Function of a line about what went wrong.
+        passes_weblate_check: Whether what Weblate asks before it takes a
+            server's address, English to German, is its own answer where that
+            is not served.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[tuple[str, str], Translating],
+        metrics: Metrics,
+        *,
+        batching: Batching,
+        limits: Limits,
+        protect: Sequence[str],
+        log: Callable[[str], None],
+        passes_weblate_check: bool = False,
+    ):
+        self.languages = Languages(models)
+        self.limits = limits
+        self._metrics = metrics
+        self._batching = batching
+        self._protect = tuple(protect)
+        self._log = log
+        self._passes_check = passes_weblate_check and (
+            _WEBLATE_CHECK[:2] not in models
+        )
+        at_once = [x.model.at_once for x in models.values()]
+        self._threads = concurrent.futures.ThreadPoolExecutor(sum(at_once))
+        # Models in this process share its cores, a server has its own.
+        cores = asyncio.Semaphore(max(at_once))
+        self._models = {}
+        for pair, translating in models.items():
+            slots, model = cores, translating.model
+            if isinstance(model, RemoteModel):
+                slots = asyncio.Semaphore(model.at_once)
+            batches = functools.partial(self._batches, ":".join(pair), slots)
+            self._models[pair] = ServedModel(translating, batches)
+        metrics.waiting.set_function(
+            lambda: sum(x.num_waiting for x in self._models.values())
+        )
+
+    def _batches(self, name, slots, ask):
+        size = self._metrics.batch_size.labels(name)
+        seconds = self._metrics.batch_seconds.labels(name)
+
+        def done(count, time):
+            size.observe(count)
+            seconds.observe(time)
+
+        return RequestBatches(ask, self._batching, slots, self._threads, done)
+
+    async def translate(self, request: TranslateRequest) -> dict:
+        """The message that answers a request, as `TranslateAnswer` tells.
+
+        Raises:
+            ApiError: Why there is none.
+        """
+        texts = request.q if isinstance(request.q, list) else [request.q]
+        self.check_size(texts)
+        asked = request.source, request.target, request.q
+        if self._passes_check and asked == _WEBLATE_CHECK:
+            return {"translatedText": request.q}
+        with self._told():
+            async with asyncio.timeout(self.limits.seconds):
+                detections, pairs = await self._pairs(texts, request)
+                answers = [None] * len(texts)
+                for pair in dict.fromkeys(pairs):
+                    places = [i for i, x in enumerate(pairs) if x == pair]
+                    found = await self._translate(
+                        pair, [texts[i] for i in places], request
+                    )
+                    for place, answer in zip(places, found):
+                        answers[place] = answer
+        return _message(request, answers, detections)
+
+    def check_size(self, texts: Sequence[str]):
+        """Raises an `ApiError`, 400, if a request has too many texts."""
+        for size, limit in (
+            (len(texts), self.limits.texts),
+            (sum(map(len, texts)), self.limits.characters),
+        ):
+            if size > limit:
+                raise ApiError(
+                    400,
+                    f"Invalid request: request ({size}) exceeds text limit "
+                    f"({limit})",
+                )
+
+    async def _pairs(self, texts, request):
+        """What was detected, if that is asked for, and the languages."""
+        if request.source != "auto":
+            pair = self.languages.pair(request.source, request.target)
+            return None, [pair] * len(texts)
+        sources = self.languages.sources_of(request.target)
+        if not sources:
+            raise ApiError(400, f"{request.target[:40]} is not supported")
+        found = await asyncio.to_thread(
+            lambda: [detected(x, sources)[0] for x in texts]
+        )
+        pair = self.languages.pair
+        return found, [pair(x.language, request.target) for x in found]
+
+    async def _translate(self, pair, texts, request):
+        """`_Translated` of each text."""
+        model, terms = self._models[pair], _terms(request.glossary)
+        protect = self._protected(model, request)
+        kind = HtmlText if request.format == "html" else PlainText
+        documents = await asyncio.to_thread(
+            lambda: [kind(x, protect, model.max_words) for x in texts]
+        )
+        answers = {}
+        while True:
+            asked = (x for y in documents for x in y.open_questions(answers))
+            questions = list(dict.fromkeys(asked))
+            if not questions:
+                break
+            found = await model.answers(questions, terms, request.alternatives)
+            answers |= zip(questions, found)
+        translated = []
+        for text, document in zip(texts, documents):
+            ranks = range(request.alternatives + 1)
+            ranked = (document.answer(answers, rank) for rank in ranks)
+            best, *others = dict.fromkeys(ranked)
+            lost = document.lost(answers)
+            if protect is None:
+                lost = lost_spans(text, best, self._protect)
+            translated.append(_Translated(best, others, lost))
+        count = self._metrics
+        count.texts.labels(*pair).inc(len(texts))
+        count.characters.labels(*pair).inc(sum(map(len, texts)))
+        lost = sum(len(x.lost) for x in translated)
+        count.lost_spans.labels(*pair).inc(lost)
+        return translated
+
+    def _protected(self, model, request):
+        """What spans are; `None` for a model that keeps none."""
+        unknown = [x for x in request.protect if x not in PATTERNS]
+        if unknown:
+            raise ApiError(
+                400,
+                f"Invalid request: protect {unknown[0][:40]!r} is not "
+                f"supported; there are {', '.join(PATTERNS)}",
+            )
+        if model.keeps_spans:
+            return *self._protect, *request.protect
+        for name in ("protect", "glossary"):
+            if getattr(request, name):
+                raise ApiError(
+                    400,
+                    f"Invalid request: {name} is not supported by this model, "
+                    "which was trained without --protect",
+                )
+        return None
+
+    @contextlib.contextmanager
+    def _told(self):
+        """Tells what went wrong: details in the log, a line to who asked."""
+        try:
+            yield
+        except TooManyWait:
+            raise ApiError(
+                503, "Too many texts wait already; ask again later", 1
+            ) from None
+        except TimeoutError:
+            raise ApiError(
+                503,
+                f"No answer within {self.limits.seconds:g} s; ask for less at "
+                "once, or later",
+                1,
+            ) from None
+        except RequestError as error:
+            self._log(one_line(error))
+            raise ApiError(503, "The model cannot be reached", 5) from None
+        except AskError as error:
+            self._log(one_line(error))
+            raise ApiError(500, "Cannot translate text") from None
+
+    async def close(self):
+        """Ends what is under way."""
+        for model in self._models.values():
+            await model.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _terms(glossary):
+    """Phrases and translations, blanks made one."""
+    terms = {}
+    for phrase, translation in glossary.items():
+        phrase, translation = (
+            " ".join(x.split()) for x in (phrase, translation)
+        )
+        if not phrase or not translation:
+            raise ApiError(
+                400,
+                "Invalid request: glossary must have a translation for each "
+                "phrase, and no blank ones",
+            )
+        terms[phrase] = translation
+    return terms
+
+
+def _message(request, answers, detections):
+    """The message of an answer: a list for a list, a text for a text."""
+    texts, alternatives, lost = map(list, zip(*answers))
+    found = detections and [x._asdict() for x in detections]
+    if not isinstance(request.q, list):
+        (texts,), (alternatives,), (lost,) = texts, alternatives, lost
+        found = found and found[0]
+    message = {"translatedText": texts}
+    if request.alternatives:
+        message["alternatives"] = alternatives
+    if found:
+        message["detectedLanguage"] = found
+    if any(lost):
+        message["lostSpans"] = lost
+    return message

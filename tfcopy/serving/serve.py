@@ -1,0 +1,242 @@
+"""A server that translation platforms call, with LibreTranslate's API."""
+
+import contextlib
+import dataclasses
+import importlib.util
+import signal
+import socket
+import sys
+from typing import Annotated
+
+from tfcopy.data.text.span_patterns import check_flag
+from tfcopy.flags import (
+    Check,
+    File,
+    NonNegativeFloat,
+    NonNegativeInt,
+    Parser,
+    PositiveFloat,
+    PositiveInt,
+    flag,
+)
+from tfcopy.serving.client_library import commands
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.http_server.listening import (
+    address_of,
+    is_private,
+    listen,
+)
+from tfcopy.terminal import printable
+
+_DESCRIPTION = """\
+Serves exported models that translate, to whatever speaks LibreTranslate's API:
+Weblate, OmegaT and other platforms, libretranslatepy, curl. Requests that come
+together are asked together. Text, lists of texts and HTML are translated; a
+request may name formats whose placeholders an answer has as they are, and
+translations of terms. /docs shows all of it.
+
+PLACE is where recipes export: a folder of models, or one model, or one version;
+or a server, ADDRESS/MODEL, where TensorFlow Serving has it. Each model serves
+the languages that it was trained for. SOURCE:TARGET=PLACE tells them, where the
+export does not."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s savedmodels
+  %(prog)s savedmodels/europarl_ps en:es=savedmodels/pydocs_ps/3
+  %(prog)s en:fr=localhost:8500/europarl_ps de:en=http://gpu:8501/wmt15
+  %(prog)s savedmodels --host 0.0.0.0 --api_keys keys.txt --req_limit 600
+
+  curl -d '{"q": "The session is closed.", "source": "en", "target": "fr"}'
+    http://127.0.0.1:5000/translate
+
+Needs pip install "tfcopy[serve]". Ctrl-C, or SIGTERM, stops it, when what is
+under way is answered."""
+
+# What a request may have besides its texts, of which JSON may write a
+# character in 12 bytes.
+_LEAST_BYTES = 1 << 18
+
+
+@dataclasses.dataclass(kw_only=True)
+class Options(commands.TrustOptions):
+    """What is served, where and to whom.
+
+    Attributes:
+        places: folder of exported models, or server
+        port: port to listen on; 0 for any free one
+        host: address to listen on; by default this machine only
+        names: host names by which the server is called, besides numbers and
+            localhost (default: the machine's, or any with --host)
+        api_keys: file of keys, one a line, one of which a request must have;
+            behind a tab a key's own limit of requests a minute
+        req_limit: requests a minute of a key, or of an address if there are no
+            keys (default: any number)
+        char_limit: characters of a request
+        batch_limit: texts of a request
+        max_words: words, or pieces, of a sentence that a model reads, where the
+            export does not tell (default: what it shows)
+        weblate: pass the test by which Weblate checks an address, which is
+            from English to German, whatever is served
+        batch_size: questions, which are lines of texts, of a batch
+        batch_timeout: milliseconds that the first of a batch waits for others
+        queue_size: questions that wait, at most; further requests are refused
+        at_once: batches at a time (default: one for each core, and 4 for a
+            server)
+        deadline: seconds until a request is given up
+        grace: seconds for what is under way when the server is stopped
+    """
+
+    positional = {"places": "PLACE"}
+
+    places: list[str]
+    port: Annotated[int, Check("a port", lambda x: 0 <= x < 65536)] = 5000
+    host: str = "127.0.0.1"
+    names: list[str] = dataclasses.field(default_factory=list)
+    api_keys: File | None = None
+    req_limit: NonNegativeInt | None = None
+    char_limit: PositiveInt = 100_000
+    batch_limit: PositiveInt = 256
+    max_words: PositiveInt | None = None
+    protect: list[str] = flag(
+        [],
+        "formats, or regular expressions of RE2, that all answers keep "
+        "(besides [X1X], which Weblate writes for a placeholder)",
+    )
+    weblate: bool = False
+    batch_size: PositiveInt = 32
+    batch_timeout: NonNegativeFloat = 2.0
+    queue_size: PositiveInt = 1000
+    at_once: PositiveInt | None = None
+    deadline: PositiveFloat = 60.0
+    grace: PositiveInt = 30
+
+
+def main(arguments=None):
+    """Returns the exit status."""
+    parser = Parser(Options, _DESCRIPTION, _EXAMPLES)
+    options = parser.parse(arguments, intermixed=True)
+    return commands.run("serve", lambda: _serve(options))
+
+
+def _serve(options):
+    check_flag(options.protect)
+    needed = "babel", "fastapi_offline", "limits", "prometheus_client"
+    needed = (*needed, "py3langid", "uvicorn")
+    missing = [x for x in needed if importlib.util.find_spec(x) is None]
+    if missing:
+        raise AskError(
+            f"{', '.join(missing)}: not installed. Run `pip install "
+            "'tfcopy[serve]'`."
+        )
+    from tfcopy.serving.http_server.api_access import Access, read_keys
+    from tfcopy.serving.http_server.served_models import places_of
+
+    places = [place for text in options.places for place in places_of(text)]
+    keys = options.api_keys and read_keys(options.api_keys)
+    with listen(options.host, options.port) as listening:
+        if not (is_private(listening) or keys):
+            _tell(
+                f"whoever reaches {options.host} may ask; with --api_keys FILE "
+                "only who has a key."
+            )
+        failures = []
+        server = _server(
+            options,
+            places,
+            Access(keys, options.req_limit),
+            listening,
+            failures,
+        )
+        print(f"Loading {_count(places)} ...", flush=True)
+        # uvicorn raises what it was stopped by again, when all is answered.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run([listening])
+    for error in failures:
+        raise error
+
+
+def _server(options, places, access, listening, failures):
+    """A `uvicorn.Server` that puts into a list why it could not begin."""
+    import uvicorn
+
+    from tfcopy.serving.http_server.request_batches import Batching
+    from tfcopy.serving.http_server.served_models import load_all
+    from tfcopy.serving.http_server.translation_api import (
+        ApiGuard,
+        TranslationApi,
+    )
+    from tfcopy.serving.http_server.translation_service import (
+        ALWAYS_KEPT,
+        Limits,
+        TranslationService,
+    )
+
+    def load():
+        models = load_all(
+            places,
+            _tell,
+            trust=options.trust,
+            max_words=options.max_words,
+            batch_size=options.batch_size,
+            at_once=options.at_once,
+            deadline=options.deadline,
+        )
+
+        def made(metrics):
+            service = TranslationService(
+                models,
+                metrics,
+                batching=Batching(
+                    options.batch_size,
+                    options.batch_timeout / 1000,
+                    options.queue_size,
+                ),
+                limits=Limits(
+                    options.char_limit, options.batch_limit, options.deadline
+                ),
+                protect=(*ALWAYS_KEPT, *options.protect),
+                log=_tell,
+                passes_weblate_check=options.weblate,
+            )
+            pairs = " ".join(map(":".join, models))
+            address = address_of(listening)
+            print(
+                f"Serving {pairs} at {address} (see {address}/docs; Ctrl-C "
+                "stops it)",
+                flush=True,
+            )
+            return service
+
+        return made
+
+    def failed(error):
+        failures.append(error)
+        server.should_exit = True
+
+    names = options.names or None
+    if is_private(listening):
+        names = [options.host, socket.gethostname(), *options.names]
+    api = TranslationApi(load, access, failed)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            ApiGuard(api, names, _LEAST_BYTES + 12 * options.char_limit),
+            log_level="critical",
+            ws="none",
+            timeout_graceful_shutdown=options.grace,
+        )
+    )
+    return server
+
+
+def _count(places):
+    return "a model" if len(places) == 1 else f"{len(places)} models"
+
+
+def _tell(line):
+    print(f"serve: {printable(line)}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    commands.start(main)
