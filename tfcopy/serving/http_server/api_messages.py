@@ -12,7 +12,7 @@ from pydantic import (
 )
 
 from tfcopy.data.text.span_patterns import PATTERNS
-from tfcopy.json_text import JsonError, parse_json
+from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.serving.http_server.api_errors import ApiError
 
 _MOST_FIELDS = 10_000
