@@ -78,10 +78,8 @@ PATTERNS = {
 # Those with a name of their own.
 KINDS = tuple(name for name in PATTERNS if not name.endswith(SUFFIX))
 # What `--protect` takes.
-CHOICES = (
-    f"{', '.join(KINDS)}, formats of gettext such as qt-format, or regular "
-    "expressions of RE2"
-)
+NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
+CHOICES = f"{NAMES}, or regular expressions of RE2"
 # What exports made before 2026-11-26 take for these spans.
 EARLIER = {
     **{x: PATTERNS[x].replace(_URL, _EARLIER_URL) for x in ("rst", "markdown")},

@@ -11,7 +11,7 @@ from pydantic import (
     ValidationError,
 )
 
-from tfcopy.data.text.span_patterns import PATTERNS
+from tfcopy.data.text.span_patterns import NAMES
 from tfcopy.file_forms import JsonError, parse_json
 from tfcopy.serving.http_server.api_errors import ApiError
 
@@ -23,7 +23,7 @@ _EXPECTED = {
     "source": "must be the code of a language",
     "target": "must be the code of a language",
     "api_key": "must be a text",
-    "protect": f"must be a list of formats: {', '.join(PATTERNS)}",
+    "protect": f"must be a list of formats: {NAMES}",
     "glossary": "must be an object of phrases and their translations",
     "alternatives": "parameter is not a number",
 }
@@ -69,7 +69,7 @@ class TranslateRequest(BaseModel):
         list[_Name],
         Field(
             description="What else the answer has as it is in the text: "
-            + ", ".join(PATTERNS)
+            + NAMES
         ),
     ] = []
     glossary: Annotated[

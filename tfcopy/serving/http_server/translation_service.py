@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from tfcopy.data.text.span_patterns import PATTERNS, lost_spans
+from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
 from tfcopy.serving.client_library.remote_model import (
     RemoteModel,
     RequestError,
@@ -204,7 +204,7 @@ class TranslationService:
             raise ApiError(
                 400,
                 f"Invalid request: protect {unknown[0][:40]!r} is not "
-                f"supported; there are {', '.join(PATTERNS)}",
+                f"supported; there are {NAMES}",
             )
         if model.keeps_spans:
             return *self._protect, *request.protect
