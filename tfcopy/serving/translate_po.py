@@ -92,7 +92,7 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
     protect: list[str] | None = flag(
         None,
         f"spans that a translation may not lose: {CHOICES} (default: the "
-        "export's, html, printf, brace, placeholders and links); a flag such "
+        "export's, links, html and placeholders); a flag such "
         "as python-format adds its own",
     )
     model_protect: list[str] | None = flag(
