@@ -128,7 +128,11 @@ def main(arguments=None):
 def _translate(options, report):
     check_flag(options.protect or ())
     check_flag(options.model_protect or (), "model_protect")
-    outputs = _outputs(_catalogs(options), options.output)
+    language = options.language
+    if any(map(filesystem.isdir, options.files)):
+        language = language or _language(options)
+    names = _catalogs(options.files, language)
+    outputs = _outputs(names, options.output)
     if options.output is not None:
         for _, path in outputs:
             atomic_files.make_folder(os.path.dirname(path))
@@ -139,7 +143,7 @@ def _translate(options, report):
                 "or choose another --output."
             )
             stack.enter_context(atomic_files.locked(path, busy))
-        files = [CatalogFile(*x, options.language) for x in outputs]
+        files = [CatalogFile(*x, language) for x in outputs]
         _fill(files, options, lambda x: (_print(x), report(x)))
 
 
@@ -166,14 +170,13 @@ def _check_languages(files, language):
         file.header.check_language(language)
 
 
-def _catalogs(options):
+def _catalogs(paths, language):
     """Dict from the catalogues to their names below an --output."""
     names = {}
-    for path in options.files:
+    for path in paths:
         if not filesystem.isdir(path):
             names[path] = os.path.basename(path)
             continue
-        language = options.language or _language(options)
         found, others = gettext_catalogs.of_language(path, language)
         names |= {x: os.path.relpath(x, path) for x in found}
         _print(
