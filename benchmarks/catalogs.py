@@ -29,7 +29,7 @@ import zipfile
 from tfcopy.data.corpora.catalog_lines import entries_of
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.gettext_catalogs import read_catalog
-from tfcopy.data.text.accelerators import without_mark
+from tfcopy.data.text.accelerators import letter_of
 from tfcopy.data.text.answer_check import check
 from tfcopy.data.text.span_patterns import spans_of
 from tfcopy.serving.catalogs.entry_texts import EntryTexts
@@ -54,7 +54,7 @@ LANGUAGES = ("ar", "de", "el", "es", "fr", "he", "hi", "ja", "ko", "pl", "ru")
 LANGUAGES += ("sl", "uk", "zh_CN")
 # Translated entries, and others that wait; others are passed over.
 _FEWEST, _MOST_OPEN = 20, 60
-_USUAL = ("rst", "links", "html", "printf", "brace", "placeholders")
+_USUAL = ("links", "rst", "html", "placeholders")
 _PATH = re.compile(
     r"(?:^|/)([a-z]{2}(?:_[A-Z]{2})?)(?:/LC_MESSAGES/[^/]*)?\.po$"
 )
@@ -278,10 +278,10 @@ def count_spans(path, keys, wanted, kept):
             catalog.header,
             _USUAL,
         )
-        if asked.marked.mark:
+        if mark := asked.marked.mark:
             wanted["accelerators"] += 1
-            found = without_mark(entry.translations[0])
-            kept["accelerators"] += found.mark == asked.marked.mark
+            found = letter_of(entry.translations[0], mark)
+            kept["accelerators"] += found != ""
         for number, source in asked.sources.items():
             found = check(source, entry.translations[number], asked.names)
             for spans, sign in (

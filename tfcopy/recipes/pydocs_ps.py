@@ -29,7 +29,7 @@ from tfcopy.experiments.pairs import corpus_flags
     target_language="es",
     tokenization="sentencepiece",
     pieces=1_000,
-    protect=["rst", "printf", "brace", "html"],
+    protect=["rst", "html", "placeholders"],
     must_copy=True,
     unmatched="attention_argmax",
     embedding_dim=128,

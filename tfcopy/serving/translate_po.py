@@ -116,7 +116,7 @@ class Options(commands.TrustOptions, commands.ConnectionOptions):
     protect: list[str] | None = flag(
         None,
         f"spans that a translation may not lose: {CHOICES} (default: the "
-        "export's, html, printf, brace, placeholders and links); a flag such "
+        "export's, links, html and placeholders); a flag such "
         "as python-format adds its own",
     )
     model_protect: list[str] | None = flag(
@@ -163,12 +163,15 @@ def main(arguments=None):
 def _translate(options, tell):
     check_flag(options.protect or ())
     check_flag(options.model_protect or (), "model_protect")
-    paths = _catalogs(options)
-    outputs = _outputs(paths, options.output)
+    language = options.language
+    if any(map(filesystem.isdir, options.files)):
+        language = language or _language(options)
+    names = _catalogs(options.files, language)
+    outputs = _outputs(names, options.output)
     files = {"--report": options.report}
     try:
         atomic_files.check_not_read(
-            files, {"FILE": paths, "--memory": options.memory or ()}
+            files, {"FILE": names, "--memory": options.memory or ()}
         )
         atomic_files.check_outputs(files)
     except (OSError, ValueError) as error:
@@ -183,7 +186,7 @@ def _translate(options, tell):
                 "or choose another --output."
             )
             stack.enter_context(atomic_files.locked(path, busy))
-        files = [CatalogFile(*x, options.language) for x in outputs]
+        files = [CatalogFile(*x, language) for x in outputs]
         _fill(files, options, lambda x: (_print(x), tell(x)))
 
 
@@ -235,14 +238,13 @@ def _check_languages(files, language):
         file.header.check_language(language)
 
 
-def _catalogs(options):
+def _catalogs(paths, language):
     """Dict from the catalogues to their names below an --output."""
     names = {}
-    for path in options.files:
+    for path in paths:
         if not filesystem.isdir(path):
             names[path] = os.path.basename(path)
             continue
-        language = options.language or _language(options)
         found, others = gettext_catalogs.of_language(path, language)
         names |= {x: os.path.relpath(x, path) for x in found}
         _print(

@@ -88,21 +88,23 @@ def test_long_texts_take_no_longer_than_they_are(part):
 
 
 def test_docutils_reads_markup():
-    text = "Use ``a b``, :ref:`t <l>`, |x|, `y`_ and `the *g* <http://e.org>`_."
+    text = (
+        "Use ``a b``, :ref:`t <l>`, |xy|, `y`_ and `the *g* <http://e.org>`_."
+    )
     assert markup_of(text) == [
-        *("``a b``", ":ref:`t <l>`", "|x|", "`y`_", "<http://e.org>`_")
+        *("``a b``", ":ref:`t <l>`", "|xy|", "`y`_", "<http://e.org>`_")
     ]
     assert markup_of("a``b``c `d` *e* :bad") == []
     assert markup_of("a" * 10_000) is None
 
 
 def test_markup_is_put_apart():
-    spans = ["``a``", ":f:`b`", "|x|", "``a``"]
+    spans = ["``a``", ":f:`b`", "|xy|", "``a``"]
     assert apart("y``a``:f:`b`z", spans) == "y ``a`` :f:`b` z"
-    assert apart("(``a``), |x|s «``a``»-``a``", spans) == (
-        "(``a``), |x|s «``a``»-``a``"
+    assert apart("(``a``), |xy|s «``a``»-``a``", spans) == (
+        "(``a``), |xy|s «``a``»-``a``"
     )
-    assert apart("``a``sé|x|", spans) == "``a`` sé |x|"
+    assert apart("``a``sé|xy|", spans) == "``a`` sé |xy|"
     assert apart("b%sc", ["%s"]) == "b%sc" and apart("", spans) == ""
     assert markup_of(apart("y``a````a``z", spans)) == ["``a``", "``a``"]
 

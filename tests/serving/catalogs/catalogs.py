@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tfcopy.data.corpora.catalog_lines import lines_of
-from tfcopy.data.text.span_patterns import EARLIER, spans_of
+from tfcopy.data.text.span_patterns import spans_of
 from tfcopy.serving.client_library.batches import BatchedModel
 from tfcopy.serving.client_library.signatures import Signature
 
@@ -146,7 +146,7 @@ def shouted(text, terms=()):
 
 
 class MangledWords(ShoutingModel):
-    """Keeps what an early export keeps, and loses all other signs.
+    """Keeps what its export keeps, and loses all other signs.
 
     It tells what it keeps, as an export does.
 
@@ -159,7 +159,7 @@ class MangledWords(ShoutingModel):
         super().__init__()
         self.config["max_source_length"] = 200
         self.config["source_tokenizer"] = {"protect": list(protect)}
-        self.names = [EARLIER.get(x, x) for x in protect]
+        self.names = protect
         self.order = order
 
     def ask(self, signature, inputs):

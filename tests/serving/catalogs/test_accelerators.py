@@ -9,7 +9,11 @@ import polib
 import pytest
 
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
-from tfcopy.data.text.accelerators import with_mark, without_mark
+from tfcopy.data.text.accelerators import (
+    letter_of,
+    with_mark,
+    without_mark,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,10 +47,19 @@ def test_an_accelerator_is_taken_out(text, rest, letter):
         "__n__",
     ]
     + ["_a _b", "a_", "Tom && J", "http://a.b?c=1&d=2", "%s_%s", "f(_x)_y"]
-    + ["word " * 15 + "_x", "_a\nb", "", "${_x}", "`link`_ here", "a&b;"],
+    + ["word " * 15 + "_x", "_a\nb", "", "${_x}", "`link`_ here", "a&b;"]
+    + ["M%?n?AIL&ail?", "messages&no messages"],
 )
 def test_what_is_none_is_left(text):
     assert without_mark(text) == (text, "", "")
+
+
+def test_translations_have_it_anywhere():
+    assert (
+        letter_of("ce_rrar", "_") == "r" and letter_of("文件(_F)", "_") == "F"
+    )
+    for text in ("cerrar", "_a_b", "a_", "", "_ a"):
+        assert letter_of(text, "_") == ""
 
 
 def test_letters_are_used_once():

@@ -198,7 +198,8 @@ def test_of_a_folder_the_language_is_taken(tmp_path, fill, output):
     texts = {
         "es/LC_MESSAGES/django.po": HEADER + body,
         "fr/LC_MESSAGES/django.po": HEADER.replace("es_AR", "fr") + body,
-        "app/es/LC_MESSAGES/django.po": HEADER + body,
+        # Its path tells the language.
+        "app/es/LC_MESSAGES/django.po": body,
         # What is in another language need not be readable.
         "de/LC_MESSAGES/django.po": "nothing",
     }

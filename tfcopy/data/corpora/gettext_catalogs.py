@@ -30,7 +30,7 @@ from tfcopy.data.corpora.corpus import (
     reading,
     splits,
 )
-from tfcopy.data.text.accelerators import without_mark
+from tfcopy.data.text.accelerators import letter_of, without_mark
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
@@ -301,8 +301,9 @@ def _pairs(catalog) -> Iterator[tuple[str, str]]:
     for entry in catalog.entries:
         if entry.singular and not entry.is_credits:
             for pair in _pairs_of(entry, catalog.header.plural_forms):
-                if without_mark(pair[0]).mark:
-                    pair = [without_mark(text).text for text in pair]
+                source, mark, _ = without_mark(pair[0])
+                if mark and letter_of(pair[1], mark):
+                    pair = source, pair[1].replace(mark, "")
                 yield tuple(" ".join(text.split()) for text in pair)
 
 

@@ -10,15 +10,10 @@ from typing import NamedTuple
 
 # Before a word, or within one that begins with a capital: E_xit, Sa&ve. That
 # leaves snake_case, R&D and &amp; alone.
+_INNER = r"|(?<![\w.])[A-Z][^\W\d_A-Z]*{0}[a-z][^\W_]*(?![\w(=;])"
 _MARKS = {
-    "_": re.compile(
-        r"(?<![\w.`:/<{%$-])(?P<mark>_)(?=[^\W_])"
-        r"|(?<![\w.])[A-Z][^\W\d_A-Z]*(?P<inner>_)[a-z][^\W_]*(?![\w(=])"
-    ),
-    "&": re.compile(
-        r"(?<![\w&])(?P<mark>&)(?=[^\W_])(?!\w+;)"
-        r"|(?<=[^\W\d_])(?P<inner>&)(?=[a-z])(?!\w+;)"
-    ),
+    "_": re.compile(r"(?<![\w.`:/<{%$-])_(?=[^\W_])" + _INNER.format("_")),
+    "&": re.compile(r"(?<![\w&])&(?=[^\W_])(?!\w+;)" + _INNER.format("&")),
 }
 _LONGEST = 60  # characters of a menu's item
 _LETTER = re.compile(r"[^\W_]")
@@ -53,6 +48,16 @@ def without_mark(text: str) -> Marked:
                 rest = text[:place] + text[place + 1 :]
                 return Marked(rest, mark, text[place + 1])
     return Marked(text)
+
+
+def letter_of(text: str, mark: str) -> str:
+    """The letter that a mark is before in a translation; "" if there is none.
+
+    Translations have it anywhere in a word.
+    """
+    _, found, rest = text.partition(mark)
+    is_one = found and mark not in rest and _LETTER.match(rest)
+    return rest[0] if is_one else ""
 
 
 def with_mark(

@@ -18,78 +18,67 @@ BLANKS = re.compile(
     "[\x00-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
     "\ufeff]+"
 )
-# The longest alternatives come first.
+# The longest alternatives come first. What stands in runs and exports by its
+# name is never changed: better patterns have names of their own.
 _ROLE = r"(?:[A-Za-z][\w.+-]*:)*[A-Za-z][\w.+-]*"
-_EARLIER_URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
-# Brackets of its own come in pairs.
-_BRACKETS = r"\([^\s<>\"'`()]*\)"
-_URL = (
-    rf"(?:https?|ftp|file)://(?:[^\s<>\"'`()]|{_BRACKETS})*"
-    rf"(?:[^\s<>\"'`.,;:!?()\]}}*_]|{_BRACKETS})"
-)
+_URL = r"(?:https?|ftp|file)://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_]"
 _EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-_ADDRESS = rf"{_URL}|{_EMAIL}"
-# The target of [text](...), and addresses.
-_LINKS = (
-    r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"
-    rf"|<(?:{_ADDRESS})>|{_ADDRESS}"
-)
-_TAG = (
-    r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
-    r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
-)
+_TARGET = r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"  # of [text](...)
+_BRACKETS = r"\([^\s<>\"'`()]*\)"  # of an address, in pairs
 _PERCENT = r"%(?:\([^()]+\)|[0-9]+\$)?"
 _WIDTH = r"(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
 _CONVERSION = r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]"
+_PERCENTS = (
+    r"%[A-Za-z][A-Za-z]\w*%\B"  # %name%
+    rf"|{_PERCENT}[-+ #0]*{_WIDTH}{_CONVERSION}\b"
+    # A letter may be right behind: %dMB, %(count)ds. After a blank it would be
+    # one of a word: 100% of it.
+    rf"|{_PERCENT}[-+#0]*{_WIDTH}{_CONVERSION}|%%"
+    # %@, %1, %L2, %<n>s
+    r"|%(?:[0-9]+\$)?@|%L?[1-9][0-9]?\b|%<[A-Za-z_]\w*>[a-z]?"
+)
+# The placeholders that begin with other signs.
+WITHOUT_PERCENT = (
+    r"\{\{ ?[A-Za-z_][^{}]*\}\}"  # {{ user.name|upper }}
+    # ${count}, %{count}, #{count}, {0:%H:%M}
+    r"|[$%#]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
+    r"|\{\w*(?:[.!][\w.]*|\[\w+\])*:[^{},]*\}|\{\{|\}\}"
+    r"|\$[A-Za-z_]\w*|\b__[A-Za-z]\w*__\b|\B[:@][A-Za-z_]\w*\b"
+)
 PATTERNS = {
+    "links": (
+        rf"{_TARGET}|{_EMAIL}"
+        rf"|(?:https?|ftp|file)://(?:[^\s<>\"'`()]|{_BRACKETS})*"
+        rf"(?:[^\s<>\"'`.,;:!?()\]}}*_]|{_BRACKETS})"
+    ),
     "rst": (
         rf":{_ROLE}:`[^`]+`"  # :func:`ast.parse`
         r"|``[^`]+(?:`[^`]+)*``"  # ``%s``
         r"|<[^<>`\s]+>`__?"  # the target of `text <target>`_
-        r"|\|[^|\s](?:[^|]*[^|\s])?\||\[(?:#[\w-]*|\d+|\*)\]_"  # |name|, [1]_
-        rf"|{_ADDRESS}"
+        r"|\|[^|\s][^|]*[^|\s]\||\[(?:#[\w-]*|\d+|\*)\]_"  # |name|, [1]_
+        rf"|{_URL}|{_EMAIL}"
     ),
-    "markdown": rf"```[^`]+```|``[^`]+``|`[^`]+`|{_LINKS}",
-    "links": _LINKS,
+    "markdown": (
+        rf"```[^`]+```|``[^`]+``|`[^`]+`|{_TARGET}"
+        rf"|<(?:{_URL}|{_EMAIL})>|{_URL}|{_EMAIL}"
+    ),
     "html": (
-        # A quoted value may hold what ends a tag.
-        r"</?[A-Za-z](?:=\s*\"[^\"<]*\"|=\s*'[^'<]*'|[^<>\"'])*>"
-        rf"|{_TAG}"
+        r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->"
+        r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
     ),
-    "printf": (
-        r"%[A-Za-z][A-Za-z]\w*%\B"  # %name%
-        rf"|{_PERCENT}[-+ #0]*{_WIDTH}{_CONVERSION}\b"
-        # A letter may be right behind: %dMB, %(count)ds. After a blank it would
-        # be one of a word: 100% of it.
-        rf"|{_PERCENT}[-+#0]*{_WIDTH}{_CONVERSION}|%%"
-    ),
-    "brace": (
-        r"\{\{ ?[A-Za-z_][^{}]*\}\}"  # {{ user.name|upper }}
-        # ${count}, %{count}, #{count}, {0:%H:%M}
-        r"|[$%#]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
-        r"|\{\w*(?:[.!][\w.]*|\[\w+\])*:[^{},]*\}|\{\{|\}\}"
-    ),
-    "placeholders": (
-        r"\$[A-Za-z_]\w*|\b__[A-Za-z]\w*__\b|\B[:@][A-Za-z_]\w*\b"
-        r"|%(?:[0-9]+\$)?@|%L?[1-9][0-9]?\b|%<[A-Za-z_]\w*>[a-z]?"
-    ),
-    **{f"{name}{SUFFIX}": row.span for name, row in FORMATS.items()},
-}
-# Those with a name of their own.
-KINDS = tuple(name for name in PATTERNS if not name.endswith(SUFFIX))
-# What `--protect` takes.
-NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
-CHOICES = f"{NAMES}, or regular expressions of RE2"
-# What exports made before 2026-11-26 take for these spans.
-EARLIER = {
-    **{x: PATTERNS[x].replace(_URL, _EARLIER_URL) for x in ("rst", "markdown")},
-    "html": _TAG,
+    "placeholders": rf"{_PERCENTS}|{WITHOUT_PERCENT}",
     "printf": (
         r"%(?:\([^()\s]+\)|[0-9]+\$)?[-+ #0]*(?:\*|[0-9]+)?(?:\.(?:\*|[0-9]+))?"
         r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]\b|%%"
     ),
     "brace": r"\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}|\{\{|\}\}",
+    **{f"{name}{SUFFIX}": row.span for name, row in FORMATS.items()},
 }
+# Those with a name of their own, the more special ones first.
+KINDS = tuple(name for name in PATTERNS if not name.endswith(SUFFIX))
+# What `--protect` takes.
+NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
+CHOICES = f"{NAMES}, or regular expressions of RE2"
 _NOTHING = r"[^\x00-\x{10FFFF}]"
 
 

@@ -228,9 +228,9 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     )
     protect: list[str] | None = data(
         None,
-        "Spans that are one word each, copied as they are: rst, markdown, "
-        "links, html, printf, brace, placeholders, a format of gettext "
-        "(qt-format), or a regular expression (RE2), such as rst printf.",
+        "Spans that are one word each, copied as they are: links, rst, "
+        "markdown, html, placeholders, printf, brace, a format of gettext "
+        "(qt-format), or a regular expression (RE2), such as rst html.",
     )
     dictionary: str | None = file(
         "TSV file of target words and their source translations, for pointer "

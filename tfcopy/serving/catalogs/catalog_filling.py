@@ -13,7 +13,11 @@ from tfcopy.atomic_files import replacement
 from tfcopy.data.corpora import catalog_lines
 from tfcopy.data.corpora.catalog_lines import Entry
 from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
-from tfcopy.data.text.accelerators import with_mark, without_mark
+from tfcopy.data.text.accelerators import (
+    letter_of,
+    with_mark,
+    without_mark,
+)
 from tfcopy.data.text.span_patterns import KINDS, places_of
 from tfcopy.serving.catalogs import xliff
 from tfcopy.serving.catalogs.entries import Left, Suggestion, filled
@@ -28,7 +32,7 @@ from tfcopy.serving.client_library.signatures import AskError
 _MAX_WORDS = 200
 _PROTECT = ("rst",)
 # What catalogues have without a flag.
-_USUAL = ("html", "printf", "brace", "placeholders", "links")
+_USUAL = ("links", "html", "placeholders")
 # Pieces, or words and signs, that a word or a sign may be cut into.
 _PIECES = 2
 _END = b"</s>"
@@ -468,9 +472,9 @@ class _Work:
         }
         used = collections.defaultdict(collections.Counter)
         for entry in self.file.entries:
-            if without_mark(entry.singular or "").mark:
-                letter = without_mark(entry.translations[0]).letter.lower()
-                used[_menu(entry)][letter] += 1
+            if mark := without_mark(entry.singular or "").mark:
+                letter = letter_of(entry.translations[0], mark)
+                used[_menu(entry)][letter.lower()] += 1
         for text in self.entries:
             entry, (_, mark, letter) = text.entry, text.marked
             if mark and _menu(entry) in waiting:

@@ -12,7 +12,12 @@ from tfcopy.data.text import rst_markup
 from tfcopy.data.text.accelerators import Marked, without_mark
 from tfcopy.data.text.answer_check import Findings, check
 from tfcopy.data.text.span_formats import SUFFIX, named, of_order
-from tfcopy.data.text.span_patterns import places_of, replaced_spans, spans_of
+from tfcopy.data.text.span_patterns import (
+    WITHOUT_PERCENT,
+    places_of,
+    replaced_spans,
+    spans_of,
+)
 from tfcopy.serving.catalogs import icu_messages
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.stand_ins import has_words, question_of
@@ -176,12 +181,11 @@ def names_of(flags, protect: Sequence[str]) -> list[str]:
     """
     formats = sorted(x for x in flags if named(x))
     # What looks like a placeholder is one of the format, or said to be none.
-    has_percent = any("%" in named(x).span for x in formats)
-    is_plain = any(x.startswith("no-") and x.endswith(SUFFIX) for x in flags)
-    hidden = ("printf",) if has_percent else ()
-    if is_plain and not formats:
-        hidden = ("printf", "placeholders")
-    return [*formats, *(x for x in protect if x not in hidden)]
+    is_told = any(x.startswith("no-") and x.endswith(SUFFIX) for x in flags)
+    if is_told or any("%" in named(x).span for x in formats):
+        others = {"placeholders": WITHOUT_PERCENT}
+        protect = [others.get(x, x) for x in protect if x != "printf"]
+    return [*formats, *protect]
 
 
 class _Form:

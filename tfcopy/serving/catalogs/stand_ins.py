@@ -10,11 +10,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tfcopy.data.text.span_patterns import EARLIER, places_of, replaced_spans
+from tfcopy.data.text.span_patterns import (
+    places_of,
+    replaced_spans,
+    spans_of,
+)
 
 # Of what a model keeps, the first is least touched by what stands beside it.
 _STAND_INS = {
-    "brace": "{{{}}}",
+    **dict.fromkeys(("placeholders", "brace"), "{{{}}}"),
     "html": "<{}>",
     "printf": "%({})s",
     "markdown": "`{}`",
@@ -92,7 +96,7 @@ def question_of(
         for place in places_of(text, names)
         if not any(x <= place[0] < y for x, y in links)
     ]
-    places = sorted({*wanted, *links} - _kept(text, known))
+    places = sorted({*wanted, *links} - {*places_of(text, known)})
     if not forms or not places:
         return Question(text, {})
     # No text has all of these.
@@ -109,13 +113,6 @@ def question_of(
             parts += [text[end:begin], name]
             end = stop
         asked = "".join([*parts, text[end:]])
-        found = {asked[slice(*x)] for x in _kept(asked, known)}
-        if spans.keys() <= found:
+        if spans.keys() <= {*spans_of(asked, known)}:
             break
     return Question(asked, spans)
-
-
-def _kept(text, known):
-    """The places of what exports of any time keep whole."""
-    earlier = [EARLIER.get(name, name) for name in known]
-    return {*places_of(text, known)} & {*places_of(text, earlier)}
