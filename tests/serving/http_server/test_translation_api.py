@@ -183,6 +183,12 @@ def test_spans_and_terms_of_a_request_are_kept(client):
     )
 
 
+def test_formats_may_be_named_again_and_again(client):
+    protect = ["html", "printf"] * 900
+    answer = translate(client, "a <b>%s", protect=protect)
+    assert answer == (200, {"translatedText": "A <b>%s"})
+
+
 def test_lost_spans_are_told(client, model, monkeypatch):
     monkeypatch.setattr(model, "_with_terms", lambda text, lines: "LOST")
     answer = translate(client, ["a %s %s", "b"], protect=["printf"])[1]
@@ -283,6 +289,10 @@ def test_what_is_not_done_is_refused(client):
         ({"glossary": ["a"]}, "glossary must be an object"),
         ({"glossary": {"a": 1}}, "glossary must be an object"),
         ({"glossary": {"a": " "}}, "glossary must have a translation"),
+        (
+            {"glossary": {str(i): "b" for i in range(1001)}},
+            "glossary must have at most 1000 phrases",
+        ),
         ({"api_key": 1}, "api_key must be a text"),
         ({"q": "a" * 1001}, "request (1001) exceeds text limit (1000)"),
         ({"q": ["a"] * 6}, "request (6) exceeds text limit (5)"),

@@ -1,5 +1,6 @@
 """The models of a server, by the pair of languages that they translate."""
 
+import asyncio
 import functools
 import os
 import re
@@ -233,16 +234,7 @@ class ServedModel:
                     "Invalid request: a sentence is too long for the model, "
                     f"which reads {self.max_words} words: {text[:60]!r}...",
                 )
-        asked = {"serving_default": {}, "analyse": {}, "with_glossary": {}}
-        for question in questions:
-            lines = question.terms + _lines_in(question.text, terms)
-            if lines:
-                asked["with_glossary"][question] = question.text, lines
-            elif alternatives:
-                count = alternatives + 1
-                asked["analyse"][question] = question.text, count
-            else:
-                asked["serving_default"][question] = question.text, None
+        asked = await asyncio.to_thread(_sorted, questions, terms, alternatives)
         answered = {}
         for name, items in asked.items():
             if items:
@@ -268,6 +260,21 @@ class ServedModel:
             if name == "analyse":
                 return [_best(row, count) for row, (_, count) in answered]
             return [([_decoded(row["text"])], 0) for row, _ in answered]
+
+
+def _sorted(questions, terms, alternatives):
+    """What is asked, by signatures: dicts from questions to items."""
+    asked = {"serving_default": {}, "analyse": {}, "with_glossary": {}}
+    for question in questions:
+        lines = question.terms + _lines_in(question.text, terms)
+        if lines:
+            asked["with_glossary"][question] = question.text, lines
+        elif alternatives:
+            count = alternatives + 1
+            asked["analyse"][question] = question.text, count
+        else:
+            asked["serving_default"][question] = question.text, None
+    return asked
 
 
 def _best(row, count):

@@ -31,6 +31,8 @@ from tfcopy.terminal import one_line
 ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
 # What it asks before it takes a server's address: languages and text.
 _WEBLATE_CHECK = "en", "de", ["test"]
+# Phrases of a request's glossary, each of which is looked for in each line.
+_MOST_TERMS = 1000
 
 
 class Limits(NamedTuple):
@@ -181,21 +183,27 @@ class TranslationService:
                 break
             found = await model.answers(questions, terms, request.alternatives)
             answers |= zip(questions, found)
-        translated = []
-        for text, document in zip(texts, documents):
-            ranks = range(request.alternatives + 1)
-            ranked = (document.answer(answers, rank) for rank in ranks)
-            best, *others = dict.fromkeys(ranked)
-            lost = document.lost(answers)
-            if protect is None:
-                lost = lost_spans(text, best, self._protect)
-            translated.append(_Translated(best, others, lost))
+        translated = await asyncio.to_thread(
+            lambda: [
+                self._written(text, document, answers, request, protect)
+                for text, document in zip(texts, documents)
+            ]
+        )
         count = self._metrics
         count.texts.labels(*pair).inc(len(texts))
         count.characters.labels(*pair).inc(sum(map(len, texts)))
         lost = sum(len(x.lost) for x in translated)
         count.lost_spans.labels(*pair).inc(lost)
         return translated
+
+    def _written(self, text, document, answers, request, protect):
+        ranks = range(request.alternatives + 1)
+        ranked = (document.answer(answers, rank) for rank in ranks)
+        best, *others = dict.fromkeys(ranked)
+        lost = document.lost(answers)
+        if protect is None:
+            lost = lost_spans(text, best, self._protect)
+        return _Translated(best, others, lost)
 
     def _protected(self, model, request):
         """What spans are; `None` for a model that keeps none."""
@@ -207,7 +215,8 @@ class TranslationService:
                 f"supported; there are {NAMES}",
             )
         if model.keeps_spans:
-            return *self._protect, *request.protect
+            asked = {*request.protect}
+            return *self._protect, *(x for x in PATTERNS if x in asked)
         for name in ("protect", "glossary"):
             if getattr(request, name):
                 raise ApiError(
@@ -249,6 +258,12 @@ class TranslationService:
 
 def _terms(glossary):
     """Phrases and translations, blanks made one."""
+    if len(glossary) > _MOST_TERMS:
+        raise ApiError(
+            400,
+            f"Invalid request: glossary must have at most {_MOST_TERMS} "
+            "phrases",
+        )
     terms = {}
     for phrase, translation in glossary.items():
         phrase, translation = (

@@ -1,0 +1,77 @@
+"""What no app need see; `test_demo_guard` has the names and origins."""
+
+import asyncio
+
+import pytest
+
+from tfcopy.serving.http_server import host_guard
+from tfcopy.serving.http_server.host_guard import HostGuard
+
+
+async def echo(scope, receive, send):
+    """An app that answers with what it was sent."""
+    body = (await receive())["body"]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})
+
+
+def asked(messages, host="any.example", names=None, largest=10):
+    """What is sent for a request in parts; and how many of them are read."""
+    sent, parts = [], list(messages)
+
+    async def receive():
+        if not parts:
+            await asyncio.sleep(60)
+        return parts.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/",
+        "headers": [(b"host", host.encode())],
+    }
+    guard = HostGuard(echo, names, largest)
+    asyncio.run(asyncio.wait_for(guard(scope, receive, send), 10))
+    return sent, len(messages) - len(parts)
+
+
+def part(body, more=True):
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+def test_a_body_comes_in_parts():
+    (start, body), _ = asked([part(b"ab"), part(b""), part(b"c", False)])
+    assert (start["status"], body["body"]) == (200, b"abc")
+
+
+def test_any_name_is_known_if_none_is_given():
+    assert asked([part(b"", False)])[0][0]["status"] == 200
+    refused, count = asked([part(b"", False)], names=["my.example"])
+    assert refused[0]["status"] == 403 and count == 0
+
+
+def test_a_body_that_is_too_large_is_read_to_its_end():
+    messages = [part(b"x" * 6)] * 3 + [part(b"", False)]
+    (start, body), count = asked(messages)
+    assert start["status"] == 413 and count == 4
+    assert (b"connection", b"close") in start["headers"]
+    assert body["body"] == b"More than 10 bytes.\n"
+
+
+def test_but_not_one_without_end():
+    (start, _), count = asked([part(b"x" * 100)] * 1000)
+    assert start["status"] == 413 and count < 10
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(host_guard, "_PATIENCE", 0.05)
+    (start, body), _ = asked([part(b"x")])
+    assert start["status"] == 408 and b"within 0.05 s" in body["body"]
+
+
+@pytest.mark.parametrize("before", [[], [part(b"x")]])
+def test_nobody_is_answered_who_has_gone(before):
+    assert asked([*before, {"type": "http.disconnect"}])[0] == []
