@@ -284,7 +284,7 @@ def test_what_is_not_done_is_refused(client):
         ({"alternatives": -1}, "alternatives parameter must be >= 0"),
         ({"alternatives": 1e300}, "alternatives parameter"),
         ({"alternatives": 10**9}, "alternatives parameter must be <= "),
-        ({"protect": "html"}, "protect must be a list of formats: rst, "),
+        ({"protect": "html"}, "protect must be a list of formats: links, "),
         ({"protect": ["a.*"]}, "protect 'a.*' is not supported"),
         ({"glossary": ["a"]}, "glossary must be an object"),
         ({"glossary": {"a": 1}}, "glossary must be an object"),
