@@ -31,7 +31,7 @@ from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.gettext_catalogs import read_catalog
 from tfcopy.data.text.accelerators import letter_of
 from tfcopy.data.text.answer_check import check
-from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.data.text.span_patterns import PATTERNS, spans_of
 from tfcopy.serving.catalogs.entry_texts import EntryTexts
 
 PYPI = {
@@ -292,6 +292,7 @@ def count_spans(path, keys, wanted, kept):
                     kind = next(
                         x for x in asked.names if span in spans_of(source, [x])
                     )
+                    kind = kind if kind in PATTERNS else "placeholders"
                     wanted[kind] += sign > 0
                     kept[kind] += sign
     return count
