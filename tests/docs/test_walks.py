@@ -142,4 +142,6 @@ def test_a_gettext_catalogue(installed, tmp_path):
     walk("markup.md", tmp_path, installed, f"{TINY} --pieces 120")
     text = new.read_text()
     assert "#, fuzzy" in text and "# tfcopy: score " in text
-    assert text.count(":func:`ast.parse`") == 2
+    # So little training puts it anywhere, perhaps where reST has no role.
+    _, _, answer = text.rpartition("msgstr ")
+    assert answer.count(":func:`ast.parse`") == 1

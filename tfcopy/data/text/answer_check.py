@@ -16,7 +16,6 @@ _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
 # Languages have others, and some begin with what ends those of others.
 _QUOTES = '"“”„‟«»'
 _WIDE = str.maketrans("（）［］｛｝", "()[]{}")
-_EDGES = re.compile(r"(?s)(\s*)(.*?)(\s*)\Z")
 
 
 class Findings(NamedTuple):
@@ -205,10 +204,15 @@ def _unpaired_characters(source, answer, names):
 
 
 def _edges(source, answer):
-    one, other = _EDGES.match(source), _EDGES.match(answer)
-    for group, place in ((1, "beginning"), (3, "end")):
-        if one[group] != other[group]:
-            what = (
-                "line breaks" if "\n" in one[group] + other[group] else "blanks"
-            )
+    pairs = zip(_blanks_around(source), _blanks_around(answer))
+    for (one, other), place in zip(pairs, ("beginning", "end")):
+        if one != other:
+            what = "line breaks" if "\n" in one + other else "blanks"
             yield f"other {what} at the {place}"
+
+
+def _blanks_around(text):
+    """The blanks at the beginning of a text, and those at its end."""
+    before = len(text) - len(text.lstrip())
+    after = len(text.rstrip()) if text.strip() else len(text)
+    return text[:before], text[after:]
