@@ -12,7 +12,8 @@ _COLUMNS = ("file", "line", "source", "translation", "score", "remarks")
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Filled catalogues</title>
 <style>
-body {{ font: 15px/1.4 sans-serif; margin: 2em auto; max-width: 75em; }}
+body {{ font: 15px/1.4 sans-serif; max-width: 75em; }}
+body {{ margin: 2em auto; padding: 0 1em; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ border-bottom: 1px solid #ccc; padding: .4em .6em; }}
 th, td {{ text-align: start; vertical-align: top; }}
