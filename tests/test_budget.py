@@ -23,7 +23,7 @@ ROOMS = {
     "layers": (45, 4577),
     "models": (14, 1397),
     "recipes": (14, 2629),
-    "serving": (71, 10134),
+    "serving": (71, 10135),
     "training": (17, 2259),
 }
 
