@@ -125,6 +125,41 @@ def test_protected_words_have_all_their_ways(seed, merge):
                 assert place < 0 or COPY_IDS[row][place] == word
 
 
+# Of the first source the unknown word counts, which stands there twice, and a
+# word between: as 2 they must be said in their order.
+IN_TURN = np.where(COPY_IDS >= 0, 2, 0).astype("int32")
+
+
+def in_turn(row):
+    return [x for x in COPY_IDS[row].tolist() if x >= 0]
+
+
+@pytest.mark.parametrize("merge", ["sum", "max"])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.few(2)
+def test_words_in_turn_are_the_best_of_all_in_that_order(seed, merge):
+    model = random_model(seed, SOURCE_IDS, 7, V)
+    beams = {"num_beams": 2000, "num_hypotheses": 4, "max_length": 6}
+    found = search(model, IN_TURN, merge=merge, **beams)
+    free = search(
+        model, IN_TURN > 0, merge=merge, **beams | {"num_hypotheses": 2000}
+    )
+    for row in range(2):
+        expected = [
+            (score, unpadded(ids))
+            for score, ids in zip(free.scores[row], free.ids[row])
+            if score > -1e8
+            and [x for x in ids if x in in_turn(row)] == in_turn(row)
+        ][:4]
+        assert len(expected) == 4
+        assert [unpadded(x) for x in found.ids[row]] == [
+            ids for _, ids in expected
+        ]
+        np.testing.assert_allclose(
+            found.scores[row], [x for x, _ in expected], atol=1e-4
+        )
+
+
 OPTIONS = [
     {},
     {"merge": "max"},
@@ -144,15 +179,17 @@ OPTIONS = [
     max_length=st.integers(5, 9),
     eos_logit=st.sampled_from([-4.0, 4.0]),
     options=st.sampled_from(OPTIONS),
+    has_turns=st.booleans(),
 )
 def test_every_hypothesis_is_complete(
-    seed, num_beams, max_length, eos_logit, options
+    seed, num_beams, max_length, eos_logit, options, has_turns
 ):
     model = random_model(seed, SOURCE_IDS, 9, V, eos_logit)
     # The model would never copy.
     model.memory["point"] -= 1e3
     result = search(
         model,
+        IN_TURN if has_turns else PROTECTED,
         num_beams=num_beams,
         num_hypotheses=num_beams,
         max_length=max_length,
@@ -163,6 +200,10 @@ def test_every_hypothesis_is_complete(
         found = [tuple(x) for x in result.ids[row][result.scores[row] > -1e8]]
         assert all(is_complete(ids, REQUIRED[row]) for ids in found)
         assert len(set(found)) == len(found)
+        if has_turns:
+            words = in_turn(row)
+            said = [[x for x in ids if x in words] for ids in found]
+            assert all(x == words for x in said)
 
 
 @pytest.mark.parametrize("compete", [False, True])

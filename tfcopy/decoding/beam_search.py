@@ -85,7 +85,9 @@ def beam_search(
         source_inputs: Optional dict of what else the model's `encode` takes,
             by name, such as the definitions of source words.
         protected: Boolean, `(B, S)`, the source positions whose words must be
-            said, with the option `must_copy`; none of them is UNK.
+            said, with the option `must_copy`; none of them is UNK. Or
+            integers: 2 for words that must be said in the order of the source,
+            1 for others that must be said, 0 for the rest.
 
     Returns:
         `SearchResult`.

@@ -36,6 +36,9 @@ class Source(NamedTuple):
             or `None`.
         required: Boolean, `(B, S)`, positions of words that must be said; or
             `None`.
+        in_turn: `(B, S)`, at words that must be said in the order of the
+            source how often they stand further on, elsewhere `NO_TURN`; or
+            `None` if there are none.
         keys: `(B,)`, numbers that depend on the text; or `None`.
     """
 
@@ -47,6 +50,7 @@ class Source(NamedTuple):
     real: Any
     missing: Any = None
     required: Any = None
+    in_turn: Any = None
     keys: Any = None
 
 
@@ -133,8 +137,8 @@ def describe_source(
         source_copy_ids: `(B, S)`.
         vocabulary_size: V.
         source_only: As in `SearchOptions`.
-        protected: Boolean, `(B, S)`, positions of words that must be said; or
-            `None`.
+        protected: `(B, S)`, positions of words that must be said, as in
+            `beam_search`; or `None`.
         sample: As in `SearchOptions`.
     """
     valid = source_copy_ids >= 0
@@ -152,8 +156,9 @@ def describe_source(
             ops.cast(absent, "float32"), ops.cast(is_word, "float32")
         )
         missing = missing > 0
-    required = None
+    required = in_turn = None
     if protected is not None:
+        in_turn = required_words.in_turn(protected, same)
         required = required_words.is_required(protected, same)
         apart = required_words.generated_apart(
             source_copy_ids, required, vocabulary_size
@@ -168,6 +173,7 @@ def describe_source(
         source_ids != tokens.PAD,
         missing,
         required,
+        in_turn,
         sampling.text_keys(source_copy_ids, valid) if sample else None,
     )
 

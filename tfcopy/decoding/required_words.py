@@ -2,7 +2,8 @@
 
 A word is required as often as the source holds it. All ways to say it, of
 generating it and of pointing at any of its positions, count as one, at its
-first position.
+first position. Of some words, such as `%s` and `%d`, the order counts, too: the
+next one to be said is the first that has not been said.
 
 Shapes: B batch, K beams, S source steps, V target vocabulary.
 """
@@ -16,6 +17,8 @@ from tfcopy.layers.tensors import take_each
 # The log-probability of a required word that the model gives less, or none:
 # so that it can be said where nothing else may be.
 LEAST = -1e3
+# More than the times that any word is left to be said.
+NO_TURN = 1e6
 
 
 def is_required(protected, same):
@@ -27,6 +30,21 @@ def is_required(protected, same):
     """
     protected = ops.expand_dims(ops.cast(protected, "float32"), 2)
     return ops.squeeze(ops.matmul(same, protected), 2) > 0
+
+
+def in_turn(protected, same):
+    """The words whose order counts, as `Source.in_turn`, or `None`.
+
+    Args:
+        protected: `(B, S)`, as in `beam_search`.
+        same: `(B, S, S)`, 1.0 where two positions hold one word.
+    """
+    if ops.dtype(protected) == "bool":
+        return None
+    positions = ops.arange(ops.shape(same)[1])
+    is_later = ops.expand_dims(positions, 1) < positions
+    num_later = ops.sum(ops.where(is_later, same, 0.0), axis=2)
+    return ops.where(is_required(protected > 1, same), num_later, NO_TURN)
 
 
 def generated_apart(source_ids, required, vocabulary_size):
@@ -77,8 +95,8 @@ def constrain(continuations, source, left, step, max_length):
     """Forbids what would make a hypothesis incomplete, or say a word again.
 
     There is no end before all words have been said, and none is said more
-    often than required. Where there is just room for what is left, nothing
-    else is said.
+    often than required, nor out of turn. Where there is just room for what is
+    left, nothing else is said.
 
     Args:
         continuations: `Continuations`.
@@ -96,9 +114,23 @@ def constrain(continuations, source, left, step, max_length):
     ends = ops.expand_dims(source.ids == tokens.EOS, 1)
     copied = ops.logical_or(too_often, ops.logical_and(ends, unfinished))
     copied = ops.logical_and(copied, left == 0)
+    if source.in_turn is not None:
+        copied = ops.logical_or(copied, _out_of_turn(source, left))
     bans = ops.concatenate([generated, copied], axis=2)
     log_probs = ops.where(bans, MASKED, continuations.log_probs)
     return continuations._replace(log_probs=log_probs)
+
+
+def _out_of_turn(source, left):
+    """Words whose order counts, but the next one of them, `(B, K, S)`."""
+    # How often the word at each position is left; of its positions, the last.
+    times = ops.matmul(ops.cast(left, "float32"), source.same)
+    is_left = times > ops.expand_dims(source.in_turn, 1)
+    following = ops.argmax(ops.cast(is_left, "int32"), axis=2)
+    following = ops.expand_dims(take_each(source.word, following), 2)
+    is_next = following == ops.expand_dims(source.word, 1)
+    counts = ops.expand_dims(source.in_turn < NO_TURN, 1)
+    return ops.logical_and(counts, ops.logical_not(is_next))
 
 
 def exempt(bans, left):

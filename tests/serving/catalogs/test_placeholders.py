@@ -5,11 +5,12 @@ import re
 
 import polib
 import pytest
+import re2
 
 from tests.data.text.test_span_formats import PLACEHOLDERS
 from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
-from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.data.text.span_patterns import ORDERED, spans_of
 from tfcopy.serving.client_library import exported_model
 
 
@@ -127,6 +128,34 @@ def test_what_changes_its_order_is_numbered(tmp_path, fill, mangled):
     why = "its placeholders would be in another order"
     assert f"left as they are: 4 {why}." in output
     assert pathlib.Path(path).read_text().count(why) == 4
+    check_without_fuzzy(path)
+
+
+def test_what_cannot_have_numbers_is_asked_in_its_order(
+    tmp_path, fill, mangled
+):
+    """A model that must copy says placeholders such as %1s in their order."""
+
+    def in_turn(words):
+        turns = iter([x for x in words if ordered.fullmatch(x)])
+        words = words[::-1]
+        return [next(turns) if ordered.fullmatch(x) else x for x in words]
+
+    ordered = re2.compile(ORDERED)
+    mangled(order=in_turn)
+    entries = {
+        ("python-format", "as %s in %d"): "%s IN %d AS",
+        ("python-format", "as %s in %s"): "%s IN %s AS",
+        ("python-format", "as %s in %s of <b>"): "<b> OF %s IN %s AS",
+        ("lua-format", "as %s in %% %d"): "%s %% IN %d AS",
+        ("c-format", "as %*d in %s"): "%*d IN %s AS",
+        # Those that can have numbers may change places.
+        ("c-format", "as %s in %d"): "%2$d IN %1$s AS",
+        ("lisp-format", "as ~d in %9s at ~s"): "",  # %9s is text
+    }
+    path = write(tmp_path / "a.po", catalog(entries))
+    fill(path)
+    assert answers(path) == [*entries.values()]
     check_without_fuzzy(path)
 
 

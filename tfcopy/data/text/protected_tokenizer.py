@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfcopy.data.ragged_rows import append, join, keep
 from tfcopy.data.text.glossary import MARK, cut
-from tfcopy.data.text.span_patterns import pattern_of
+from tfcopy.data.text.span_patterns import ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 
 # What stands for a span; a private character of Unicode, so that text that has
@@ -118,6 +118,17 @@ class ProtectedTokenizer:
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.is_span(words.flat_values))
         return tf.strings.regex_full_match(words, f"(?:{self.pattern})")
+
+    def needed(self, words):
+        """Which ragged words an answer must have, as in `beam_search`.
+
+        int32: 2 for placeholders that their order alone tells apart, such as
+        `%s` and `%d`, 1 for other spans, 0 for what is none.
+        """
+        is_span = self.is_span(words.flat_values)
+        is_ordered = tf.strings.regex_full_match(words.flat_values, ORDERED)
+        needed = tf.where(is_ordered, 2, 1) * tf.cast(is_span, tf.int32)
+        return words.with_flat_values(needed)
 
     def detokenize(self, tokens):
         """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""

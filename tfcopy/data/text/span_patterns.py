@@ -45,6 +45,8 @@ WITHOUT_PERCENT = (
     r"|\{\w*(?:[.!][\w.]*|\[\w+\])*:[^{},]*\}|\{\{|\}\}"
     r"|\$[A-Za-z_]\w*|\b__[A-Za-z]\w*__\b|\B[:@][A-Za-z_]\w*\b"
 )
+# Placeholders that only their order tells apart, as the whole of a span.
+ORDERED = rf"%[-+ #0]*{_WIDTH}(?:{_CONVERSION}|@)|\{{(?::[^{{}}]*)?\}}"
 PATTERNS = {
     "links": (
         rf"{_TARGET}|{_EMAIL}"

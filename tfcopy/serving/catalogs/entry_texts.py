@@ -218,6 +218,10 @@ class _Form:
         text = self.text
         if self.is_marked:
             text = _with_places(text, [x for x, y in zip(places, rows) if y])
+        # What cannot have a number must keep its place.
+        in_turn = ""
+        if any(row.with_number(span, 0) is None for span, row in self.ordered):
+            in_turn = _IS_PLACE.pattern
         self.parts = []
         own_parts = _IS_SYNTAX.split(text) if self.syntax else [text]
         for place, part in enumerate(own_parts):
@@ -226,7 +230,7 @@ class _Form:
                 continue
             has_number = [_NUMBER] if pieces[place][1] else []
             own = [_PLACE, *names, *has_number]
-            self.parts += _parts(part, own, known)
+            self.parts += _parts(part, own, known, in_turn)
 
     @property
     def questions(self):
@@ -311,11 +315,16 @@ def _with_places(text, places):
     return "".join([*parts, text[done:]])
 
 
-def _parts(text, names, known):
-    """Pairs of a part of a text and what is asked for it, or `None`."""
+def _parts(text, *names):
+    """Pairs of a part of a text and what is asked for it, or `None`.
+
+    Args:
+        text: A text.
+        *names: As in `question_of`.
+    """
     for place, part in enumerate(_BETWEEN.split(text)):
-        is_asked = place % 2 == 0 and has_words(part, names)
-        yield part, question_of(part, names, known) if is_asked else None
+        is_asked = place % 2 == 0 and has_words(part, names[0])
+        yield part, question_of(part, *names) if is_asked else None
 
 
 def _plain(text):

@@ -24,6 +24,8 @@ _STAND_INS = {
     "markdown": "`{}`",
     "rst": "``{}``",
 }
+# Those that a search which must copy says in their order.
+_IN_TURN = dict.fromkeys(("placeholders", "printf"), "%{}s")
 # Links whose text is translated, by itself, as between what surrounds it.
 _LINKS = re.compile(
     r"((?<![\w`:\\])`)([^`<>]+?)(\s*<[^<>`\s]+>`__?)"
@@ -76,7 +78,10 @@ def has_words(text: str, names: Sequence[str]) -> bool:
 
 
 def question_of(
-    text: str, names: Sequence[str], known: Sequence[str]
+    text: str,
+    names: Sequence[str],
+    known: Sequence[str],
+    in_turn: str = "",
 ) -> Question:
     """A text with stand-ins for what a model would not keep.
 
@@ -84,8 +89,13 @@ def question_of(
         text: A text in one line.
         names: What spans are, as in `span_patterns.pattern_of`.
         known: What the model takes for spans.
+        in_turn: Regular expression of `re` for spans whose order is to be
+            kept, if the model can; `""` for none.
     """
     forms = [form for name, form in _STAND_INS.items() if name in known]
+    # A text that has some of these could take them for its own.
+    turns = {x for name, x in _IN_TURN.items() if in_turn and name in known}
+    turns -= {x for x in turns if re.search(x.format("[0-9]+"), text)}
     links = {
         match.span(): match
         for match in _LINKS.finditer(text)
@@ -102,14 +112,17 @@ def question_of(
     # No text has all of these.
     free = (x for x in "xyzqjkvw" if f"{x}0" not in text)
     letter = next(free, "tfcopy")
-    for form in forms:
+    for turn, form in itertools.product([*turns, None], forms):
         spans, parts, end = {}, [], 0
         for number, (begin, stop) in enumerate(places):
             name = form.format(f"{letter}{number}")
+            if turn and re.fullmatch(in_turn, text[begin:stop]):
+                name = turn.format(number + 1)
             spans[name] = text[begin:stop]
             if link := links.get((begin, stop)):
                 first, inner, last = filter(None, link.groups())
-                spans[name] = first, question_of(inner, names, known), last
+                question = question_of(inner, names, known, in_turn)
+                spans[name] = first, question, last
             parts += [text[end:begin], name]
             end = stop
         asked = "".join([*parts, text[end:]])

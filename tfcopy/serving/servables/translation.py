@@ -84,10 +84,11 @@ def what_answers_must_have(options, requested, tokenizer):
         tokenizer: The source's tokenizer.
 
     Returns:
-        `(options, function)`; the function is `None` if nothing must be said.
+        `(options, function)`; the function of ragged words gives the
+        `protected` of `beam_search`, and is `None` if nothing must be said.
     """
     if options.must_copy:
-        return options, tokenizer.is_span
+        return options, tokenizer.needed
     if requested is None:
         return options, None
     return dataclasses.replace(options, must_copy=True), terms.is_mark
@@ -109,8 +110,8 @@ class Sources(NamedTuple):
         words: Strings, `(B, S)`; `</s>` at EOS, `""` on padding.
         keys: Strings, `(B, S)`, what `Entities` make of the words; `None`
             without.
-        protected: Boolean, `(B, S)`, words that an answer must have; `None` if
-            it need not have any.
+        protected: int32 `(B, S)`, the words that an answer must have, as in
+            `beam_search`; `None` if it need not have any.
         is_blank: Boolean, `(B,)`; texts without a word.
         inputs: Dict of what else the model reads, by name.
         longest: int32, the positions of the longest text; there is padding
@@ -135,8 +136,7 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
             apply.
         text: Strings.
         rows: int32 `(B,)`, which of the texts to read, some of them repeatedly.
-        must_have: Function of ragged words to which of them an answer must
-            have; `None` if it need not have any.
+        must_have: As `what_answers_must_have` gives it; `None` if it need not have any.
     """
     tokenizer = translator.source_tokenizer
     longest = translator.max_source_length
@@ -161,7 +161,8 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
     ids = ids.to_tensor(special.PAD, shape=tf.stack([tf.size(is_blank), width]))
     protected = None
     if must_have is not None:
-        protected = must_have(words).to_tensor(False, shape=tf.shape(ids))
+        protected = tf.cast(must_have(words), tf.int32)
+        protected = protected.to_tensor(0, shape=tf.shape(ids))
     keys = None
     if translator.entities is not None:
         keys = translator.entities.source(words)
@@ -247,7 +248,7 @@ class SourceSearch:
             more = tf.reduce_min(sizes[sizes >= size]) - size
             arrays = list(zip(ids, (tokens.PAD, tokens.NO_COPY)))
             if source.protected is not None:
-                arrays.append((source.protected, False))
+                arrays.append((source.protected, 0))
             padding = [[0, 0], [0, more]]
             result = search(
                 *(tf.pad(x, padding, "CONSTANT", value) for x, value in arrays)
