@@ -136,7 +136,8 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
             apply.
         text: Strings.
         rows: int32 `(B,)`, which of the texts to read, some of them repeatedly.
-        must_have: As `what_answers_must_have` gives it; `None` if it need not have any.
+        must_have: As `what_answers_must_have` gives it; `None` if an answer
+            need not have any.
     """
     tokenizer = translator.source_tokenizer
     longest = translator.max_source_length
