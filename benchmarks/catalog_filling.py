@@ -6,7 +6,9 @@ Removes a share of each catalogue's translations, fills it by the command
 translate_po, and tells whether every line but those of the filled entries is as
 before, what `msgfmt --check` says, how much markup is kept, and how near the
 filled entries are to what was removed (BLEU). Then the command is killed at
-several moments and repeated; the outcome must be the same, byte for byte.
+several moments and repeated; the outcome must be the same, byte for byte. Last,
+a memory has a share of what was removed: how many of these come back exactly,
+and how long it takes.
 """
 
 import argparse
@@ -37,6 +39,9 @@ def main():
     parser.add_argument("files", nargs="+", metavar="FILE", help="catalogue")
     parser.add_argument("--workdir", required=True, type=pathlib.Path)
     parser.add_argument("--share", type=float, default=0.5, help="removed")
+    parser.add_argument(
+        "--known", type=float, default=0.3, help="of these, in a memory"
+    )
     parser.add_argument("--kills", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -78,7 +83,8 @@ def measure(options):
         repeated.append(
             {"killed_after": round(limit, 1), "written": written, "same": same}
         )
-    return {**result, "killed": repeated}
+    memory = _with_memory(options, cut, removed, rng)
+    return {**result, "killed": repeated, "memory": memory}
 
 
 def _remove(path, to, share, rng):
@@ -93,6 +99,36 @@ def _remove(path, to, share, rng):
     return texts
 
 
+def _with_memory(options, cut, removed, rng):
+    """Fills the catalogues again, with a memory of some translations."""
+    texts = [
+        (source, y) for x in removed.values() for (_, source), y in x.items()
+    ]
+    known = dict(rng.sample(texts, round(options.known * len(texts))))
+    path = options.workdir / "memory.po"
+    header = '"Content-Type: text/plain; charset=UTF-8\\n"'
+    rows = [f'msgid ""\nmsgstr ""\n{header}\n']
+    for pair in known.items():
+        source, target = (json.dumps(x, ensure_ascii=False) for x in pair)
+        rows.append(f"msgid {source}\nmsgstr {target}\n")
+    path.write_text("\n".join(rows), encoding="utf-8")
+    filled = options.workdir / "remembered"
+    seconds = _fill(
+        options, cut, filled, sorted(removed), "--memory", str(path)
+    )
+    found = [
+        entry.msgstr == known[source]
+        for name, texts in removed.items()
+        for entry in open_catalog(filled / name)
+        if (source := entry.msgid) in known and (entry.msgctxt, source) in texts
+    ]
+    return {
+        "known": len(found),
+        "exact": sum(found),
+        "seconds": round(seconds, 1),
+    }
+
+
 def _command(options, folder, output, names):
     paths = [str(folder / name) for name in names]
     if output is not None:
@@ -102,10 +138,10 @@ def _command(options, folder, output, names):
     return [sys.executable, "-m", module, options.model, *paths]
 
 
-def _fill(options, folder, output, names):
+def _fill(options, folder, output, names, *more):
     """Runs the command to its end; returns the seconds."""
     start = time.monotonic()
-    command = _command(options, folder, output, names)
+    command = [*_command(options, folder, output, names), *more]
     subprocess.run(command, check=True, stdout=sys.stderr)
     return time.monotonic() - start
 
