@@ -14,7 +14,7 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (12, 1665),
+    "": (12, 1677),
     "data": (80, 12373),
     "decoding": (12, 1185),
     "evaluation": (5, 520),
@@ -23,7 +23,7 @@ ROOMS = {
     "layers": (45, 4577),
     "models": (14, 1397),
     "recipes": (14, 2629),
-    "serving": (71, 10135),
+    "serving": (71, 10137),
     "training": (17, 2259),
 }
 
