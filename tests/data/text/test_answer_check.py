@@ -37,6 +37,13 @@ ALL = ["rst", "html", "printf", "brace"]
             "python-brace-format",
             ["in another order: {:d} {}"],
         ),
+        (
+            "%s in %1$s",
+            "%1$s en %s",
+            "elisp-format",
+            ["in another order: %1$s %s"],
+        ),
+        ("%s in %1$s", "%1$s en %1$s", "elisp-format", []),
         ("%1 in %2", "%2 en %1", "qt-format", []),
         ("<b>a</b>", "<b>x</b> y", "html", []),
         ("<b>a</b>", "</b>x<b>", "html", ["</b> before <b>"]),

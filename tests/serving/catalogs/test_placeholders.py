@@ -1,6 +1,7 @@
 """Placeholders of every format are kept by a model that knows three."""
 
 import pathlib
+import random
 import re
 
 import polib
@@ -127,6 +128,37 @@ def test_what_changes_its_order_is_numbered(tmp_path, fill, mangled):
     why = "its placeholders would be in another order"
     assert f"left as they are: 4 {why}." in output
     assert pathlib.Path(path).read_text().count(why) == 4
+    check_without_fuzzy(path)
+
+
+@pytest.mark.parametrize("known", [("printf",), ()])
+@pytest.mark.parametrize("name", ["elisp", "librep", "gfc-internal", "c"])
+def test_mixed_with_numbers_the_order_is_what_msgfmt_takes(
+    tmp_path, fill, mangled, name, known
+):
+    """Of formats in which one with a number tells the next one its own."""
+    chance = random.Random(name)
+
+    def shuffled(words):
+        return chance.sample(words, len(words))
+
+    own = [*PLACEHOLDERS[name].split(" "), "%1$s", "%2$s", "%d"]
+    own = [x for x in own if spans_of(x, [f"{name}-format"]) == [x]]
+    model = mangled(order=shuffled)
+    model.config["source_tokenizer"]["protect"] = list(known)
+    model.names = ["printf", f"{name}-format"]
+    entries = [
+        (f"{name}-format", " and ".join(chance.choices(own, k=count)))
+        for count in (2, 3, 4)
+        for _ in range(40)
+    ]
+    path = write(tmp_path / "a.po", catalog(entries))
+    assert fill(path)[0] == 0
+    done = [x for x in answers(path) if x]
+    # What stays as it is, or is numbered.
+    assert len(done) > 60
+    numbered = [x for x in done if re.search(r"%[34]\$", x)]
+    assert len(numbered) > 10
     check_without_fuzzy(path)
 
 

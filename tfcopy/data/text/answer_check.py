@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.text import rst_markup
-from tfcopy.data.text.span_formats import named, of_order
+from tfcopy.data.text.span_formats import in_order, named
 from tfcopy.data.text.span_patterns import replaced_spans, spans_of
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
@@ -78,7 +78,7 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
         # The answer has numbers where the source has none.
         missing = more = collections.Counter()
     elif not missing and not more:
-        swapped = [x for x in found if of_order(x, names)]
+        swapped = [x for x, y in zip(found, in_order(found, names)) if y]
     others = [
         *_unpaired_tags(wanted, found),
         *_unpaired_characters(source, answer, names),
@@ -143,15 +143,10 @@ def any_must_be_in_all(text: str, names: Iterable[str]) -> bool:
 
 def _numbered(spans, names):
     """Spans in which a number tells what only the order did."""
-    place, made = 0, []
-    for span in spans:
-        row = of_order(span, names)
-        if row is None:
-            made.append(span)
-            continue
-        made.append(row.with_number(span, place) or (span, place))
-        place += 1
-    return made
+    return [
+        span if row is None else row[1] or (span, row[0])
+        for span, row in zip(spans, in_order(spans, names))
+    ]
 
 
 def _unpaired_tags(wanted, found):

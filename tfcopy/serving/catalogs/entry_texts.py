@@ -11,7 +11,7 @@ from tfcopy.data.corpora.catalog_lines import Entry, Header
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.accelerators import Marked, without_mark
 from tfcopy.data.text.answer_check import Findings, check
-from tfcopy.data.text.span_formats import SUFFIX, named, of_order
+from tfcopy.data.text.span_formats import SUFFIX, in_order, named
 from tfcopy.data.text.span_patterns import (
     WITHOUT_PERCENT,
     places_of,
@@ -208,10 +208,11 @@ class _Form:
             next(numbers) if is_number is None else x for x, is_number in pieces
         )
         places = places_of(self.text, names)
-        # The placeholders that only their order tells apart, and their formats.
+        # The placeholders that only their order tells apart, and how they are
+        # with a number.
         spans = [self.text[slice(*x)] for x in places]
-        rows = [of_order(x, names) for x in spans]
-        self.ordered = [x for x in zip(spans, rows) if x[1]]
+        rows = in_order(spans, names)
+        self.ordered = [(x, y[1]) for x, y in zip(spans, rows) if y]
         if _PRIVATE.search(text) or not 1 < len(self.ordered) < len(_PLACES):
             self.ordered = []
         self.is_marked = bool(self.ordered and known)
@@ -279,13 +280,9 @@ class _Form:
         found = [ord(x) - _PLACES[0] for x in _IS_PLACE.findall(text)]
         spans = [span for span, _ in self.ordered]
         if sorted(found) == [*range(len(spans))] != found:
-            numbered = [
-                row.with_number(span, place)
-                for place, (span, row) in enumerate(self.ordered)
-            ]
-            if None in numbered:
+            spans = [numbered for _, numbered in self.ordered]
+            if None in spans:
                 return None
-            spans = numbered
         return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - _PLACES[0]], text)
 
     def _as_in_source(self, text):
