@@ -5,6 +5,7 @@ A model on a server is asked without TensorFlow, by REST without gRPC.
 
 import contextlib
 import dataclasses
+import importlib.util
 import os
 from typing import Annotated
 
@@ -163,6 +164,11 @@ def main(arguments=None):
 def _translate(options, tell):
     check_flag(options.protect or ())
     check_flag(options.model_protect or (), "model_protect")
+    if options.fuzzy and importlib.util.find_spec("rapidfuzz") is None:
+        raise AskError(
+            "--fuzzy: rapidfuzz is not installed. Run `pip install "
+            "'tfcopy[catalogs]'`."
+        )
     language = options.language
     if any(map(filesystem.isdir, options.files)):
         language = language or _language(options)
