@@ -15,12 +15,9 @@ from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import Check, File, Parser, PositiveInt, flag
 from tfcopy.serving.catalogs import report
-from tfcopy.serving.catalogs.catalog_filling import (
-    CatalogFile,
-    CatalogModel,
-    Reuse,
-    fill_all,
-)
+from tfcopy.serving.catalogs.catalog_file import CatalogFile
+from tfcopy.serving.catalogs.catalog_filling import Reuse, fill_all
+from tfcopy.serving.catalogs.catalog_model import CatalogModel
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.exported_model import open_model

@@ -19,6 +19,7 @@ from xml.sax.saxutils import escape
 
 from tfcopy.data.corpora.catalog_lines import Header
 from tfcopy.data.corpora.gettext_catalogs import Catalog
+from tfcopy.serving.catalogs.entries import content_of
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
@@ -103,17 +104,13 @@ def is_xliff(path) -> bool:
     return str(path).lower().endswith(SUFFIXES)
 
 
-def read_xliff(path, content: bytes) -> Catalog:
+def read(path) -> Catalog:
     """Reads a file, as `read_catalog` reads a catalogue.
-
-    Args:
-        path: Of the file, for messages.
-        content: What it holds.
 
     Raises:
         AskError: naming the line, if it is no XLIFF.
     """
-    text, charset = decoded(path, content)
+    text, charset = decoded(path, content_of(path))
     units = units_of(path, text)
     language = next((x.language for x in units if x.language), "")
     for unit in units:

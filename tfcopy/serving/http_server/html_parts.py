@@ -19,12 +19,9 @@ from typing import NamedTuple
 
 import re2
 
+from tfcopy.serving.client_library.answer_lines import may_be_cut
 from tfcopy.serving.http_server.kept_spans import PRIVATE, Question, name_of
-from tfcopy.serving.http_server.plain_parts import (
-    PlainText,
-    has_words,
-    may_be_cut,
-)
+from tfcopy.serving.http_server.plain_parts import PlainText, has_words
 
 # They have no elements in them, and end only with their own end tag.
 _RAW = "iframe noembed noframes script style textarea xmp".split()
