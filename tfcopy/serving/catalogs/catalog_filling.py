@@ -21,8 +21,9 @@ from tfcopy.serving.catalogs.entry_texts import EntryTexts
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library.batches import progress_bar
 
-# Seconds after which what was translated is written.
-_INTERVAL = 10.0
+# Seconds after which what was translated is written, and how many times as
+# long as a write takes it waits at least: large catalogues take seconds.
+_INTERVAL, _TIMES = 10.0, 20
 
 
 UNLIKELY = "with a score below --min_score"
@@ -125,14 +126,16 @@ def fill_all(
 
 
 def _ask(work, answers, model, bar):
-    written = time.monotonic()
+    written, pause = time.monotonic(), _INTERVAL
     new = [x for x in work.questions if x not in answers]
     for batch in model.answers(new) if new else ():
         answers.update(batch)
         bar.update(len(batch))
-        if time.monotonic() - written > _INTERVAL:
+        begin = time.monotonic()
+        if begin - written > pause:
             work.write(answers)
             written = time.monotonic()
+            pause = max(_INTERVAL, _TIMES * (written - begin))
 
 
 @contextlib.contextmanager

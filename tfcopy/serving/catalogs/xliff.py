@@ -32,7 +32,6 @@ _CODES = ("ph", "bpt", "ept", "it", "cp")
 _IDENTITIES = ("id", "mid", "startRef", "hex")
 _ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)""")
 _MARKS = {codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
-_BLANKS = re.compile(rb"\s*\Z")
 
 
 @dataclasses.dataclass
@@ -204,8 +203,7 @@ class _Reader:
             if name == "source":
                 self._parts = []
                 self._unit.start = self._parser.CurrentLineNumber - 1
-                before = self._data[: place[0]].rpartition(b">")[2]
-                self._unit.before = before if _BLANKS.match(before) else b""
+                self._unit.before = self._blanks_before(place[0])
                 raw = self._data[slice(*place)].decode()
                 self._unit.prefix = raw[1 : raw.index("source")]
             elif name == "target":
@@ -248,6 +246,11 @@ class _Reader:
         if self._unit is not None:
             self._unit.spans[key] = raw
 
+    def _blanks_before(self, place):
+        """What is between a tag and a place, if that is blank."""
+        before = self._data[self._data.rfind(b">", 0, place) + 1 : place]
+        return before if before.isspace() else b""
+
     def _text(self, text):
         if self._parts is not None:
             if not any(x.get("is_code") for x in self._open):
@@ -263,7 +266,8 @@ class _Reader:
         is_own = self._open and self._open[-1].get("unit") is unit
         if element.get("is_old"):
             # With the blanks before it, which came with it.
-            place = range(len(self._data[:start].rstrip()), place.stop)
+            blanks = self._blanks_before(start)
+            place = range(start - len(blanks), place.stop)
             if unit is not None:
                 unit.old_notes.append(place)
             elif self._group is not None:
@@ -349,12 +353,11 @@ def filled(path, text: str, outcomes: Mapping) -> str:
                 prefix.encode(),
             )
         edits.append((range(place, place), new))
-    # From the last; of those at one place the first comes first.
-    for place, new in reversed(
-        sorted(edits, key=lambda x: (x[0].start, x[0].stop))
-    ):
-        data = data[: place.start] + new + data[place.stop :]
-    return data.decode()
+    parts, done = [], 0
+    for place, new in sorted(edits, key=lambda x: (x[0].start, x[0].stop)):
+        parts += [data[done : place.start], new]
+        done = place.stop
+    return b"".join([*parts, data[done:]]).decode()
 
 
 def _translated(unit, data, found):
