@@ -21,11 +21,7 @@ from tfcopy.flags import (
 )
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.http_server.listening import (
-    address_of,
-    is_private,
-    listen,
-)
+from tfcopy.serving.http_server.listening import address_of, is_private, listen
 from tfcopy.terminal import printable
 
 _DESCRIPTION = """\

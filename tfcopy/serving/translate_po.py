@@ -21,10 +21,7 @@ from tfcopy.serving.catalogs.catalog_model import CatalogModel
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.exported_model import open_model
-from tfcopy.serving.client_library.local_model import (
-    find_version,
-    read_config,
-)
+from tfcopy.serving.client_library.local_model import find_version, read_config
 from tfcopy.serving.client_library.signatures import AskError
 
 Percent = Annotated[

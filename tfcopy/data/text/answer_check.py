@@ -174,12 +174,11 @@ def _unpaired(spans, names):
             is_open.pop()
         else:
             later = [x[0] for x in tags[place:] if x[2] == name and not x[1]]
-            told.append(
-                f"{tag[0]} before {later[0]}"
-                if later
-                else f"unmatched {tag[0]}"
-            )
-            ended += [name] * bool(later)
+            if later:
+                told.append(f"{tag[0]} before {later[0]}")
+                ended.append(name)
+            else:
+                told.append(f"unmatched {tag[0]}")
     return told + [f"unmatched {tag[0]}" for tag in is_open]
 
 

@@ -204,11 +204,8 @@ def _text(element):
                 for key in _IDENTITIES
                 if key in child.attrib
             )
-            inner = (
-                f"<{name}{tag}>{inner}</{name}>"
-                if inner
-                else (f"<{name}{tag}/>")
-            )
+            end = f">{inner}</{name}>" if inner else "/>"
+            inner = f"<{name}{tag}{end}"
         parts += [inner, child.tail or ""]
     return "".join(parts)
 

@@ -92,22 +92,18 @@ def _check_header(path, catalog, language):
     header = catalog.header
     if not header.is_there and language:
         return
+    advice, fault = _ADVICE, None
     if not header.is_there:
-        raise AskError(
-            f"{header.place}: expected a header that tells the charset; "
-            f"{_ADVICE}, and --language does without."
-        )
-    if not header.text.strip():
-        raise AskError(f"{header.place}: the header is empty; {_ADVICE}.")
-    if not header.charset:
-        raise AskError(
-            f"{header.place}: the header tells no charset; {_ADVICE}."
-        )
-    if header.charset == "CHARSET":
-        raise AskError(
-            f"{header.place}: the header tells the charset CHARSET, as "
-            f"templates do; {_ADVICE}."
-        )
+        fault = "expected a header that tells the charset"
+        advice += ", and --language does without"
+    elif not header.text.strip():
+        fault = "the header is empty"
+    elif not header.charset:
+        fault = "the header tells no charset"
+    elif header.charset == "CHARSET":
+        fault = "the header tells the charset CHARSET, as templates do"
+    if fault is not None:
+        raise AskError(f"{header.place}: {fault}; {advice}.")
 
 
 def _is_continued(entries, others):

@@ -8,11 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.corpora.catalog_lines import Entry
-from tfcopy.data.text.accelerators import (
-    letter_of,
-    with_mark,
-    without_mark,
-)
+from tfcopy.data.text.accelerators import letter_of, with_mark, without_mark
 from tfcopy.data.text.span_patterns import places_of
 from tfcopy.serving.catalogs.catalog_file import CatalogFile
 from tfcopy.serving.catalogs.catalog_model import CatalogModel
@@ -57,40 +53,42 @@ class Filled(NamedTuple):
 
     Attributes:
         name: Its path.
-        num_open: The number of entries that waited for a translation.
-        num_filled: The number of those that have one now.
-        num_lossy: The number of those without some span of their source.
-        num_told: The number of other ones of which something is told.
-        num_known: The number of those that a memory had.
-        left: How many were left as they are, by the reasons.
-        rows: What was done with each entry.
+        rows: What was done with each entry that waited for a translation.
+        num_credits: The number of those that were left to translators.
     """
 
     name: str
-    num_open: int
-    num_filled: int
-    num_lossy: int
-    num_told: int
-    num_known: int
-    left: Mapping[str, int]
-    rows: Sequence[Row] = ()
+    rows: Sequence[Row]
+    num_credits: int
+
+    @property
+    def left(self) -> Mapping[str, int]:
+        """How many were left as they are, by the reasons."""
+        outcomes = (row.outcome for row in self.rows)
+        reasons = [x.reason for x in outcomes if isinstance(x, Left)]
+        return collections.Counter(reasons + [_CREDITS] * self.num_credits)
 
     @property
     def is_flawless(self) -> bool:
         """Whether nothing was left, lost or told."""
-        return not (self.num_lossy or self.num_told or self.left)
+        outcomes = [row.outcome for row in self.rows]
+        return not (self.left or any(x.lost or x.told for x in outcomes))
 
     def __str__(self):
-        if not self.num_open and not self.left:
+        if not self.rows and not self.num_credits:
             return f"{self.name}: nothing to fill."
-        noun = "entry" if self.num_filled == 1 else "entries"
-        text = f"{self.name}: {self.num_filled} {noun} filled"
-        if self.num_known:
-            text += f", {self.num_known} of them from memory"
-        if self.num_lossy:
-            text += f", {self.num_lossy} of them with lost spans"
-        if self.num_told:
-            text += f", {self.num_told} of them with other remarks"
+        outcomes = [row.outcome for row in self.rows]
+        done = [x for x in outcomes if not isinstance(x, Left)]
+        told = [x for x in done if x.told and not x.lost]
+        noun = "entry" if len(done) == 1 else "entries"
+        text = f"{self.name}: {len(done)} {noun} filled"
+        for some, what in (
+            ([x for x in done if x.score is None], "from memory"),
+            ([x for x in done if x.lost], "with lost spans"),
+            (told, "with other remarks"),
+        ):
+            if some:
+                text += f", {len(some)} of them {what}"
         if self.left:
             counts = [f"{count} {why}" for why, count in self.left.items()]
             text += f"; left as they are: {', '.join(counts)}"
@@ -119,8 +117,14 @@ def fill_all(
     total = len(set().union(*(work.questions for work in works)) - {*answers})
     with progress_bar(total) as bar:
         for work in works:
-            with _written_at_the_end(work, answers):
+            try:
                 _ask(work, answers, model, bar)
+            except BaseException:
+                # What went wrong first is told.
+                with contextlib.suppress(Exception):
+                    work.write(answers)
+                raise
+            work.write(answers)
             bar.clear()
             report(work.done(answers))
 
@@ -136,18 +140,6 @@ def _ask(work, answers, model, bar):
             work.write(answers)
             written = time.monotonic()
             pause = max(_INTERVAL, _TIMES * (written - begin))
-
-
-@contextlib.contextmanager
-def _written_at_the_end(work, answers):
-    try:
-        yield
-    except BaseException:
-        # What went wrong first is told.
-        with contextlib.suppress(Exception):
-            work.write(answers)
-        raise
-    work.write(answers)
 
 
 class _Work:
@@ -237,7 +229,7 @@ class _Work:
 
     def _writable(self, entry, outcome):
         """What can be written in the file's form and charset, or why not."""
-        forms = getattr(outcome, "forms", {}).values()
+        forms = outcome.forms.values()
         if not all(map(entry.can_hold, forms)):
             return Left("its inline elements would not nest")
         try:
@@ -248,29 +240,13 @@ class _Work:
 
     def write(self, answers):
         outcomes = self.outcomes(answers).items()
-        told = {k: x for k, x in outcomes if getattr(x, "is_told", True)}
-        self.file.write(told)
+        self.file.write({k: x for k, x in outcomes if x.is_told})
 
     def done(self, answers):
-        by_key = self.outcomes(answers)
-        outcomes = by_key.values()
-        left = [x.reason for x in outcomes if isinstance(x, Left)]
-        left += [_CREDITS] * self.file.num_credits
-        lossy = [x for x in outcomes if getattr(x, "lost", ())]
-        told = [x for x in outcomes if getattr(x, "told", ())]
-        return Filled(
-            self.file.name,
-            len(self.file.open_entries),
-            len(outcomes) - len(left) + self.file.num_credits,
-            len(lossy),
-            sum(not x.lost for x in told),
-            len(self.known),
-            collections.Counter(left),
-            [
-                Row(self.file.name, entry, by_key[entry.key])
-                for entry in self.file.open_entries
-            ],
-        )
+        name, outcomes = self.file.name, self.outcomes(answers)
+        entries = self.file.open_entries
+        rows = [Row(name, entry, outcomes[entry.key]) for entry in entries]
+        return Filled(name, rows, self.file.num_credits)
 
 
 _CREDITS = "for translators' names"

@@ -44,6 +44,7 @@ class Suggestion(NamedTuple):
     lost: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     origin: str = ""
+    is_told = True
 
     @property
     def is_fuzzy(self) -> bool:
@@ -71,6 +72,8 @@ class Left(NamedTuple):
 
     reason: str
     is_told: bool = True
+    # As of a `Suggestion`.
+    forms, score, lost, told = {}, None, (), ()
 
     @property
     def remarks(self) -> list[str]:
@@ -143,7 +146,7 @@ def filled(path, text: str, outcomes: Mapping) -> str:
 
 
 def _fill(lines, entry: Entry, outcome, wrap):
-    forms = getattr(outcome, "forms", {})
+    forms = outcome.forms
     is_fuzzy = forms and outcome.is_fuzzy
     for number in sorted(entry.places, reverse=True):
         if not entry.translations[number] and number in forms:

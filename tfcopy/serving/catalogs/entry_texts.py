@@ -17,6 +17,7 @@ from tfcopy.data.text.span_patterns import (
     places_of,
     replaced_spans,
     spans_of,
+    with_texts,
 )
 from tfcopy.serving.catalogs import icu_messages
 from tfcopy.serving.catalogs.entries import Left, Suggestion
@@ -130,12 +131,17 @@ class EntryTexts:
             n: self.entry.singular if source == self.marked.text else source
             for n, source in self.sources.items()
         }
-        found = Findings.of_all(
-            check(source, forms[n], self.names) for n, source in sources.items()
-        )
-        lost, *told = found.lost, *found._replace(lost=()).remarks
+        lost, told = self._checked(sources, forms)
         missing = {n: forms[n] for n in sources}
-        return Suggestion(missing, None, lost, tuple(told), origin)
+        return Suggestion(missing, None, lost, told, origin)
+
+    def _checked(self, sources, translations):
+        """What some texts have lost, and what else is told of them."""
+        found = Findings.of_all(
+            check(source, translations[n], self.names)
+            for n, source in sources.items()
+        )
+        return found.lost, tuple(found._replace(lost=()).remarks)
 
     def outcome(
         self, answers: Mapping[str, Answer | None]
@@ -162,14 +168,10 @@ class EntryTexts:
         made = {n: x.translation(texts) for n, x in self._forms.items()}
         if None in made.values():
             return Left(SWAPPED)
-        found = Findings.of_all(
-            check(form.text, made[n], self.names)
-            for n, form in self._forms.items()
-        )
+        texts = {n: x.text for n, x in self._forms.items()}
         forms = {n: x.whole(made[n]) for n, x in self._forms.items()}
         score = min((x.score for x in asked), default=0.0)
-        lost, *told = found.lost, *found._replace(lost=()).remarks
-        return Suggestion(forms, score, lost, tuple(told))
+        return Suggestion(forms, score, *self._checked(texts, made))
 
 
 def names_of(flags, protect: Sequence[str]) -> list[str]:
@@ -218,7 +220,8 @@ class _Form:
         self.is_marked = bool(self.ordered and known)
         text = self.text
         if self.is_marked:
-            text = _with_places(text, [x for x, y in zip(places, rows) if y])
+            ordered = (x for x, y in zip(places, rows) if y)
+            text = with_texts(text, ordered, map(chr, _PLACES))
         self.parts = []
         own_parts = _IS_SYNTAX.split(text) if self.syntax else [text]
         for place, part in enumerate(own_parts):
@@ -288,24 +291,15 @@ class _Form:
     def _as_in_source(self, text):
         """An answer, in which the places are those of the source."""
         free = [span for span, _ in self.ordered]
-        parts, done = [], 0
-        for begin, end in places_of(text, self.names):
-            span = text[begin:end]
+        places, found = [], []
+        for place in places_of(text, self.names):
+            span = text[slice(*place)]
             if span in free:
-                place = free.index(span)
-                free[place] = None
-                parts += [text[done:begin], chr(_PLACES[place])]
-                done = end
-        return "".join([*parts, text[done:]])
-
-
-def _with_places(text, places):
-    """A text with characters in some places of it, from the first on."""
-    parts, done = [], 0
-    for number, (begin, end) in zip(_PLACES, places):
-        parts += [text[done:begin], chr(number)]
-        done = end
-    return "".join([*parts, text[done:]])
+                number = free.index(span)
+                free[number] = None
+                places.append(place)
+                found.append(chr(_PLACES[number]))
+        return with_texts(text, places, found)
 
 
 def _parts(text, names, known):

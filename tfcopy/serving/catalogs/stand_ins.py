@@ -14,6 +14,7 @@ from tfcopy.data.text.span_patterns import (
     places_of,
     replaced_spans,
     spans_of,
+    with_texts,
 )
 
 # Of what a model keeps, the first is least touched by what stands beside it.
@@ -103,16 +104,14 @@ def question_of(
     free = (x for x in "xyzqjkvw" if f"{x}0" not in text)
     letter = next(free, "tfcopy")
     for form in forms:
-        spans, parts, end = {}, [], 0
-        for number, (begin, stop) in enumerate(places):
+        spans = {}
+        for number, place in enumerate(places):
             name = form.format(f"{letter}{number}")
-            spans[name] = text[begin:stop]
-            if link := links.get((begin, stop)):
+            spans[name] = text[slice(*place)]
+            if link := links.get(place):
                 first, inner, last = filter(None, link.groups())
                 spans[name] = first, question_of(inner, names, known), last
-            parts += [text[end:begin], name]
-            end = stop
-        asked = "".join([*parts, text[end:]])
+        asked = with_texts(text, places, spans)
         if spans.keys() <= {*spans_of(asked, known)}:
             break
     return Question(asked, spans)

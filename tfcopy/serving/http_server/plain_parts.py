@@ -85,9 +85,8 @@ def _ranked(found, rank):
 
 def _asked(text, protect, spans):
     """A `Question`, or the text where there is nothing to be asked."""
-    if protect is None:
-        question = Question(text)
-    else:
+    question = Question(text)
+    if protect is not None:
         question = question_of(text, protect, spans)
     return question if has_words(question.text) else text
 

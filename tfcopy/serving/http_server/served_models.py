@@ -26,7 +26,7 @@ from tfcopy.serving.client_library.local_model import (
 )
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.http_server.api_errors import ApiError
+from tfcopy.serving.http_server.api_messages import ApiError
 from tfcopy.serving.http_server.kept_spans import Question
 from tfcopy.serving.http_server.request_batches import RequestBatches
 
@@ -138,7 +138,8 @@ def load_all(
         if place.model is None:
             model = LocalModel(place.where, trust=trust, **local)
         else:
-            model = RemoteModel(place.where, place.model, **_given(options))
+            given = {name: x for name, x in options.items() if x is not None}
+            model = RemoteModel(place.where, place.model, **given)
         if not translates(model):
             tell(f"{model.name}: left out, since it does not translate.")
             continue
@@ -161,10 +162,6 @@ def load_all(
     if not models:
         raise AskError("there is no model that translates.")
     return models
-
-
-def _given(options):
-    return {name: x for name, x in options.items() if x is not None}
 
 
 def num_read(model) -> int:

@@ -18,12 +18,9 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from tfcopy.serving.http_server.api_access import Access
-from tfcopy.serving.http_server.api_errors import ApiError
-from tfcopy.serving.http_server.api_languages import (
-    detected,
-    name_of_language,
-)
+from tfcopy.serving.http_server.api_languages import detected, name_of_language
 from tfcopy.serving.http_server.api_messages import (
+    ApiError,
     DetectedLanguage,
     DetectRequest,
     Error,
