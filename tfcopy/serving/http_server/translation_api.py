@@ -117,13 +117,12 @@ class TranslationApi:
             openapi_url="/spec",
             redoc_url=None,
             lifespan=self._lifespan,
+            exception_handlers={
+                ApiError: _refused,
+                HTTPException: _not_there,
+                Exception: _has_failed,
+            },
         )
-        for kind, answer in (
-            (ApiError, _refused),
-            (HTTPException, _not_there),
-            (Exception, _has_failed),
-        ):
-            app.add_exception_handler(kind, answer)
         errors = {
             status: {"model": Error, "description": text}
             for status, text in _ERRORS.items()
