@@ -15,7 +15,7 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
     "": (12, 1677),
-    "data": (80, 12361),
+    "data": (80, 12363),
     "decoding": (12, 1185),
     "evaluation": (5, 520),
     "experiments": (31, 5055),

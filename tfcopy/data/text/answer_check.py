@@ -73,12 +73,14 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
     more = collections.Counter(found)
     missing, more = missing - more, more - missing
     swapped = ()
-    one, other = (_numbered(spans, names) for spans in (wanted, found))
-    if collections.Counter(one) == collections.Counter(other):
-        # The answer has numbers where the source has none.
+    rows, own = in_order(wanted, names), in_order(found, names)
+    one, other = _numbered(wanted, rows), _numbered(found, own)
+    # The answer has numbers where the source has none: all of them, or none.
+    is_mixed = len([*filter(None, own)]) not in (0, len([*filter(None, rows)]))
+    if not is_mixed and collections.Counter(one) == collections.Counter(other):
         missing = more = collections.Counter()
     elif not missing and not more:
-        swapped = [x for x, y in zip(found, in_order(found, names)) if y]
+        swapped = [x for x, y in zip(found, own) if y]
     others = [
         *_unpaired_tags(wanted, found),
         *_unpaired_characters(source, answer, names),
@@ -141,11 +143,11 @@ def any_must_be_in_all(text: str, names: Iterable[str]) -> bool:
     )
 
 
-def _numbered(spans, names):
+def _numbered(spans, rows):
     """Spans in which a number tells what only the order did."""
     return [
         span if row is None else row[1] or (span, row[0])
-        for span, row in zip(spans, in_order(spans, names))
+        for span, row in zip(spans, rows)
     ]
 
 
