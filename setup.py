@@ -27,7 +27,7 @@ ALIGN = [
 ]
 # It asks for protobuf below 7 and pyarrow below 26.
 BEAM = ["apache-beam>=2.77,<3"]
-CATALOGS = ["polib>=1.2", "rapidfuzz>=3"]
+CATALOGS = ["rapidfuzz>=3"]
 CLIENT = ["grpcio>=1.64,<2", "tensorflow-serving-api>=2.21,<3"]
 DOCS = ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.29"]
 DEMO = ["gradio>=6.31,<7"]
@@ -132,6 +132,8 @@ setup(
             "twine>=6",
             "wheel",
             "hypothesis>=6.100",
+            # Reads and writes catalogues as others do.
+            "polib>=1.2",
             # Runs the notebook.
             "ipykernel>=6",
             "jax>=0.7",

@@ -21,9 +21,10 @@ import subprocess
 import sys
 import time
 
+import polib
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from tfcopy.data.corpora.gettext_catalogs import open_catalog
 from tfcopy.evaluation import markup, translations
 
 _ENDED = -9  # by SIGKILL
@@ -89,7 +90,7 @@ def measure(options):
 
 def _remove(path, to, share, rng):
     """Removes translations; returns them by their entries."""
-    catalog = open_catalog(path)
+    catalog = polib.pofile(str(path), wrapwidth=78)
     entries = [x for x in catalog if x.msgstr and not x.fuzzy | x.obsolete]
     chosen = rng.sample(entries, round(share * len(entries)))
     texts = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in chosen}
@@ -119,7 +120,7 @@ def _with_memory(options, cut, removed, rng):
     found = [
         entry.msgstr == known[source]
         for name, texts in removed.items()
-        for entry in open_catalog(filled / name)
+        for entry in polib.pofile(str(filled / name))
         if (source := entry.msgid) in known and (entry.msgctxt, source) in texts
     ]
     return {
@@ -186,7 +187,9 @@ def _only_filled(before, after):
 def _scores(folder, removed, protect):
     sources, answers, references = [], [], []
     for name, texts in removed.items():
-        found = {(x.msgctxt, x.msgid): x for x in open_catalog(folder / name)}
+        found = {
+            (x.msgctxt, x.msgid): x for x in polib.pofile(str(folder / name))
+        }
         for key, reference in texts.items():
             if found[key].msgstr:
                 assert found[key].fuzzy

@@ -146,3 +146,47 @@ def test_a_lock_that_was_taken_and_removed_meanwhile_is_none(
     assert atomic_files.is_left_over(path)
     path.unlink()
     assert not atomic_files.is_left_over(path) and not path.exists()
+
+
+def test_a_new_file_that_is_taken_for_a_leftover_is_made_anew(
+    tmp_path, monkeypatch
+):
+    flock, taken = fcntl.flock, []
+
+    def taken_at_first(descriptor, how):
+        if not taken:
+            taken.extend(tmp_path.iterdir())
+            raise BlockingIOError
+        flock(descriptor, how)
+
+    def write(file):
+        file.write(b"x")
+        # As the other process does only now.
+        taken[0].unlink()
+
+    monkeypatch.setattr(atomic_files.fcntl, "flock", taken_at_first)
+    write_atomically(tmp_path / "a", write)
+    assert (tmp_path / "a").read_bytes() == b"x"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_leftover_is_locked_until_it_is_removed(tmp_path, monkeypatch):
+    leftovers = [
+        tmp_path / ".writing-00000001-x",
+        tmp_path / ".making-00000001",
+    ]
+    leftovers[0].touch()
+    leftovers[1].mkdir()
+    removed = []
+
+    def remove(path, **_):
+        with pytest.raises(BlockingIOError):
+            atomic_files.lock(path)
+        removed.append(path)
+
+    monkeypatch.setattr(atomic_files.os, "remove", remove)
+    monkeypatch.setattr(atomic_files.shutil, "rmtree", remove)
+    atomic_files.remove_leftovers(tmp_path)
+    with scratch_folder(tmp_path, ".making-") as own:
+        pass
+    assert removed == [*map(str, leftovers), own]

@@ -14,16 +14,16 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (12, 1665),
-    "data": (80, 12379),
-    "decoding": (12, 1206),
+    "": (12, 1677),
+    "data": (80, 12363),
+    "decoding": (12, 1185),
     "evaluation": (5, 520),
     "experiments": (31, 5055),
     "figures": (4, 629),
     "layers": (45, 4577),
     "models": (14, 1397),
     "recipes": (14, 2629),
-    "serving": (71, 10148),
+    "serving": (72, 10083),
     "training": (17, 2259),
 }
 

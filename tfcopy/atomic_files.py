@@ -47,22 +47,30 @@ def replacement(path) -> Iterator[str]:
         return
     folder, name = os.path.split(os.fspath(path))
     folder = folder or "."
-    # Several processes may write the same file, each its own copy.
-    new = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(4)}-{name}")
-    held = None
+    new = held = None
     try:
         make_folder(folder)
         remove_leftovers(folder)
-        # Others see that it is no leftover.
-        with contextlib.suppress(OSError):
-            held = lock(new, make=True)
+        while True:
+            # Several processes may write the same file, each its own copy.
+            copy = f"{_PREFIX}{secrets.token_hex(4)}-{name}"
+            new = os.path.join(folder, copy)
+            try:
+                # Others see that it is no leftover.
+                held = lock(new, make=True)
+            except BlockingIOError:
+                continue  # Another process takes it for one.
+            except OSError:
+                pass  # A file system without locks.
+            break
         yield new
         _sync(new)
         os.replace(new, path)
         _sync(folder)
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.remove(new)
+        if new is not None:
+            with contextlib.suppress(OSError):
+                os.remove(new)
         if isinstance(error, OSError):
             raise _named(error, path) from error
         raise
@@ -226,9 +234,9 @@ def remove_leftovers(folder) -> None:
         return
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
-        if _NEW_FILE.fullmatch(name) and is_left_over(path):
+        if _NEW_FILE.fullmatch(name):
             with contextlib.suppress(FileNotFoundError):
-                os.remove(path)
+                is_left_over(path, os.remove)
 
 
 @contextlib.contextmanager
@@ -249,8 +257,8 @@ def scratch_folder(directory, prefix) -> Iterator[str]:
     ours = re.compile(re.escape(prefix) + _RANDOM)
     for name in os.listdir(directory):
         path = os.path.join(directory, name)
-        if ours.fullmatch(name) and is_left_over(path):
-            shutil.rmtree(path, ignore_errors=True)
+        if ours.fullmatch(name):
+            is_left_over(path, lambda x: shutil.rmtree(x, ignore_errors=True))
     held = None
     while True:
         folder = tempfile.mkdtemp(prefix=prefix, dir=directory)
@@ -329,12 +337,21 @@ def lock(path, make: bool = False) -> int:
         os.close(descriptor)
 
 
-def is_left_over(path) -> bool:
-    """Whether no living process has locked what is at a path."""
+def is_left_over(path, remove: Callable = lambda path: None) -> bool:
+    """Whether no living process has locked what is at a path.
+
+    Args:
+        path: The path.
+        remove: Function that removes it if so, before another one locks it.
+    """
     try:
-        os.close(lock(path))
+        descriptor = lock(path)
     except OSError:
         return False
+    try:
+        remove(path)
+    finally:
+        os.close(descriptor)
     return True
 
 

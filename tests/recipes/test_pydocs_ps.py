@@ -14,7 +14,6 @@ from tfcopy.data import train_sentencepiece
 from tfcopy.recipes import pydocs_ps
 from tfcopy.serving import translate_po
 
-pytest.importorskip("polib")
 pytest.importorskip("sentencepiece")
 
 TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --pieces 120 --updates 4

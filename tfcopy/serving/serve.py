@@ -21,11 +21,7 @@ from tfcopy.flags import (
 )
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.http_server.listening import (
-    address_of,
-    is_private,
-    listen,
-)
+from tfcopy.serving.http_server.listening import address_of, is_private, listen
 from tfcopy.terminal import printable
 
 _DESCRIPTION = """\
@@ -53,6 +49,7 @@ examples:
 Needs pip install "tfcopy[serve]". Ctrl-C, or SIGTERM, stops it, when what is
 under way is answered."""
 
+_NEEDED = "babel fastapi_offline limits prometheus_client py3langid uvicorn"
 # What a request may have besides its texts, of which JSON may write a
 # character in 12 bytes.
 _LEAST_BYTES = 1 << 18
@@ -121,9 +118,9 @@ def main(arguments=None):
 
 def _serve(options):
     check_flag(options.protect)
-    needed = "babel", "fastapi_offline", "limits", "prometheus_client"
-    needed = (*needed, "py3langid", "uvicorn")
-    missing = [x for x in needed if importlib.util.find_spec(x) is None]
+    missing = [
+        x for x in _NEEDED.split() if importlib.util.find_spec(x) is None
+    ]
     if missing:
         raise AskError(
             f"{', '.join(missing)}: not installed. Run `pip install "
@@ -141,13 +138,8 @@ def _serve(options):
                 "only who has a key."
             )
         failures = []
-        server = _server(
-            options,
-            places,
-            Access(keys, options.req_limit),
-            listening,
-            failures,
-        )
+        access = Access(keys, options.req_limit)
+        server = _server(options, places, access, listening, failures)
         print(f"Loading {_count(places)} ...", flush=True)
         # uvicorn raises what it was stopped by again, when all is answered.
         signal.signal(signal.SIGTERM, lambda *_: None)

@@ -5,6 +5,7 @@ A model on a server is asked without TensorFlow, by REST without gRPC.
 
 import contextlib
 import dataclasses
+import importlib.util
 import os
 from typing import Annotated
 
@@ -14,19 +15,13 @@ from tfcopy.data.text.exchange_formats import is_memory
 from tfcopy.data.text.span_patterns import CHOICES, check_flag
 from tfcopy.flags import Check, File, Parser, PositiveInt, flag
 from tfcopy.serving.catalogs import report
-from tfcopy.serving.catalogs.catalog_filling import (
-    CatalogFile,
-    CatalogModel,
-    Reuse,
-    fill_all,
-)
+from tfcopy.serving.catalogs.catalog_file import CatalogFile
+from tfcopy.serving.catalogs.catalog_filling import Reuse, fill_all
+from tfcopy.serving.catalogs.catalog_model import CatalogModel
 from tfcopy.serving.catalogs.memory import Memory
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.exported_model import open_model
-from tfcopy.serving.client_library.local_model import (
-    find_version,
-    read_config,
-)
+from tfcopy.serving.client_library.local_model import find_version, read_config
 from tfcopy.serving.client_library.signatures import AskError
 
 Percent = Annotated[
@@ -163,6 +158,11 @@ def main(arguments=None):
 def _translate(options, tell):
     check_flag(options.protect or ())
     check_flag(options.model_protect or (), "model_protect")
+    if options.fuzzy and importlib.util.find_spec("rapidfuzz") is None:
+        raise AskError(
+            "--fuzzy: rapidfuzz is not installed. Run `pip install "
+            "'tfcopy[catalogs]'`."
+        )
     language = options.language
     if any(map(filesystem.isdir, options.files)):
         language = language or _language(options)

@@ -6,9 +6,7 @@ import pathlib
 import pytest
 
 from tfcopy.data.corpora import gettext_catalogs, text_pairs
-from tfcopy.data.corpora.corpus import CorpusError
-
-pytest.importorskip("polib")
+from tfcopy.data.corpora.corpus import CorpusError, is_blank
 
 HEADER = """msgid ""
 msgstr ""
@@ -64,10 +62,20 @@ def numbered(first, last):
     )
 
 
+def read(path, language=None):
+    """The translated pairs of a catalogue."""
+    catalog = gettext_catalogs.read_catalog(path)
+    catalog.header.check_language(language)
+    pairs = gettext_catalogs._pairs(catalog)
+    return [pair for pair in pairs if not is_blank(pair)]
+
+
 def test_translated_entries_are_pairs(tmp_path):
     path = write(tmp_path / "a.po", HEADER + ENTRIES)
-    assert gettext_catalogs.read(path, "es") == PAIRS
-    assert gettext_catalogs.read(path) == PAIRS
+    assert read(path, "es") == PAIRS
+    assert read(path) == PAIRS
+    with pytest.raises(CorpusError, match="line 1: the catalogue is in 'es_AR"):
+        read(path, "fr")
 
 
 def test_what_is_left_out_is_counted(tmp_path):
@@ -156,7 +164,7 @@ def test_what_cannot_be_read_is_named(tmp_path):
 
 def test_a_catalogue_without_a_header_is_read(tmp_path):
     path = write(tmp_path / "a.po", ENTRIES)
-    assert gettext_catalogs.read(path, "es") == PAIRS
+    assert read(path, "es") == PAIRS
 
 
 def test_real_catalogues_are_read():
@@ -166,7 +174,7 @@ def test_real_catalogues_are_read():
     paths = sorted((pathlib.Path(folder) / "po").glob("*.po"))
     assert len(paths) == 5
     for path in paths:
-        pairs = gettext_catalogs.read(path, "es")
+        pairs = read(path, "es")
         assert len(pairs) > 10
         assert all(source and target for source, target in pairs)
 
@@ -245,7 +253,7 @@ def test_other_charsets_and_forms_are_read(tmp_path):
     path = tmp_path / "a.po"
     path.write_bytes((body + header).encode("cp1252"))
     # The first form is that of 0, too: "One" has no translation.
-    assert gettext_catalogs.read(path) == [
+    assert read(path) == [
         *(("%d of", "%d dés"), ("%d a", "%d ç"), ("%d b", "%d è")),
         *(("Open…", "Abrir…"), ("a_b", "_b")),
     ]

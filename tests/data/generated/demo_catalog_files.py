@@ -10,8 +10,9 @@ forms.
 import os
 import random
 
+import polib
+
 from tfcopy import filesystem
-from tfcopy.data.corpora.gettext_catalogs import import_polib
 from tfcopy.data.generated import demo_catalogs
 from tfcopy.data.generated.demo_catalogs import Grammar
 
@@ -71,7 +72,6 @@ class _Writer:
     """Makes catalogues of one direction from one grammar."""
 
     def __init__(self, split, seed, source_language):
-        self.polib = import_polib()
         self.grammar = Grammar(f"{seed}/files", split)
         self.rng = random.Random(f"{seed}/{split}/states")
         languages = demo_catalogs.LANGUAGES
@@ -80,7 +80,7 @@ class _Writer:
 
     def catalog(self, size):
         """A catalogue of some entries, none of which comes twice."""
-        catalog = self.polib.POFile(wrapwidth=78)
+        catalog = polib.POFile(wrapwidth=78)
         catalog.metadata = {
             "Project-Id-Version": "demo 1.0",
             "Report-Msgid-Bugs-To": "bugs@demo.example",
@@ -129,7 +129,7 @@ class _Writer:
 
     def _single(self):
         drawn = self.grammar.entry()
-        return self.polib.POEntry(
+        return polib.POEntry(
             msgid=getattr(drawn, self.source),
             msgstr=getattr(drawn, self.target),
             flags=[drawn.flag] if drawn.flag else [],
@@ -137,7 +137,7 @@ class _Writer:
 
     def _plural(self):
         one, several = self.grammar.plural_entry()
-        return self.polib.POEntry(
+        return polib.POEntry(
             msgid=getattr(one, self.source),
             msgid_plural=getattr(several, self.source),
             msgstr_plural={

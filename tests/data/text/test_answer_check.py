@@ -37,6 +37,26 @@ ALL = ["rst", "html", "printf", "brace"]
             "python-brace-format",
             ["in another order: {:d} {}"],
         ),
+        (
+            "%s in %1$s",
+            "%1$s en %s",
+            "elisp-format",
+            ["in another order: %1$s %s"],
+        ),
+        ("%s in %1$s", "%1$s en %1$s", "elisp-format", []),
+        # Numbered and not, which msgfmt refuses.
+        (
+            "%s in %d",
+            "%1$s en %d",
+            "c-format",
+            ["lost %s", "+ %1$s for %s"],
+        ),
+        (
+            "%1$s in %2$d",
+            "%s en %2$d",
+            "c-format",
+            ["lost %1$s", "+ %s for %1$s"],
+        ),
         ("%1 in %2", "%2 en %1", "qt-format", []),
         ("<b>a</b>", "<b>x</b> y", "html", []),
         ("<b>a</b>", "</b>x<b>", "html", ["</b> before <b>"]),

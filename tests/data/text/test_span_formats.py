@@ -8,7 +8,13 @@ import subprocess
 import pytest
 import re2
 
-from tfcopy.data.text.span_formats import FORMATS, SUFFIX, named, of_order
+from tfcopy.data.text.span_formats import (
+    FORMATS,
+    SUFFIX,
+    in_order,
+    named,
+    of_order,
+)
 from tfcopy.data.text.span_patterns import spans_of
 
 HAS_MSGFMT = shutil.which("msgfmt") is not None
@@ -183,3 +189,27 @@ def test_some_are_told_apart_by_their_order_alone():
     assert FORMATS["boost"].with_number("%|-5|", 0) == "%|1$-5|"
     assert FORMATS["object-pascal"].with_number("%s", 0) == "%0:s"
     assert FORMATS["c"].with_number("%1$s", 0) is None
+    assert FORMATS["go"].with_number("%+6.2f", 1) == "%+6.2[2]f"
+    assert FORMATS["go"].with_number("%[1]d", 1) is None
+    assert not of_order("%-5{x}", ["ruby-format"])
+
+
+def test_a_number_tells_those_behind_it_theirs_in_some_formats():
+    spans = ["%2$s", "%d", "%%", "%1$s", "%*d", "%c"]
+    assert in_order(spans, ["elisp-format", "fuzzy"]) == [
+        (1, "%2$s"),
+        (2, "%3$d"),
+        None,
+        (0, "%1$s"),
+        (1, None),
+        (3, "%4$c"),
+    ]
+    # Elsewhere those without numbers are counted by themselves.
+    assert in_order(spans[:4], ["perl-format"]) == [
+        None,
+        (0, "%1$d"),
+        None,
+        None,
+    ]
+    assert in_order(["%2$s", "%1$d"], ["elisp-format"]) == [None, None]
+    assert in_order(["%[2]d", "%v"], ["go-format"])[1] == (2, "%[3]v")

@@ -81,6 +81,21 @@ def test_two_at_once_are_no_mixture(tmp_path, fill, model, monkeypatch, output):
     assert os.listdir(os.path.dirname(target)) == [os.path.basename(target)]
 
 
+def test_two_at_once_write_one_report_each_as_a_whole(tmp_path, fill, model):
+    report, counts = tmp_path / "report.tsv", {"a": 400, "b": 3}
+    for name, count in counts.items():
+        write(tmp_path / f"{name}.po", many(count))
+    child = os.fork()
+    if not child:
+        os._exit(fill(tmp_path / "b.po", "--report", report)[0])
+    assert fill(tmp_path / "a.po", "--report", report)[0] == 0
+    assert os.waitpid(child, 0)[1] == 0
+    rows = report.read_text().splitlines()[1:]
+    (path,) = {row.split("\t")[0] for row in rows}
+    assert len(rows) == counts[pathlib.Path(path).stem]
+    assert sorted(os.listdir(tmp_path)) == ["a.po", "b.po", "report.tsv"]
+
+
 def test_an_error_costs_nothing_that_was_translated(
     tmp_path, fill, model, monkeypatch
 ):

@@ -2,6 +2,7 @@
 
 import csv
 import html.parser
+import importlib.util
 import re
 
 import pytest
@@ -154,10 +155,17 @@ def test_bad_files_are_named_and_nothing_is_changed(
     assert (folder / "a.po").read_bytes() == before
 
 
-def test_flags_that_need_others(folder, fill, capfd):
+def test_flags_that_need_others(folder, fill, capfd, monkeypatch):
     with pytest.raises(SystemExit):
         fill(folder / "a.po", "--fuzzy", "80")
     assert "--fuzzy needs a --memory" in capfd.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.util, "find_spec", lambda _: None)
+        status, _, error = fill("a.po", "--memory", "x", "--fuzzy", "80")
+    assert status == 2 and error == (
+        "translate_po: --fuzzy: rapidfuzz is not installed. Run `pip install "
+        "'tfcopy[catalogs]'`.\n"
+    )
     with pytest.raises(SystemExit):
         fill(folder / "a.po", "--memory", "x", "--fuzzy", "0")
     assert "--fuzzy" in capfd.readouterr().err

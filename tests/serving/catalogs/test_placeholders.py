@@ -1,6 +1,7 @@
 """Placeholders of every format are kept by a model that knows three."""
 
 import pathlib
+import random
 import re
 
 import polib
@@ -156,6 +157,37 @@ def test_what_cannot_have_numbers_is_asked_in_its_order(
     path = write(tmp_path / "a.po", catalog(entries))
     fill(path)
     assert answers(path) == [*entries.values()]
+    check_without_fuzzy(path)
+
+
+@pytest.mark.parametrize("known", [("printf",), ()])
+@pytest.mark.parametrize("name", ["elisp", "librep", "gfc-internal", "c"])
+def test_mixed_with_numbers_the_order_is_what_msgfmt_takes(
+    tmp_path, fill, mangled, name, known
+):
+    """Of formats in which one with a number tells the next one its own."""
+    chance = random.Random(name)
+
+    def shuffled(words):
+        return chance.sample(words, len(words))
+
+    own = [*PLACEHOLDERS[name].split(" "), "%1$s", "%2$s", "%d"]
+    own = [x for x in own if spans_of(x, [f"{name}-format"]) == [x]]
+    model = mangled(order=shuffled)
+    model.config["source_tokenizer"]["protect"] = list(known)
+    model.names = ["printf", f"{name}-format"]
+    entries = [
+        (f"{name}-format", " and ".join(chance.choices(own, k=count)))
+        for count in (2, 3, 4)
+        for _ in range(40)
+    ]
+    path = write(tmp_path / "a.po", catalog(entries))
+    assert fill(path)[0] == 0
+    done = [x for x in answers(path) if x]
+    # What stays as it is, or is numbered.
+    assert len(done) > 60
+    numbered = [x for x in done if re.search(r"%[34]\$", x)]
+    assert len(numbered) > 5
     check_without_fuzzy(path)
 
 

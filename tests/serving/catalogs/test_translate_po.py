@@ -158,7 +158,7 @@ def test_an_export_fills_a_catalogue(tmp_path, copier_export, capfd):
 
 
 def test_an_export_tells_its_language_for_a_folder(
-    tmp_path, copier_export, capfd, monkeypatch
+    tmp_path, copier_export, capfd, monkeypatch, model
 ):
     for language in ("en", "de"):
         header = HEADER.replace("es_AR", language)
@@ -166,11 +166,11 @@ def test_an_export_tells_its_language_for_a_folder(
         write(tmp_path / f"{language}.po", header + body)
     assert translate_po.main([copier_export, str(tmp_path)]) == 2
     assert "--language: the catalogues of a f" in capfd.readouterr().err
-    told = {"target_language": "en"}
+    model.config = told = {"target_language": "en"}
     monkeypatch.setattr(translate_po, "read_config", lambda folder: told)
     assert translate_po.main([copier_export, str(tmp_path)]) == 0
     assert "of 2 catalogues 1 in en." in capfd.readouterr().out
-    assert polib.pofile(str(tmp_path / "en.po"))[0].msgstr == "a en"
+    assert polib.pofile(str(tmp_path / "en.po"))[0].msgstr == "A EN"
     assert polib.pofile(str(tmp_path / "de.po"))[0].msgstr == ""
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growth import check_linear
 from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
 from tfcopy.serving.client_library.signatures import AskError
@@ -158,6 +159,22 @@ def test_elements_that_do_not_nest_are_not_written(answer):
 def test_what_is_no_xliff_is_refused(text, message):
     with pytest.raises(AskError, match=f"^a b, {message}"):
         units_of("a b", text)
+
+
+def test_many_units_take_no_longer_than_they_are():
+    def make(count):
+        units = (
+            f'<trans-unit id="{i}">\n<source>{i}</source>\n</trans-unit>'
+            for i in range(count)
+        )
+        return f"<xliff version='1.2'>{''.join(units)}</xliff>"
+
+    def fill(text):
+        units = units_of("f", text)
+        found = dict.fromkeys((x.key for x in units), suggested("a"))
+        assert filled("f", text, found).count("<target") == len(units)
+
+    check_linear(fill, make, (1 << 9, 1 << 13))
 
 
 TEXTS = st.text(

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tfcopy.serving.client_library.answer_lines import may_be_cut
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.kept_spans import name_of, question_of
-from tfcopy.serving.http_server.plain_parts import PlainText, may_be_cut
+from tfcopy.serving.http_server.plain_parts import PlainText
 
 A, B, C = map(name_of, range(3))
 

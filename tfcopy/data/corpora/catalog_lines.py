@@ -184,6 +184,13 @@ def entries_of(path, lines: list[str]) -> list[Entry]:
     return reader.entries
 
 
+_FIELDS = {
+    "msgctxt": "context",
+    "msgid": "singular",
+    "msgid_plural": "plural",
+}
+
+
 class _Reader:
     def __init__(self, path):
         self.path = path
@@ -234,7 +241,7 @@ class _Reader:
     def begin_string(self, number, keyword, form):
         self.end_string()
         entry = self.entry
-        begins = {"msgctxt": "context", "msgid": "singular"}.get(keyword)
+        begins = keyword in ("msgctxt", "msgid")
         if begins and (entry is None or entry.translations):
             self.end_entry()
             entry = self.entry = Entry(
@@ -279,10 +286,7 @@ class _Reader:
         if keyword == "msgstr":
             self.entry.translations[form] = text
             return
-        name = {"msgctxt": "context", "msgid": "singular"}.get(
-            keyword, "plural"
-        )
-        setattr(self.entry, name, text)
+        setattr(self.entry, _FIELDS[keyword], text)
 
     def end_entry(self):
         self.end_string()

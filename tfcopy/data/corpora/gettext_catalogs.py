@@ -116,25 +116,6 @@ def load(
     )
 
 
-def read(path, language: str | None = None) -> list[tuple[str, str]]:
-    """The translated pairs of a catalogue, line breaks as blanks.
-
-    Args:
-        path: The `.po` file.
-        language: ISO 639 code that its header must not contradict.
-
-    Raises:
-        CorpusError: naming the file, and the line where there is one.
-    """
-    catalog = read_catalog(path)
-    found = catalog.header.language
-    if language and found and base_language(found) != base_language(language):
-        raise CorpusError(
-            f"{path} is in {found!r}, by its header. Expected: {language!r}."
-        )
-    return [pair for pair in _pairs(catalog) if not is_blank(pair)]
-
-
 class Catalog(NamedTuple):
     """A catalogue that was read.
 
@@ -170,38 +151,6 @@ def read_catalog(path) -> Catalog:
     text, charset = decoded(path, content)
     entries = entries_of(path, text.split("\n"))
     return Catalog(text, charset, read_header(path, entries), entries)
-
-
-def open_catalog(path):
-    """A catalogue, as `polib.POFile`.
-
-    Raises:
-        CorpusError: naming the file, and the line where there is one.
-        ImportError: If the library is missing; it says how to install it.
-    """
-    polib = import_polib()
-    charset = read_catalog(path).charset
-    try:
-        return polib.pofile(os.fspath(path), encoding=charset, wrapwidth=78)
-    except (OSError, ValueError, IndexError) as error:
-        reason = str(error).removeprefix(f"Syntax error in po file {path} ")
-        raise CorpusError(f"{path}: not a catalogue ({reason}).") from error
-
-
-def import_polib():
-    """The library that reads and writes catalogues.
-
-    Raises:
-        ImportError: If it is missing; it says how to install it.
-    """
-    try:
-        import polib
-    except ImportError:
-        raise ImportError(
-            "polib is missing, which reads catalogues: "
-            "pip install 'tfcopy[catalogs]'."
-        ) from None
-    return polib
 
 
 def _catalogs_below(folder) -> Iterator[str]:

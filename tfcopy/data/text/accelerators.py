@@ -77,25 +77,17 @@ def with_mark(
         spans: What has no letters, as pairs of its begin and end.
     """
 
-    def is_free(place):
-        return not any(begin <= place < end for begin, end in spans)
-
     places = [
-        x.start()
-        for x in _LETTER.finditer(text)
-        if is_free(x.start()) and not _NO_KEY.match(x[0])
+        x.start() for x in _LETTER.finditer(text) if not _NO_KEY.match(x[0])
     ]
+    for begin, end in spans:
+        places = [x for x in places if not begin <= x < end]
 
     def rank(place):
-        own = text[place].lower() == letter.lower()
+        own = text[place].lower()
+        other = own != letter.lower()
         inner = place > 0 and text[place - 1].isalnum()
-        return (
-            used[text[place].lower()],
-            inner and not own,
-            not own,
-            inner,
-            place,
-        )
+        return used[own], inner and other, other, inner, place
 
     place = min(places, key=rank, default=None)
     if place is None or _NO_KEY.search(text):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.text import rst_markup
-from tfcopy.data.text.span_formats import named, of_order
+from tfcopy.data.text.span_formats import in_order, named
 from tfcopy.data.text.span_patterns import replaced_spans, spans_of
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
@@ -73,12 +73,14 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
     more = collections.Counter(found)
     missing, more = missing - more, more - missing
     swapped = ()
-    one, other = (_numbered(spans, names) for spans in (wanted, found))
-    if collections.Counter(one) == collections.Counter(other):
-        # The answer has numbers where the source has none.
+    rows, own = in_order(wanted, names), in_order(found, names)
+    one, other = _numbered(wanted, rows), _numbered(found, own)
+    # The answer has numbers where the source has none: all of them, or none.
+    is_mixed = len([*filter(None, own)]) not in (0, len([*filter(None, rows)]))
+    if not is_mixed and collections.Counter(one) == collections.Counter(other):
         missing = more = collections.Counter()
     elif not missing and not more:
-        swapped = [x for x in found if of_order(x, names)]
+        swapped = [x for x, y in zip(found, own) if y]
     others = [
         *_unpaired_tags(wanted, found),
         *_unpaired_characters(source, answer, names),
@@ -141,17 +143,12 @@ def any_must_be_in_all(text: str, names: Iterable[str]) -> bool:
     )
 
 
-def _numbered(spans, names):
+def _numbered(spans, rows):
     """Spans in which a number tells what only the order did."""
-    place, made = 0, []
-    for span in spans:
-        row = of_order(span, names)
-        if row is None:
-            made.append(span)
-            continue
-        made.append(row.with_number(span, place) or (span, place))
-        place += 1
-    return made
+    return [
+        span if row is None else row[1] or (span, row[0])
+        for span, row in zip(spans, rows)
+    ]
 
 
 def _unpaired_tags(wanted, found):
@@ -179,12 +176,11 @@ def _unpaired(spans, names):
             is_open.pop()
         else:
             later = [x[0] for x in tags[place:] if x[2] == name and not x[1]]
-            told.append(
-                f"{tag[0]} before {later[0]}"
-                if later
-                else f"unmatched {tag[0]}"
-            )
-            ended += [name] * bool(later)
+            if later:
+                told.append(f"{tag[0]} before {later[0]}")
+                ended.append(name)
+            else:
+                told.append(f"unmatched {tag[0]}")
     return told + [f"unmatched {tag[0]}" for tag in is_open]
 
 

@@ -132,12 +132,12 @@ def _csv_terms(path, languages):
 
 
 def _units(path):
-    """Yields `(head, unit)`: elements, the head with the file's languages."""
+    """Yields the attributes above a unit, an inner element's first, and it."""
     with file_forms.open_plain(path) as file:
         # What was UTF-16 is UTF-8 now, whatever is declared.
         is_other = _DECLARED.match(file.peek(200)[:200])
         parser = ElementTree.XMLParser(encoding="utf-8" if is_other else None)
-        above, head = [], None
+        above, head = [], {}
         events = ElementTree.iterparse(file, ("start", "end"), parser)
         try:
             for event, element in events:
@@ -145,9 +145,7 @@ def _units(path):
                 if event == "start":
                     above.append(element)
                     if name in ("xliff", "file", "tmx"):
-                        head = (
-                            element if head is None else _joined(head, element)
-                        )
+                        head = {**head, **element.attrib}
                     continue
                 above.pop()
                 if name in _UNITS:
@@ -159,11 +157,6 @@ def _units(path):
             raise ValueError(
                 f"{path}, line {line}: not valid XML ({reason})."
             ) from None
-
-
-def _joined(head, element):
-    """An element with the attributes of both, the inner one's first."""
-    return ElementTree.Element(head.tag, {**head.attrib, **element.attrib})
 
 
 def _texts_of_unit(unit, head):
@@ -204,11 +197,8 @@ def _text(element):
                 for key in _IDENTITIES
                 if key in child.attrib
             )
-            inner = (
-                f"<{name}{tag}>{inner}</{name}>"
-                if inner
-                else (f"<{name}{tag}/>")
-            )
+            end = f">{inner}</{name}>" if inner else "/>"
+            inner = f"<{name}{tag}{end}"
         parts += [inner, child.tail or ""]
     return "".join(parts)
 

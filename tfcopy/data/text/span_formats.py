@@ -8,6 +8,7 @@ Reference: the manual of GNU gettext, "Language specific format strings".
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -26,6 +27,8 @@ class Format(NamedTuple):
         strict: Regular expression of `re` for the beginning of placeholders
             that no plural form may lack, even that of one; `""` if there are
             none.
+        follows: Whether a placeholder without a number takes the argument
+            after that of the one before it, even if that one has a number.
     """
 
     span: str
@@ -34,6 +37,16 @@ class Format(NamedTuple):
     first: int = 1
     doubled: str = ""
     strict: str = ""
+    follows: bool = False
+
+    def place_of(self, span: str) -> int | None:
+        """The place, counted from 0, that the number of a placeholder tells.
+
+        `None` if it has no number.
+        """
+        number = re.escape(self.numbered).replace(r"\{\}", "([0-9]+)")
+        found = re.search(number, span) if number else None
+        return int(found[1]) - self.first if found else None
 
     def with_number(self, span: str, place: int) -> str | None:
         """A placeholder that stands at some place, counted from 0, by number.
@@ -53,7 +66,7 @@ _C_SIZE = r"(?:hh|h|ll|l|L|q|j|z|t)?"
 _PRI = r"<PRI[diouxX](?:LEAST|FAST)?(?:[0-9]+|MAX|PTR)>"
 # The percent sign of a placeholder without a number and a name. `%%` is none,
 # nor is C's `%m`, the text of an error.
-_ORDERED = r"%(?![0-9]+\$|[-+ #0]*(?:[({%m]|<(?!PRI)))"
+_ORDERED = r"%(?![0-9]+\$|[-+ #0]*[0-9]*(?:[({%m]|<(?!PRI)))"
 
 
 def _printf(conversion, flags="-+ #0", number=_NUMBER, width=_STAR, size=""):
@@ -116,8 +129,8 @@ FORMATS = {
     "javascript": _percent(_printf("[bcdfjosxX%]", "-+ #0'I")),
     "scheme": Format(_TILDE, "~", doubled="~", strict="~[^~%]"),
     "lisp": Format(_TILDE, "~", doubled="~", strict="~[^~%]"),
-    "elisp": _percent(_printf("[sSdioxXceEfgG%]")),
-    "librep": _percent(_printf("[sSdoxXc%]")),
+    "elisp": _percent(_printf("[sSdioxXceEfgG%]"))._replace(follows=True),
+    "librep": _percent(_printf("[sSdoxXc%]"))._replace(follows=True),
     # `std::fmt`.
     "rust": _braces(
         rf"\{{(?:[A-Za-z_]\w*|[0-9]+)?(?::{_SPEC})?\}}", r"\{(?=[:}])", "{}"
@@ -130,8 +143,9 @@ FORMATS = {
             size=r"(?:\[[0-9]+\])?",
         ),
         "[{}]",
-        r"%(?!%|[-+ #0]*\[)",
-    ),
+        # The number comes right before the verb.
+        r"%[-+ #0]*[0-9*]*(?:\.[0-9*]*)?(?=[A-Za-z])",
+    )._replace(follows=True),
     "ruby": _percent(
         r"%[-+ #0]*[0-9]*\{[^{}]+\}|"
         + r"%[-+ #0]*"
@@ -188,7 +202,7 @@ FORMATS = {
         rf"%{_NUMBER}q?(?:ll|l)?[diuscCLef]|%[<>%]",
         ordered=r"%(?![0-9]+\$|[<>%])",
         strict="%C",
-    ),
+    )._replace(follows=True),
     "ycp": Format(r"%[1-9]|%%", doubled="%"),
 }
 SUFFIX = "-format"
@@ -212,3 +226,35 @@ def of_order(span: str, names) -> Format | None:
         if row.ordered and re.match(row.ordered, span):
             return row
     return None
+
+
+def in_order(
+    spans: Sequence[str], names
+) -> list[tuple[int, str | None] | None]:
+    """Which argument each of some placeholders takes by its place among them.
+
+    Args:
+        spans: All placeholders of a text.
+        names: Names of formats; others are ignored.
+
+    Returns:
+        For each its argument, counted from 0, and the placeholder with a
+        number, which is `None` if it cannot have one; or `None` where the
+        order does not matter.
+    """
+    rows = [of_order(x, names) for x in spans]
+    # In some formats what has a number tells those behind it theirs.
+    mixed = next((x for x in rows if x and x.follows), None)
+    found, place = [], 0
+    for span, row in zip(spans, rows):
+        own = mixed.place_of(span) if mixed else None
+        if own is not None:
+            place, numbered = own, span
+        elif row:
+            numbered = row.with_number(span, place)
+        else:
+            found.append(None)
+            continue
+        found.append((place, numbered))
+        place += 1 + span.count("*")
+    return found

@@ -8,6 +8,7 @@ import collections
 import functools
 import itertools
 import re
+from collections.abc import Iterable
 
 import re2
 
@@ -138,6 +139,21 @@ def replaced_spans(text: str, names, replacement: str) -> str:
     found = _compiled(pattern_of(names))
     text = text.encode(errors="replace")
     return found.sub(replacement.encode(), text).decode()
+
+
+def with_texts(text, places: Iterable, texts: Iterable):
+    """A text with other texts in some of its places, as many as there are.
+
+    Args:
+        text: A string, or bytes.
+        places: Pairs of begin and end, in their order.
+        texts: What stands there instead.
+    """
+    parts, done = [], 0
+    for (begin, end), new in zip(places, texts):
+        parts += [text[done:begin], new]
+        done = end
+    return text[:0].join([*parts, text[done:]])
 
 
 def lost_spans(source: str, answer: str, names) -> list[str]:

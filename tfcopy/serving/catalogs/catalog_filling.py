@@ -1,284 +1,25 @@
-"""Catalogues that are read, filled and written again, whole or not at all."""
+"""Catalogues that are filled: by a memory first, and then by a model."""
 
 import collections
 import contextlib
 import os
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from tfcopy import filesystem
-from tfcopy.atomic_files import replacement
-from tfcopy.data.corpora import catalog_lines
 from tfcopy.data.corpora.catalog_lines import Entry
-from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
-from tfcopy.data.text.accelerators import (
-    letter_of,
-    with_mark,
-    without_mark,
-)
-from tfcopy.data.text.span_patterns import KINDS, places_of
-from tfcopy.serving.catalogs import xliff
-from tfcopy.serving.catalogs.entries import Left, Suggestion, filled
-from tfcopy.serving.catalogs.entry_texts import Answer, EntryTexts
+from tfcopy.data.text.accelerators import letter_of, with_mark, without_mark
+from tfcopy.data.text.span_patterns import places_of
+from tfcopy.serving.catalogs.catalog_file import CatalogFile
+from tfcopy.serving.catalogs.catalog_model import CatalogModel
+from tfcopy.serving.catalogs.entries import Left, Suggestion
+from tfcopy.serving.catalogs.entry_texts import EntryTexts
 from tfcopy.serving.catalogs.memory import Memory
-from tfcopy.serving.client_library import ask_texts
-from tfcopy.serving.client_library.answer_lines import expecting_answers
 from tfcopy.serving.client_library.batches import progress_bar
-from tfcopy.serving.client_library.signatures import AskError
 
-# Where the export does not tell, as it does not from a server.
-_MAX_WORDS = 200
-_PROTECT = ("rst",)
-# What catalogues have without a flag.
-_USUAL = ("links", "html", "placeholders")
-# Pieces, or words and signs, that a word or a sign may be cut into.
-_PIECES = 2
-_END = b"</s>"
-_WORD = re.compile(r"\w+|[^\w\s]")
-
-
-class CatalogModel:
-    """A model that translates, with what catalogues need to know of it.
-
-    Args:
-        model: A `LocalModel` or a `RemoteModel`.
-        max_words: The words, or pieces, of a text that the model reads, its
-            end not counted; by default what the export tells, or 200.
-        protect: What spans are, as in `span_patterns.pattern_of`; by default
-            what the export tells, or rst, and `_USUAL`.
-        known: Which of these the model keeps whole; by default what the export
-            tells, or none.
-        glossary: Optional path of a file of terms and their translations.
-
-    Raises:
-        AskError: If the model does not translate or reads no glossary, or the
-            glossary cannot be read.
-    """
-
-    def __init__(
-        self,
-        model,
-        *,
-        max_words: int | None = None,
-        protect: Sequence[str] | None = None,
-        known: Sequence[str] | None = None,
-        glossary=None,
-    ):
-        analyse = model.signatures.get("analyse")
-        if analyse is None or "copied_from" not in analyse.outputs:
-            raise AskError(f"{model.name}: not a model that translates texts.")
-        config = model.config
-        tokenizer = config.get("source_tokenizer", {})
-        self.max_words = max_words or config.get(
-            "max_source_length", _MAX_WORDS
-        )
-        # What the model keeps whole; empty where it does not tell.
-        self.known = tuple(known or tokenizer.get("protect") or ())
-        usual = _USUAL if self.known or not config else ()
-        own = self.known or _PROTECT
-        names = dict.fromkeys((*own, *usual))
-        # What is special comes first, as a link of reST before a tag.
-        ranks = {name: rank for rank, name in enumerate(KINDS)}
-        self.protect = protect or sorted(names, key=lambda x: ranks.get(x, -1))
-        # ISO 639 code of what it translates to; `None` if it is not known.
-        self.language = config.get("target_language")
-        self.source_language = config.get("source_language")
-        self._model = model
-        self._terms = None
-        if glossary is not None:
-            self._terms = ask_texts.read_glossary(model, glossary)
-
-    def answers(
-        self, questions: Sequence[str]
-    ) -> Iterator[dict[str, Answer | None]]:
-        """Asks texts, those of similar length together.
-
-        Args:
-            questions: Texts, each once.
-
-        Yields:
-            Dicts from some of the texts to their answers, `None` for a text
-            of which the model has read only the beginning.
-        """
-        ordered = sorted(questions, key=lambda x: (_size(x), x))
-        # What may be too long is asked how it was read.
-        num_short = sum(_PIECES * _size(x) <= self.max_words for x in ordered)
-        for texts, may_be_cut in (
-            (ordered[:num_short], False),
-            (ordered[num_short:], True),
-        ):
-            size = self._model.chunk_size
-            for start in range(0, len(texts), size):
-                batch = texts[start : start + size]
-                with expecting_answers(self._model):
-                    answers = self._answers(batch, may_be_cut)
-                yield dict(zip(batch, answers, strict=True))
-
-    def _answers(self, texts, may_be_cut):
-        signature, inputs = "serving_default", {"text": texts}
-        is_cut = [False] * len(texts)
-        if may_be_cut:
-            signature = "analyse"
-            outputs = self._model.ask(signature, inputs)
-            is_cut = [self._is_cut(x) for x in outputs["source_tokens"]]
-        if self._terms is not None:
-            signature = "with_glossary"
-            inputs["glossary"] = [self._terms] * len(texts)
-        if signature != "analyse":
-            outputs = self._model.ask(signature, inputs)
-        return [
-            None if cut else Answer(text.decode(errors="replace"), float(score))
-            for text, score, cut in zip(
-                outputs["text"], outputs["score"], is_cut, strict=True
-            )
-        ]
-
-    def _is_cut(self, source_tokens):
-        words = [word for word in source_tokens if word]
-        return len(words) - (words[-1:] == [_END]) >= self.max_words
-
-
-def _size(text):
-    return len(_WORD.findall(text))
-
-
-class CatalogFile:
-    """A catalogue with entries to fill, and where it is written to.
-
-    What others, or an earlier run, have done there is kept: each write fills
-    what still waits for a translation in the file as it is then.
-
-    Args:
-        path: The catalogue.
-        output: The file to write; the catalogue itself if not given. If it
-            is there already, it must be that catalogue with entries filled.
-        language: The language of the translations, where no header tells it.
-
-    Raises:
-        AskError: naming the line, if it cannot be filled.
-        CorpusError: naming the line, if it is no catalogue.
-    """
-
-    def __init__(self, path, output=None, language: str | None = None):
-        self.path = os.fspath(path)
-        self.name = os.fspath(output or path)
-        # A link stays a link.
-        self._target = filesystem.realpath(self.name)
-        self._is_xliff = xliff.is_xliff(path)
-        catalog = self._checked(self.path)
-        _check_header(self.path, catalog, language)
-        self.header = catalog.header
-        self.charset = catalog.charset
-        self._text = catalog.text
-        if self._is_there and not filesystem.samefile(path, self._target):
-            other = self._checked(self.name)
-            if not _is_continued(catalog.entries, other.entries):
-                raise AskError(
-                    f"{self.name} exists and is not {self.path} with entries "
-                    "filled. Remove it, or choose another --output."
-                )
-            catalog = other
-        self.entries = catalog.entries
-        is_open = [entry for entry in self.entries if entry.is_open]
-        self.open_entries = [x for x in is_open if not x.is_credits]
-        # Those that only translators can fill.
-        self.num_credits = len(is_open) - len(self.open_entries)
-
-    def _checked(self, path) -> Catalog:
-        """A catalogue in which each entry stands once."""
-        if self._is_xliff:
-            return xliff.read_xliff(path, _read(path))
-        catalog = read_catalog(path)
-        lines = {}
-        for entry in catalog.entries:
-            line = lines.setdefault(entry.key, entry.start + 1)
-            if line != entry.start + 1:
-                raise AskError(
-                    f"{path}, line {entry.start + 1}: the entry of line "
-                    f"{line} once more. `msguniq` removes one of them."
-                )
-        return catalog
-
-    @property
-    def _is_there(self):
-        return filesystem.exists(self._target)
-
-    def write(self, outcomes: Mapping) -> bool:
-        """Fills what waits for a translation; returns whether that changed it.
-
-        Args:
-            outcomes: Dict from keys of entries to a `Suggestion` or `Left`.
-
-        Raises:
-            CorpusError: If it is no catalogue any more.
-            OSError: naming the file; what was there before is still there.
-        """
-        before = None
-        if self._is_there:
-            form = xliff if self._is_xliff else catalog_lines
-            before, _ = form.decoded(self._target, _read(self._target))
-        fill = xliff.filled if self._is_xliff else filled
-        text = fill(self.name, before or self._text, outcomes)
-        if text == before:
-            return False
-        source = self.path if before is None else self._target
-        with replacement(self._target) as new:
-            with open(new, "wb") as file:
-                file.write(text.encode(self.charset))
-            if not filesystem.is_url(source):
-                os.chmod(new, os.stat(source).st_mode & 0o7777)
-        return True
-
-
-def _read(path) -> bytes:
-    try:
-        with filesystem.open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        reason = error.strerror or error
-        raise AskError(f"{path}: cannot be read ({reason}).") from error
-
-
-_ADVICE = "`msginit` makes a catalogue with a header of a template"
-
-
-def _check_header(path, catalog, language):
-    """Refuses what gettext's programs would not know how to read."""
-    header = catalog.header
-    if not header.is_there and language:
-        return
-    if not header.is_there:
-        raise AskError(
-            f"{header.place}: expected a header that tells the charset; "
-            f"{_ADVICE}, and --language does without."
-        )
-    if not header.text.strip():
-        raise AskError(f"{header.place}: the header is empty; {_ADVICE}.")
-    if not header.charset:
-        raise AskError(
-            f"{header.place}: the header tells no charset; {_ADVICE}."
-        )
-    if header.charset == "CHARSET":
-        raise AskError(
-            f"{header.place}: the header tells the charset CHARSET, as "
-            f"templates do; {_ADVICE}."
-        )
-
-
-def _is_continued(entries, others):
-    """Whether all that was translated in some entries is so in others."""
-    return len(entries) == len(others) and all(
-        one.key == other.key
-        and one.plural == other.plural
-        and (one.is_open or one.translations == other.translations)
-        for one, other in zip(entries, others)
-    )
-
-
-# Seconds after which what was translated is written.
-_INTERVAL = 10.0
+# Seconds after which what was translated is written, and how many times as
+# long as a write takes it waits at least: large catalogues take seconds.
+_INTERVAL, _TIMES = 10.0, 20
 
 
 UNLIKELY = "with a score below --min_score"
@@ -312,40 +53,42 @@ class Filled(NamedTuple):
 
     Attributes:
         name: Its path.
-        num_open: The number of entries that waited for a translation.
-        num_filled: The number of those that have one now.
-        num_lossy: The number of those without some span of their source.
-        num_told: The number of other ones of which something is told.
-        num_known: The number of those that a memory had.
-        left: How many were left as they are, by the reasons.
-        rows: What was done with each entry.
+        rows: What was done with each entry that waited for a translation.
+        num_credits: The number of those that were left to translators.
     """
 
     name: str
-    num_open: int
-    num_filled: int
-    num_lossy: int
-    num_told: int
-    num_known: int
-    left: Mapping[str, int]
-    rows: Sequence[Row] = ()
+    rows: Sequence[Row]
+    num_credits: int
+
+    @property
+    def left(self) -> Mapping[str, int]:
+        """How many were left as they are, by the reasons."""
+        outcomes = (row.outcome for row in self.rows)
+        reasons = [x.reason for x in outcomes if isinstance(x, Left)]
+        return collections.Counter(reasons + [_CREDITS] * self.num_credits)
 
     @property
     def is_flawless(self) -> bool:
         """Whether nothing was left, lost or told."""
-        return not (self.num_lossy or self.num_told or self.left)
+        outcomes = [row.outcome for row in self.rows]
+        return not (self.left or any(x.lost or x.told for x in outcomes))
 
     def __str__(self):
-        if not self.num_open and not self.left:
+        if not self.rows and not self.num_credits:
             return f"{self.name}: nothing to fill."
-        noun = "entry" if self.num_filled == 1 else "entries"
-        text = f"{self.name}: {self.num_filled} {noun} filled"
-        if self.num_known:
-            text += f", {self.num_known} of them from memory"
-        if self.num_lossy:
-            text += f", {self.num_lossy} of them with lost spans"
-        if self.num_told:
-            text += f", {self.num_told} of them with other remarks"
+        outcomes = [row.outcome for row in self.rows]
+        done = [x for x in outcomes if not isinstance(x, Left)]
+        told = [x for x in done if x.told and not x.lost]
+        noun = "entry" if len(done) == 1 else "entries"
+        text = f"{self.name}: {len(done)} {noun} filled"
+        for some, what in (
+            ([x for x in done if x.score is None], "from memory"),
+            ([x for x in done if x.lost], "with lost spans"),
+            (told, "with other remarks"),
+        ):
+            if some:
+                text += f", {len(some)} of them {what}"
         if self.left:
             counts = [f"{count} {why}" for why, count in self.left.items()]
             text += f"; left as they are: {', '.join(counts)}"
@@ -374,33 +117,29 @@ def fill_all(
     total = len(set().union(*(work.questions for work in works)) - {*answers})
     with progress_bar(total) as bar:
         for work in works:
-            with _written_at_the_end(work, answers):
+            try:
                 _ask(work, answers, model, bar)
+            except BaseException:
+                # What went wrong first is told.
+                with contextlib.suppress(Exception):
+                    work.write(answers)
+                raise
+            work.write(answers)
             bar.clear()
             report(work.done(answers))
 
 
 def _ask(work, answers, model, bar):
-    written = time.monotonic()
+    written, pause = time.monotonic(), _INTERVAL
     new = [x for x in work.questions if x not in answers]
     for batch in model.answers(new) if new else ():
         answers.update(batch)
         bar.update(len(batch))
-        if time.monotonic() - written > _INTERVAL:
+        begin = time.monotonic()
+        if begin - written > pause:
             work.write(answers)
             written = time.monotonic()
-
-
-@contextlib.contextmanager
-def _written_at_the_end(work, answers):
-    try:
-        yield
-    except BaseException:
-        # What went wrong first is told.
-        with contextlib.suppress(Exception):
-            work.write(answers)
-        raise
-    work.write(answers)
+            pause = max(_INTERVAL, _TIMES * (written - begin))
 
 
 class _Work:
@@ -490,7 +229,7 @@ class _Work:
 
     def _writable(self, entry, outcome):
         """What can be written in the file's form and charset, or why not."""
-        forms = getattr(outcome, "forms", {}).values()
+        forms = outcome.forms.values()
         if not all(map(entry.can_hold, forms)):
             return Left("its inline elements would not nest")
         try:
@@ -501,29 +240,13 @@ class _Work:
 
     def write(self, answers):
         outcomes = self.outcomes(answers).items()
-        told = {k: x for k, x in outcomes if getattr(x, "is_told", True)}
-        self.file.write(told)
+        self.file.write({k: x for k, x in outcomes if x.is_told})
 
     def done(self, answers):
-        by_key = self.outcomes(answers)
-        outcomes = by_key.values()
-        left = [x.reason for x in outcomes if isinstance(x, Left)]
-        left += [_CREDITS] * self.file.num_credits
-        lossy = [x for x in outcomes if getattr(x, "lost", ())]
-        told = [x for x in outcomes if getattr(x, "told", ())]
-        return Filled(
-            self.file.name,
-            len(self.file.open_entries),
-            len(outcomes) - len(left) + self.file.num_credits,
-            len(lossy),
-            sum(not x.lost for x in told),
-            len(self.known),
-            collections.Counter(left),
-            [
-                Row(self.file.name, entry, by_key[entry.key])
-                for entry in self.file.open_entries
-            ],
-        )
+        name, outcomes = self.file.name, self.outcomes(answers)
+        entries = self.file.open_entries
+        rows = [Row(name, entry, outcomes[entry.key]) for entry in entries]
+        return Filled(name, rows, self.file.num_credits)
 
 
 _CREDITS = "for translators' names"

@@ -1,4 +1,4 @@
-"""The new lines that translations of entries make in a catalogue.
+"""Entries of a catalogue: read, and filled with what was found for them.
 
 All other lines stay, byte for byte.
 """
@@ -8,13 +8,19 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tfcopy import filesystem
 from tfcopy.data.corpora.catalog_lines import (
     Entry,
+    decoded,
     entries_of,
     is_wrapped,
     lines_of,
 )
+from tfcopy.data.corpora.gettext_catalogs import Catalog, read_catalog
+from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
+
+__all__ = ["Left", "Suggestion", "content_of", "decoded", "filled", "read"]
 
 # Begins what an entry is told about itself.
 _REMARK = "# tfcopy: "
@@ -38,6 +44,7 @@ class Suggestion(NamedTuple):
     lost: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     origin: str = ""
+    is_told = True
 
     @property
     def is_fuzzy(self) -> bool:
@@ -65,11 +72,46 @@ class Left(NamedTuple):
 
     reason: str
     is_told: bool = True
+    # As of a `Suggestion`.
+    forms, score, lost, told = {}, None, (), ()
 
     @property
     def remarks(self) -> list[str]:
         """What translators are told about it, a line each."""
         return [f"left as it is: {self.reason}"]
+
+
+def content_of(path) -> bytes:
+    """What a file holds.
+
+    Raises:
+        AskError: naming it, if it cannot be read.
+    """
+    try:
+        with filesystem.open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        reason = error.strerror or error
+        raise AskError(f"{path}: cannot be read ({reason}).") from error
+
+
+def read(path) -> Catalog:
+    """Reads a catalogue in which each entry stands once.
+
+    Raises:
+        AskError: naming the line, if one stands there twice.
+        CorpusError: naming the line, if it is no catalogue.
+    """
+    catalog = read_catalog(path)
+    lines = {}
+    for entry in catalog.entries:
+        line = lines.setdefault(entry.key, entry.start + 1)
+        if line != entry.start + 1:
+            raise AskError(
+                f"{path}, line {entry.start + 1}: the entry of line "
+                f"{line} once more. `msguniq` removes one of them."
+            )
+    return catalog
 
 
 def filled(path, text: str, outcomes: Mapping) -> str:
@@ -104,7 +146,7 @@ def filled(path, text: str, outcomes: Mapping) -> str:
 
 
 def _fill(lines, entry: Entry, outcome, wrap):
-    forms = getattr(outcome, "forms", {})
+    forms = outcome.forms
     is_fuzzy = forms and outcome.is_fuzzy
     for number in sorted(entry.places, reverse=True):
         if not entry.translations[number] and number in forms:

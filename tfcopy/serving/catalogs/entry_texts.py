@@ -11,12 +11,13 @@ from tfcopy.data.corpora.catalog_lines import Entry, Header
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.accelerators import Marked, without_mark
 from tfcopy.data.text.answer_check import Findings, check
-from tfcopy.data.text.span_formats import SUFFIX, named, of_order
+from tfcopy.data.text.span_formats import SUFFIX, in_order, named
 from tfcopy.data.text.span_patterns import (
     WITHOUT_PERCENT,
     places_of,
     replaced_spans,
     spans_of,
+    with_texts,
 )
 from tfcopy.serving.catalogs import icu_messages
 from tfcopy.serving.catalogs.entries import Left, Suggestion
@@ -130,12 +131,17 @@ class EntryTexts:
             n: self.entry.singular if source == self.marked.text else source
             for n, source in self.sources.items()
         }
-        found = Findings.of_all(
-            check(source, forms[n], self.names) for n, source in sources.items()
-        )
-        lost, *told = found.lost, *found._replace(lost=()).remarks
+        lost, told = self._checked(sources, forms)
         missing = {n: forms[n] for n in sources}
-        return Suggestion(missing, None, lost, tuple(told), origin)
+        return Suggestion(missing, None, lost, told, origin)
+
+    def _checked(self, sources, translations):
+        """What some texts have lost, and what else is told of them."""
+        found = Findings.of_all(
+            check(source, translations[n], self.names)
+            for n, source in sources.items()
+        )
+        return found.lost, tuple(found._replace(lost=()).remarks)
 
     def outcome(
         self, answers: Mapping[str, Answer | None]
@@ -162,14 +168,10 @@ class EntryTexts:
         made = {n: x.translation(texts) for n, x in self._forms.items()}
         if None in made.values():
             return Left(SWAPPED)
-        found = Findings.of_all(
-            check(form.text, made[n], self.names)
-            for n, form in self._forms.items()
-        )
+        texts = {n: x.text for n, x in self._forms.items()}
         forms = {n: x.whole(made[n]) for n, x in self._forms.items()}
         score = min((x.score for x in asked), default=0.0)
-        lost, *told = found.lost, *found._replace(lost=()).remarks
-        return Suggestion(forms, score, lost, tuple(told))
+        return Suggestion(forms, score, *self._checked(texts, made))
 
 
 def names_of(flags, protect: Sequence[str]) -> list[str]:
@@ -208,19 +210,21 @@ class _Form:
             next(numbers) if is_number is None else x for x, is_number in pieces
         )
         places = places_of(self.text, names)
-        # The placeholders that only their order tells apart, and their formats.
+        # The placeholders that only their order tells apart, and how they are
+        # with a number.
         spans = [self.text[slice(*x)] for x in places]
-        rows = [of_order(x, names) for x in spans]
-        self.ordered = [x for x in zip(spans, rows) if x[1]]
+        rows = in_order(spans, names)
+        self.ordered = [(x, y[1]) for x, y in zip(spans, rows) if y]
         if _PRIVATE.search(text) or not 1 < len(self.ordered) < len(_PLACES):
             self.ordered = []
         self.is_marked = bool(self.ordered and known)
         text = self.text
         if self.is_marked:
-            text = _with_places(text, [x for x, y in zip(places, rows) if y])
+            ordered = (x for x, y in zip(places, rows) if y)
+            text = with_texts(text, ordered, map(chr, _PLACES))
         # What cannot have a number must keep its place.
         in_turn = ""
-        if any(row.with_number(span, 0) is None for span, row in self.ordered):
+        if any(numbered is None for _, numbered in self.ordered):
             in_turn = _IS_PLACE.pattern
         self.parts = []
         own_parts = _IS_SYNTAX.split(text) if self.syntax else [text]
@@ -283,36 +287,23 @@ class _Form:
         found = [ord(x) - _PLACES[0] for x in _IS_PLACE.findall(text)]
         spans = [span for span, _ in self.ordered]
         if sorted(found) == [*range(len(spans))] != found:
-            numbered = [
-                row.with_number(span, place)
-                for place, (span, row) in enumerate(self.ordered)
-            ]
-            if None in numbered:
+            spans = [numbered for _, numbered in self.ordered]
+            if None in spans:
                 return None
-            spans = numbered
         return _IS_PLACE.sub(lambda x: spans[ord(x[0]) - _PLACES[0]], text)
 
     def _as_in_source(self, text):
         """An answer, in which the places are those of the source."""
         free = [span for span, _ in self.ordered]
-        parts, done = [], 0
-        for begin, end in places_of(text, self.names):
-            span = text[begin:end]
+        places, found = [], []
+        for place in places_of(text, self.names):
+            span = text[slice(*place)]
             if span in free:
-                place = free.index(span)
-                free[place] = None
-                parts += [text[done:begin], chr(_PLACES[place])]
-                done = end
-        return "".join([*parts, text[done:]])
-
-
-def _with_places(text, places):
-    """A text with characters in some places of it, from the first on."""
-    parts, done = [], 0
-    for number, (begin, end) in zip(_PLACES, places):
-        parts += [text[done:begin], chr(number)]
-        done = end
-    return "".join([*parts, text[done:]])
+                number = free.index(span)
+                free[number] = None
+                places.append(place)
+                found.append(chr(_PLACES[number]))
+        return with_texts(text, places, found)
 
 
 def _parts(text, *names):

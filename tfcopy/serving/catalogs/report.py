@@ -30,7 +30,13 @@ memory had (green).</p>
 {rows}
 </tbody></table></body></html>
 """
-_KINDS = ("left", "told", "model", "memory")
+# Kinds of outcomes, the most urgent first, and what the page says of them.
+_KINDS = {
+    "left": "left as they are",
+    "told": "with a remark",
+    "model": "by the model",
+    "memory": "from memory",
+}
 
 
 def write(path, rows: Sequence):
@@ -62,14 +68,12 @@ def _kind(row):
 
 def _urgency(row):
     kind = _kind(row)
-    score = getattr(row.outcome, "score", None)
-    return _KINDS.index(kind), 0.0 if score is None else score
+    return list(_KINDS).index(kind), row.outcome.score or 0.0
 
 
 def _cells(row):
     entry, outcome = row.entry, row.outcome
-    forms = getattr(outcome, "forms", {})
-    score = getattr(outcome, "score", None)
+    score = outcome.score
     texts = [x for x in (entry.singular, entry.plural) if x is not None]
     told = [x for x in outcome.remarks if not x.startswith("score ")]
     if isinstance(outcome, Left):
@@ -78,7 +82,7 @@ def _cells(row):
         row.file,
         entry.start + 1,
         "\n".join(texts),
-        "\n".join(x for _, x in sorted(forms.items())),
+        "\n".join(x for _, x in sorted(outcome.forms.items())),
         "" if score is None else f"{score:.2f}",
         "\n".join(told),
     )
@@ -86,14 +90,8 @@ def _cells(row):
 
 def _page(rows):
     kinds = [_kind(row) for row in rows]
-    counts = (
-        (kinds.count("left"), "left as they are"),
-        (kinds.count("told"), "with a remark"),
-        (kinds.count("model"), "by the model"),
-        (kinds.count("memory"), "from memory"),
-    )
     summary = f"{len(rows):,} entries: " + ", ".join(
-        f"{count:,} {name}" for count, name in counts
+        f"{kinds.count(kind):,} {name}" for kind, name in _KINDS.items()
     )
     made = [
         f'<tr class="{kind}">'

@@ -14,6 +14,7 @@ from tfcopy.data.text.span_patterns import (
     places_of,
     replaced_spans,
     spans_of,
+    with_texts,
 )
 
 # Of what a model keeps, the first is least touched by what stands beside it.
@@ -113,19 +114,18 @@ def question_of(
     free = (x for x in "xyzqjkvw" if f"{x}0" not in text)
     letter = next(free, "tfcopy")
     for turn, form in itertools.product([*turns, None], forms):
-        spans, parts, end = {}, [], 0
-        for number, (begin, stop) in enumerate(places):
+        spans = {}
+        for number, place in enumerate(places):
+            span = text[slice(*place)]
             name = form.format(f"{letter}{number}")
-            if turn and re.fullmatch(in_turn, text[begin:stop]):
+            if turn and re.fullmatch(in_turn, span):
                 name = turn.format(number + 1)
-            spans[name] = text[begin:stop]
-            if link := links.get((begin, stop)):
+            spans[name] = span
+            if link := links.get(place):
                 first, inner, last = filter(None, link.groups())
                 question = question_of(inner, names, known, in_turn)
                 spans[name] = first, question, last
-            parts += [text[end:begin], name]
-            end = stop
-        asked = "".join([*parts, text[end:]])
+        asked = with_texts(text, places, spans)
         if spans.keys() <= {*spans_of(asked, known)}:
             break
     return Question(asked, spans)

@@ -19,6 +19,8 @@ from xml.sax.saxutils import escape
 
 from tfcopy.data.corpora.catalog_lines import Header
 from tfcopy.data.corpora.gettext_catalogs import Catalog
+from tfcopy.data.text.span_patterns import with_texts
+from tfcopy.serving.catalogs.entries import content_of
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
@@ -28,10 +30,11 @@ _TAG = re.compile(rb"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _UNTRANSLATED = ("", "new", "initial", "needs-translation")
 # Elements whose content is code; of others it is text.
 _CODES = ("ph", "bpt", "ept", "it", "cp")
+# Attributes that count for the elements below, too.
+_INHERITED = ("translate", "version", "trgLang")
 _IDENTITIES = ("id", "mid", "startRef", "hex")
 _ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)""")
 _MARKS = {codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
-_BLANKS = re.compile(rb"\s*\Z")
 
 
 @dataclasses.dataclass
@@ -103,17 +106,13 @@ def is_xliff(path) -> bool:
     return str(path).lower().endswith(SUFFIXES)
 
 
-def read_xliff(path, content: bytes) -> Catalog:
+def read(path) -> Catalog:
     """Reads a file, as `read_catalog` reads a catalogue.
-
-    Args:
-        path: Of the file, for messages.
-        content: What it holds.
 
     Raises:
         AskError: naming the line, if it is no XLIFF.
     """
-    text, charset = decoded(path, content)
+    text, charset = decoded(path, content_of(path))
     units = units_of(path, text)
     language = next((x.language for x in units if x.language), "")
     for unit in units:
@@ -179,12 +178,10 @@ class _Reader:
         name = name.rpartition(" ")[2]
         place = _TAG.match(self._data, self._parser.CurrentByteIndex).span()
         above = self._open[-1] if self._open else {}
-        element = {**_inherited(above), "name": name, "place": range(*place)}
-        for key in ("translate", "approved", "version", "trgLang"):
-            element[key] = attributes.get(key, element.get(key))
-        element["trgLang"] = attributes.get(
-            "target-language", element["trgLang"]
-        )
+        element = {x: attributes.get(x, above.get(x)) for x in _INHERITED}
+        element |= {"name": name, "place": range(*place)}
+        if "target-language" in attributes:
+            element["trgLang"] = attributes["target-language"]
         self._open.append(element)
         if name == "xliff":
             self._is_xliff = True
@@ -207,8 +204,7 @@ class _Reader:
             if name == "source":
                 self._parts = []
                 self._unit.start = self._parser.CurrentLineNumber - 1
-                before = self._data[: place[0]].rpartition(b">")[2]
-                self._unit.before = before if _BLANKS.match(before) else b""
+                self._unit.before = self._blanks_before(place[0])
                 raw = self._data[slice(*place)].decode()
                 self._unit.prefix = raw[1 : raw.index("source")]
             elif name == "target":
@@ -220,7 +216,7 @@ class _Reader:
         )
         element["unit"] = unit
         unit.is_open = element["translate"] != "no"
-        unit.is_open &= element["approved"] != "yes"
+        unit.is_open &= attributes.get("approved") != "yes"
         if element["name"] == "segment":
             unit.state = element["place"]
             unit.is_open &= attributes.get("state", "") in _UNTRANSLATED
@@ -251,6 +247,11 @@ class _Reader:
         if self._unit is not None:
             self._unit.spans[key] = raw
 
+    def _blanks_before(self, place):
+        """What is between a tag and a place, if that is blank."""
+        before = self._data[self._data.rfind(b">", 0, place) + 1 : place]
+        return before if before.isspace() else b""
+
     def _text(self, text):
         if self._parts is not None:
             if not any(x.get("is_code") for x in self._open):
@@ -266,7 +267,8 @@ class _Reader:
         is_own = self._open and self._open[-1].get("unit") is unit
         if element.get("is_old"):
             # With the blanks before it, which came with it.
-            place = range(len(self._data[:start].rstrip()), place.stop)
+            blanks = self._blanks_before(start)
+            place = range(start - len(blanks), place.stop)
             if unit is not None:
                 unit.old_notes.append(place)
             elif self._group is not None:
@@ -307,10 +309,6 @@ class _Reader:
             self._group = None
 
 
-def _inherited(element):
-    return {x: element.get(x) for x in ("translate", "version", "trgLang")}
-
-
 def filled(path, text: str, outcomes: Mapping) -> str:
     """A file whose open units have what was found for them.
 
@@ -327,18 +325,15 @@ def filled(path, text: str, outcomes: Mapping) -> str:
         outcome = outcomes.get(unit.key)
         if outcome is None or not unit.is_open:
             continue
-        found = getattr(outcome, "forms", {}).get(0)
+        found = outcome.forms.get(0)
         found = found and unit.markup(found)
         if found:
             edits += _translated(unit, data, found)
         edits += [(place, b"") for place in unit.old_notes]
         key = "from" if unit.version.startswith("1") else "category"
         for remark in outcome.remarks:
-            note = (
-                f'<{unit.prefix}note {key}="{_AUTHOR}">{{}}</{unit.prefix}note>'
-            )
-            note = note.format(escape(printable(remark)))
-            note = note.encode()
+            name, told = f"{unit.prefix}note", escape(printable(remark))
+            note = f'<{name} {key}="{_AUTHOR}">{told}</{name}>'.encode()
             if unit.version.startswith("1"):
                 note = unit.before + note
             place = (unit.notes, unit.in_notes, unit.prefix)
@@ -346,18 +341,12 @@ def filled(path, text: str, outcomes: Mapping) -> str:
     for (place, is_inside, prefix), made in notes.items():
         new = b"".join(made)
         if not is_inside:
-            new = b"<%snotes>%s</%snotes>" % (
-                prefix.encode(),
-                new,
-                prefix.encode(),
-            )
+            name = f"{prefix}notes".encode()
+            new = b"<%s>%s</%s>" % (name, new, name)
         edits.append((range(place, place), new))
-    # From the last; of those at one place the first comes first.
-    for place, new in reversed(
-        sorted(edits, key=lambda x: (x[0].start, x[0].stop))
-    ):
-        data = data[: place.start] + new + data[place.stop :]
-    return data.decode()
+    edits.sort(key=lambda x: (x[0].start, x[0].stop))
+    places = ((place.start, place.stop) for place, _ in edits)
+    return with_texts(data, places, (new for _, new in edits)).decode()
 
 
 def _translated(unit, data, found):

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import itertools
 import queue
+import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,40 @@ from tfcopy.tokens import BLANK, START
 
 # Scores of hypotheses that were not found are lower.
 _LOWEST_SCORE = -1e8
+_WORD = re.compile(r"\w+|[^\w\s]")
+# Pieces, or words and signs, that a word or a sign may be cut into.
+_PIECES = 2
+
+
+def translates(model) -> bool:
+    """Whether a `LocalModel` or a `RemoteModel` is one that translates."""
+    analyse = model.signatures.get("analyse")
+    return analyse is not None and "copied_from" in analyse.outputs
+
+
+def size_of(text: str) -> int:
+    """The number of words and signs of a text."""
+    return len(_WORD.findall(text))
+
+
+def may_be_cut(text: str, max_words: int) -> bool:
+    """Whether a model might read only the beginning of a text.
+
+    Args:
+        text: The text.
+        max_words: The words, or pieces, that the model reads.
+    """
+    return max(_PIECES * size_of(text), len(text) / _PIECES) > max_words
+
+
+def num_words(source_tokens) -> int:
+    """How many words, or pieces, of a text a model has read, without the end.
+
+    Args:
+        source_tokens: `(S,)`, the output of `analyse` for the text.
+    """
+    words = [word for word in source_tokens if word]
+    return len(words) - (words[-1:] == [_END.encode()])
 
 
 class Translation(NamedTuple):
@@ -304,7 +339,7 @@ def answering(model, options):
             f"{model.name}: not a model exported by tfcopy (it has no "
             "signatures 'serving_default' and 'analyse' of the same texts)."
         )
-    if "copied_from" in signatures["analyse"].outputs:
+    if translates(model):
         return _translating(model, options)
     return ask_texts.answering(model, texts, options)
 

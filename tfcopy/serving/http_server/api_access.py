@@ -9,7 +9,7 @@ from limits.strategies import MovingWindowRateLimiter
 
 from tfcopy import file_forms
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.http_server.api_errors import ApiError
+from tfcopy.serving.http_server.api_messages import ApiError
 
 
 def read_keys(path) -> dict[bytes, int | None]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import babel
 
-from tfcopy.serving.http_server.api_errors import ApiError
+from tfcopy.serving.http_server.api_messages import ApiError
 
 # The least probability of a language that is told, and the most of them.
 _LEAST, _MOST = 0.01, 5

@@ -1,4 +1,4 @@
-"""What requests say: JSON or a form, read and checked."""
+"""What requests say: JSON or a form, read and checked; and refusals."""
 
 from typing import Annotated, Literal
 from urllib.parse import parse_qsl
@@ -13,7 +13,6 @@ from pydantic import (
 
 from tfcopy.data.text.span_patterns import NAMES
 from tfcopy.file_forms import JsonError, parse_json
-from tfcopy.serving.http_server.api_errors import ApiError
 
 _MOST_FIELDS = 10_000
 _MOST_ALTERNATIVES = 20
@@ -27,6 +26,24 @@ _EXPECTED = {
     "glossary": "must be an object of phrases and their translations",
     "alternatives": "parameter is not a number",
 }
+
+
+class ApiError(Exception):
+    """An answer that is no translation: `{"error": message}`.
+
+    Args:
+        status: Of HTTP.
+        message: One line.
+        retry_after: Seconds after which it may be asked again, if it may.
+    """
+
+    def __init__(
+        self, status: int, message: str, retry_after: int | None = None
+    ):
+        super().__init__(status, message)
+        self.status = status
+        self.message = message
+        self.retry_after = retry_after
 
 
 def _whole(text):

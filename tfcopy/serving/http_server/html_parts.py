@@ -19,12 +19,9 @@ from typing import NamedTuple
 
 import re2
 
+from tfcopy.serving.client_library.answer_lines import may_be_cut
 from tfcopy.serving.http_server.kept_spans import PRIVATE, Question, name_of
-from tfcopy.serving.http_server.plain_parts import (
-    PlainText,
-    has_words,
-    may_be_cut,
-)
+from tfcopy.serving.http_server.plain_parts import PlainText, has_words
 
 # They have no elements in them, and end only with their own end tag.
 _RAW = "iframe noembed noframes script style textarea xmp".split()
@@ -61,7 +58,36 @@ class _Token(NamedTuple):
     text: str
 
 
-class HtmlText:
+class _Parts:
+    """Texts that are asked, among others that are kept."""
+
+    def _said(self, answers):
+        """The parts that make the answer."""
+        return self._parts
+
+    def _asked(self, answers):
+        return [x for x in self._said(answers) if not isinstance(x, str)]
+
+    def open_questions(self, answers: Mapping) -> list[Question]:
+        """As of `PlainText`."""
+        asked = (
+            x for y in self._asked(answers) for x in y.open_questions(answers)
+        )
+        return list(dict.fromkeys(asked))
+
+    def answer(self, answers: Mapping, rank: int = 0) -> str:
+        """As of `PlainText`."""
+        return "".join(
+            x if isinstance(x, str) else x.answer(answers, rank)
+            for x in self._said(answers)
+        )
+
+    def lost(self, answers: Mapping) -> list[str]:
+        """As of `PlainText`."""
+        return [x for y in self._asked(answers) for x in y.lost(answers)]
+
+
+class HtmlText(_Parts):
     """HTML of a request.
 
     Args:
@@ -84,23 +110,9 @@ class HtmlText:
                 self._parts.append(_joined(tokens))
             else:
                 self._parts.append(_Paragraph(tokens, protect, max_words))
-        self._asked = [x for x in self._parts if not isinstance(x, str)]
-
-    def open_questions(self, answers: Mapping) -> list[Question]:
-        """As of `PlainText`."""
-        asked = (x for y in self._asked for x in y.open_questions(answers))
-        return list(dict.fromkeys(asked))
-
-    def answer(self, answers: Mapping, rank: int = 0) -> str:
-        """As of `PlainText`."""
-        return _answer(self._parts, answers, rank)
-
-    def lost(self, answers: Mapping) -> list[str]:
-        """As of `PlainText`."""
-        return [x for y in self._asked for x in y.lost(answers)]
 
 
-class _Paragraph:
+class _Paragraph(_Parts):
     """Texts that no tag but those within a sentence separates."""
 
     def __init__(self, tokens, protect, max_words):
@@ -129,15 +141,7 @@ class _Paragraph:
     def open_questions(self, answers):
         if self._whole is not None and self._question not in answers:
             return [self._question]
-        asked = (x for x in self._said(answers) if not isinstance(x, str))
-        return [x for y in asked for x in y.open_questions(answers)]
-
-    def answer(self, answers, rank):
-        return _answer(self._said(answers), answers, rank)
-
-    def lost(self, answers):
-        asked = (x for x in self._said(answers) if not isinstance(x, str))
-        return [x for y in asked for x in y.lost(answers)]
+        return super().open_questions(answers)
 
     def _said(self, answers):
         """The parts that make the answer: all at once, or text by text."""
@@ -162,12 +166,6 @@ class _Paragraph:
             elif not begun or begun.pop() != partner:
                 return False
         return True
-
-
-def _answer(parts, answers, rank):
-    return "".join(
-        x if isinstance(x, str) else x.answer(answers, rank) for x in parts
-    )
 
 
 def _tokens(text):

@@ -7,20 +7,12 @@ comes back as it was.
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from tfcopy.serving.client_library.answer_lines import may_be_cut
 from tfcopy.serving.http_server.kept_spans import Question, question_of
 
-# A word or a sign; a model may cut it into several pieces.
-_WORD = re.compile(r"\w+|[^\w\s]")
-_PIECES = 2
 _BLANKS = re.compile(r"(\s+)")
 _BREAK = re.compile(r"[\t\n\r\f\v\x1c-\x1e\x85\u2028\u2029]")
 _SENTENCE_END = re.compile(r"[.!?…][\"')\]»”’]*$|[。！？]$")
-
-
-def may_be_cut(text: str, max_words: int) -> bool:
-    """Whether a model might read only the beginning of a text."""
-    size = len(_WORD.findall(text))
-    return max(_PIECES * size, len(text) / _PIECES) > max_words
 
 
 def has_words(text: str) -> bool:
@@ -93,9 +85,8 @@ def _ranked(found, rank):
 
 def _asked(text, protect, spans):
     """A `Question`, or the text where there is nothing to be asked."""
-    if protect is None:
-        question = Question(text)
-    else:
+    question = Question(text)
+    if protect is not None:
         question = question_of(text, protect, spans)
     return question if has_words(question.text) else text
 

@@ -11,7 +11,10 @@ from tfcopy import filesystem
 from tfcopy.serving.client_library.answer_lines import (
     expecting_answers,
     found,
+    may_be_cut,
+    num_words,
     rows,
+    translates,
 )
 from tfcopy.serving.client_library.ask_texts import padded
 from tfcopy.serving.client_library.exported_model import is_server
@@ -23,16 +26,14 @@ from tfcopy.serving.client_library.local_model import (
 )
 from tfcopy.serving.client_library.remote_model import RemoteModel
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.http_server.api_errors import ApiError
+from tfcopy.serving.http_server.api_messages import ApiError
 from tfcopy.serving.http_server.kept_spans import Question
-from tfcopy.serving.http_server.plain_parts import may_be_cut
 from tfcopy.serving.http_server.request_batches import RequestBatches
 
 _LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*"
 _PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)
 # Words of the text that finds out how many a model reads.
 _MANY_WORDS = 2000
-_END = b"</s>"
 
 
 class Place(NamedTuple):
@@ -137,9 +138,9 @@ def load_all(
         if place.model is None:
             model = LocalModel(place.where, trust=trust, **local)
         else:
-            model = RemoteModel(place.where, place.model, **_given(options))
-        analyse = model.signatures.get("analyse")
-        if analyse is None or "copied_from" not in analyse.outputs:
+            given = {name: x for name, x in options.items() if x is not None}
+            model = RemoteModel(place.where, place.model, **given)
+        if not translates(model):
             tell(f"{model.name}: left out, since it does not translate.")
             continue
         told = [model.config.get(f"{x}_language") for x in ("source", "target")]
@@ -163,20 +164,11 @@ def load_all(
     return models
 
 
-def _given(options):
-    return {name: x for name, x in options.items() if x is not None}
-
-
 def num_read(model) -> int:
     """How many words of a text a model reads, as it shows."""
     outputs = model.ask("analyse", {"text": ["a " * _MANY_WORDS]})
     with expecting_answers(model):
-        return max(1, _num_words(outputs["source_tokens"][0]))
-
-
-def _num_words(tokens):
-    words = [x for x in tokens if x]
-    return len(words) - (words[-1:] == [_END])
+        return max(1, num_words(outputs["source_tokens"][0]))
 
 
 class ServedModel:
@@ -226,8 +218,8 @@ class ServedModel:
         """
         long = [x for x in questions if may_be_cut(x.text, self.max_words)]
         read = await self._batches["analyse"].ask([(x.text, 1) for x in long])
-        for question, (_, num_words) in zip(long, read):
-            if num_words >= self.max_words:
+        for question, (_, count) in zip(long, read):
+            if count >= self.max_words:
                 text = question.restored(question.text)
                 raise ApiError(
                     400,
@@ -279,7 +271,7 @@ def _sorted(questions, terms, alternatives):
 
 def _best(row, count):
     texts = [_decoded(row["texts"][i]) for i in found(row)[:count]]
-    return texts, _num_words(row["source_tokens"])
+    return texts, num_words(row["source_tokens"])
 
 
 def _decoded(text):

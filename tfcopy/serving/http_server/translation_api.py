@@ -18,12 +18,9 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from tfcopy.serving.http_server.api_access import Access
-from tfcopy.serving.http_server.api_errors import ApiError
-from tfcopy.serving.http_server.api_languages import (
-    detected,
-    name_of_language,
-)
+from tfcopy.serving.http_server.api_languages import detected, name_of_language
 from tfcopy.serving.http_server.api_messages import (
+    ApiError,
     DetectedLanguage,
     DetectRequest,
     Error,
@@ -120,13 +117,12 @@ class TranslationApi:
             openapi_url="/spec",
             redoc_url=None,
             lifespan=self._lifespan,
+            exception_handlers={
+                ApiError: _refused,
+                HTTPException: _not_there,
+                Exception: _has_failed,
+            },
         )
-        for kind, answer in (
-            (ApiError, _refused),
-            (HTTPException, _not_there),
-            (Exception, _has_failed),
-        ):
-            app.add_exception_handler(kind, answer)
         errors = {
             status: {"model": Error, "description": text}
             for status, text in _ERRORS.items()

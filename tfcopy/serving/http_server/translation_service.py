@@ -8,14 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
-from tfcopy.serving.client_library.remote_model import (
-    RemoteModel,
-    RequestError,
-)
+from tfcopy.serving.client_library.remote_model import RemoteModel, RequestError
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.http_server.api_errors import ApiError
 from tfcopy.serving.http_server.api_languages import Languages, detected
-from tfcopy.serving.http_server.api_messages import TranslateRequest
+from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
 from tfcopy.serving.http_server.api_metrics import Metrics
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.plain_parts import PlainText

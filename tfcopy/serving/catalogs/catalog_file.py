@@ -1,0 +1,116 @@
+"""The catalogue that is filled, written again whole or not at all.
+
+Its form, gettext's or XLIFF, is a module that can read, decode and fill it.
+"""
+
+import os
+from collections.abc import Mapping
+
+from tfcopy import filesystem
+from tfcopy.atomic_files import replacement
+from tfcopy.serving.catalogs import entries, xliff
+from tfcopy.serving.client_library.signatures import AskError
+
+
+class CatalogFile:
+    """A catalogue with entries to fill, and where it is written to.
+
+    What others, or an earlier run, have done there is kept: each write fills
+    what still waits for a translation in the file as it is then.
+
+    Args:
+        path: The catalogue.
+        output: The file to write; the catalogue itself if not given. If it
+            is there already, it must be that catalogue with entries filled.
+        language: The language of the translations, where no header tells it.
+
+    Raises:
+        AskError: naming the line, if it cannot be filled.
+        CorpusError: naming the line, if it is no catalogue.
+    """
+
+    def __init__(self, path, output=None, language: str | None = None):
+        self.path = os.fspath(path)
+        self.name = os.fspath(output or path)
+        # A link stays a link.
+        self._target = filesystem.realpath(self.name)
+        self._form = xliff if xliff.is_xliff(path) else entries
+        catalog = self._form.read(self.path)
+        _check_header(self.path, catalog, language)
+        self.header = catalog.header
+        self.charset = catalog.charset
+        self._text = catalog.text
+        if self._is_there and not filesystem.samefile(path, self._target):
+            other = self._form.read(self.name)
+            if not _is_continued(catalog.entries, other.entries):
+                raise AskError(
+                    f"{self.name} exists and is not {self.path} with entries "
+                    "filled. Remove it, or choose another --output."
+                )
+            catalog = other
+        self.entries = catalog.entries
+        is_open = [entry for entry in self.entries if entry.is_open]
+        self.open_entries = [x for x in is_open if not x.is_credits]
+        # Those that only translators can fill.
+        self.num_credits = len(is_open) - len(self.open_entries)
+
+    @property
+    def _is_there(self):
+        return filesystem.exists(self._target)
+
+    def write(self, outcomes: Mapping) -> bool:
+        """Fills what waits for a translation; returns whether that changed it.
+
+        Args:
+            outcomes: Dict from keys of entries to a `Suggestion` or `Left`.
+
+        Raises:
+            CorpusError: If it is no catalogue any more.
+            OSError: naming the file; what was there before is still there.
+        """
+        before = None
+        if self._is_there:
+            content = entries.content_of(self._target)
+            before, _ = self._form.decoded(self._target, content)
+        text = self._form.filled(self.name, before or self._text, outcomes)
+        if text == before:
+            return False
+        source = self.path if before is None else self._target
+        with replacement(self._target) as new:
+            with open(new, "wb") as file:
+                file.write(text.encode(self.charset))
+            if not filesystem.is_url(source):
+                os.chmod(new, os.stat(source).st_mode & 0o7777)
+        return True
+
+
+_ADVICE = "`msginit` makes a catalogue with a header of a template"
+
+
+def _check_header(path, catalog, language):
+    """Refuses what gettext's programs would not know how to read."""
+    header = catalog.header
+    if not header.is_there and language:
+        return
+    advice, fault = _ADVICE, None
+    if not header.is_there:
+        fault = "expected a header that tells the charset"
+        advice += ", and --language does without"
+    elif not header.text.strip():
+        fault = "the header is empty"
+    elif not header.charset:
+        fault = "the header tells no charset"
+    elif header.charset == "CHARSET":
+        fault = "the header tells the charset CHARSET, as templates do"
+    if fault is not None:
+        raise AskError(f"{header.place}: {fault}; {advice}.")
+
+
+def _is_continued(entries, others):
+    """Whether all that was translated in some entries is so in others."""
+    return len(entries) == len(others) and all(
+        one.key == other.key
+        and one.plural == other.plural
+        and (one.is_open or one.translations == other.translations)
+        for one, other in zip(entries, others)
+    )
