@@ -15,7 +15,7 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
     "": (12, 1665),
-    "data": (80, 12385),
+    "data": (80, 12406),
     "decoding": (12, 1185),
     "evaluation": (5, 520),
     "experiments": (31, 5036),
