@@ -14,7 +14,7 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (12, 1665),
+    "": (12, 1667),
     "data": (80, 12406),
     "decoding": (12, 1185),
     "evaluation": (5, 520),
@@ -22,8 +22,8 @@ ROOMS = {
     "figures": (4, 629),
     "layers": (45, 4577),
     "models": (14, 1397),
-    "recipes": (14, 2629),
-    "serving": (71, 10135),
+    "recipes": (14, 2635),
+    "serving": (71, 10143),
     "training": (17, 2259),
 }
 
