@@ -14,16 +14,16 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (12, 1677),
-    "data": (80, 12363),
-    "decoding": (12, 1185),
+    "": (12, 1679),
+    "data": (80, 12402),
+    "decoding": (12, 1206),
     "evaluation": (5, 520),
-    "experiments": (31, 5055),
+    "experiments": (31, 5036),
     "figures": (4, 629),
     "layers": (45, 4577),
     "models": (14, 1397),
-    "recipes": (14, 2629),
-    "serving": (72, 10083),
+    "recipes": (14, 2635),
+    "serving": (72, 10105),
     "training": (17, 2259),
 }
 

@@ -29,12 +29,12 @@ COMMANDS = {
     "client": ("tfcopy.serving.client", "ask a server, line by line"),
     "serve": (
         "tfcopy.serving.serve",
-        "serve exported models by LibreTranslate's API",
+        "translate for Weblate and others, by LibreTranslate's API",
     ),
     "demo": ("tfcopy.serving.demo", "show exported models in the browser"),
     "translate_po": (
         "tfcopy.serving.translate_po",
-        "fill what is not translated in gettext catalogues",
+        "fill what is not translated in gettext (.po) and XLIFF",
     ),
     "serving_files": (
         "tfcopy.serving.serving_files",
@@ -69,6 +69,8 @@ _EXAMPLES = """\
 examples:
   tfcopy recipe europarl_ps --help
   tfcopy recipe europarl_ps --train my.en my.fr
+  tfcopy recipe pydocs_ps --catalogs locale --target_language es
+  tfcopy translate_po savedmodels/pydocs_ps locale
   echo "Mr Łukasz has the floor." | tfcopy ask savedmodels/europarl_ps
   tfcopy demo savedmodels"""
 

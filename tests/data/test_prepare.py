@@ -1,3 +1,5 @@
+import gzip
+import html
 import json
 import os
 import random
@@ -295,6 +297,44 @@ def test_duplicates_and_unlike_pairs_are_left_out(files, tmp_path, capsys):
     ]
 
 
+TMX = """<tmx version="1.4"><header srclang="en"/><body>
+{}</body></tmx>"""
+TMX_UNIT = """<tu><tuv xml:lang="en"><seg>{}</seg></tuv>
+<tuv xml:lang="fr-CA"><seg>{}</seg></tuv></tu>
+"""
+XLIFF = """<xliff version="1.2"><file source-language="en"
+target-language="fr"><body>{}</body></file></xliff>"""
+XLIFF_UNIT = """<trans-unit id="x"><source>{}</source><target>{}</target>
+</trans-unit>
+"""
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("name", "whole", "unit"),
+    [("a.tmx", TMX, TMX_UNIT), ("a.XLF.gz", XLIFF, XLIFF_UNIT)],
+    ids=["tmx", "xliff"],
+)
+def test_a_memory_is_prepared_as_two_files_are(
+    files, tmp_path, name, whole, unit
+):
+    pytest.importorskip("apache_beam")
+    texts = [text_pairs.read_lines(path) for path in files]
+    units = (unit.format(*map(html.escape, pair)) for pair in zip(*texts))
+    memory, folder = tmp_path / name, tmp_path / "prepared"
+    written = whole.format("".join(units)).encode()
+    if name.endswith(".gz"):
+        written = gzip.compress(written)
+    memory.write_bytes(written)
+    assert prepare.main(flags([str(memory)], folder)) == 0
+    plain = text_pairs.load(tuple(files))
+    corpus, words, train = read(folder)
+    assert list(corpus.test) == list(plain.test)
+    expected_words, expected = one_machine(plain.train)
+    assert [x.words for x in words] == [x.words for x in expected_words]
+    assert_same(train, expected)
+
+
 @pytest.mark.long
 def test_one_vocabulary_for_both_sides_that_are_cut(files, tmp_path):
     pytest.importorskip("apache_beam")
@@ -332,6 +372,14 @@ def test_errors_are_one_line(files, tmp_path, capsys):
         prepare.main(["--trian", "a"])
     assert prepare.main(["--train", *files, "--output", ""]) == 1
     assert "--output: a folder has a name" in capsys.readouterr().err
+    memory = tmp_path / "a.tmx"
+    memory.write_text(TMX.format(TMX_UNIT.format("a", "b")))
+    spanish = ["--target_language", "es"]
+    arguments = flags([str(memory)], tmp_path / "prepared", *spanish)
+    assert prepare.main(arguments) == 1
+    assert capsys.readouterr().err == (
+        f"Error: {memory}: no unit in both en and es. There are: en, fr-ca.\n"
+    )
 
 
 def test_without_beam_it_says_what_to_install(

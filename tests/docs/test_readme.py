@@ -59,7 +59,10 @@ RECIPES = [x for x in commands() if words_of(x)[0] == "recipe"]
 OTHERS = [x for x in commands() if x not in RECIPES]
 # Commands whose files are not there, and what they say.
 EXPECTED = {
-    "tfcopy translate_po": "manual.po: cannot be read",
+    "tfcopy translate_po savedmodels/pydocs_ps manual": (
+        "manual.po: cannot be read"
+    ),
+    "tfcopy translate_po savedmodels/pydocs_ps locale": "savedmodels/pydocs_ps",
 }
 
 
@@ -73,6 +76,15 @@ def trained(tmp_path_factory):
             lines = (f"{the} name{i} is {i % 7} .\n" for i in range(60))
             pathlib.Path(name).write_text("".join(lines))
         pathlib.Path("theirs.fr").write_text("le nom .\n" * 60)
+        units = (
+            f'<tu><tuv xml:lang="en"><seg>the {i}</seg></tuv>'
+            f'<tuv xml:lang="es"><seg>el {i}</seg></tuv></tu>'
+            for i in range(60)
+        )
+        pathlib.Path("memory.tmx").write_text(
+            f"<tmx><body>{''.join(units)}</body></tmx>"
+        )
+        pathlib.Path("locale").mkdir()
         arguments = [*TINY, "--train", "test.en", "test.fr", "--run=demo"]
         status = command_line.main(
             europarl_ps.Config,

@@ -10,6 +10,7 @@ import keras
 import pytest
 
 from tests.serving.conftest import random_export, random_served  # noqa: F401
+from tfcopy.data.corpora.gettext_catalogs import read_catalog
 from tfcopy.data.generated import demo_parliament
 
 PAGES = pathlib.Path(__file__).parents[2] / "docs" / "tutorials"
@@ -62,6 +63,22 @@ def test_your_own_decoder(run, capsys):
 def test_a_new_head(run):
     names = run("a_new_head")
     assert names["head"].count_params() > 0
+
+
+def test_a_projects_catalogues(run):
+    """`test_walks.py` types its commands."""
+    run("a_projects_catalogues")
+    read = {
+        x.stem: read_catalog(x) for x in pathlib.Path().glob("**/es/**/*.po")
+    }
+    assert set(read) == {"app", "howto", "library", "manual", "program"}
+    texts = [len(x.entries) - 1 for x in read.values()]
+    assert sorted(texts) == [4] + 4 * [750]
+    empty = [
+        sum(not all(x.translations.values()) for x in catalog.entries)
+        for catalog in read.values()
+    ]
+    assert sorted(empty) == [3] + 4 * [75]
 
 
 @pytest.mark.long

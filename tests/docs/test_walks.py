@@ -8,6 +8,7 @@ import itertools
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -24,6 +25,7 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What needs a network, a container or a server.
 NOT_RUN = ("pip install ", "docker ", "curl ")
+NOT_RUN += () if shutil.which("msgfmt") else ("msgfmt ",)
 TINY = """--units 8 --encoder_units 8 --embedding_dim 8 --updates 4
 --eval_every 2 --batch_size 8 --max_target_length 8 --num_beams 2
 --systems pointer_softmax"""
@@ -145,3 +147,33 @@ def test_a_gettext_catalogue(installed, tmp_path):
     # So little training puts it anywhere, perhaps where reST has no role.
     _, _, answer = text.rpartition("msgstr ")
     assert answer.count(":func:`ast.parse`") == 1
+
+
+# What a diff may have: an entry's flags, an empty translation, and new ones.
+CHANGED = re.compile(
+    r'-#, [\w-]+|-msgstr(\[\d\])? ""|\+# tfcopy: .*|\+#, fuzzy.*'
+    r'|\+msgstr(\[\d\])? ".*"|\+".*"'
+)
+
+
+def test_a_projects_catalogues(installed, tmp_path):
+    page = "tutorials/a_projects_catalogues.md"
+    program = PROGRAM.search(read(page))[1]
+    (tmp_path / "make_project.py").write_text(program)
+    who = {
+        f"GIT_{role}_{key}": "tour@example.org"
+        for role in ("AUTHOR", "COMMITTER")
+        for key in ("NAME", "EMAIL")
+    }
+    env = {**installed, **who}
+    printed = walk(page, tmp_path, env, f"{TINY} --pieces 120")
+    filled = next(x for y, x in printed.items() if "translate_po" in y)
+    assert filled.startswith("locale: of 7 catalogues 5 in es.")
+    assert "75 entries filled, 20 of them from memory" in filled
+    assert "</html>" in (tmp_path / "report.html").read_text()
+    diff = run("git show --unified=0 --format= HEAD", tmp_path, env)
+    lines = [x for x in diff.splitlines() if x[:1] in ("+", "-")]
+    lines = [x for x in lines if x[:4] not in ("--- ", "+++ ")]
+    assert len(lines) > 600
+    assert [x for x in lines if not CHANGED.fullmatch(x)] == []
+    assert "es_MX" not in diff

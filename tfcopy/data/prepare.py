@@ -1,6 +1,7 @@
 """Prepares a corpus of any size for training, with Apache Beam.
 
     python -m tfcopy.data.prepare --train a.en a.fr --output prepared/
+    python -m tfcopy.data.prepare --train memory.tmx --output prepared/
     python -m tfcopy.recipes.europarl_ps --prepared prepared/
 
 Counts words, leaves out what --max_ratio and --remove_duplicates say, and
@@ -35,8 +36,9 @@ class Config:
     """Files, words, and what a pair may be.
 
     Attributes:
-        train: Two text files, source and target, one sentence a line, plain or
-            gzipped.
+        train: Two text files, source and target, one sentence a line; or one
+            translation memory, TMX or XLIFF, of which the units in
+            --source_language and --target_language count; plain or compressed.
         output: Folder to write.
         validation: Validation files; held out from --train if not given.
         test: Test files; held out from --train if not given.
@@ -122,13 +124,8 @@ def run(config: Config, beam_flags: Iterable[str] = ()) -> None:
         raise ValueError("--output: a folder has a name.")
     check_outputs({"--output": os.path.join(config.output, MANIFEST)})
     corpus = text_pairs.load(
-        *(
-            _two(files, flag)
-            for files, flag in (
-                (config.train, "--train"),
-                (config.validation, "--validation"),
-                (config.test, "--test"),
-            )
+        *text_pairs.file_pairs(
+            config.train, config.validation, config.test, memories=True
         ),
         source_language=config.source_language,
         target_language=config.target_language,
@@ -217,14 +214,6 @@ def _settings(config):
         config.remove_duplicates,
         config.max_ratio,
     )
-
-
-def _two(files, flag):
-    if files is not None and len(files) != 2:
-        raise ValueError(
-            f"{flag} takes two files, source and target. Received: {files}."
-        )
-    return files and tuple(files)
 
 
 def main(arguments=None) -> int:

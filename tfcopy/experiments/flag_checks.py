@@ -9,7 +9,6 @@ import typing
 import keras
 
 from tfcopy import filesystem
-from tfcopy.data.text import exchange_formats
 from tfcopy.experiments.config import ENDLESS_SCHEDULES
 from tfcopy.models.assembly import head_class
 
@@ -127,42 +126,6 @@ def check_one_corpus(**flags):
             f"Only one of {', '.join(first)} and {last} can name the corpus. "
             f"Received: --{', --'.join(given)}."
         )
-
-
-def file_pair(files, flag, memories=False):
-    """File names as a tuple; `None` if the flag was not given.
-
-    Args:
-        files: What the flag says.
-        flag: The flag, for messages.
-        memories: Whether one file of TMX or XLIFF will do instead of two.
-    """
-    if files is None:
-        return None
-    is_memory = memories and len(files) == 1
-    if len(files) != 2 and not (
-        is_memory and exchange_formats.is_memory(*files)
-    ):
-        raise ValueError(
-            f"{flag} takes two files, source and target: "
-            f"{flag} '[a.en, a.fr]'{', or one of TMX or XLIFF' * memories}. "
-            f"Received: {files}."
-        )
-    return tuple(files)
-
-
-def file_pairs(train, validation, test, memories=False):
-    """The file names of `--train`, `--validation` and `--test`.
-
-    Args:
-        train, validation, test: What the flags of these names say.
-        memories: As in `file_pair`.
-    """
-    splits = {"train": train, "validation": validation, "test": test}
-    return [
-        file_pair(files, f"--{flag}", memories)
-        for flag, files in splits.items()
-    ]
 
 
 def load_file(kind, path, flag, *arguments):

@@ -184,7 +184,7 @@ def load(config, folder):
         )
     if config.train is not None:
         corpus = text_pairs.load(
-            *flag_checks.file_pairs(
+            *text_pairs.file_pairs(
                 config.train, config.validation, config.test
             ),
             source_language="en",

@@ -1,4 +1,4 @@
-"""Documentation translated without breaking its markup.
+"""Documentation and catalogues translated without breaking their markup.
 
 Trains a baseline (nmt) and a model that points at code, links and placeholders
 instead of translating them, compares how much markup they keep, and exports
@@ -6,17 +6,20 @@ the better one. Text is cut into pieces; each span of markup is one word.
 
     python -m tfcopy.recipes.pydocs_ps                       a demo catalogue
     python -m tfcopy.recipes.pydocs_ps --preset thorough     trained longer
-    python -m tfcopy.recipes.pydocs_ps --catalogs locale/es  gettext catalogues
-    python -m tfcopy.recipes.pydocs_ps --train a.en a.es    your own files
+    python -m tfcopy.recipes.pydocs_ps --catalogs locale     gettext catalogues
+    python -m tfcopy.recipes.pydocs_ps --train a.en a.es     your own files
+    python -m tfcopy.recipes.pydocs_ps --train memory.tmx    TMX or XLIFF
     python -m tfcopy.recipes.pydocs_ps --preset full         larger models
 
 Fill the catalogues of a translation team with what was exported:
 
-    python -m tfcopy.serving.translate_po savedmodels/pydocs_ps FILE.po
+    python -m tfcopy.serving.translate_po savedmodels/pydocs_ps locale
 
 Repeating an interrupted command resumes it where it stopped.
 """
 
+import os
+import shlex
 import sys
 
 from tfcopy.experiments import command_line, config
@@ -101,7 +104,7 @@ def run(config):
     if config.data_dir is not None and config.tfds is None:
         raise ValueError("--data_dir needs --tfds.")
     examples = demo_catalogs.examples()
-    return translation_systems.run(
+    results = translation_systems.run(
         config,
         prepare,
         COLUMNS,
@@ -109,6 +112,10 @@ def run(config):
         note="",
         examples=("Spans that the model has never seen", examples),
     )
+    model = os.path.dirname(results["savedmodel"])
+    files = shlex.join((model, config.catalogs or "FILE.po"))
+    print(f"Fill catalogues: python -m tfcopy.serving.translate_po {files}")
+    return results
 
 
 def prepare(config, folder):

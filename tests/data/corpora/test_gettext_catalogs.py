@@ -125,7 +125,7 @@ def test_whole_files_are_held_out(tmp_path):
 
 def test_a_twentieth_of_many_files_is_held_out():
     files = {f"{i}.po": ["an entry"] for i in range(420)}
-    parts = gettext_catalogs._by_file(files, seed=0)
+    parts = gettext_catalogs._held_out(files, seed=0)
     assert [len(part) for part in parts] == [378, 21, 21]
 
 
@@ -134,6 +134,25 @@ def test_of_few_files_entries_are_held_out(tmp_path):
     corpus = gettext_catalogs.load(tmp_path, target_language="es")
     sizes = {name: len(list(x)) for name, x in corpus.splits.items()}
     assert sizes == {"train": 54, "validation": 3, "test": 3}
+
+
+def test_of_large_files_entries_are_held_out(tmp_path):
+    """In one country what is held out in the other is, too."""
+    for country in ("es", "es_MX"):
+        for i in range(3):
+            text = numbered(60 * i, 60 * i + 60).replace("es_AR", country)
+            write(tmp_path / country / f"{i}.po", text)
+    corpus = gettext_catalogs.load(tmp_path, target_language="es")
+    found = {name: list(split) for name, split in corpus.splits.items()}
+    sizes = {name: len(pairs) for name, pairs in found.items()}
+    assert sizes == {"train": 324, "validation": 18, "test": 18}
+    sources = {name: {x for x, _ in pairs} for name, pairs in found.items()}
+    assert {name: len(x) for name, x in sources.items()} == {
+        "train": 162,
+        "validation": 9,
+        "test": 9,
+    }
+    assert len(set.union(*sources.values())) == 180
 
 
 def bad(path, content, message, **options):
@@ -229,6 +248,48 @@ def test_a_country_or_a_script_comes_first(tmp_path):
     assert targets(tmp_path, "pt") == (["pt", "pt_BR", "pt_PT"], 4)
     assert targets(tmp_path, "pt-BR") == (["pt", "pt_BR"], 8)
     assert targets(tmp_path, "pt_AO") == (["pt", "pt_BR", "pt_PT"], 4)
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("pt", [0, 1]), ("pt-BR", [0, 2]), ("pt_AO", [0, 1, 2, 3])],
+)
+def test_exactly_a_language_is_taken_where_it_is_there(
+    tmp_path, language, expected
+):
+    """A path may say what its header does not, and the other way round."""
+    paths = [
+        write(tmp_path / "none.po", in_language("")),
+        write(tmp_path / "pt" / "LC_MESSAGES" / "a.po", in_language("pt_PT")),
+        write(tmp_path / "x" / "LC_MESSAGES" / "a.po", in_language("pt_BR")),
+        write(tmp_path / "pt_PT" / "LC_MESSAGES" / "a.po", in_language("")),
+        write(tmp_path / "de" / "LC_MESSAGES" / "a.po", in_language("de")),
+    ]
+    found, others = gettext_catalogs.of_language(tmp_path, language, exact=True)
+    assert sorted(found) == sorted(str(paths[i]) for i in expected)
+    assert len(found) + len(others) == len(paths)
+
+
+def test_a_file_is_held_out_in_all_countries(tmp_path):
+    languages = ("es", "es_MX", "es-AR")
+    for language in languages:
+        for number in range(12):
+            write(
+                tmp_path / language / "LC_MESSAGES" / f"{number}.po",
+                in_language(language.replace("-", "_"), f"Open {number}"),
+            )
+    corpus = gettext_catalogs.load(tmp_path, target_language="es")
+    sources = {
+        name: [source for source, _ in split]
+        for name, split in corpus.splits.items()
+    }
+    assert not set(sources["train"]) & {*sources["test"]}
+    assert not set(sources["train"]) & {*sources["validation"]}
+    assert {name: len(x) for name, x in sources.items()} == {
+        "train": 120,
+        "validation": 12,
+        "test": 12,
+    }
 
 
 def test_of_other_languages_alone_it_is_told(tmp_path):

@@ -6,6 +6,7 @@ Reference: the manual of GNU gettext, "The Format of PO Files".
 import collections
 import dataclasses
 import functools
+import itertools
 import os
 import random
 import re
@@ -34,6 +35,7 @@ from tfcopy.data.text.accelerators import letter_of, without_mark
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
+_MOST_HELD_OUT = 1 / 4  # in files; else entries are held out
 _MO_MAGIC = (b"\xde\x12\x04\x95", b"\x95\x04\x12\xde")
 # A part of a path that names a language: es, zh_Hans, pt-BR, sr@latin.
 _LANGUAGE = re.compile(
@@ -60,9 +62,10 @@ def load(
     out, and their entries counted: a language is what the header tells, or
     else a part of the path, such as `es/LC_MESSAGES` or `es.po`.
     Whole files are held out, one in twenty entries each for validation and
-    test, so that what is tested is about other things; sources that stand in
-    training are left out there, and counted. With fewer than three files
-    entries are held out instead.
+    test, so that what is tested is about other things; those of `es` and of
+    `es_MX` that have one name besides are held out together. Sources that stand
+    in training are left out there, and counted. If these files would be more
+    than a quarter of all, as one of few files is, entries are held out instead.
 
     Args:
         folder: The folder.
@@ -76,24 +79,36 @@ def load(
     """
     folder = os.fspath(folder)
     catalogs, other_catalogs = of_language(folder, target_language)
-    others = sum(
+    num_others = sum(
         bool(entry.singular)
         for catalog in other_catalogs.values()
         for entry in (catalog.entries if catalog else ())
     )
-    paths = list(catalogs)
-    entries = {path: list(_pairs(catalogs[path])) for path in paths}
+    entries = collections.defaultdict(list)
+    for path, catalog in catalogs.items():
+        parts = os.path.relpath(path.removesuffix(".po"), folder).split(os.sep)
+        language = _normal(catalog.header.language)
+        name = tuple(x for x in parts if _normal(x) != language)
+        entries[name] += _pairs(catalog)
     pairs = {
-        path: [pair for pair in some if not is_blank(pair)]
-        for path, some in entries.items()
+        name: [pair for pair in some if not is_blank(pair)]
+        for name, some in entries.items()
     }
-    parts = _by_file(pairs, seed) if len(paths) > 2 else [paths]
+    parts = _held_out(pairs, seed)
+    skipped = [sum(len(entries[x]) - len(pairs[x]) for x in y) for y in parts]
+    all_pairs = list(itertools.chain.from_iterable(pairs.values()))
+    num_left = sum(len(pairs[x]) for x in parts[0])
+    if not parts[1] or num_left < (1 - _MOST_HELD_OUT) * len(all_pairs):
+        pairs, skipped = collections.defaultdict(list), [sum(skipped), 0, 0]
+        for pair in all_pairs:
+            pairs[pair[0]].append(pair)
+        first, *others = _held_out(pairs, seed)
+        parts = [first, *filter(None, others)]
     known, checked, num_known = set(), [], []
-    for part in parts:
-        some = [pair for path in part for pair in pairs[path]]
+    for part, num_skipped in zip(parts, skipped):
+        some = [pair for name in part for pair in pairs[name]]
         new = [pair for pair in some if pair[0] not in known]
         num_known.append(len(some) - len(new))
-        num_skipped = sum(len(entries[x]) - len(pairs[x]) for x in part)
         read = functools.partial(iter, new)
         found = CheckedPairs.check(folder, read, _ADVICE)
         checked.append(dataclasses.replace(found, num_skipped=num_skipped))
@@ -103,8 +118,8 @@ def load(
         name: {"duplicates": number}
         for name, number in zip(made, num_known + [0, 0])
     }
-    if others:
-        left_out["train"]["other_language"] = others
+    if num_others:
+        left_out["train"]["other_language"] = num_others
     return TranslationCorpus(
         name=os.path.basename(os.path.normpath(folder)),
         source_language=source_language,
@@ -163,13 +178,17 @@ def _catalogs_below(folder) -> Iterator[str]:
                     yield os.path.join(place, name)
 
 
-def of_language(folder, language: str) -> tuple[dict, dict]:
+def of_language(
+    folder, language: str, exact: bool = False
+) -> tuple[dict, dict]:
     """The catalogues of a folder, and of those below it.
 
     Args:
         folder: The folder.
         language: ISO 639 code, perhaps with a country or a script, whose
             catalogues then come first.
+        exact: Whether those of other countries, `es_MX` for `es`, are others,
+            if there are any without.
 
     Returns:
         Two dicts from paths to a `Catalog`: of those in the language, or that
@@ -183,6 +202,7 @@ def of_language(folder, language: str) -> tuple[dict, dict]:
         raise CorpusError(f"{folder}: no .po file there. {_ADVICE}")
     base, wanted = base_language(language), _normal(language)
     catalogs, found = {}, _languages_of_paths(folder, paths)
+    named = {path for path in paths if _normal(found[path]) == wanted}
     for path in paths:
         catalogs[path] = None
         try:
@@ -201,7 +221,10 @@ def of_language(folder, language: str) -> tuple[dict, dict]:
             f"{paths[0]} is in {found[paths[0]]!r}, by its header or its path. "
             f"Expected a catalogue in {language!r}."
         )
-    if wanted != base and any(found[x] == wanted for x in alike):
+    told = {x for x in alike if found[x] == wanted}
+    if exact and (told or named.intersection(alike)):
+        alike = [x for x in alike if x in told | named or not found[x]]
+    elif wanted != base and told:
         alike = [x for x in alike if found[x] in ("", base, wanted)]
     return (
         {path: catalogs[path] for path in alike},
@@ -271,17 +294,18 @@ def _pairs_of(entry, formula) -> Iterable[tuple[str, str]]:
     yield entry.plural, forms[-1]
 
 
-def _by_file(pairs, seed):
-    """The paths of train, validation and test."""
-    paths = list(pairs)
-    random.Random(seed).shuffle(paths)
+def _held_out(pairs, seed):
+    """The names of the files, or sources, of train, validation and test."""
+    names = list(pairs)
+    random.Random(seed).shuffle(names)
     wanted = sum(map(len, pairs.values())) / _HELD_OUT_SHARE
     parts = []
-    for left in (2, 1):
+    for num_left in (2, 1):
         part, count = [], 0
         # At least one file with entries, and one is left for each other part.
-        while len(paths) > left and count < max(wanted, 1):
-            part.append(paths.pop())
+        while len(names) > num_left and count < max(wanted, 1):
+            part.append(names.pop())
             count += len(pairs[part[-1]])
         parts.append(part)
-    return [sorted(paths), *parts]
+    left = {*names}
+    return [[x for x in pairs if x in left], *parts]  # in the files' order

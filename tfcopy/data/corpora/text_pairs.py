@@ -85,6 +85,49 @@ def _check_repeatable(path):
 FilePair = tuple[str | os.PathLike, ...]
 
 
+def file_pair(
+    files: list[str] | None, flag: str, memories: bool = False
+) -> FilePair | None:
+    """File names as a tuple; `None` if the flag was not given.
+
+    Args:
+        files: What the flag says.
+        flag: The flag, for messages.
+        memories: Whether one file of TMX or XLIFF will do instead of two.
+
+    Raises:
+        ValueError: that names the flag, if these are other files.
+    """
+    if files is None:
+        return None
+    is_memory = memories and len(files) == 1
+    if len(files) != 2 and not (
+        is_memory and exchange_formats.is_memory(*files)
+    ):
+        raise ValueError(
+            f"{flag} takes two files, source and target: "
+            f"{flag} a.en a.fr{', or one of TMX or XLIFF' * memories}. "
+            f"Received: {files}."
+        )
+    return tuple(files)
+
+
+def file_pairs(
+    train, validation, test, memories: bool = False
+) -> list[FilePair | None]:
+    """The file names of `--train`, `--validation` and `--test`.
+
+    Args:
+        train, validation, test: What the flags of these names say.
+        memories: As in `file_pair`.
+    """
+    splits = {"train": train, "validation": validation, "test": test}
+    return [
+        file_pair(files, f"--{flag}", memories)
+        for flag, files in splits.items()
+    ]
+
+
 def load(
     train: FilePair,
     validation: FilePair | None = None,

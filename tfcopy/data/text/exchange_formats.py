@@ -32,7 +32,7 @@ _DECLARED = re.compile(rb"""^<\?xml[^>]*encoding=["']utf-?(?:16|32)""", re.I)
 
 def is_memory(path) -> bool:
     """Whether a file's name is that of TMX or XLIFF, compressed or not."""
-    return file_forms.plain_name(path).endswith(MEMORIES)
+    return file_forms.plain_name(path).lower().endswith(MEMORIES)
 
 
 def read_memory(

@@ -6,7 +6,7 @@ import random
 import numpy as np
 
 from tfcopy import tokens
-from tfcopy.data.corpora import gigaword
+from tfcopy.data.corpora import gigaword, text_pairs
 from tfcopy.data.corpora.corpus import Split, fingerprint
 from tfcopy.data.definitions import word_vectors
 from tfcopy.data.generated import newsgen
@@ -137,7 +137,7 @@ def load_corpus(config):
         corpus = summary_data.load_corpus(config, newsgen)
     else:
         files = [
-            flag_checks.file_pair(getattr(config, flag), f"--{flag}")
+            text_pairs.file_pair(getattr(config, flag), f"--{flag}")
             for split in _SPLITS
             for flag in (split, f"{split}_tags")
         ]

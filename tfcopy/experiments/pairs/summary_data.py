@@ -83,7 +83,7 @@ def _load_files(config):
     options = {"tokenized": config.tokenization == "space", "seed": config.seed}
     if len(config.train) > 1:
         return text_pairs.load(
-            *flag_checks.file_pairs(
+            *text_pairs.file_pairs(
                 config.train, config.validation, config.test
             ),
             source_language="en",

@@ -70,7 +70,7 @@ def load_corpus(
     )
     if config.train is not None:
         return text_pairs.load(
-            *flag_checks.file_pairs(
+            *text_pairs.file_pairs(
                 config.train, config.validation, config.test, memories=True
             ),
             tokenized=tokenized,

@@ -2,9 +2,10 @@
 
 import dataclasses
 
+from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import markup, translations
-from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments import reporting
 from tfcopy.experiments.config import from_flags
 from tfcopy.experiments.pairs import (
     pair_data,
@@ -214,7 +215,7 @@ def prepare(config: TranslatorConfig, corpus, folder) -> pair_data.PairData:
     if config.guided_alignment is not None:
         train = translation_data.with_alignment(
             config.guided_alignment,
-            flag_checks.file_pairs(
+            text_pairs.file_pairs(
                 config.train, config.validation, config.test, memories=True
             ),
             {

@@ -20,6 +20,14 @@ th, td {{ text-align: start; vertical-align: top; }}
 td {{ overflow-wrap: anywhere; white-space: pre-wrap; }}
 .left {{ background: #fbe3e4; }} .told {{ background: #fff4d6; }}
 .memory {{ background: #e6f4ea; }}
+th:first-child {{ width: 20%; }}
+@media (max-width: 45em) {{
+  thead, td:empty {{ display: none; }}
+  tr, td {{ display: block; border: 0; padding: .2em .4em; }}
+  tr {{ border-bottom: 1px solid #ccc; }}
+  td:nth-child(2)::before {{ content: "line "; }}
+  td:nth-child(5)::before {{ content: "score "; }}
+}}
 </style></head><body>
 <h1>Filled catalogues</h1>
 <p>{summary}</p>
