@@ -127,6 +127,10 @@ def test_markup_is_put_apart():
     assert apart("``a``sé|xy|", spans) == "``a`` sé |xy|"
     assert apart("b%sc", ["%s"]) == "b%sc" and apart("", spans) == ""
     assert markup_of(apart("y``a````a``z", spans)) == ["``a``", "``a``"]
+    target = "<https://a.org/x>`_"
+    assert apart(f"y`b c {target}z", [target]) == f"y `b c {target} z"
+    assert apart(f"(`b {target}).", [target]) == f"(`b {target})."
+    assert markup_of(apart(f"y`b {target}z", [target])) == [target]
 
 
 def test_texts_with_the_same_placeholders():

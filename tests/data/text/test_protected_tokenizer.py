@@ -166,6 +166,7 @@ def test_no_letters_are_beside_a_given_translation(pieces):
         (["«", "``a``", "»", "\ue0017\ue002"], "«``a``»\ue0017\ue002"),
         (["\ue0017\ue002", "``a``", "\ue0018\ue002"], "{} ``a`` {}"),
         (["%s", "%d", "{x}", "MB"], "%s%d{x}MB"),
+        (["`", "a", "<b>`_", "c"], "`a<b>`_ c"),
     ],
 )
 def test_inline_markup_stands_apart(pieces, said, text):

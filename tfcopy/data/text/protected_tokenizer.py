@@ -31,6 +31,7 @@ _NO_END = (
     r"(?s)(?:[^\s'\")\]}>\-/\\:.,;!?s\p{Pe}\p{Pi}\p{Pf}\p{Pd}\p{Po}].*"
     r"|s[\pL\pN_`|].*)"
 )
+_TARGET = r"(?s)<.*>`__?"  # of a link; what is before it is the link's text
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
 
@@ -166,15 +167,16 @@ class ProtectedTokenizer:
         before = (left != "") & self._is_lost(left, spans, nothing)
         after = touches & self._is_lost(nothing, spans, right)
         is_mark = words != spans
-        is_markup = tf.zeros_like(is_mark)
+        is_markup = ends_markup = tf.zeros_like(is_mark)
         if "rst" in self.protect:
-            is_markup = tf.strings.regex_full_match(spans, _INLINE_MARKUP)
+            is_markup = _matches(spans, _INLINE_MARKUP)
+            ends_markup = is_markup | _matches(spans, _TARGET)
         # The end of the span before, where nothing is between them.
         left = tf.where(parts == "", tf.concat([[""], words[:-1]], 0), left)
         before |= is_mark & _matches(left, rf"(?s).*{_LETTER}")
         before |= is_markup & _matches(left, _NO_BEGIN)
         after |= is_mark & _matches(right, rf"(?s){_LETTER}.*")
-        after |= is_markup & _matches(right, _NO_END)
+        after |= ends_markup & _matches(right, _NO_END)
         # One blank between two spans is enough.
         had = tf.concat([[False], after[:-1]], axis=0) & (parts == "")
         return tf.where(before & ~had, " ", ""), tf.where(after, " ", "")

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _LINK = re.compile(r"(?s)`[^<]*(<[^<>]*>`__?)")
+_TARGET = re.compile(r"(?s)<[^<>]*>`__?")
 _PLURAL = re.compile(r"s(?![\w`|])")
 # Characters: for names without an end docutils takes the square of it.
 _LONGEST = 4_000
@@ -47,10 +48,15 @@ def apart(text: str, spans: Iterable[str]) -> str:
         text: A text.
         spans: The markup that is to stand in it.
     """
-    spans = [x for x in spans if x[0] in "`:|["]
-    if not spans:
+    # A target is one with the link's text before it.
+    patterns = [
+        (r"`[^`<>]*" if _TARGET.fullmatch(x) else "") + re.escape(x)
+        for x in spans
+        if x[0] in "`:|[" or _TARGET.fullmatch(x)
+    ]
+    if not patterns:
         return text
-    longest = sorted(map(re.escape, spans), key=len, reverse=True)
+    longest = sorted(patterns, key=len, reverse=True)
     parts = re.split(f"({'|'.join(longest)})", text)
     made = parts[:1] if parts[0] else []
     for span, after in zip(parts[1::2], parts[2::2]):
