@@ -21,7 +21,7 @@ ROOMS = {
     "experiments": (31, 5036),
     "figures": (4, 629),
     "layers": (45, 4604),
-    "models": (15, 1591),
+    "models": (15, 1592),
     "recipes": (14, 2635),
     "serving": (72, 10105),
     "training": (17, 2259),
