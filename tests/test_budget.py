@@ -20,10 +20,10 @@ ROOMS = {
     "evaluation": (5, 520),
     "experiments": (31, 5036),
     "figures": (4, 629),
-    "layers": (45, 4577),
-    "models": (14, 1397),
+    "layers": (45, 4604),
+    "models": (15, 1592),
     "recipes": (14, 2635),
-    "serving": (72, 10105),
+    "serving": (72, 10119),
     "training": (17, 2259),
 }
 

@@ -35,7 +35,7 @@ ALLOWED = {
     "flags": ("terminal",),
     "worker": ("__main__", "recipes", "flags"),
     "layers": ("tokens", "keras_internals"),
-    "models": ("tokens", "keras_internals", "layers"),
+    "models": ("tokens", "keras_internals", "layers", "decoding"),
     "losses": ("tokens", "layers"),
     "decoding": ("tokens", "layers"),
     "data": (

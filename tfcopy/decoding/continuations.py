@@ -288,7 +288,7 @@ def _merge(logits, offset, copied, source, options):
         `(log_probs, is_copied)`, both `(B, K, S)`; whether pointing is the
         greater part.
     """
-    beams = copied.shape[1]
+    beams = options.num_beams
     vocabulary_size = logits.shape[-1] or ops.shape(logits)[-1]
     in_vocabulary = ops.logical_and(source.valid, source.ids < vocabulary_size)
     ids = ops.where(in_vocabulary, source.ids, tokens.UNK)

@@ -103,6 +103,37 @@ def generate_log_probs(distribution, ids):
     return log_probs + distribution.log_generate
 
 
+def word_log_probs(distribution, source_copy_ids):
+    """`log p(word)` of all words of the vocabulary, `(B, T, V)`.
+
+    A word that the source holds may be copied as well as generated; those of
+    the source alone are left out.
+
+    Args:
+        distribution: A `CopyDistribution`.
+        source_copy_ids: `(B, S)`.
+    """
+    size = distribution.vocabulary_size
+    logits = ops.cast(distribution.generate_logits, "float32")
+    generated = logits + ops.expand_dims(distribution.generate_offset, -1)
+    known = ops.logical_and(source_copy_ids >= 0, source_copy_ids < size)
+    copied = ops.exp(distribution.copy_log_probs)
+    copied = ops.where(ops.expand_dims(known, 1), copied, 0.0)
+    batch, steps, positions = ops.shape(copied)
+    # Where each position's word stands among those of all sentences and steps.
+    words = ops.where(known, source_copy_ids, 0)
+    rows = ops.reshape(ops.arange(batch * steps), (batch, steps, 1))
+    places = rows * size + ops.reshape(words, (batch, 1, positions))
+    copied = ops.scatter(
+        ops.reshape(places, (-1, 1)),
+        ops.reshape(copied, (-1,)),
+        (batch * steps * size,),
+    )
+    copied = ops.reshape(copied, (batch, steps, size))
+    # What is less is nothing; its gradient is finite.
+    return log_add(generated, ops.log(ops.maximum(copied, 1e-30)))
+
+
 def mean_log_probs(distribution, source_copy_ids):
     """The mean of `log p(word)` over what can be said, `(B, T)`.
 

@@ -1,5 +1,7 @@
 """Functional models composed of the layers."""
 
+import importlib
+
 from tfcopy.models.backbone_choice import from_backbone
 from tfcopy.models.coattention_network import coattention
 from tfcopy.models.copy_model import CopyModel, Perplexity
@@ -15,7 +17,18 @@ from tfcopy.models.planner import planner
 from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
 
+# KerasHub takes seconds to import.
+_OF_KERAS_HUB = ("CopyBartSeq2SeqLM", "CopySeq2SeqLM", "CopyT5Seq2SeqLM")
+
+
+def __getattr__(name):
+    if name not in _OF_KERAS_HUB:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.copy_seq2seq_lm"), name)
+
+
 __all__ = [
+    *_OF_KERAS_HUB,
     "CopyModel",
     "Perplexity",
     "Seq2Seq",

@@ -1,17 +1,21 @@
 """From the text of a pretrained network's tokenizer to an export's answers."""
 
 import os
+import pathlib
+import re
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfcopy
 from tests.data.text.hub_tokenizers import (
     SENTENCES,
     bart_tokenizer,
     t5_tokenizer,
 )
 from tests.models.backbones import QUIET, make_backbone
+from tfcopy import models
 from tfcopy.data import hub_pieces
 from tfcopy.decoding import SearchOptions
 from tfcopy.models import from_backbone
@@ -49,6 +53,59 @@ def translator(request, tmp_path_factory):
         options=SearchOptions(num_beams=2, max_length=7, min_length=3),
         constants=request.param == "t5",
     )
+
+
+PAGE = pathlib.Path(__file__).parents[3] / "docs" / "backbones.md"
+PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed")
+def test_the_program_of_the_page(tmp_path, monkeypatch, capsys):
+    """From two files of lines to an export; with a small preset."""
+    import keras_hub
+
+    tokenizer = bart_tokenizer()
+    size = tokenizer.vocabulary_size()
+    preset = str(tmp_path / "preset")
+    make_backbone(
+        "bart", vocabulary_size=size, max_sequence_length=128
+    ).save_to_preset(preset)
+    keras_hub.models.BartSeq2SeqLMPreprocessor(tokenizer).save_to_preset(preset)
+    for name in ("my.src", "my.tgt"):
+        (tmp_path / name).write_text("\n".join(SENTENCES) + "\n")
+    program = PROGRAM.search(PAGE.read_text("utf-8"))[1]
+    assert '"bart_base_en"' in program
+    program = program.replace('"bart_base_en"', repr(preset))
+    program = program.replace("AdamW(3e-5)", "AdamW(3e-5), jit_compile=False")
+    lines = [x for x in program.splitlines() if x and "import" not in x]
+    assert len(lines) <= 12
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "page", "exec"), {})
+    assert capsys.readouterr().out
+    with tfcopy.load("savedmodels/mine") as model:
+        assert len([*model.translate(SENTENCES[:2])]) == 2
+
+
+def test_a_task_answers_as_its_translator(tmp_path):
+    """Greedy search, KerasHub's from its ids and ours from our own."""
+    import keras_hub
+
+    hub = t5_tokenizer()
+    preprocessor = keras_hub.models.T5Seq2SeqLMPreprocessor(
+        hub, encoder_sequence_length=40, decoder_sequence_length=9
+    )
+    backbone = make_backbone("t5", vocabulary_size=hub.vocabulary_size())
+    task = models.CopyT5Seq2SeqLM(backbone, preprocessor)
+    task.compile(jit_compile=False)
+    # Of the 9 pieces the first is the padding that a target begins with.
+    options = SearchOptions(num_beams=1, max_length=8)
+    translator = Translator.of_task(task, tmp_path, options=options)
+    pieces = hub_pieces(hub, tmp_path)
+    assert task.get_config()["special_ids"] == list(pieces.special_ids)
+    texts = SENTENCES[:3:2]  # without unknown characters
+    mine = [x.text for x in translator.translate_all(texts, progress=False)]
+    assert mine == task.generate(texts, sampler="greedy")
 
 
 @pytest.mark.long

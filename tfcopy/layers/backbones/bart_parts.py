@@ -20,7 +20,9 @@ class BartParts:
     # with the end of another sentence: what follows it is the start symbol,
     # which is a word like others.
     special_ids = (1, 3, 2, 2)
+    target_start = "end"
     feature_scale = 1.0
+    lora_layers = ("query", "value")
 
     def __init__(self, backbone):
         self.backbone = backbone

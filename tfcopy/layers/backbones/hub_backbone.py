@@ -144,6 +144,11 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
             `(N, V)`, or `(N, C)`.
         """
         features = features * self.parts.feature_scale
+        if self.table.dtype_policy.quantization_mode:
+            product = self._in_order(self.table(features, reverse=True))
+            if candidate_ids is not None:
+                product = take(product, candidate_ids, axis=1)
+            return product
         tied = self.table.tie_weights
         # Its own `call` would multiply in float32 inside another layer.
         kernel = ops.cast(

@@ -24,7 +24,9 @@ class T5Parts:
         backbone: The backbone.
     """
 
-    special_ids = (0, 2, 0, 1)  # A target begins with padding.
+    special_ids = (0, 2, 0, 1)
+    target_start = "pad"
+    lora_layers = ("query_projector", "value_projector")
 
     def __init__(self, backbone):
         self.backbone = backbone

@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
+from tfcopy.data.text.byte_pair_tokenizer import hub_pieces
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
@@ -155,6 +156,29 @@ class Translator:
             self.target_vocabulary, self.dictionary, self.replace_unk
         )
         self._graphs = {}
+
+    @classmethod
+    def of_task(cls, task, folder, **arguments) -> "Translator":
+        """What a task of KerasHub translates, in its preprocessor's lengths.
+
+        Args:
+            task: A `CopySeq2SeqLM` with a preprocessor.
+            folder: Where `hub_pieces` writes the tokenizer's files, which have
+                to stay.
+            **arguments: As of `Translator`, in place of those of the task; by
+                default a beam of 4.
+        """
+        pieces = hub_pieces(task.preprocessor.tokenizer, folder)
+        vocabulary, tokenizer = pieces.vocabulary, pieces.tokenizer
+        length = task.preprocessor.decoder_sequence_length
+        defaults = {
+            "source_tokenizer": tokenizer,
+            "target_tokenizer": tokenizer,
+            "options": SearchOptions(num_beams=4, max_length=length),
+            "max_source_length": task.preprocessor.encoder_sequence_length,
+        }
+        model = task.seq2seq
+        return cls(model, vocabulary, vocabulary, **{**defaults, **arguments})
 
     @property
     def resources(self) -> list:

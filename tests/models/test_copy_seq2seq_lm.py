@@ -1,0 +1,279 @@
+"""The task of KerasHub: `fit`, `generate`, presets, LoRA and int8."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from tests import helpers
+from tests.data.text.hub_tokenizers import bart_tokenizer, t5_tokenizer
+from tests.models.backbones import QUIET, make_backbone
+from tfcopy import models
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.layers.copying import CopyDistribution, word_log_probs
+from tfcopy.tokens import NO_COPY
+
+# What Keras and KerasHub say of all tasks.
+pytestmark = [
+    QUIET,
+    pytest.mark.filterwarnings("ignore:.*compile.*was not called"),
+    pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed"),
+    pytest.mark.filterwarnings("ignore:Layer .* does not have a .quantize"),
+    pytest.mark.filterwarnings("ignore:(?s).*softmax over axis -1"),
+]
+
+TEXTS = ["the session is closed", "is the session", "closed"]
+PAIRS = {"encoder_text": TEXTS, "decoder_text": TEXTS[::-1]}
+KINDS = ("bart", "t5")
+
+
+def make_task(kind, **options):
+    import keras_hub
+
+    make = {"bart": bart_tokenizer, "t5": t5_tokenizer}[kind]
+    tokenizer = make()
+    name = {"bart": "Bart", "t5": "T5"}[kind]
+    preprocessor = getattr(keras_hub.models, f"{name}Seq2SeqLMPreprocessor")(
+        tokenizer, encoder_sequence_length=10, decoder_sequence_length=9
+    )
+    backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
+    task = getattr(models, f"Copy{name}Seq2SeqLM")
+    return task(backbone, preprocessor, **options)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def task(request):
+    task = make_task(request.param)
+    rng = np.random.default_rng(1)
+    there = {id(x) for x in task.backbone.weights}
+    for weight in task.weights:
+        if id(weight) not in there and weight.trainable:
+            weight.assign(rng.normal(size=weight.shape))
+    task.compile(jit_compile=False)
+    return task
+
+
+def test_words_are_generated_and_copied():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(2, 3, 5)).astype("float32")
+    ways = rng.dirichlet(np.ones(5), size=(2, 3)).astype("float32")
+    copy_ids = np.array([[4, 1, 4, 6], [NO_COPY, 2, 0, NO_COPY]], "int32")
+    found = word_log_probs(
+        CopyDistribution(logits, np.log(ways[..., 0]), np.log(ways[..., 1:])),
+        ops.convert_to_tensor(copy_ids),
+    )
+    expected = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    expected *= ways[..., :1]
+    for row, ids in enumerate(copy_ids):
+        for place, word in enumerate(ids):
+            if 0 <= word < 5:
+                expected[row, :, word] += ways[row, :, 1 + place]
+    helpers.assert_close(np.exp(ops.convert_to_numpy(found)), expected)
+
+
+def test_outputs_are_those_of_our_model_by_rows(task):
+    inputs, targets, _ = task.preprocessor(PAIRS)
+    found = np.exp(ops.convert_to_numpy(task(inputs)))
+    rows = task.seq2seq.target_embedding.rows
+    words = {row: word for word, row in enumerate(rows)}
+    source = ops.convert_to_numpy(inputs["encoder_token_ids"])
+    there = ops.convert_to_numpy(inputs["encoder_padding_mask"]).astype(bool)
+    ids = np.where(there, np.vectorize(words.get)(source), 0).astype("int32")
+    batch = {
+        "source_ids": ids,
+        "source_copy_ids": np.where(ids > 3, ids, NO_COPY),
+        "target_ids": np.vectorize(words.get)(targets).astype("int32"),
+    }
+    generated, copied = helpers.probabilities(
+        CopyDistribution(*helpers.evaluate(task.seq2seq, batch))
+    )
+    for row, ids in enumerate(batch["source_copy_ids"]):
+        for place, word in enumerate(ids):
+            if word >= 0:
+                generated[row, :, word] += copied[row, :, place]
+    expected = np.stack(
+        [generated[..., words[row]] for row in range(found.shape[2])], axis=2
+    )
+    helpers.assert_close(found, expected, atol=1e-6)
+
+
+def test_its_configuration_makes_it_again(task):
+    config = task.get_config()
+    again = type(task).from_config(json.loads(json.dumps(config)))
+    assert json.dumps(again.get_config()) == json.dumps(config)
+    assert config["head"] == "pointer_generator"
+
+
+@pytest.mark.long
+def test_what_keras_hub_tests_of_its_tasks():
+    """As `run_task_test` in KerasHub's own tests.
+
+    Not of T5: in a dataset the tokenizer of KerasHub 0.32 loses its model,
+    with its own `T5Seq2SeqLM`, too.
+    """
+    task = make_task("bart")
+    preprocessor = task.preprocessor
+    batches = tf.data.Dataset.from_tensor_slices(PAIRS).batch(2)
+    inputs = preprocessor(PAIRS)[0]
+    keras.tree.assert_same_structure(inputs, task._inputs_struct)
+    whole = task.predict(PAIRS, verbose=0)
+    assert whole.shape == (3, 9, task.backbone.vocabulary_size)
+    helpers.assert_close(task.predict(batches, verbose=0), whole)
+    task.preprocessor = None
+    split = task.predict(batches.map(preprocessor), verbose=0)
+    task.preprocessor = preprocessor
+    helpers.assert_close(split, whole)
+    task.compile(jit_compile=False)
+    before = [ops.convert_to_numpy(x) for x in task.weights]
+    task.fit(PAIRS, verbose=0)
+    task.fit(batches, verbose=0)
+    assert all(
+        (ops.convert_to_numpy(x) != y).any()
+        for x, y in zip(task.weights, before)
+        if x.trainable and not x.path.endswith("bias")
+    )
+    other = type(task)(task.backbone, preprocessor, compile=False)
+    with pytest.raises(ValueError, match="compile"):
+        other.fit(batches)
+
+
+def answers(task, texts, **options):
+    """The rows that `generate` says after the prompt."""
+    inputs = task.preprocessor.generate_preprocess(texts)
+    given = ops.convert_to_numpy(inputs["decoder_padding_mask"]).sum(1)
+    stop = [task.preprocessor.tokenizer.end_token_id]
+    outputs = task.generate_step(inputs, stop)
+    ids, there = (
+        ops.convert_to_numpy(outputs[f"decoder_{x}"])
+        for x in ("token_ids", "padding_mask")
+    )
+    return inputs, [
+        row[start:][here[start:]].tolist()
+        for row, here, start in zip(ids, there, given)
+    ]
+
+
+def test_a_greedy_answer_is_the_best_word_of_each_step(task):
+    import keras_hub
+
+    task.sampler = keras_hub.samplers.GreedySampler()
+    inputs, found = answers(task, TEXTS)
+    assert any(found)
+    given = ops.convert_to_numpy(inputs["decoder_padding_mask"]).sum(1)
+    ids = ops.convert_to_numpy(inputs["decoder_token_ids"]).copy()
+    for row, words in enumerate(found):
+        ids[row, given[row] : given[row] + len(words)] = words
+    whole = task({**inputs, "decoder_token_ids": ops.convert_to_tensor(ids)})
+    best = ops.convert_to_numpy(whole).argmax(-1)
+    for row, words in enumerate(found):
+        start = given[row] - 1
+        assert best[row, start : start + len(words)].tolist() == words
+
+
+def test_our_search_finds_what_the_greedy_sampler_does(task):
+    import keras_hub
+
+    task.sampler = keras_hub.samplers.GreedySampler()
+    inputs, found = answers(task, TEXTS)
+    words = {r: w for w, r in enumerate(task.seq2seq.target_embedding.rows)}
+    ids = np.vectorize(words.get)(inputs["encoder_token_ids"])
+    ids = np.where(inputs["encoder_padding_mask"], ids, 0).astype("int32")
+    given = ops.convert_to_numpy(inputs["decoder_token_ids"])
+    length = int(ops.convert_to_numpy(inputs["decoder_padding_mask"])[0].sum())
+    prefix = [[words[row] for row in x[1:length]] for x in given.tolist()]
+    result = beam_search(
+        task.seq2seq,
+        ops.convert_to_tensor(ids),
+        ops.convert_to_tensor(np.where(ids > 3, ids, NO_COPY)),
+        SearchOptions(num_beams=1, max_length=8),
+        prefix=ops.convert_to_tensor(prefix, "int32") if length > 1 else None,
+    )
+    rows = task.seq2seq.target_embedding.rows
+    for row, words in enumerate(found):
+        mine = rows[ops.convert_to_numpy(result.ids)[row, 0]][length - 1 :]
+        assert mine[: len(words)].tolist() == words
+
+
+@pytest.mark.long
+def test_samplers_and_beginnings_of_answers(task):
+    texts = {"encoder_text": TEXTS, "decoder_text": ["the session"] * 3}
+    for sampler in ("greedy", "beam", "top_k"):
+        found = task.generate(texts, sampler=sampler)
+        assert len(found) == 3
+        assert all(x.startswith("the session") for x in found)
+    assert type(task.sampler).__name__ != "BeamSampler"
+    assert isinstance(task.generate(TEXTS[0], sampler="greedy"), str)
+
+
+@pytest.mark.few(1)
+def test_presets(task, tmp_path):
+    import keras_hub
+
+    inputs, _, _ = task.preprocessor(PAIRS)
+    expected = ops.convert_to_numpy(task(inputs))
+    task.save_to_preset(str(tmp_path / "task"))
+    again = models.CopySeq2SeqLM.from_preset(str(tmp_path / "task"))
+    assert type(again) is type(task)
+    np.testing.assert_array_equal(ops.convert_to_numpy(again(inputs)), expected)
+    # One that has no head yet.
+    task.backbone.save_to_preset(str(tmp_path / "backbone"))
+    task.preprocessor.save_to_preset(str(tmp_path / "backbone"))
+    new = models.CopySeq2SeqLM.from_preset(
+        str(tmp_path / "backbone"), head="pointer_softmax", coverage=True
+    )
+    assert type(new.seq2seq.head).__name__ == "PointerSoftmaxHead"
+    assert new.get_config()["special_ids"] == task.get_config()["special_ids"]
+    found = keras_hub.models.Seq2SeqLM.from_preset(str(tmp_path / "backbone"))
+    assert found.backbone.count_params() == new.backbone.count_params()
+
+
+def test_a_model_file(task, tmp_path):
+    inputs, _, _ = task.preprocessor(PAIRS)
+    path = str(tmp_path / "task.keras")
+    task.save(path)
+    again = keras.models.load_model(path)
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(again(inputs)), ops.convert_to_numpy(task(inputs))
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_lora_leaves_the_backbone_as_it_is(kind):
+    task = make_task(kind)
+    task.enable_lora(2)
+    task.compile(keras.optimizers.SGD(0.1), jit_compile=False)
+    inputs, targets, weights = task.preprocessor(PAIRS)
+    task.preprocessor = None
+    before = {id(x): ops.convert_to_numpy(x) for x in task.weights}
+    task.fit(inputs, targets, sample_weight=weights, verbose=0)
+    changed = [
+        x.path
+        for x in task.weights
+        if (ops.convert_to_numpy(x) != before[id(x)]).any()
+    ]
+    of_backbone = {x.path for x in task.backbone.weights} & {*changed}
+    assert of_backbone and len(changed) > len(of_backbone)
+    assert all("lora" in x or x.endswith("bias") for x in of_backbone)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_int8_says_almost_the_same(kind):
+    task = make_task(kind)
+    inputs, _, _ = task.preprocessor(PAIRS)
+    before = np.exp(ops.convert_to_numpy(task(inputs)))
+    task.quantize("int8")
+    assert any(x.dtype == "int8" for x in task.backbone.weights)
+    after = np.exp(ops.convert_to_numpy(task(inputs)))
+    assert np.abs(after - before).max() < 0.05
+    assert (after != before).any()
+    assert len(task.generate(TEXTS, sampler="greedy")) == 3
+
+
+def test_unknown_names_of_models():
+    with pytest.raises(AttributeError, match="nothing"):
+        models.nothing  # noqa: B018

@@ -1,0 +1,316 @@
+"""Copying networks as tasks of KerasHub: from text to text in a few lines.
+
+Shapes: B batch, S source steps, T target steps, M rows of the network's table,
+which are its words.
+"""
+
+import json
+
+import keras
+import keras_hub
+import numpy as np
+from keras import ops, tree
+
+from tfcopy import tokens
+from tfcopy.decoding.hypotheses import with_beams
+from tfcopy.layers.backbones.hub_backbone import parts_of
+from tfcopy.layers.copying import CopyDistribution, word_log_probs
+from tfcopy.layers.products import Product
+from tfcopy.models.backbone_choice import from_backbone
+from tfcopy.tokens import NO_COPY
+
+_OPTIONS = (
+    "head",
+    "pointing",
+    "coverage",
+    "attention_units",
+    "num_heads",
+    "dropout",
+    "seed",
+    "special_ids",
+)
+
+
+class CopySeq2SeqLM(keras_hub.models.Seq2SeqLM):
+    """A pretrained encoder-decoder that copies, for `fit` and `generate`.
+
+        task = CopySeq2SeqLM.from_preset("bart_base_en")
+        task.fit({"encoder_text": sources, "decoder_text": targets})
+        task.generate(sources)
+
+    As every task of KerasHub it has a `backbone` and a `preprocessor`,
+    `from_preset`, `save_to_preset`, `quantize` and the samplers. Its output is
+    the logs of the words' probabilities, `(B, T, M)`, generated and copied
+    together, so that the loss of `compile` is that of See et al. A piece that
+    the source has can be copied, but none of the special ones.
+
+    `CopySeq2SeqLM.from_preset` finds the subclass of the preset's network.
+
+    Args:
+        backbone: A backbone of KerasHub, as `from_backbone` takes it.
+        preprocessor: A `keras_hub.models.Seq2SeqLMPreprocessor`, or `None`.
+        head: As in `from_backbone`; a name.
+        pointing: As in `from_backbone`.
+        coverage: As in `from_backbone`.
+        attention_units: As in `from_backbone`.
+        num_heads: As in `from_backbone`.
+        dropout: As in `from_backbone`.
+        seed: As in `from_backbone`.
+        special_ids: As in `from_backbone`; by default those of the
+            preprocessor's tokenizer, if there is one.
+
+    Attributes:
+        seq2seq: The `Seq2Seq` of the same layers, for a `Trainer`, our search
+            and exports. Its ids are those of `tfcopy.data.hub_pieces`.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 8-9.
+    """
+
+    preprocessor_cls = keras_hub.models.Seq2SeqLMPreprocessor
+
+    def __init__(
+        self,
+        backbone,
+        preprocessor=None,
+        head="pointer_generator",
+        pointing="heads",
+        coverage=False,
+        attention_units=None,
+        num_heads=None,
+        dropout=0.0,
+        seed=None,
+        special_ids=None,
+        **kwargs,
+    ):
+        # === Layers ===
+        options = locals()
+        options = {name: options[name] for name in _OPTIONS}
+        if special_ids is None and preprocessor is not None:
+            options["special_ids"] = _special_ids(
+                preprocessor.tokenizer, parts_of(backbone).target_start
+            )
+        seq2seq = from_backbone(backbone, **options)
+        embedding = seq2seq.target_embedding
+        options["special_ids"] = list(embedding.special_ids)
+        rows = np.arange(embedding.table.input_dim)
+        # The word of each row; of several the last, so that EOS is said.
+        words = np.zeros_like(rows, "int32")
+        words[embedding.rows] = np.arange(len(embedding.rows))
+        by_row = _LogProbsByRow(words, name="log_probs")
+
+        # === Functional Model ===
+        inputs = backbone.input
+        source, source_copy_ids = _source_of(inputs, words)
+        later = _words_of(inputs["decoder_token_ids"], words)[:, 1:]
+        distribution = seq2seq(
+            {
+                "source_ids": source,
+                "source_copy_ids": source_copy_ids,
+                "target_ids": ops.pad(later, [[0, 0], [0, 1]]),
+            }
+        )
+        outputs = by_row(tuple(distribution), source_copy_ids)
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self._generate_functions = {}
+        super().__init__(inputs=inputs, outputs=outputs, **kwargs)
+        self.seq2seq = seq2seq
+        self._options, self._by_row = options, by_row
+
+    def enable_lora(self, rank, target_layer_names=None):
+        """Trains LoRA's matrices in place of the backbone.
+
+        Pointing and head are trained as before. `compile` it afterwards.
+
+        Args:
+            rank: Of the matrices.
+            target_layer_names: Layers of the backbone that get them; by
+                default its queries and values.
+        """
+        names = target_layer_names or self.seq2seq.cell.parts.lora_layers
+        self.backbone.enable_lora(rank, names)
+
+    def generate(self, inputs, *arguments, sampler=None, **options):
+        """As of every `keras_hub.models.CausalLM`.
+
+        Args:
+            inputs: Texts; or a dict of `encoder_text` and `decoder_text`, with
+                which the answers begin.
+            *arguments: As KerasHub's.
+            sampler: A sampler or its name, in place of that of `compile`.
+            **options: As KerasHub's.
+        """
+        if sampler is None:
+            return super().generate(inputs, *arguments, **options)
+        sampler = keras_hub.samplers.get(sampler)
+        key = json.dumps(keras_hub.samplers.serialize(sampler))
+        before = self.sampler, self.generate_function
+        # One that has been used has its graph, and its random state.
+        self.sampler, self.generate_function = self._generate_functions.get(
+            key, (sampler, None)
+        )
+        try:
+            return super().generate(inputs, *arguments, **options)
+        finally:
+            made = self.sampler, self.generate_function
+            self._generate_functions[key] = made
+            self.sampler, self.generate_function = before
+
+    def quantize(self, mode, **options):
+        """Quantizes the backbone; pointing and head stay as they are.
+
+        Args:
+            mode: Such as `"int8"`.
+            **options: As of `keras.Model.quantize`.
+        """
+        self.backbone.quantize(mode, **options)
+        self.generate_function = None
+        self._generate_functions.clear()
+
+    def compile(self, *args, **kwargs):
+        super().compile(*args, **kwargs)
+        self._generate_functions.clear()
+
+    def generate_step(self, inputs, stop_token_ids=None):
+        """The answers to a batch, with a cache; what `generate` compiles.
+
+        Args:
+            inputs: Dict of the model's inputs; the targets are what the answers
+                begin with.
+            stop_token_ids: Ids after which an answer ends; `None` if at its
+                last position.
+
+        Returns:
+            Dict of `decoder_token_ids` and `decoder_padding_mask`, `(B, T)`.
+        """
+        prompt = ops.convert_to_tensor(inputs["decoder_token_ids"])
+        mask = ops.cast(inputs["decoder_padding_mask"], "bool")
+        table = self._by_row.words
+        source, source_copy_ids = _source_of(inputs, table)
+        memory, state = self.seq2seq.encode(source, source_copy_ids)
+        state = with_beams(state, 1, ops.shape(prompt)[1])
+        # What samplers repeat and gather are tensors.
+        sentences = tree.flatten(memory.sentences)
+
+        def of_sentences(tensors):
+            found = [
+                Product(x) if isinstance(y, Product) else x
+                for x, y in zip(tensors, sentences)
+            ]
+            packed = tree.pack_sequence_as(memory.sentences, found)
+            return memory._replace(sentences=packed)
+
+        def step(prompt, cache, place):
+            """What follows the word of a place, `(B, M)`."""
+            state, tensors = cache
+            memory = of_sentences(tensors)
+            words = _words_of(ops.take(prompt, place, axis=1), table)
+            distribution, _, state = self.seq2seq.decode_step(
+                ops.expand_dims(words, 1), state, memory
+            )
+            log_probs = self._by_row(
+                tuple(distribution), memory.sentences["source_copy_ids"]
+            )
+            return ops.squeeze(log_probs, 1), (state, tensors)
+
+        def next(prompt, cache, index):
+            log_probs, cache = step(prompt, cache, index - 1)
+            return log_probs, None, cache
+
+        tensors = [getattr(x, "kernel", x) for x in sentences]
+        # All answers are given words up to here.
+        first = ops.min(ops.sum(ops.cast(mask, "int32"), axis=1))
+        _, cache = ops.while_loop(
+            lambda place, _: place < first - 1,
+            lambda place, cache: (place + 1, step(prompt, cache, place)[1]),
+            (ops.zeros_like(first), (state, tensors)),
+        )
+        found = self.sampler(
+            next=next,
+            prompt=prompt,
+            cache=cache,
+            index=first,
+            mask=mask,
+            stop_token_ids=stop_token_ids,
+            model=self,
+        )
+        there = ops.ones_like(found, dtype="bool")
+        if stop_token_ids is not None:
+            stops = ops.convert_to_tensor(stop_token_ids, found.dtype)
+            ends = ops.any(ops.expand_dims(found, 2) == stops, axis=2)
+            ends = ops.cast(
+                ops.logical_and(ends, ops.logical_not(mask)), "int32"
+            )
+            there = ops.cumsum(ends, axis=1) - ends == 0
+        return {"decoder_token_ids": found, "decoder_padding_mask": there}
+
+    def get_config(self):
+        return {**super().get_config(), **self._options}
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CopyBartSeq2SeqLM(CopySeq2SeqLM):
+    """A `CopySeq2SeqLM` of BART."""
+
+    backbone_cls = keras_hub.models.BartBackbone
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CopyT5Seq2SeqLM(CopySeq2SeqLM):
+    """A `CopySeq2SeqLM` of T5 and its variants."""
+
+    backbone_cls = keras_hub.models.T5Backbone
+
+
+def _special_ids(tokenizer, start):
+    """The rows of PAD, UNK, BOS and EOS, or `None` without its vocabulary."""
+    if tokenizer.end_token_id is None:
+        return None
+    start = getattr(tokenizer, f"{start}_token_id")
+    padding, pieces = tokenizer.pad_token_id, [*tokenizer.get_vocabulary()]
+    unknown = tokens.SPECIAL_TOKENS[tokens.UNK]
+    unknown = pieces.index(unknown) if unknown in pieces else padding
+    return padding, unknown, start, tokenizer.end_token_id
+
+
+def _words_of(rows, words):
+    """Our ids of the words of rows, of any shape."""
+    return ops.take(words, ops.cast(rows, "int32"))
+
+
+def _source_of(inputs, words):
+    """Our ids and copy ids of the source, both `(B, S)`."""
+    ids = _words_of(inputs["encoder_token_ids"], words)
+    is_there = ops.cast(inputs["encoder_padding_mask"], "bool")
+    ids = ops.where(is_there, ids, tokens.PAD)
+    return ids, ops.where(ids > tokens.EOS, ids, NO_COPY)
+
+
+class _LogProbsByRow(keras.layers.Layer):
+    """The logs of all words' probabilities, by their rows, `(B, T, M)`.
+
+    Args:
+        words: The word of each row, `(M,)`.
+    """
+
+    def __init__(self, words, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.words = words
+
+    def call(self, distribution, source_copy_ids):
+        log_probs = word_log_probs(
+            CopyDistribution(*distribution), source_copy_ids
+        )
+        # A few slices; a gather of all columns would take many times as long.
+        starts = np.flatnonzero(np.diff(self.words, prepend=-2) != 1)
+        ends = [*starts[1:], len(self.words)]
+        parts = [
+            log_probs[:, :, self.words[start] : self.words[end - 1] + 1]
+            for start, end in zip(starts, ends)
+        ]
+        return ops.concatenate(parts, axis=2)
+
+    def compute_output_spec(self, distribution, source_copy_ids):
+        batch, steps, _ = distribution[0].shape
+        return keras.KerasTensor((batch, steps, len(self.words)), "float32")
