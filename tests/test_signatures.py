@@ -96,6 +96,9 @@ TwoLayerGRUCell(units, attention, kernel_initializer='glorot_uniform',
 WordCombination(combine='sum', dropout=0.0,
     kernel_initializer='glorot_uniform', seed=None, **kwargs)
 CopyModel(*args, **kwargs)
+CopySeq2SeqLM(backbone, preprocessor=None, head='pointer_generator',
+    pointing='heads', coverage=False, attention_units=None, num_heads=None,
+    dropout=0.0, seed=None, special_ids=None, **kwargs)
 Perplexity(loss, name='perplexity', **kwargs)
 Seq2Seq(source_embedding, encoder, initial_state, target_embedding, cell,
     deep_output, head, dropout=0.0, seed=None, candidates=False, **kwargs)

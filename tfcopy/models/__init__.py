@@ -28,8 +28,8 @@ def __getattr__(name):
 
 
 __all__ = [
-    *_OF_KERAS_HUB,
     "CopyModel",
+    "CopySeq2SeqLM",
     "Perplexity",
     "Seq2Seq",
     "coattention",
