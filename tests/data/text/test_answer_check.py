@@ -118,6 +118,24 @@ def test_docutils_reads_markup():
     assert markup_of("a" * 10_000) is None
 
 
+SIGNS = [*map(chr, range(33, 127)), *"éß…«»“”‘’。、—–¿¡·「」（）【】中٠"]
+
+
+def test_blanks_are_put_where_docutils_needs_them_alone():
+    literal = "``x``"
+    for sign in SIGNS:
+        glued = f"a{sign}{literal} b"
+        is_read = literal in markup_of(glued)
+        assert (apart(glued, [literal]) == glued) == is_read, sign
+        assert literal in markup_of(apart(glued, [literal])), sign
+        glued = f"b {literal}{sign}a"
+        # A plural's letter is left to its author.
+        if sign not in "s":
+            is_read = literal in markup_of(glued)
+            assert (apart(glued, [literal]) == glued) == is_read, sign
+            assert literal in markup_of(apart(glued, [literal])), sign
+
+
 def test_markup_is_put_apart():
     spans = ["``a``", ":f:`b`", "|xy|", "``a``"]
     assert apart("y``a``:f:`b`z", spans) == "y ``a`` :f:`b` z"

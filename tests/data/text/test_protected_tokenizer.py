@@ -11,8 +11,10 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.data.text.test_answer_check import SIGNS
 from tfcopy.data import SentencepieceTokenizer, Tokenizer, train_sentencepiece
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
+from tfcopy.data.text.rst_markup import markup_of
 from tfcopy.data.text.span_patterns import spans_of
 
 SPANS = {
@@ -176,6 +178,17 @@ def test_inline_markup_stands_apart(pieces, said, text):
     (found,) = tokenizer.detokenize(tokens).numpy()
     text = text.format("\ue0017\ue002", "\ue0018\ue002", x="{x}")
     assert found.decode() == text
+
+
+def test_docutils_reads_inline_markup_beside_all_signs():
+    tokenizer = ProtectedTokenizer(Tokenizer("characters"), ("rst",))
+    for place in (1, 2):
+        said = [["a", "``x``", "b"] for _ in SIGNS]
+        for row, sign in zip(said, SIGNS):
+            row.insert(place, sign)
+        tokens = tf.ragged.constant(said, tf.string, ragged_rank=1)
+        for sign, text in zip(SIGNS, tokenizer.detokenize(tokens).numpy()):
+            assert "``x``" in markup_of(text.decode()), text
 
 
 def test_spans_keep_their_case():

@@ -26,9 +26,12 @@ _LETTER = r"[\pL\pN_]"
 # Inline markup of reStructuredText is none right after a text, or before one. A
 # plural's letter is left to its author, who may write so.
 _INLINE_MARKUP = r"(?s)``.*``|:[^`]*:`.*`|\|.*\||\[.*\]_"
-_NO_BEGIN = r"(?s).*[^\s'\"(\[{<\-/:\p{Ps}\p{Pi}\p{Pf}\p{Pd}\p{Po}]"
+# Of ASCII docutils names the signs, of the rest it takes all punctuation, but
+# no bracket that is on its other side.
+_NO_SIGN = r"[^\x00-\x7f\s\p{Pi}\p{Pf}\p{Pd}\p{Po}\p{%s}]"
+_NO_BEGIN = rf"(?s).*(?:[!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
 _NO_END = (
-    r"(?s)(?:[^\s'\")\]}>\-/\\:.,;!?s\p{Pe}\p{Pi}\p{Pf}\p{Pd}\p{Po}].*"
+    rf"(?s)(?:(?:[#-&(*+0-9<=@-Z\[^-rt-z{{|~]|{_NO_SIGN % 'Pe'}).*"
     r"|s[\pL\pN_`|].*)"
 )
 _TARGET = r"(?s)<.*>`__?"  # of a link; what is before it is the link's text

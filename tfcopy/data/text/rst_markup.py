@@ -74,11 +74,12 @@ def apart(text: str, spans: Iterable[str]) -> str:
 
 def _is_beside(sign, signs):
     """Whether inline markup is markup beside a sign."""
-    return (
-        sign.isspace()
-        or sign in signs
-        or unicodedata.category(sign) in ("Ps", "Pe", "Pi", "Pf", "Pd", "Po")
-    )
+    # Of ASCII docutils names the signs, of the rest it takes all punctuation,
+    # but no bracket that is on its other side.
+    bracket = "Ps" if "(" in signs else "Pe"
+    kinds = (bracket, "Pi", "Pf", "Pd", "Po")
+    is_other = sign > "\x7f" and unicodedata.category(sign) in kinds
+    return sign.isspace() or sign in signs or is_other
 
 
 @functools.cache
