@@ -15,7 +15,7 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
     "": (12, 1679),
-    "data": (80, 12409),
+    "data": (80, 12410),
     "decoding": (12, 1206),
     "evaluation": (5, 520),
     "experiments": (31, 5036),
@@ -23,7 +23,7 @@ ROOMS = {
     "layers": (45, 4604),
     "models": (15, 1592),
     "recipes": (14, 2635),
-    "serving": (72, 10119),
+    "serving": (72, 10121),
     "training": (17, 2259),
 }
 

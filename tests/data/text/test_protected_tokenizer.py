@@ -96,14 +96,16 @@ def test_spans_come_back_in_order(parts):
         max_size=9,
     )
 )
-def test_with_pieces_not_even_a_blank_is_lost(pieces, parts):
+def test_with_pieces_no_blank_is_lost(pieces, parts):
     tokenizer = ProtectedTokenizer(pieces, ("rst",))
     text = " ".join(parts)
     tokens = words_of(tokenizer, text)
     assert [x for x in tokens if x in SPANS["rst"]] == [
         x for x in parts if x in SPANS["rst"]
     ]
-    assert there_and_back(tokenizer, [text]) == [text]
+    # docutils reads no markup right before a letter, not even a plural's.
+    expected = text.replace("``y``s", "``y``\\ s")
+    assert there_and_back(tokenizer, [text]) == [expected]
 
 
 NAMES = ("rst", "printf", "brace")
@@ -161,7 +163,7 @@ def test_no_letters_are_beside_a_given_translation(pieces):
 @pytest.mark.parametrize(
     "said, text",
     [
-        (["``-h``", "``--help``", "s"], "``-h`` ``--help``s"),
+        (["``-h``", "``--help``", "s"], "``-h`` ``--help``\\ s"),
         (["Usa", "``a b``", "Usar"], "Usa ``a b`` Usar"),
         (["``a``", "se", "|xy|", "[1]_"], "``a`` se |xy| [1]_"),
         (["(", ":func:`a`", ")", "-", "``b``", "."], "(:func:`a`)-``b``."),

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tfcopy.data.ragged_rows import append, join, keep
 from tfcopy.data.text.glossary import MARK, cut
+from tfcopy.data.text.rst_markup import PLURAL_BLANK
 from tfcopy.data.text.span_patterns import ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 
@@ -23,17 +24,14 @@ from tfcopy.data.text.tokenization import normalize_blanks
 SPAN = "\ue000"
 _LOST = "\ufffd"
 _LETTER = r"[\pL\pN_]"
-# Inline markup of reStructuredText is none right after a text, or before one. A
-# plural's letter is left to its author, who may write so.
+# Inline markup of reStructuredText is none right after a text, or before one.
 _INLINE_MARKUP = r"(?s)``.*``|:[^`]*:`.*`|\|.*\||\[.*\]_"
 # Of ASCII docutils names the signs, of the rest it takes all punctuation, but
 # no bracket that is on its other side.
 _NO_SIGN = r"[^\x00-\x7f\s\p{Pi}\p{Pf}\p{Pd}\p{Po}\p{%s}]"
 _NO_BEGIN = rf"(?s).*(?:[!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
-_NO_END = (
-    rf"(?s)(?:(?:[#-&(*+0-9<=@-Z\[^-rt-z{{|~]|{_NO_SIGN % 'Pe'}).*"
-    r"|s[\pL\pN_`|].*)"
-)
+_NO_END = rf"(?s)(?:[#-&(*+0-9<=@-Z\[^-z{{|~]|{_NO_SIGN % 'Pe'}).*"
+_PLURAL = r"(?s)s(?:[^\pL\pN_`|].*)?"
 _TARGET = r"(?s)<.*>`__?"  # of a link; what is before it is the link's text
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
@@ -159,7 +157,8 @@ class ProtectedTokenizer:
             spans: `(N,)`, `""` where there is none.
 
         Returns:
-            `(before, after)`, strings `(N,)`, each a blank or nothing.
+            `(before, after)`, strings `(N,)`, each a blank or nothing; before
+            a plural's letter one that reStructuredText does not show.
         """
         left = tf.strings.regex_replace(parts, r"(?s)^(?:.*\s)?(\S*)$", r"\1")
         words = tf.strings.regex_replace(spans, MARK, "word")
@@ -180,9 +179,11 @@ class ProtectedTokenizer:
         before |= is_markup & _matches(left, _NO_BEGIN)
         after |= is_mark & _matches(right, rf"(?s){_LETTER}.*")
         after |= ends_markup & _matches(right, _NO_END)
+        is_plural = ends_markup & _matches(right, _PLURAL)
         # One blank between two spans is enough.
         had = tf.concat([[False], after[:-1]], axis=0) & (parts == "")
-        return tf.where(before & ~had, " ", ""), tf.where(after, " ", "")
+        blank = tf.where(is_plural, PLURAL_BLANK, " ")
+        return tf.where(before & ~had, " ", ""), tf.where(after, blank, "")
 
     def _is_lost(self, left, spans, right):
         """Whether the first span of three strings together is not the second.

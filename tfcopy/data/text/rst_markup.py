@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 _LINK = re.compile(r"(?s)`[^<]*(<[^<>]*>`__?)")
 _TARGET = re.compile(r"(?s)<[^<>]*>`__?")
+# Ends markup, and is not shown.
+PLURAL_BLANK = "\\ "
 _PLURAL = re.compile(r"s(?![\w`|])")
 # Characters: for names without an end docutils takes the square of it.
 _LONGEST = 4_000
@@ -44,6 +46,8 @@ def markup_of(text: str) -> list[str] | None:
 def apart(text: str, spans: Iterable[str]) -> str:
     """A text with blanks around inline markup where docutils needs them.
 
+    The blank before a plural's letter is one that is not shown.
+
     Args:
         text: A text.
         spans: The markup that is to stand in it.
@@ -64,10 +68,8 @@ def apart(text: str, spans: Iterable[str]) -> str:
             made.append(" ")
         made.append(span)
         if after:
-            # A plural's letter is left to its author.
-            is_apart = _is_beside(after[0], "'\")]}>-/\\:.,;!?")
-            if not (is_apart or _PLURAL.match(after)):
-                made.append(" ")
+            if not _is_beside(after[0], "'\")]}>-/\\:.,;!?"):
+                made.append(PLURAL_BLANK if _PLURAL.match(after) else " ")
             made.append(after)
     return "".join(made)
 

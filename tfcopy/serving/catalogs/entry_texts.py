@@ -260,7 +260,10 @@ class _Form:
         ]
         text = "".join(translated)
         if "rst" in self.names:
-            text = rst_markup.apart(text, spans_of(self.text, ["rst"]))
+            # Of a format's placeholders a part may look like markup.
+            spans = {*spans_of(self.text, self.names)}
+            spans &= {*spans_of(self.text, ["rst"])}
+            text = rst_markup.apart(text, spans)
         return self._in_order(text) if self.ordered else text
 
     def _doubled(self, text):
