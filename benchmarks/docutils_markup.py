@@ -15,8 +15,8 @@ import sys
 import tfcopy
 from tfcopy.data.text.rst_markup import markup_of
 
-# By the sign that they begin with.
-KINDS = {"`": "literals", ":": "roles", "|": "substitutions"}
+# By what they begin with; others are links and footnotes.
+KINDS = {"``": "literals", ":": "roles", "|": "substitutions"}
 
 
 def main():
@@ -37,12 +37,9 @@ def main():
         [collections.Counter(markup_of(x) or ()) for x in texts]
         for texts in (sources, answers)
     )
-    for name, of_kind in _kinds(wanted):
-        in_sources, in_answers = (
-            sum(count for x in texts for y, count in x.items() if of_kind(y))
-            for texts in (wanted, found)
-        )
-        print(f"{name}: {in_sources} in sources, {in_answers} in answers")
+    in_sources, in_answers = map(_by_kind, (wanted, found))
+    for name, count in in_sources.items():
+        print(f"{name}: {count} in sources, {in_answers[name]} in answers")
     marked = [(x, y) for x, y in zip(wanted, found) if x]
     same = sum(x == y for x, y in marked)
     print(f"the very same in {same} of {len(marked)} answers")
@@ -51,12 +48,13 @@ def main():
     return int(lacking > 0)
 
 
-def _kinds(counters):
-    """Pairs of a kind's name and a function that tells it."""
-    others = {x[0] for counter in counters for x in counter} - {*KINDS}
-    for sign, name in KINDS.items():
-        yield name, lambda x, sign=sign: x[0] == sign
-    yield "others", lambda x: x[0] in others
+def _by_kind(counters):
+    """How many there are of each kind."""
+    counts = collections.Counter()
+    for markup, count in sum(counters, collections.Counter()).items():
+        kinds = (name for x, name in KINDS.items() if markup.startswith(x))
+        counts[next(kinds, "others")] += count
+    return counts
 
 
 if __name__ == "__main__":
