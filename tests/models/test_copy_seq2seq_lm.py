@@ -19,6 +19,7 @@ from tfcopy.tokens import NO_COPY
 # What Keras and KerasHub say of all tasks.
 pytestmark = [
     QUIET,
+    pytest.mark.few(1),
     pytest.mark.filterwarnings("ignore:.*compile.*was not called"),
     pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed"),
     pytest.mark.filterwarnings("ignore:Layer .* does not have a .quantize"),
@@ -208,7 +209,6 @@ def test_samplers_and_beginnings_of_answers(task):
     assert isinstance(task.generate(TEXTS[0], sampler="greedy"), str)
 
 
-@pytest.mark.few(1)
 def test_presets(task, tmp_path):
     import keras_hub
 

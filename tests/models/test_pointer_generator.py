@@ -95,7 +95,7 @@ def test_saving_gives_the_same_model(tmp_path, coverage):
     helpers.assert_close(loaded(INPUTS), model(INPUTS))
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("coverage", [False, True])
 def test_decode_step_takes_the_steps_of_the_model(coverage):
     model = make_model(coverage=coverage)

@@ -50,6 +50,7 @@ def test_an_export_is_asked_and_compared_with_a_file(
     assert "bs:1000" in other["ter"]["signature"]
 
 
+@pytest.mark.long
 def test_the_table_tells_intervals_and_the_difference(
     random_export, texts, capsys
 ):

@@ -87,6 +87,7 @@ def test_the_program_of_the_page(tmp_path, monkeypatch, capsys):
         assert len([*model.translate(SENTENCES[:2])]) == 2
 
 
+@pytest.mark.long
 def test_a_task_answers_as_its_translator(tmp_path):
     """Greedy search, KerasHub's from its ids and ours from our own."""
     import keras_hub
