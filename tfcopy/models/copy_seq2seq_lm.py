@@ -13,7 +13,7 @@ from keras import ops, tree
 
 from tfcopy import tokens
 from tfcopy.decoding.hypotheses import with_beams
-from tfcopy.layers.backbones.hub_backbone import parts_of
+from tfcopy.layers.backbones.hub_backbone import columns, parts_of
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
 from tfcopy.layers.products import Product
 from tfcopy.models.backbone_choice import from_backbone
@@ -302,14 +302,7 @@ class _LogProbsByRow(keras.layers.Layer):
         log_probs = word_log_probs(
             CopyDistribution(*distribution), source_copy_ids
         )
-        # A few slices; a gather of all columns would take many times as long.
-        starts = np.flatnonzero(np.diff(self.words, prepend=-2) != 1)
-        ends = [*starts[1:], len(self.words)]
-        parts = [
-            log_probs[:, :, self.words[start] : self.words[end - 1] + 1]
-            for start, end in zip(starts, ends)
-        ]
-        return ops.concatenate(parts, axis=2)
+        return columns(log_probs, self.words)
 
     def compute_output_spec(self, distribution, source_copy_ids):
         batch, steps, _ = distribution[0].shape

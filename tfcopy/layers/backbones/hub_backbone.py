@@ -34,6 +34,23 @@ def parts_of(backbone):
     )
 
 
+def columns(x, places):
+    """The columns of a tensor at some places, `(..., M)` to `(..., V)`.
+
+    Args:
+        x: Tensor.
+        places: `(V,)`, mostly one after the other.
+    """
+    # A few slices; a gather of all columns would take many times as long.
+    starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+    ends = [*starts[1:], len(places)]
+    parts = [
+        x[..., places[start] : places[end - 1] + 1]
+        for start, end in zip(starts, ends)
+    ]
+    return ops.concatenate(parts, axis=-1)
+
+
 class OfBackbone(Configured):
     """A layer made of some of a backbone's layers, its `parts`.
 
@@ -145,7 +162,7 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
         """
         features = features * self.parts.feature_scale
         if self.table.dtype_policy.quantization_mode:
-            product = self._in_order(self.table(features, reverse=True))
+            product = columns(self.table(features, reverse=True), self.rows)
             if candidate_ids is not None:
                 product = take(product, candidate_ids, axis=1)
             return product
@@ -160,18 +177,9 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
             kernel = take(kernel, rows, axis=0 if tied else 1)
         kernel = ops.transpose(kernel) if tied else kernel
         product = ops.matmul(features, kernel)
-        return product if candidate_ids is not None else self._in_order(product)
-
-    def _in_order(self, logits):
-        """`(N, M)` in the order of the backbone's rows to `(N, V)`."""
-        # A few slices; a gather of all columns would take many times as long.
-        starts = np.flatnonzero(np.diff(self.rows, prepend=-2) != 1)
-        ends = [*starts[1:], len(self.rows)]
-        parts = [
-            logits[:, self.rows[start] : self.rows[end - 1] + 1]
-            for start, end in zip(starts, ends)
-        ]
-        return ops.concatenate(parts, axis=1)
+        if candidate_ids is not None:
+            return product
+        return columns(product, self.rows)
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
