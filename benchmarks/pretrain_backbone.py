@@ -1,0 +1,251 @@
+"""Pretrains a small network of KerasHub's by text infilling, on your own text.
+
+    python -m benchmarks.pretrain_backbone bart savedmodels/small_bart \\
+        --text a.en a.es.gz --brown brown.zip --updates 6000
+
+For comparisons where no pretrained weights are at hand. Runs of pieces of a
+line, about a third of it, are each replaced by one mask, and the network learns
+to write the whole line. The tokenizer is trained on the same lines. The folder
+becomes a preset, with KerasHub's own class; `tensorboard_logs` lie beside it.
+Repeating an interrupted command resumes it.
+
+Reference:
+    [Lewis et al., 2020](https://arxiv.org/abs/1910.13461), section 2.2.
+"""
+
+import argparse
+import dataclasses
+import functools
+import io
+import itertools
+import json
+import os
+import sys
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import keras_hub
+import numpy as np
+import sentencepiece
+import tokenizers
+
+from benchmarks import timing
+from tfcopy import data, losses, models, training
+from tfcopy.data.corpora import sentences
+from tfcopy.data.corpora.text_pairs import read_lines
+from tfcopy.data.epoch_batches import TokenLimit
+from tfcopy.training.schedule import InverseSquareRoot, WarmUp
+
+LONGEST, HELD_OUT = 120, 1_000
+MASKED, RUN = 0.3, 3.0  # the share of a line, and the mean of Poisson's lengths
+MASK = {"bart": "<mask>", "t5": "<extra_id_0>"}
+SIZES = {
+    "num_layers": 4,
+    "num_heads": 6,
+    "hidden_dim": 384,
+    "intermediate_dim": 1536,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=MASK)
+    parser.add_argument("folder", help="becomes the preset")
+    parser.add_argument("--text", nargs="+", default=[], help="files of lines")
+    parser.add_argument("--brown", help="brown.zip, or its folder")
+    timing.add_numbers(
+        parser,
+        ("updates", 6_000, "updates"),
+        ("tokens", 4_096, "tokens of a batch"),
+        ("pieces", 12_000, "pieces of the tokenizer"),
+    )
+    parser.add_argument("--rate", type=float, default=1e-3, help="the highest")
+    parser.add_argument("--dtype", default="mixed_bfloat16")
+    arguments = parser.parse_args()
+    print(json.dumps(run(arguments)))
+
+
+def run(arguments):
+    """Trains and stores one; the figures as a dict."""
+    keras.utils.set_random_seed(0)
+    kind, folder = arguments.kind, arguments.folder
+    lines = read(arguments.text, arguments.brown)
+    make_tokenizer = bart_tokenizer if kind == "bart" else t5_tokenizer
+    tokenizer = make_tokenizer(lines, arguments.pieces)
+    pieces = data.hub_pieces(tokenizer, f"{folder}.pieces")
+    backbone = make_backbone(kind, tokenizer, arguments.dtype)
+    model = models.from_backbone(
+        backbone,
+        head="softmax",
+        vocabulary_size=pieces.vocabulary.size,
+        special_ids=pieces.special_ids,
+    )
+    encoded = functools.partial(
+        data.encode,
+        source_vocabulary=pieces.vocabulary,
+        target_vocabulary=pieces.vocabulary,
+        source_tokenizer=pieces.tokenizer,
+        target_tokenizer=pieces.tokenizer,
+        max_length=LONGEST,
+    )
+    dev, train = (
+        [(line, line) for line in part]
+        for part in (lines[:HELD_OUT], lines[HELD_OUT:])
+    )
+    mask = pieces.vocabulary.words.index(MASK[kind])
+    infilled = Infilling(encoded(train), mask)
+    limit = TokenLimit(arguments.tokens)
+
+    def batches(epoch, start_batch, context):
+        return data.batches(
+            infilled(epoch),
+            limit,
+            shuffle_seed=0,
+            epoch=epoch,
+            start_batch=start_batch,
+        )
+
+    warm_up = max(1, arguments.updates // 10)
+    trainer = training.Trainer(
+        model,
+        losses.generated,
+        keras.optimizers.AdamW(
+            WarmUp(InverseSquareRoot(arguments.rate, warm_up), warm_up),
+            beta_2=0.98,
+            weight_decay=0.01,
+        ),
+        batches,
+        data.batches(
+            Infilling(encoded(dev), mask)(0), limit, drop_remainder=False
+        ),
+        f"{folder}.tensorboard_logs",
+        steps=arguments.updates,
+        eval_every=500,
+        save_every=500,
+        clip_norm=1.0,
+    )
+    before = time.monotonic()
+    result = trainer.fit()
+    store(kind, folder, backbone, tokenizer)
+    return {
+        "kind": kind,
+        "lines": len(lines),
+        "pieces": pieces.vocabulary.size,
+        "weights": backbone.count_params(),
+        "updates": arguments.updates,
+        "minutes": round((time.monotonic() - before) / 60, 1),
+        "dev_perplexity": round(result.best_dev_perplexity, 3),
+    }
+
+
+class Infilling:
+    """A corpus of lines with new masks for each epoch.
+
+    Args:
+        encoded: `EncodedCorpus` of pairs of a line and itself.
+        mask: Id of the mask.
+    """
+
+    def __init__(self, encoded, mask):
+        self.encoded, self.mask = encoded, mask
+
+    @functools.lru_cache(1)  # noqa: B019
+    def __call__(self, epoch):
+        rng = np.random.default_rng([0, epoch])
+        splits = self.encoded.source_splits
+        sources = [
+            self.masked(self.encoded.source_ids[start:end], rng)
+            for start, end in itertools.pairwise(splits)
+        ]
+        ids = np.concatenate(sources).astype("int32")
+        return dataclasses.replace(
+            self.encoded,
+            source_ids=ids,
+            source_copy_ids=ids,
+            source_splits=np.cumsum([0, *map(len, sources)]),
+        )
+
+    def masked(self, ids, rng):
+        """The ids of a line and EOS, with runs of them replaced by a mask."""
+        hidden = np.zeros(len(ids), bool)
+        starts = hidden.copy()
+        while hidden[:-1].sum() < MASKED * (len(ids) - 1):
+            run = max(1, rng.poisson(RUN))
+            start = rng.integers(0, max(1, len(ids) - 1))
+            end = min(start + run, len(ids) - 1)
+            starts[start : end] = False
+            starts[start] = True
+            hidden[start:end] = True
+        return np.where(starts, self.mask, ids)[starts | ~hidden]
+
+
+def read(files, brown):
+    """The different lines of all files, in an order that the seed draws."""
+    lines = itertools.chain.from_iterable(map(read_lines, files))
+    if brown:
+        corpus = sentences.load_brown(brown)
+        lines = itertools.chain(
+            lines, corpus.train, corpus.validation, corpus.test
+        )
+    found = dict.fromkeys(" ".join(line.split()) for line in lines)
+    found.pop("", None)
+    found = list(found)
+    np.random.default_rng(0).shuffle(found)
+    return found
+
+
+def bart_tokenizer(lines, size):
+    trained = tokenizers.ByteLevelBPETokenizer()
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    trained.train_from_iterator(lines, size, special_tokens=specials)
+    model = json.loads(trained.to_str())["model"]
+    merges = [x if isinstance(x, str) else " ".join(x) for x in model["merges"]]
+    return keras_hub.models.BartTokenizer(
+        vocabulary=model["vocab"], merges=merges
+    )
+
+
+def t5_tokenizer(lines, size):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        vocab_size=size,
+        model_type="unigram",
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
+        user_defined_symbols=[MASK["t5"]],
+        character_coverage=1.0,
+        minloglevel=2,
+    )
+    return keras_hub.models.T5Tokenizer(proto=model.getvalue())
+
+
+def make_backbone(kind, tokenizer, dtype):
+    """A random network with a row for each piece."""
+    rows = tokenizer.vocabulary_size()
+    if kind == "bart":
+        return keras_hub.models.BartBackbone(
+            rows, max_sequence_length=512, dtype=dtype, **SIZES
+        )
+    return keras_hub.models.T5Backbone(
+        rows, activation="relu", dtype=dtype, **SIZES
+    )
+
+
+def store(kind, folder, backbone, tokenizer):
+    """The network and its preprocessor as a preset of KerasHub."""
+    name = {"bart": "Bart", "t5": "T5"}[kind]
+    preprocessor = getattr(
+        keras_hub.models, f"{name}Seq2SeqLMPreprocessor"
+    )(tokenizer, encoder_sequence_length=128, decoder_sequence_length=128)
+    task = getattr(keras_hub.models, f"{name}Seq2SeqLM")
+    task(backbone, preprocessor).save_to_preset(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
