@@ -86,15 +86,18 @@ def test_a_recipe_trains_and_exports_it(
 
 
 @pytest.mark.parametrize(
-    "kind",
+    "kind, unit",
     [
-        pytest.param("bart", marks=pytest.mark.long),
-        pytest.param("t5", marks=pytest.mark.slow),
+        pytest.param("bart", "pieces", marks=pytest.mark.long),
+        pytest.param("bart", "token", marks=pytest.mark.slow),
+        pytest.param("t5", "pieces", marks=pytest.mark.slow),
+        pytest.param("t5", "token", marks=pytest.mark.slow),
     ],
 )
-def test_catalogues_keep_their_spans(kind, presets, pairs, tmp_path):
+def test_catalogues_keep_their_spans(kind, unit, presets, pairs, tmp_path):
     arguments = ["--train", *pairs, "--backbone", presets[kind]]
-    arguments += ["--max_target_length", "30", "--systems", "pointer_softmax"]
+    arguments += ["--max_target_length", "50", "--systems", "pointer_softmax"]
+    arguments += ["--protect_as", unit]
     assert start("pydocs_ps", tmp_path, *arguments) == 0
     scores = results(tmp_path)["systems"]["pointer_generator"]
     assert scores["must_copy"]["spans_kept"] == 100
