@@ -9,6 +9,7 @@ import shutil
 import keras
 import pytest
 
+import tfcopy
 from tests.serving.conftest import random_export, random_served  # noqa: F401
 from tfcopy.data.corpora.gettext_catalogs import read_catalog
 from tfcopy.data.generated import demo_parliament
@@ -58,6 +59,21 @@ def test_your_own_decoder(run, capsys):
     first, second = names["history"].history["loss"]
     assert second < first and second < 1
     assert "unknown words right: " in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*T5MultiHeadAttention:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed")
+@pytest.mark.filterwarnings("ignore:(?s).*softmax over axis -1")
+def test_a_pretrained_network(run, capsys):
+    pairs = itertools.islice(demo_parliament.generate("train", 600, 0), 600)
+    for path, side in zip(("my.en", "my.fr"), zip(*pairs)):
+        pathlib.Path(path).write_text("".join(f"{x}\n" for x in side))
+    names = run("a_pretrained_network")
+    assert os.path.isfile("small_t5/model.weights.h5")
+    assert names["new"] > 0 and "to copy with" in capsys.readouterr().out
+    with tfcopy.load("savedmodels/small") as served:
+        assert isinstance(served.translate(["The session."])[0].text, str)
 
 
 def test_a_new_head(run):
