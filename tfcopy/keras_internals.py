@@ -5,6 +5,8 @@ Each function states the release it was written for, and has a test in
 on. No other file uses a library's names with a leading underscore.
 """
 
+import types
+
 import keras
 from keras.src.saving.serialization_lib import ObjectSharingScope
 
@@ -108,6 +110,24 @@ def compiled_metrics(model):
 
 
 # === KerasHub, seen in 0.32 ===
+
+
+def own_layers(layer):
+    """The layers inside a layer, by the names of its attributes.
+
+    KerasHub's blocks and attentions keep theirs in attributes of which some
+    have a leading underscore and some have not; here none has.
+
+    Returns:
+        A namespace.
+    """
+    return types.SimpleNamespace(
+        **{
+            name.lstrip("_"): value
+            for name, value in vars(layer).items()
+            if isinstance(value, keras.layers.Layer)
+        }
+    )
 
 
 def decoder_attentions(block):

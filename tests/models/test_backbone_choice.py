@@ -6,7 +6,15 @@ import pytest
 from keras import ops
 
 from tests import helpers
-from tests.models.backbones import QUIET, ROWS, make_backbone
+from tests.models.backbones import (
+    DECODERS,
+    ENCODER_DECODERS,
+    QUIET,
+    ROWS,
+    SPECIAL_IDS,
+    make_backbone,
+    rows_of_words,
+)
 from tfcopy import losses
 from tfcopy.decoding.hypotheses import follow, with_beams
 from tfcopy.layers import CopyDistribution
@@ -15,7 +23,8 @@ from tfcopy.tokens import BOS, EOS, NO_COPY, PAD
 
 pytestmark = QUIET
 
-KINDS = ("bart", "t5", "t5_untied")  # the last is made of parts of others
+# The others are made of parts of these.
+KINDS = ("bart", "gpt2", "t5", "gemma2", "llama")
 V = ROWS + 1  # BART's BOS and EOS, T5's PAD and BOS are one row.
 NAMES = ("source_ids", "source_copy_ids", "target_ids")
 INPUTS = {
@@ -25,24 +34,22 @@ INPUTS = {
     ),
     "target_ids": np.array([[V + 1, 8, 5, EOS], [V, EOS, 0, 0]], "int32"),
 }
-# The rows of our words in the tables, written by hand.
-ROWS_OF_WORDS = {
-    "bart": [1, 3, 2, 2, 0, *range(4, ROWS)],
-    "t5": [0, 2, 0, 1, *range(3, ROWS)],
-}
-ROWS_OF_WORDS["t5_untied"] = ROWS_OF_WORDS["t5"]
-LORA_NAMES = {"bart": None, "t5": ["query_projector", "value_projector"]}
+LORA_NAMES = {"t5": ["query_projector", "value_projector"]}
 
 
-@pytest.fixture(scope="module", params=KINDS[:2])
+@pytest.fixture(scope="module", params=KINDS)
 def model(request):
-    backbone = make_backbone(request.param)
-    return randomized(from_backbone(backbone, coverage=True))
+    return randomized(make_model(request.param, coverage=True))
 
 
 @pytest.fixture(scope="module")
 def whole(model):
     return run(model)
+
+
+def make_model(kind, backbone=None, **options):
+    backbone = backbone or make_backbone(kind)
+    return from_backbone(backbone, special_ids=SPECIAL_IDS[kind], **options)
 
 
 def randomized(model):
@@ -79,7 +86,7 @@ def previous_words():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ENCODER_DECODERS)
 def test_words_have_the_probabilities_of_keras_hub(kind):
     """Its own model of the same backbone, asked for the same words."""
     import keras_hub
@@ -88,7 +95,7 @@ def test_words_have_the_probabilities_of_keras_hub(kind):
     lm = getattr(
         keras_hub.models, f"{'Bart' if kind == 'bart' else 'T5'}Seq2SeqLM"
     )(backbone=backbone)
-    rows = np.array(ROWS_OF_WORDS[kind], "int32")
+    rows = np.array(rows_of_words(kind), "int32")
     words = np.where(previous_words() < V, previous_words(), 1)
     expected = lm(
         {
@@ -102,6 +109,30 @@ def test_words_have_the_probabilities_of_keras_hub(kind):
     helpers.assert_close(
         actual.generate_logits, helpers.to_numpy(expected)[..., rows]
     )
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_target_follows_its_own_prompt_as_in_keras_hub(kind):
+    """Sources of two lengths, each beside its target without any padding."""
+    import keras_hub
+
+    backbone = make_backbone(kind)
+    name = f"{type(backbone).__name__.removesuffix('Backbone')}CausalLM"
+    lm = getattr(keras_hub.models, name)(backbone=backbone, preprocessor=None)
+    rows = np.array(rows_of_words(kind), "int32")
+    targets = np.where(previous_words() < V, previous_words(), 1)
+    actual = run(make_model(kind, backbone, head="softmax")).generate_logits
+    for source, target, logits in zip(INPUTS["source_ids"], targets, actual):
+        words = np.concatenate([[BOS], source[source != PAD], target])
+        expected = lm(
+            {
+                "token_ids": rows[words][None],
+                "padding_mask": np.ones((1, len(words)), "int32"),
+            }
+        )
+        expected = helpers.to_numpy(expected)[0, -len(target) :, rows].T
+        helpers.assert_close(logits, expected)
 
 
 def test_gives_a_distribution_for_each_target_word(whole):
@@ -157,10 +188,10 @@ def saved(model, folder):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
-    model = from_backbone(backbone, trainable=False)
+    model = make_model(kind, backbone, trainable=False)
     size = backbone.hidden_dim
     pointing, switch = 2 * size * size + size, 3 * size + 1
     assert model.count_params() == (
@@ -172,8 +203,11 @@ def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     assert len(loaded.trainable_weights) == len(added(model))
 
 
-def test_a_backbone_is_trained():
-    model = from_backbone(make_backbone("bart", num_layers=1), trainable=True)
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", ["bart", "gpt2", "gemma2", "llama"])
+def test_a_backbone_is_trained(kind):
+    backbone = make_backbone(kind, num_layers=1)
+    model = make_model(kind, backbone, trainable=True)
     changed = update(model)
     paths = [x.path for x in model.trainable_weights if id(x) not in changed]
     # No softmax knows a bias of its keys.
@@ -181,19 +215,20 @@ def test_a_backbone_is_trained():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize("kind", KINDS)
 def test_lora_is_trained_and_saved(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
-    backbone.enable_lora(2, LORA_NAMES[kind])
-    model = from_backbone(backbone)
+    backbone.enable_lora(2, LORA_NAMES.get(kind))
+    model = make_model(kind, backbone)
     lora = [x for x in backbone.weights if "lora" in x.path]
-    assert len(lora) == 2 * 2 * 3
+    attentions = 3 if kind in ENCODER_DECODERS else 1
+    assert len(lora) == 2 * 2 * attentions
     changed = update(model)
     paths = {x.path for x in backbone.weights if id(x) in changed}
     # KerasHub trains the biases of the same layers as well. A half of LoRA
     # has no gradient as long as the other half is zero.
     of_lora = {x for x in paths if x.endswith("lora_kernel_b")}
-    assert len(of_lora) == 6
+    assert len(of_lora) == 2 * attentions
     assert all(x.endswith("bias") for x in paths - of_lora)
     loaded = saved(model, tmp_path)
     helpers.assert_close(run(loaded), run(model))
@@ -222,10 +257,11 @@ def test_padding_changes_nothing(model, whole):
     assert not padded_copied[:, :, 5:].any()
 
 
-def test_positions_after_the_last_are_like_it():
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", ["bart", "gpt2"])
+def test_positions_after_the_last_are_like_it(kind):
     few, more = (
-        make_backbone("bart", num_layers=1, max_sequence_length=n)
-        for n in (3, 5)
+        make_backbone(kind, num_layers=1, max_sequence_length=n) for n in (3, 5)
     )
     for old, new in zip(few.weights, more.weights):
         values = helpers.to_numpy(old.value)
@@ -233,7 +269,7 @@ def test_positions_after_the_last_are_like_it():
             values = values[[0, 1, 2, 2, 2]]
         new.assign(values)
     expected, actual = (
-        run(from_backbone(x, head="softmax")) for x in (more, few)
+        run(make_model(kind, x, head="softmax")) for x in (more, few)
     )
     helpers.assert_close(actual.generate_logits, expected.generate_logits)
 
@@ -281,14 +317,14 @@ def test_other_backbones_are_refused():
         from_backbone(make_backbone("t5"), vocabulary_size=16)
 
 
-@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.few(1)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
-    expected = run(randomized(from_backbone(make_backbone(kind))))
+    expected = run(randomized(make_model(kind)))
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        model = randomized(from_backbone(make_backbone(kind)))
+        model = randomized(make_model(kind))
     finally:
         keras.config.set_dtype_policy(before)
     assert {w.dtype for w in model.weights} == {"float32"}

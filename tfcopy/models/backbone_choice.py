@@ -1,11 +1,14 @@
 """Copying on top of a pretrained network of KerasHub."""
 
+from tfcopy import tokens
 from tfcopy.layers import Readout
+from tfcopy.layers.backbones.causal_parts import CausalParts
 from tfcopy.layers.backbones.hub_backbone import (
     BackboneCell,
     BackboneEmbedding,
     BackboneEncoder,
 )
+from tfcopy.layers.backbones.prompt_layers import PromptCell, PromptEncoder
 from tfcopy.models.assembly import make_attention, make_head
 from tfcopy.models.seq2seq import Seq2Seq
 
@@ -25,7 +28,7 @@ def from_backbone(
     seed=None,
     **head_options,
 ):
-    """An encoder-decoder backbone of KerasHub that points.
+    """A backbone of KerasHub that points.
 
     The backbone gives the embeddings, the annotations, the decoder's states
     and the output layer; its own table of words where the two are tied. An
@@ -34,8 +37,14 @@ def from_backbone(
     before. It takes ids of a vocabulary that `special_ids` describes;
     `tfcopy.data.hub_pieces` makes it of a tokenizer of KerasHub.
 
+    A decoder-only network reads BOS and the source as its prompt, and what it
+    points at; BOS and the target follow.
+
     Args:
-        backbone: A `keras_hub.models.BartBackbone` or `T5Backbone`.
+        backbone: A `keras_hub.models.BartBackbone` or `T5Backbone`; or a
+            decoder-only one: `GPT2Backbone`, `GemmaBackbone`,
+            `Gemma3Backbone`, `LlamaBackbone`, `Llama3Backbone`,
+            `MistralBackbone`, `QwenBackbone` or `Qwen3Backbone`.
         head: `"pointer_generator"`, `"pointer_softmax"`, `"copynet"`,
             `"softmax"` (the backbone alone), or a head layer that is `tied`.
         vocabulary_size: V; by default all rows of the table have a word.
@@ -72,18 +81,25 @@ def from_backbone(
         backbone.trainable = trainable
     attention = make_attention(
         attention_units or backbone.hidden_dim,
-        num_heads or backbone.num_heads,
+        num_heads or embedding.parts.num_heads,
         pointing,
         coverage,
     )
     if head == "pointer_softmax":
         head_options = {"seed": seed, **head_options}
+    if isinstance(embedding.parts, CausalParts):
+        start = embedding.special_ids[tokens.BOS]
+        encoder = PromptEncoder(backbone, start, name="encoder")
+        cell = PromptCell(backbone, attention, name="cell")
+    else:
+        encoder = BackboneEncoder(backbone, name="encoder")
+        cell = BackboneCell(backbone, attention, name="cell")
     return Seq2Seq(
         source_embedding=embedding,
-        encoder=BackboneEncoder(backbone, name="encoder"),
+        encoder=encoder,
         initial_state=None,
         target_embedding=embedding,
-        cell=BackboneCell(backbone, attention, name="cell"),
+        cell=cell,
         deep_output=Readout(dropout=dropout, seed=seed, name="readout"),
         head=make_head(
             head, embedding.vocabulary_size, tied=True, **head_options

@@ -26,6 +26,7 @@ class BartParts:
 
     def __init__(self, backbone):
         self.backbone = backbone
+        self.num_heads = backbone.num_heads
 
     @property
     def encoder_layers(self):

@@ -11,16 +11,35 @@ from keras import ops
 
 from tfcopy.keras_internals import all_layers, serialize_shared
 from tfcopy.layers.backbones.bart_parts import BartParts
+from tfcopy.layers.backbones.causal_parts import (
+    GemmaParts,
+    Gpt2Parts,
+    Llama3Parts,
+    LlamaParts,
+    Qwen3Parts,
+    QwenParts,
+)
 from tfcopy.layers.backbones.t5_parts import T5Parts
 from tfcopy.layers.cells.decoder_cell import HistoryCell
 from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.tensors import or_all, take
 
-_KINDS = {"BartBackbone": BartParts, "T5Backbone": T5Parts}
+_KINDS = {
+    "BartBackbone": BartParts,
+    "T5Backbone": T5Parts,
+    "GPT2Backbone": Gpt2Parts,
+    "GemmaBackbone": GemmaParts,
+    "Gemma3Backbone": GemmaParts,
+    "LlamaBackbone": LlamaParts,
+    "Llama3Backbone": Llama3Parts,
+    "MistralBackbone": LlamaParts,
+    "QwenBackbone": QwenParts,
+    "Qwen3Backbone": Qwen3Parts,
+}
 
 
 def parts_of(backbone):
-    """`BartParts` or `T5Parts`, as the backbone is.
+    """`BartParts`, `T5Parts` or some `CausalParts`, as the backbone is.
 
     Raises:
         ValueError: If it is none that can be used.
@@ -177,6 +196,9 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
             kernel = take(kernel, rows, axis=0 if tied else 1)
         kernel = ops.transpose(kernel) if tied else kernel
         product = ops.matmul(features, kernel)
+        cap = self.table.logit_soft_cap
+        if cap is not None:
+            product = ops.tanh(product / cap) * cap
         if candidate_ids is not None:
             return product
         return columns(product, self.rows)

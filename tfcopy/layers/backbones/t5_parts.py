@@ -30,6 +30,7 @@ class T5Parts:
 
     def __init__(self, backbone):
         self.backbone = backbone
+        self.num_heads = backbone.num_heads
 
     @property
     def feature_scale(self):
