@@ -6,6 +6,8 @@ from tests.data.text.hub_tokenizers import (
     SENTENCES,
     bart_tokenizer,
     byte_pairs,
+    gemma_tokenizer,
+    gpt2_tokenizer,
     t5_tokenizer,
 )
 from tests.serving.servables.translators import NAMES
@@ -29,10 +31,17 @@ def trained():
     return byte_pairs()
 
 
-@pytest.fixture(scope="module", params=["bart", "t5"])
-def hub(request, trained):
-    made = {"bart": lambda: bart_tokenizer(trained), "t5": t5_tokenizer}
-    return made[request.param]()
+MAKERS = {
+    "bart": bart_tokenizer,
+    "t5": t5_tokenizer,
+    "gpt2": gpt2_tokenizer,
+    "gemma": gemma_tokenizer,
+}
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def hub(request):
+    return MAKERS[request.param]()
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +49,13 @@ def pieces(hub, tmp_path_factory):
     return hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
 
 
-def is_bart(pieces):
-    return len(set(pieces.special_ids)) == 3 and pieces.special_ids[0] == 1
+def is_bart(hub):
+    return type(hub).__name__.startswith("Bart")
+
+
+def has_bytes(pieces):
+    """Whether pieces spell every character."""
+    return type(pieces.tokenizer).__name__ == "BytePairTokenizer"
 
 
 def words(ragged):
@@ -75,14 +89,14 @@ def test_ids_are_those_of_keras_hub(hub, pieces):
     texts = SENTENCES[:4]
     expected = of_hub(tf.constant(texts)).to_list()
     found = own_ids(pieces, pieces.tokenizer.tokenize(tf.constant(texts)))
-    start = [0] if is_bart(pieces) else []
+    start = [0] if is_bart(hub) else []
     assert found == [[*start, *ids] for ids in expected]
 
 
 def test_text_comes_back(pieces):
     tokens = pieces.tokenizer.tokenize(tf.constant(TEXTS))
     texts = [x.decode() for x in pieces.tokenizer.detokenize(tokens).numpy()]
-    if is_bart(pieces):
+    if has_bytes(pieces):
         assert texts == TEXTS
         assert words(tokens)[-1] == []
     else:  # SentencePiece normalises it.
@@ -95,11 +109,18 @@ def test_text_comes_back(pieces):
 def test_the_vocabulary_holds_the_pieces_in_their_order(hub, pieces):
     size = len(hub.get_vocabulary())
     assert pieces.vocabulary.size == size + 4 - len(set(pieces.special_ids))
-    if is_bart(pieces):
-        assert pieces.special_ids == (1, 3, 2, 2)
+    name = type(hub).__name__.removesuffix("Tokenizer")
+    expected = {
+        "Bart": (1, 3, 2, 2),
+        "T5": (0, 2, 0, 1),
+        "GPT2": (size - 1,) * 4,
+        "Gemma": (0, 3, 2, 1),
+    }
+    assert pieces.special_ids == expected[name]
+    if name == "Bart":
         assert pieces.vocabulary.words[4:6] == ("⟨s⟩", "<mask>")
-    else:
-        assert pieces.special_ids == (0, 2, 0, 1)
+    if name == "GPT2":  # KerasHub pads with it, but it is a word.
+        assert pieces.vocabulary.words[4] == spelt(hub.id_to_token(0))
 
 
 def test_pieces_that_the_source_has_can_be_copied(pieces):
@@ -115,7 +136,7 @@ def test_pieces_that_the_source_has_can_be_copied(pieces):
     assert source_ids[-1] == NO_COPY and target_ids[-1] == EOS
     # "of" may be another piece where a text begins.
     assert set(target_ids[-3:-1]) <= set(source_ids)
-    if not is_bart(pieces):  # Bytes know every character, T5 does not.
+    if not has_bytes(pieces):  # SentencePiece lacks some characters.
         assert target_ids[-2] >= vocabulary.size
 
 

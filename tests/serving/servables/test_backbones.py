@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tfcopy
+from tests.data.text import hub_tokenizers
 from tests.data.text.hub_tokenizers import (
     SENTENCES,
     bart_tokenizer,
@@ -31,9 +32,9 @@ pytestmark = QUIET
 TEXTS = [*SENTENCES[:2], "Köln 北京", ""]
 
 
-@pytest.fixture(scope="module", params=["t5", "bart"])
+@pytest.fixture(scope="module", params=["t5", "gpt2", "bart", "gemma"])
 def translator(request, tmp_path_factory):
-    hub = {"bart": bart_tokenizer, "t5": t5_tokenizer}[request.param]()
+    hub = getattr(hub_tokenizers, f"{request.param}_tokenizer")()
     pieces = hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
     model = from_backbone(
         make_backbone(

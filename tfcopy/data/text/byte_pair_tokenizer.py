@@ -231,11 +231,13 @@ def hub_pieces(tokenizer, folder) -> HubPieces:
 
     A target begins as the model was trained to begin it: BART's with the end
     of another sentence and a start symbol, `⟨s⟩`, that also begins a source;
-    T5's with padding.
+    T5's with padding; that of a decoder-only network with its start, or its
+    end where it has none, as Qwen's.
 
     Args:
-        tokenizer: A `keras_hub.models.BartTokenizer` or `T5Tokenizer`, or
-            another one of byte pairs or of SentencePiece.
+        tokenizer: A `keras_hub.models.BartTokenizer`, `T5Tokenizer`,
+            `GPT2Tokenizer` or `GemmaTokenizer`, or another one of byte pairs or
+            of SentencePiece.
         folder: Where the files are written, and have to stay.
 
     Raises:
@@ -263,18 +265,22 @@ def _byte_pairs(tokenizer, folder):
     """The tokenizer, its file's content, all pieces, and the special ids."""
     numbers = dict(tokenizer.vocabulary)
     pieces = sorted(numbers, key=numbers.get)
+    words = [spelt(piece) for piece in pieces]
+    # BART's own, which is a word like others.
+    symbol = numbers.get(_SPECIALS[special.BOS])
+    if symbol is not None:
+        words[symbol] = START
     content = {
         "pieces": pieces,
         "merges": list(tokenizer.merges),
-        "start": True,
+        "start": symbol is not None,
     }
-    words = [spelt(piece) for piece in pieces]
-    words[numbers[_SPECIALS[special.BOS]]] = START
-    end, padding = tokenizer.end_token_id, tokenizer.pad_token_id
+    padding, start, end = _special_rows(tokenizer)
+    start = end if start in (None, symbol) else start
     unknown = numbers.get(_SPECIALS[special.UNK], padding)
     own = BytePairTokenizer(os.path.join(folder, "pieces.json"))
     data = json.dumps(content).encode()
-    return own, data, words, (padding, unknown, end, end)
+    return own, data, words, (padding, unknown, start, end)
 
 
 def _sentencepiece(tokenizer, folder):
@@ -284,10 +290,21 @@ def _sentencepiece(tokenizer, folder):
         piece if piece.split() == [piece] else f"<row{i}>"
         for i, piece in enumerate(tokenizer.get_vocabulary())
     ]
-    end, padding = tokenizer.end_token_id, tokenizer.pad_token_id
+    padding, start, end = _special_rows(tokenizer)
+    # To KerasHub, T5's end is its start as well.
+    start = padding if start in (None, end) else start
     unknown = tokenizer.token_to_id(_SPECIALS[special.UNK])
     own = SentencepieceTokenizer(os.path.join(folder, "pieces.model"))
-    return own, tokenizer.proto, words, (padding, unknown, padding, end)
+    return own, tokenizer.proto, words, (padding, unknown, start, end)
+
+
+def _special_rows(tokenizer):
+    """The publisher's ids of padding, of the start, if any, and of the end."""
+    end = tokenizer.end_token_id
+    # Without padding of its own, 0 is some word.
+    has_padding = getattr(tokenizer, "pad_token", None) is not None
+    padding = tokenizer.pad_token_id if has_padding else end
+    return padding, getattr(tokenizer, "start_token_id", None), end
 
 
 # A byte of a piece that is no text.

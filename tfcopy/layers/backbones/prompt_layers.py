@@ -1,4 +1,4 @@
-"""Layers made of a decoder-only network of KerasHub, whose prompt is the source.
+"""Layers of a decoder-only network of KerasHub: its prompt is the source.
 
 Shapes: B batch, S words of the source, T target steps, K beams, D hidden size,
 G heads of keys and values, d size of a head.
