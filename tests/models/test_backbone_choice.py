@@ -16,6 +16,7 @@ from tests.models.backbones import (
     rows_of_words,
 )
 from tfcopy import losses
+from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.decoding.hypotheses import follow, with_beams
 from tfcopy.layers import CopyDistribution
 from tfcopy.models import from_backbone
@@ -163,6 +164,20 @@ def test_decode_step_takes_the_steps_of_the_model(model, whole, capacity):
         )
         helpers.assert_close(ops.sum(attention, -1), np.ones((2, 2)))
         state = follow(state, np.array([[1, 0]] * 2, "int32"))
+
+
+@pytest.mark.few(2)
+def test_a_search_scores_words_as_the_model(model):
+    """Whole searches, in a loop whose histories grow."""
+    sources = INPUTS["source_ids"], INPUTS["source_copy_ids"]
+    found = beam_search(model, *sources, SearchOptions(2, max_length=4))
+    ids = helpers.to_numpy(found.ids)[:, 0]
+    costs = losses.marginal(
+        {**INPUTS, "target_ids": ids},
+        run(model, {**INPUTS, "target_ids": ids}),
+    )
+    costs = helpers.to_numpy(costs) * (ids != PAD)
+    helpers.assert_close(found.scores[:, 0], -costs.sum(axis=1))
 
 
 def update(model):

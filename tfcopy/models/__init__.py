@@ -18,16 +18,23 @@ from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
 
 # KerasHub takes seconds to import.
-_OF_KERAS_HUB = ("CopyBartSeq2SeqLM", "CopySeq2SeqLM", "CopyT5Seq2SeqLM")
+_OF_KERAS_HUB = {
+    "CopyBartSeq2SeqLM": "copy_seq2seq_lm",
+    "CopyCausalLM": "copy_causal_lm",
+    "CopySeq2SeqLM": "copy_seq2seq_lm",
+    "CopyT5Seq2SeqLM": "copy_seq2seq_lm",
+}
 
 
 def __getattr__(name):
     if name not in _OF_KERAS_HUB:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.copy_seq2seq_lm"), name)
+    module = importlib.import_module(f"{__name__}.{_OF_KERAS_HUB[name]}")
+    return getattr(module, name)
 
 
 __all__ = [
+    "CopyCausalLM",
     "CopyModel",
     "CopySeq2SeqLM",
     "Perplexity",

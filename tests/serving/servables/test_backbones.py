@@ -29,6 +29,7 @@ from tfcopy.serving.servables.translator import Translator
 pytest.importorskip("sentencepiece")
 pytestmark = QUIET
 
+MORE_PLACES = {"gpt2": {"max_sequence_length": 64}}
 TEXTS = [*SENTENCES[:2], "Köln 北京", ""]
 
 
@@ -41,6 +42,7 @@ def translator(request, tmp_path_factory):
             request.param,
             vocabulary_size=len(hub.get_vocabulary()),
             num_layers=1,
+            **MORE_PLACES.get(request.param, {}),
         ),
         special_ids=pieces.special_ids,
         switch_bias=-1.0,
@@ -89,16 +91,32 @@ def test_the_program_of_the_page(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.long
-def test_a_task_answers_as_its_translator(tmp_path):
+@pytest.mark.parametrize("kind", ["t5", "gpt2"])
+def test_a_task_answers_as_its_translator(kind, tmp_path):
     """Greedy search, KerasHub's from its ids and ours from our own."""
     import keras_hub
 
-    hub = t5_tokenizer()
-    preprocessor = keras_hub.models.T5Seq2SeqLMPreprocessor(
+    from tfcopy.models.copy_causal_lm import TASKS
+
+    make, preprocess, hub = {
+        "t5": lambda: (
+            models.CopyT5Seq2SeqLM,
+            keras_hub.models.T5Seq2SeqLMPreprocessor,
+            t5_tokenizer(),
+        ),
+        "gpt2": lambda: (
+            TASKS["GPT2"],
+            TASKS["GPT2"].preprocessor_cls,
+            hub_tokenizers.gpt2_tokenizer(),
+        ),
+    }[kind]()
+    preprocessor = preprocess(
         hub, encoder_sequence_length=40, decoder_sequence_length=9
     )
-    backbone = make_backbone("t5", vocabulary_size=hub.vocabulary_size())
-    task = models.CopyT5Seq2SeqLM(backbone, preprocessor)
+    backbone = make_backbone(
+        kind, vocabulary_size=hub.vocabulary_size(), **MORE_PLACES.get(kind, {})
+    )
+    task = make(backbone, preprocessor)
     task.compile(jit_compile=False)
     # Of the 9 pieces the first is the padding that a target begins with.
     options = SearchOptions(num_beams=1, max_length=8)
