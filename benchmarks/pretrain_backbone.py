@@ -175,7 +175,7 @@ class Infilling:
             run = max(1, rng.poisson(RUN))
             start = rng.integers(0, max(1, len(ids) - 1))
             end = min(start + run, len(ids) - 1)
-            starts[start : end] = False
+            starts[start:end] = False
             starts[start] = True
             hidden[start:end] = True
         return np.where(starts, self.mask, ids)[starts | ~hidden]
@@ -240,9 +240,9 @@ def make_backbone(kind, tokenizer, dtype):
 def store(kind, folder, backbone, tokenizer):
     """The network and its preprocessor as a preset of KerasHub."""
     name = {"bart": "Bart", "t5": "T5"}[kind]
-    preprocessor = getattr(
-        keras_hub.models, f"{name}Seq2SeqLMPreprocessor"
-    )(tokenizer, encoder_sequence_length=128, decoder_sequence_length=128)
+    preprocessor = getattr(keras_hub.models, f"{name}Seq2SeqLMPreprocessor")(
+        tokenizer, encoder_sequence_length=128, decoder_sequence_length=128
+    )
     task = getattr(keras_hub.models, f"{name}Seq2SeqLM")
     task(backbone, preprocessor).save_to_preset(folder)
 

@@ -15,14 +15,14 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
     "": (12, 1679),
-    "data": (80, 12410),
+    "data": (80, 12416),
     "decoding": (12, 1206),
     "evaluation": (5, 520),
-    "experiments": (31, 5036),
+    "experiments": (32, 5189),
     "figures": (4, 629),
-    "layers": (45, 4606),
-    "models": (15, 1586),
-    "recipes": (14, 2635),
+    "layers": (45, 4609),
+    "models": (15, 1591),
+    "recipes": (14, 2648),
     "serving": (72, 10121),
     "training": (17, 2259),
 }

@@ -117,8 +117,9 @@ esim(embedding, *, units=300, num_labels=3, share_encoders=False, dropout=0.5,
     kernel_initializer='glorot_uniform',
     recurrent_initializer='glorot_uniform', unit_forget_bias=False, seed=None)
 from_backbone(backbone, *, head='pointer_generator', vocabulary_size=None,
-    special_ids=None, trainable=None, attention_units=None, num_heads=None,
-    pointing='heads', coverage=False, dropout=0.0, seed=None, **head_options)
+    special_ids=None, trainable=None, lora_rank=None, attention_units=None,
+    num_heads=None, pointing='heads', coverage=False, coverage_enabled=True,
+    dropout=0.0, seed=None, **head_options)
 gru_translator(source_vocabulary_size, target_vocabulary_size, *,
     head='pointer_softmax', encoder='gru', encoder_layers=2, encoder_heads=4,
     decoder='gru', decoder_options=None, feedforward_units=None, tied=False,

@@ -7,7 +7,14 @@ import signal
 import sys
 
 from tfcopy import flags
-from tfcopy.experiments.config import COMMON, TOPICS, corpus_flag
+from tfcopy.experiments.config import (
+    COMMON,
+    PRETRAINED,
+    REPLACED,
+    TOPICS,
+    corpus_flag,
+    has_backbone,
+)
 from tfcopy.terminal import (
     hide_notes,
     one_line,
@@ -111,6 +118,17 @@ def parse(config_class, presets, description, arguments=None):
         is_short = preset.get("warmup") and config.updates < 200
         parser.set_defaults(**preset | ({"warmup": 0} if is_short else {}))
         config = parser.parse(given)
+    if has_backbone(config):
+        rise = {"warmup": config.updates // 10}
+        own = {k: x for k, x in (PRETRAINED | rise).items() if k in names}
+        parser.set_defaults(**own)
+        config = parser.parse(given)
+        for name in names.intersection(REPLACED):
+            if getattr(config, name) != parser.get_default(name):
+                parser.error(
+                    f"--{name} is about the recipe's own network, and "
+                    "--backbone replaces it"
+                )
     return config
 
 

@@ -75,6 +75,7 @@ COMMON = {
     *("rules_per_type", "instances", "num_nodes", "num_words", "q"),
     *("units", "encoder", "decoder", "head", "depth", "systems", "devices"),
     *("learning_rate", "batch_size", "updates", "seed", "num_beams"),
+    "backbone",
     *("preset", "run", "savedmodel_dir", "fresh"),
 }
 
@@ -299,6 +300,32 @@ class ModelConfig:
     )
 
 
+# === Flags beside `--backbone` ===
+
+# What a pretrained network wants of training, whatever a preset says.
+PRETRAINED = {
+    "learning_rate": 1e-4,
+    "schedule": "linear",
+    "optimizer": "adam",
+    "clip_norm": 1.0,
+    "dropout": 0.0,  # besides its own
+    "head": "pointer_generator",
+    "candidates": None,
+    "merge": "sum",
+}
+# What says how the recipe's own network is made and reads text.
+REPLACED = (
+    *("embedding_dim", "units", "encoder_units", "output_units"),
+    *("encoder", "encoder_layers", "encoder_heads", "feedforward_units"),
+    *("decoder", "decoder_layers", "decoder_heads", "normalize_first"),
+    *("positions", "num_positions", "tied_embeddings", "initializers"),
+    *("vocabulary", "source_vocabulary", "target_vocabulary", "min_count"),
+    *("source_vocabulary_size", "target_vocabulary_size", "vocabulary_size"),
+    *("source_vectors", "target_vectors", "pointers", "lowercase"),
+    *("tokenization", "sentencepiece_model", "pieces", "sample_pieces"),
+)
+
+
 # === Reading a config ===
 
 _BASELINE = "baseline_"
@@ -372,12 +399,21 @@ _CORPORA += ("tfds", "corpus", "data_dir", "download")
 _PLACES = ("bin_dir", "data", "data_dir", "download")
 
 
+def has_backbone(config: RunConfig) -> bool:
+    """Whether `--backbone` is given, which not all recipes have."""
+    names = {field.name for field in dataclasses.fields(config)}
+    return "backbone" in names and config.backbone is not None
+
+
 def run_name(config: RunConfig) -> str:
     """The name of a run that is given none, so that no two data share it.
 
     It is the preset's if the corpus is the preset's own, or else that of the
     corpus: its first file without extensions, its folder, or its dataset.
     """
+    if has_backbone(config):
+        own = run_name(dataclasses.replace(config, backbone=None))
+        return f"{own}_{_readable('backbone', config.backbone)}"
     is_demo = config.preset == "demo"
     flag = corpus_flag(config, () if is_demo else _PLACES)
     if flag is None:

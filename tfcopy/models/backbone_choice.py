@@ -20,10 +20,12 @@ def from_backbone(
     vocabulary_size=None,
     special_ids=None,
     trainable=None,
+    lora_rank=None,
     attention_units=None,
     num_heads=None,
     pointing="heads",
     coverage=False,
+    coverage_enabled=True,
     dropout=0.0,
     seed=None,
     **head_options,
@@ -52,12 +54,15 @@ def from_backbone(
             table; by default those of its published vocabularies.
         trainable: Whether the backbone is trained; `False` freezes it, `None`
             leaves it as it is, partly frozen perhaps, as with LoRA.
+        lora_rank: Rank of the matrices that LoRA trains in the backbone's
+            queries and values instead of the backbone; `None` for none.
         attention_units: Size of the attention that points; the backbone's
             `hidden_dim` if `None`.
         num_heads: Heads of that attention; as many as the backbone's if
             `None`.
         pointing: `"heads"` or `"additive"`, as in `transformer_cell`.
         coverage: Whether that attention sees where it has looked before.
+        coverage_enabled: Whether coverage is on from the start.
         dropout: Dropout rate of the embeddings and of the features that words
             are predicted from, besides the backbone's own.
         seed: Optional integer, of dropout and noise.
@@ -79,11 +84,14 @@ def from_backbone(
     )
     if trainable is not None:
         backbone.trainable = trainable
+    if lora_rank is not None:
+        backbone.enable_lora(lora_rank, embedding.parts.lora_layers)
     attention = make_attention(
         attention_units or backbone.hidden_dim,
         num_heads or embedding.parts.num_heads,
         pointing,
         coverage,
+        coverage_enabled,
     )
     if head == "pointer_softmax":
         head_options = {"seed": seed, **head_options}

@@ -53,6 +53,7 @@ SYSTEMS = (
 class Config(
     model_flags.PairsConfig,
     model_flags.AttentionConfig,
+    model_flags.BackboneConfig,
     corpus_flags.SummariesConfig,
 ):
     """Corpus, model, training, search, and where the results go."""
@@ -185,6 +186,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
         model_flags,
         pair_data,
         pair_training,
+        pretrained,
         summary_data,
     )
     from tfcopy.experiments.run import Run
@@ -224,6 +226,7 @@ def run(config):
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
     summary_data.check(config)
+    pretrained.check(config)
     model_flags.check(config, attention_units=config.attention_units)
     if config.decoder == "transformer" and config.decode_initial_attention:
         raise ValueError(
@@ -256,13 +259,14 @@ def prepare(config, folder):
         corpus = cnn_dailymail.load_bin(config.bin_dir)
     else:
         corpus = summary_data.load_corpus(config, demo_news)
-    tokenizers = (summary_data.make_tokenizer(config, corpus),) * 2
+    tokenizers = (summary_data.make_tokenizer(config, corpus, folder),) * 2
     vocabularies = pair_data.count_vocabularies(
         corpus,
         tokenizers,
         folder,
         sizes={"both": config.vocabulary_size},
         files={"both": config.vocabulary},
+        backbone=config.backbone,
     )
     return pair_data.prepare(
         from_flags(Batching, config),
@@ -272,7 +276,7 @@ def prepare(config, folder):
         folder,
         max_length=None,
         truncate=(config.max_source_length, config.max_target_length),
-        append_eos=False,
+        append_eos=config.backbone is not None,
         unmatched="unk",
     )
 
@@ -287,13 +291,23 @@ def build(run, name, data):
         "refill": config.refill_beams,
     }
 
+    coverage = name == "pointer_generator_coverage"
+
     def make_model():
+        if config.backbone is not None:
+            return pretrained.make_model(
+                config,
+                head_of(config, name),
+                pretrained.pieces(config.backbone, run.data_folder),
+                coverage=coverage,
+                coverage_enabled=False,
+            )
         return from_flags(
             models.pointer_generator,
             config,
             vocabulary_size=data.vocabularies[0].size,
             head=head_of(config, name),
-            coverage=name == "pointer_generator_coverage",
+            coverage=coverage,
             coverage_enabled=False,
             **model_flags.model_options(config),
         )
@@ -305,7 +319,7 @@ def build(run, name, data):
             data,
             search,
             max_source_length=config.max_source_length,
-            append_eos=False,
+            append_eos=config.backbone is not None,
         )
 
     return run.build(name, make_model, make_translator, ["A story ."])

@@ -28,6 +28,7 @@ from tfcopy import filesystem
 from tfcopy import tokens as special
 from tfcopy.atomic_files import make_folder, write_atomically
 from tfcopy.data.ragged_rows import join, keep
+from tfcopy.data.text.protected_tokenizer import SPAN
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -35,7 +36,7 @@ from tfcopy.file_forms import parse_json
 from tfcopy.tokens import BLANK, START
 
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
-_WORD = r"'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^ \pL\pN]+"
+_WORD = rf"'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^ \pL\pN{SPAN}]+|{SPAN}| "
 # Longer words are cut into parts of so many bytes.
 _LONGEST = 128
 _NONE = tf.int32.max
@@ -50,7 +51,8 @@ class BytePairTokenizer:
     `byte_pairs`. All text can be cut: what no piece holds is single bytes.
     Blanks are normalised, as by all tokenizers, and a word begins with its
     blank, so that the first word of a text may be another piece than it is
-    elsewhere. A graph that uses it holds the model itself, not its file.
+    elsewhere. The character `SPAN` is a piece of its own, of no vocabulary. A
+    graph that uses it holds the model itself, not its file.
 
     Args:
         model_file: JSON that `hub_pieces` wrote: `pieces`, `merges`, and
@@ -71,7 +73,7 @@ class BytePairTokenizer:
         different, places = tf.unique(words.flat_values)
         pieces = tf.gather(self._merge(different), places)
         tokens = tf.RaggedTensor.from_row_splits(
-            tf.gather(self._pairs.pieces, pieces.flat_values),
+            tf.gather([*self._pairs.pieces, SPAN], pieces.flat_values),
             tf.gather(pieces.row_splits, words.row_splits),
             validate=False,
         )
@@ -138,6 +140,11 @@ class BytePairTokenizer:
             [symbols, tf.size(words) > 0],
             shape_invariants=[tf.TensorShape([None, None]), tf.TensorShape([])],
         )
+        is_span = (words == SPAN)[:, None]
+        last = tf.concat(
+            [[len(self._pairs.pieces)], tf.fill([size - 1], -1)], 0
+        )
+        symbols = tf.where(is_span, last, symbols)
         return tf.ragged.boolean_mask(symbols, symbols != _PADDING)
 
     def _ranks(self, left, right):

@@ -178,7 +178,7 @@ def prepare(config, folder, points):
         `PairData`.
     """
     corpus = load_corpus(config)
-    tokenizer = summary_data.make_tokenizer(config, corpus)
+    tokenizer = summary_data.make_tokenizer(config, corpus, folder)
     tokenizers = (tokenizer, tokenizer)
     limits = config.max_source_length, config.max_target_length
     entities = make_entities(config)
@@ -258,7 +258,8 @@ def _check_data(config, data, points):
                     "hardly any entities (--entity_pattern, --train_tags), or "
                     f"--{side}_vocabulary lacks them."
                 )
-    if not points:
+    # Of the pieces of a pretrained network none is unknown.
+    if not points or config.backbone is not None:
         return
     if data.entities is None:
         check_spelling(data)

@@ -210,7 +210,31 @@ class AttentionConfig:
 
 
 @group
-class PointerSoftmaxConfig(PairsConfig, AttentionConfig):
+class BackboneConfig:
+    """A pretrained network in the place of the recipe's own."""
+
+    backbone: str | None = model(
+        None,
+        "Pretrained network of KerasHub instead of the recipe's own encoder "
+        "and decoder: a preset such as bart_base_en or t5_small_multi, an "
+        "address such as hf://USER/NAME, or a preset's folder. Its tokenizer "
+        "cuts texts and lengths count its pieces; a learning rate of 1e-4 is "
+        "the default then. docs/backbones.md",
+    )
+    freeze: Literal["none", "encoder", "all"] = model(
+        "none",
+        "What of --backbone is not trained: none, encoder, or all, so that "
+        "only head and pointing are.",
+    )
+    lora_rank: PositiveInt | None = model(
+        None,
+        "Train matrices of this rank in the attentions of --backbone instead "
+        "of the network itself (LoRA).",
+    )
+
+
+@group
+class PointerSoftmaxConfig(PairsConfig, AttentionConfig, BackboneConfig):
     """The translator of the pointer softmax paper and its switch."""
 
     unmatched: Literal["attention_argmax", "unk"] = data(

@@ -19,6 +19,7 @@ from tfcopy.data.text import vocabulary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.sentencepiece_tokenizer import SentencepieceTokenizer
 from tfcopy.experiments import flag_checks
+from tfcopy.experiments.pairs import pretrained
 
 SIDES = ("source", "target")
 
@@ -163,6 +164,7 @@ def count_vocabularies(
     min_count: int = 1,
     texts: Callable | None = None,
     texts_key=None,
+    backbone: str | None = None,
 ) -> tuple:
     """The vocabularies of source and target, counted once and kept.
 
@@ -177,10 +179,13 @@ def count_vocabularies(
         texts: Function without arguments that gives other pairs to count, and
             their tokenizers.
         texts_key: What those pairs depend on.
+        backbone: What the flag says; a pretrained network has its own words.
 
     Raises:
         OSError, ValueError: naming the flag of a file that is no vocabulary.
     """
+    if backbone is not None:
+        return (pretrained.pieces(backbone, folder).vocabulary,) * 2
     names = {
         side: "vocabulary" if side == "both" else f"{side}_vocabulary"
         for side in sizes
@@ -234,6 +239,7 @@ def count_both_vocabularies(
     target_vocabulary_size,
     source_vocabulary,
     target_vocabulary,
+    backbone=None,
     **options,
 ) -> tuple:
     """A vocabulary for each side, of the sizes or files that flags name.
@@ -242,6 +248,7 @@ def count_both_vocabularies(
         corpus, tokenizers, folder, **options: As in `count_vocabularies`.
         source_vocabulary_size, target_vocabulary_size, source_vocabulary,
             target_vocabulary: What the flags of these names say.
+        backbone: As in `count_vocabularies`.
     """
     return count_vocabularies(
         corpus,
@@ -251,6 +258,7 @@ def count_both_vocabularies(
             zip(SIDES, (source_vocabulary_size, target_vocabulary_size))
         ),
         files=dict(zip(SIDES, (source_vocabulary, target_vocabulary))),
+        backbone=backbone,
         **options,
     )
 

@@ -8,7 +8,7 @@ from tfcopy.data.pairs import sampled_vocabulary
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.config import from_flags
-from tfcopy.experiments.pairs import model_flags, pair_training
+from tfcopy.experiments.pairs import model_flags, pair_training, pretrained
 from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
 
@@ -18,6 +18,7 @@ def check(config: PointerSoftmaxConfig):
     flag_checks.check_files(
         config.train, config.prepared, config.validation, config.test
     )
+    pretrained.check(config)
     model_flags.check(
         config,
         encoder_units=config.encoder_units,
@@ -70,6 +71,11 @@ def build(run, name, head, data, search, details, **more):
         more["candidate_ids"] = np.arange(count, dtype="int32")
 
     def model():
+        if config.backbone is not None:
+            pieces = pretrained.pieces(config.backbone, run.data_folder)
+            return pretrained.make_model(
+                config, head, pieces, coverage=config.coverage
+            )
         made = make_model(config, data, head)
         layers = made.source_embedding, made.target_embedding
         for layer, vectors in zip(layers, data.vectors):

@@ -18,6 +18,7 @@ from tfcopy.data.ragged_rows import join
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.evaluation import summaries, translations
 from tfcopy.experiments import flag_checks, reporting
+from tfcopy.experiments.pairs import pretrained
 from tfcopy.experiments.pairs.corpus_flags import SummariesConfig
 from tfcopy.experiments.pairs.pair_data import as_text
 from tfcopy.experiments.reporting import ExportChoice
@@ -58,8 +59,16 @@ def load_corpus(config: SummariesConfig, demo):
     return demo.load()
 
 
-def make_tokenizer(config: SummariesConfig, corpus) -> Tokenizer:
-    """The tokenizer of both sides."""
+def make_tokenizer(config: SummariesConfig, corpus, folder):
+    """The tokenizer of both sides.
+
+    Args:
+        config: The flags, those of a `BackboneConfig` among them.
+        corpus: `TranslationCorpus`.
+        folder: Where files of a pretrained network's tokenizer are kept.
+    """
+    if config.backbone is not None:
+        return pretrained.pieces(config.backbone, folder).tokenizer
     return Tokenizer(
         mode="space" if corpus.tokenized else config.tokenization,
         language="en",
@@ -128,8 +137,8 @@ def plain_text(text, entities=None) -> str:
 class TestSet:
     """The test articles, their references, and how answers are scored.
 
-    Scores are made of tokens: sentences end at a token that ends one, or
-    where the reference has a line end.
+    Scores are made of tokens, words if a model reads pieces of such: sentences
+    end at a token that ends one, or where the reference has a line end.
 
     Args:
         data: `PairData`.
@@ -139,6 +148,9 @@ class TestSet:
 
     def __init__(self, data, bleu_tokenize, split=True):
         self._tokenizer = data.tokenizers[0]
+        self._reads_pieces = self._tokenizer.cuts_words
+        if self._reads_pieces:
+            self._tokenizer = Tokenizer(language="en")
         self._entities = data.entities
         self._bleu_tokenize = bleu_tokenize
         self._split = split
@@ -161,8 +173,11 @@ class TestSet:
         sources = [source for source, _ in self.pairs]
         answers, seconds = timed(translator.translate_all, sources)
         emitted = [p for a in answers for p in a.generate_probs]
+        texts = [" ".join(a.tokens) for a in answers]
+        if self._reads_pieces:
+            texts = self._tokenized([a.text for a in answers])
         scores = {
-            **self.score_texts([" ".join(a.tokens) for a in answers]),
+            **self.score_texts(texts),
             **self._bleu(answers),
             "unk_rate": translations.unk_rate([a.tokens for a in answers]),
             "copy_rate": translations.copy_rate(

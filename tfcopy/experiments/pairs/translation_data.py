@@ -26,7 +26,7 @@ from tfcopy.data.text.sentencepiece_tokenizer import (
 from tfcopy.data.text.span_patterns import check_flag
 from tfcopy.data.text.tokenization import Tokenizer
 from tfcopy.experiments import flag_checks
-from tfcopy.experiments.pairs import pair_data
+from tfcopy.experiments.pairs import pair_data, pretrained
 from tfcopy.experiments.pairs.corpus_flags import (
     TranslationConfig,
     TranslatorConfig,
@@ -182,6 +182,9 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
     """
     mode, files = config.tokenization, config.sentencepiece_model or []
     protect = tuple(config.protect or ())
+    if config.backbone is not None:
+        tokenizer = pretrained.pieces(config.backbone, folder).tokenizer
+        return _protected((tokenizer, tokenizer), protect)
     if mode != "sentencepiece":
         for flag in ("sentencepiece_model", "pieces"):
             if getattr(config, flag):

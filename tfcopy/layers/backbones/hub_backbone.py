@@ -169,6 +169,11 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
     def compute_output_spec(self, ids):
         return keras.KerasTensor((*ids.shape, self.output_dim), "float32")
 
+    @property
+    def embeddings(self):
+        """The vectors of our words, `(V, D)`."""
+        return take(self.table.embeddings, ops.convert_to_tensor(self.rows))
+
     def logits(self, features, candidate_ids=None):
         """The products of features with the words' rows, without a bias.
 

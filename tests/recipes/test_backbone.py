@@ -1,0 +1,143 @@
+"""Recipes with a pretrained network of KerasHub in the place of their own."""
+
+import importlib
+
+import pytest
+
+import tfcopy
+from tests.data.generated import demo_catalog_files
+from tests.data.text.hub_tokenizers import bart_tokenizer, t5_tokenizer
+from tests.models.backbones import QUIET, make_backbone
+from tests.recipes import starting
+from tests.recipes.starting import results
+from tfcopy.serving import translate_po
+
+pytestmark = QUIET
+
+TINY = """--updates 4 --eval_every 2 --batch_size 8 --num_beams 2""".split()
+TEXT = "The session is open."
+
+
+def make_preset(kind, folder):
+    """A small random network and its preprocessor, as KerasHub stores them."""
+    import keras_hub
+
+    make, name = {
+        "bart": (bart_tokenizer, "Bart"),
+        "t5": (t5_tokenizer, "T5"),
+    }[kind]
+    tokenizer = make()
+    preprocessor = getattr(keras_hub.models, f"{name}Seq2SeqLMPreprocessor")
+    task = getattr(keras_hub.models, f"{name}Seq2SeqLM")
+    backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
+    task(backbone, preprocessor(tokenizer)).save_to_preset(str(folder))
+    return str(folder)
+
+
+def start(recipe, folder, *arguments):
+    recipe = importlib.import_module(f"tfcopy.recipes.{recipe}")
+    return starting.start(recipe, TINY, folder, *arguments)
+
+
+@pytest.fixture(scope="module")
+def presets(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("presets")
+    return {kind: make_preset(kind, folder / kind) for kind in ("bart", "t5")}
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """Files of a few lines, with markup in them."""
+    folder = tmp_path_factory.mktemp("pairs")
+    lines = [f"The session of `{{p{i}}}` is open: %s." for i in range(24)]
+    for name in ("a.en", "a.es"):
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return [str(folder / "a.en"), str(folder / "a.es")]
+
+
+@pytest.mark.filterwarnings("ignore:.*pairs for")
+@pytest.mark.parametrize(
+    "recipe, kind, more",
+    [
+        pytest.param(
+            *("europarl_ps", "t5", ["--freeze", "encoder"]),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            *("cnn_dailymail_pg", "bart", ["--max_summary_length", "9"]),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("gigaword_ps", "t5", ["--lora_rank", "2"]),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_recipe_trains_and_exports_it(
+    recipe, kind, more, presets, pairs, tmp_path
+):
+    arguments = ["--train", *pairs, "--backbone", presets[kind], *more]
+    assert start(recipe, tmp_path, *arguments) == 0
+    systems = results(tmp_path)["systems"]
+    pointing = [x for x in systems if "pointer" in x]
+    assert pointing and all(systems[x]["updates"] == 4 for x in pointing)
+    served = tfcopy.load(str(tmp_path / "served"))
+    assert isinstance(served.translate([TEXT])[0].text, str)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("bart", marks=pytest.mark.long),
+        pytest.param("t5", marks=pytest.mark.slow),
+    ],
+)
+def test_catalogues_keep_their_spans(kind, presets, pairs, tmp_path):
+    arguments = ["--train", *pairs, "--backbone", presets[kind]]
+    arguments += ["--max_target_length", "30", "--systems", "pointer_softmax"]
+    assert start("pydocs_ps", tmp_path, *arguments) == 0
+    scores = results(tmp_path)["systems"]["pointer_generator"]
+    assert scores["must_copy"]["spans_kept"] == 100
+    catalogs = tmp_path / "catalogs"
+    demo_catalog_files.write_catalogs(catalogs, 12)
+    assert translate_po.main([str(tmp_path / "served"), str(catalogs)]) == 0
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        ("--backbone {there}/nothing", "--backbone: cannot read {there}/noth"),
+        ("--backbone {bart} --units 9", "--units is about the recipe's own"),
+        ("--backbone {bart} --pieces 9", "--pieces is about the recipe's own"),
+        (
+            "--backbone {bart} --lora_rank 2 --freeze all",
+            "--lora_rank freezes the network",
+        ),
+        ("--freeze all", "--freeze needs --backbone"),
+        ("--lora_rank 2", "--lora_rank needs --backbone"),
+    ],
+)
+def test_wrong_flags_are_named(flags, message, presets, tmp_path, capfd):
+    places = {"there": tmp_path, **presets}
+    given = flags.format(**places).split()
+    assert start("pydocs_ps", tmp_path, *given) != 0
+    assert f"Error: {message.format(**places)}" in capfd.readouterr().err
+
+
+def test_a_networks_own_defaults_win_over_the_presets(presets):
+    from tfcopy.experiments import command_line
+    from tfcopy.recipes import europarl_ps
+
+    given = ["--backbone", presets["bart"], "--updates", "50"]
+    config = command_line.parse(
+        europarl_ps.Config, europarl_ps.PRESETS, "", given
+    )
+    chosen = config.learning_rate, config.head, config.warmup, config.updates
+    assert chosen == (1e-4, "pointer_generator", 5, 50)
+    config = command_line.parse(
+        europarl_ps.Config,
+        europarl_ps.PRESETS,
+        "",
+        [*given, "--learning_rate", "3e-3", "--head", "copynet"],
+    )
+    assert (config.learning_rate, config.head) == (3e-3, "copynet")

@@ -1,0 +1,84 @@
+"""A pretrained network of KerasHub in a recipe: `--backbone`."""
+
+import functools
+import os
+
+from tfcopy import models
+from tfcopy.data.text.byte_pair_tokenizer import HubPieces, hub_pieces
+from tfcopy.experiments import flag_checks
+from tfcopy.experiments.pairs.model_flags import BackboneConfig
+
+
+def check(config: BackboneConfig):
+    """Raises a ValueError that names flags which do not go together."""
+    for name in ("freeze", "lora_rank"):
+        value = getattr(config, name)
+        if config.backbone is None and value not in (None, "none"):
+            raise ValueError(f"--{name} needs --backbone.")
+    if config.lora_rank is not None and config.freeze != "none":
+        raise ValueError(
+            "--lora_rank freezes the network itself already: leave out "
+            f"--freeze. Received: --freeze {config.freeze}."
+        )
+
+
+@functools.lru_cache(maxsize=1)
+def pieces(backbone: str, folder) -> HubPieces:
+    """How the network reads text.
+
+    Args:
+        backbone: What the flag says.
+        folder: Where its tokenizer's files are kept, in a folder of their own.
+    """
+    tokenizer = _from_preset("tokenizers", "Tokenizer", backbone)
+    return hub_pieces(tokenizer, os.path.join(folder, "pieces"))
+
+
+def make_model(config, head, pieces, **coverage):
+    """The network with pointing on top.
+
+    Args:
+        config: The flags: those of a `BackboneConfig`, and `precision`,
+            `pointing`, `attention_units`, `dropout` and `seed`.
+        head: Name of the output head.
+        pieces: `HubPieces` of the network.
+        **coverage: `coverage` and `coverage_enabled`, as of `from_backbone`.
+    """
+    backbone = _from_preset(
+        "models", "Backbone", config.backbone, dtype=config.precision
+    )
+    try:
+        model = models.from_backbone(
+            backbone,
+            head=head,
+            vocabulary_size=pieces.vocabulary.size,
+            special_ids=pieces.special_ids,
+            trainable=False if config.freeze == "all" else None,
+            lora_rank=config.lora_rank,
+            attention_units=config.attention_units,
+            pointing=config.pointing,
+            dropout=config.dropout,
+            seed=config.seed,
+            **coverage,
+        )
+    except ValueError as error:
+        raise flag_checks.naming_flags(error, ["backbone"]) from error
+    if config.freeze == "encoder":
+        for layer in model.encoder.encoder_layers:
+            layer.trainable = False
+    return model
+
+
+def _from_preset(module, name, preset, **options):
+    """What a preset holds; an error names the flag."""
+    import keras_hub  # takes a second
+
+    try:
+        kind = getattr(getattr(keras_hub, module), name)
+        return kind.from_preset(preset, **options)
+    # KerasHub's and its downloaders' own kinds, one of which is no `OSError`.
+    except Exception as error:
+        raise ValueError(
+            f"--backbone: cannot read {preset} "
+            f"({type(error).__name__}: {error})."
+        ) from error
