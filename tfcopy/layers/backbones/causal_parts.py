@@ -289,9 +289,21 @@ class Qwen3Parts(LlamaParts):
 
 
 class GemmaParts(CausalParts):
-    """The layers of Gemma's backbones, the first to the third."""
+    """The layers of Gemma's backbones, the first to the third.
+
+    Raises:
+        ValueError: If it is a model of embeddings.
+    """
 
     special_ids = (0, 3, 2, 1)
+
+    def __init__(self, backbone):
+        super().__init__(backbone)
+        if getattr(backbone, "use_bidirectional_attention", False):
+            raise ValueError(
+                "`backbone` must write from left to right; this one reads its "
+                f"text in both directions. Received: {backbone.name}."
+            )
 
     def _begin(self, words, places, training):
         return words * ops.cast(

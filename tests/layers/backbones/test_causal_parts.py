@@ -1,0 +1,29 @@
+"""Decoder-only networks drop in training alone, and refuse what is none."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests import helpers
+from tests.models.backbones import make_backbone
+from tfcopy.layers.backbones.hub_backbone import parts_of
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("kind", ["gpt2", "gemma", "llama"])
+def test_dropout_is_for_training(kind):
+    keras.utils.set_random_seed(0)
+    parts = parts_of(make_backbone(kind, num_layers=1, dropout=0.5))
+    words, mask = np.ones((1, 3, 8), "float32"), np.ones((1, 3), bool)
+    same, again, other = (
+        helpers.to_numpy(parts.encode(words, mask, training=training)[0])
+        for training in (False, False, True)
+    )
+    np.testing.assert_array_equal(same, again)
+    assert np.abs(same - other).max() > 0.1
+
+
+def test_a_network_that_reads_both_ways_is_refused():
+    backbone = make_backbone("gemma3", use_bidirectional_attention=True)
+    with pytest.raises(ValueError, match="reads its text in both directions"):
+        parts_of(backbone)
