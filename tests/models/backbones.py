@@ -36,6 +36,8 @@ DECODERS = {
         {**_GROUPED, **_TWO_SPECIALS, "tie_word_embeddings": True},
     ),
     "mistral": ("Mistral", {"sliding_window": 4, **_GROUPED}),
+    "opt": ("OPT", {"max_sequence_length": 20}),
+    "phi3": ("Phi3", _GROUPED),
     "qwen": ("Qwen", {**_GROUPED, **_ONE_SPECIAL}),
     "qwen3": ("Qwen3", {"head_dim": 4, **_GROUPED, **_TWO_SPECIALS}),
 }
@@ -52,6 +54,8 @@ SPECIAL_IDS = {
     "llama": (2, 0, 1, 2),
     "llama3": (5, 5, 4, 5),
     "mistral": (2, 0, 1, 2),
+    "opt": (1, 3, 2, 2),
+    "phi3": (9, 0, 1, 9),
     "qwen": (7,) * 4,
     "qwen3": (5, 5, 6, 6),
 }

@@ -202,8 +202,8 @@ def saved(model, folder):
     return keras.saving.load_model(folder / "model.keras")
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.few(2)
+@pytest.mark.parametrize("kind", dict.fromkeys([*KINDS, *DECODERS]))
 def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
     model = make_model(kind, backbone, trainable=False)

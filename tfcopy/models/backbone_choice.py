@@ -46,7 +46,8 @@ def from_backbone(
         backbone: A `keras_hub.models.BartBackbone` or `T5Backbone`; or a
             decoder-only one: `GPT2Backbone`, `GemmaBackbone`,
             `Gemma3Backbone`, `LlamaBackbone`, `Llama3Backbone`,
-            `MistralBackbone`, `QwenBackbone` or `Qwen3Backbone`.
+            `MistralBackbone`, `OPTBackbone`, `Phi3Backbone`, `QwenBackbone` or
+            `Qwen3Backbone`.
         head: `"pointer_generator"`, `"pointer_softmax"`, `"copynet"`,
             `"softmax"` (the backbone alone), or a head layer that is `tied`.
         vocabulary_size: V; by default all rows of the table have a word.

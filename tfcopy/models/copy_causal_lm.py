@@ -69,6 +69,6 @@ TASKS = {
     name: _register(name)
     for name in (
         *("GPT2", "Gemma", "Gemma3", "Llama", "Llama3"),
-        *("Mistral", "Qwen", "Qwen3"),
+        *("Mistral", "OPT", "Phi3", "Qwen", "Qwen3"),
     )
 }

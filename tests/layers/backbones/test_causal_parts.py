@@ -23,7 +23,26 @@ def test_dropout_is_for_training(kind):
     assert np.abs(same - other).max() > 0.1
 
 
-def test_a_network_that_reads_both_ways_is_refused():
-    backbone = make_backbone("gemma3", use_bidirectional_attention=True)
-    with pytest.raises(ValueError, match="reads its text in both directions"):
+@pytest.mark.parametrize(
+    "kind, options, message",
+    [
+        (
+            "gemma3",
+            {"use_bidirectional_attention": True},
+            "reads its text in both directions",
+        ),
+        (
+            "phi3",
+            {
+                "rope_scaling_type": "su",
+                "rope_scaling_short_factor": [1.0, 1.0],
+                "rope_scaling_long_factor": [2.0, 2.0],
+            },
+            "rotate each position alike",
+        ),
+    ],
+)
+def test_networks_that_cannot_go_on_from_left_to_right(kind, options, message):
+    backbone = make_backbone(kind, **options)
+    with pytest.raises(ValueError, match=message):
         parts_of(backbone)

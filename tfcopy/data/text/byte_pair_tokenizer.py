@@ -273,17 +273,17 @@ def _byte_pairs(tokenizer, folder):
     numbers = dict(tokenizer.vocabulary)
     pieces = sorted(numbers, key=numbers.get)
     words = [spelt(piece) for piece in pieces]
+    padding, start, end = _special_rows(tokenizer)
     # BART's own, which is a word like others.
-    symbol = numbers.get(_SPECIALS[special.BOS])
-    if symbol is not None:
-        words[symbol] = START
+    has_symbol = start is not None and pieces[start] == _SPECIALS[special.BOS]
+    if has_symbol:
+        words[start] = START
     content = {
         "pieces": pieces,
         "merges": list(tokenizer.merges),
-        "start": symbol is not None,
+        "start": has_symbol,
     }
-    padding, start, end = _special_rows(tokenizer)
-    start = end if start in (None, symbol) else start
+    start = end if start is None or has_symbol else start
     unknown = numbers.get(_SPECIALS[special.UNK], padding)
     own = BytePairTokenizer(os.path.join(folder, "pieces.json"))
     data = json.dumps(content).encode()

@@ -26,8 +26,8 @@ from tfcopy.layers.tensors import masked_softmax
 class CausalParts:
     """A decoder-only network: what all of them share.
 
-    A subclass has `_begin`, `_project` and `_block`. Keys and values of a block
-    are a dict of `keys` and `values`, `(B, G, N, d)`.
+    A subclass has `_block`. Keys and values of a block are a dict of `keys` and
+    `values`, `(B, G, N, d)`.
 
     Args:
         backbone: The backbone.
@@ -36,6 +36,9 @@ class CausalParts:
     target_start = "start"
     feature_scale = 1.0
     lora_layers = ("query", "value")
+    # Names of layers in an attention: of what rotates queries and keys, and,
+    # behind `query_` and `key_`, of what normalises them before.
+    rotation = norm = ""
 
     def __init__(self, backbone):
         self.backbone = backbone
@@ -161,8 +164,12 @@ class CausalParts:
                 seen = ops.logical_and(visible, back < window)
 
             def attend(x, name=block.name, layers=layers, seen=seen):
-                queries, keys, values = self._project(layers, x, places)
-                new = {"keys": _by_head(keys), "values": _by_head(values)}
+                queries, keys = (
+                    self._projected(layers, side, x, places)
+                    for side in ("query", "key")
+                )
+                new = {"keys": keys, "values": layers.value_dense(x)}
+                new = {part: _by_head(x) for part, x in new.items()}
                 rows[name] = join(name, new)
                 read = _attend(
                     _by_head(queries),
@@ -185,9 +192,14 @@ class CausalParts:
         """What the first block reads, `(B, N, D)`."""
         return words
 
-    def _project(self, attention, x, places):
-        """Queries `(B, N, H, d)`, keys and values `(B, N, G, d)`."""
-        raise NotImplementedError
+    def _projected(self, attention, side, x, places):
+        """Queries `(B, N, H, d)` or keys `(B, N, G, d)`."""
+        x = getattr(attention, f"{side}_dense")(x)
+        norm = getattr(attention, f"{side}_{self.norm}", None)
+        if norm is not None:
+            x = norm(x)
+        rotate = getattr(attention, self.rotation, None)
+        return x if rotate is None else rotate(x, positions=places)
 
     def _block(self, block, layers, x, attend, training):
         """A block's output, `(B, N, D)`.
@@ -216,23 +228,22 @@ class Gpt2Parts(CausalParts):
 
     @property
     def decoder_layers(self):
+        return [*self._first_layers, *super().decoder_layers]
+
+    @property
+    def _first_layers(self):
+        """The table of positions, and what is called after it."""
         backbone = self.backbone
-        return [
-            backbone.position_embedding,
-            backbone.embeddings_dropout,
-            *super().decoder_layers,
-        ]
+        return [backbone.position_embedding, backbone.embeddings_dropout]
 
     def _begin(self, words, places, training):
-        backbone = self.backbone
+        table, *others = self._first_layers
         # All positions after the last are alike.
-        places = ops.minimum(places, backbone.max_sequence_length - 1)
-        x = words + backbone.position_embedding(words, positions=places)
-        return backbone.embeddings_dropout(x, training=training)
-
-    def _project(self, attention, x, places):
-        dense = attention.query_dense, attention.key_dense
-        return *(layer(x) for layer in dense), attention.value_dense(x)
+        places = ops.minimum(places, self.backbone.max_sequence_length - 1)
+        x = words + table(words, positions=places)
+        for layer in others:
+            x = layer(x, training=training)
+        return x
 
     def _block(self, block, layers, x, attend, training):
         y = attend(layers.self_attention_layer_norm(x))
@@ -243,22 +254,22 @@ class Gpt2Parts(CausalParts):
         return x + layers.feedforward_dropout(y, training=training)
 
 
+class OptParts(Gpt2Parts):
+    """The layers of a `keras_hub.models.OPTBackbone`."""
+
+    special_ids = (1, 3, 2, 2)
+
+    @property
+    def _first_layers(self):
+        return [self.backbone.embeddings.position_embedding]
+
+
 class LlamaParts(CausalParts):
-    """The layers of Llama's, Mistral's and Qwen's backbones."""
+    """The layers of Llama's and Mistral's backbones."""
 
     special_ids = (2, 0, 1, 2)
-
-    def _project(self, attention, x, places):
-        queries, keys = attention.query_dense(x), attention.key_dense(x)
-        if hasattr(attention, "query_dense_layer_norm"):  # Qwen3
-            queries = attention.query_dense_layer_norm(queries)
-            keys = attention.key_dense_layer_norm(keys)
-        rotate = attention.rotary_embedding_layer
-        return (
-            rotate(queries, positions=places),
-            rotate(keys, positions=places),
-            attention.value_dense(x),
-        )
+    rotation = "rotary_embedding_layer"
+    norm = "dense_layer_norm"  # of Qwen 3
 
     def _block(self, block, layers, x, attend, training):
         y = attend(layers.self_attention_layernorm(x))
@@ -274,6 +285,31 @@ class Llama3Parts(LlamaParts):
     """The layers of a `keras_hub.models.Llama3Backbone`."""
 
     special_ids = (128_001, 128_001, 128_000, 128_001)
+
+
+class Phi3Parts(LlamaParts):
+    """The layers of a `keras_hub.models.Phi3Backbone`.
+
+    Raises:
+        ValueError: If its rotation depends on the length of the whole text.
+    """
+
+    special_ids = (32_000, 0, 1, 32_000)
+
+    def __init__(self, backbone):
+        super().__init__(backbone)
+        if backbone.rope_scaling_type is not None:
+            raise ValueError(
+                "`backbone` must rotate each position alike, whatever the "
+                "length of the text. Received: rope_scaling_type="
+                f"{backbone.rope_scaling_type!r}."
+            )
+
+    def _block(self, block, layers, x, attend, training):
+        layers.self_attention_layernorm = layers.pre_attention_layernorm
+        layers.self_attention_dropout = layers.attention_dropout
+        layers.feedforward_layernorm = layers.post_attention_layernorm
+        return super()._block(block, layers, x, attend, training)
 
 
 class QwenParts(LlamaParts):
@@ -296,6 +332,10 @@ class GemmaParts(CausalParts):
     """
 
     special_ids = (0, 3, 2, 1)
+    # Gemma 1 and 2 then mix the halves of queries and keys, which scores do not
+    # see.
+    rotation = "rope_layer"
+    norm = "norm"  # of Gemma 3
 
     def __init__(self, backbone):
         super().__init__(backbone)
@@ -308,18 +348,6 @@ class GemmaParts(CausalParts):
     def _begin(self, words, places, training):
         return words * ops.cast(
             math.sqrt(self.backbone.hidden_dim), words.dtype
-        )
-
-    def _project(self, attention, x, places):
-        queries, keys = attention.query_dense(x), attention.key_dense(x)
-        if hasattr(attention, "query_norm"):  # Gemma 3
-            queries = attention.query_norm(queries)
-            keys = attention.key_norm(keys)
-        rotate = attention.rope_layer
-        return (
-            rotate(queries, positions=places),
-            rotate(keys, positions=places),
-            attention.value_dense(x),
         )
 
     def _block(self, block, layers, x, attend, training):

@@ -16,6 +16,8 @@ from tfcopy.layers.backbones.causal_parts import (
     Gpt2Parts,
     Llama3Parts,
     LlamaParts,
+    OptParts,
+    Phi3Parts,
     Qwen3Parts,
     QwenParts,
 )
@@ -33,6 +35,8 @@ _KINDS = {
     "LlamaBackbone": LlamaParts,
     "Llama3Backbone": Llama3Parts,
     "MistralBackbone": LlamaParts,
+    "OPTBackbone": OptParts,
+    "Phi3Backbone": Phi3Parts,
     "QwenBackbone": QwenParts,
     "Qwen3Backbone": Qwen3Parts,
 }
