@@ -15,7 +15,7 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
     "": (12, 1679),
-    "data": (80, 12416),
+    "data": (80, 12422),
     "decoding": (12, 1206),
     "evaluation": (5, 520),
     "experiments": (32, 5189),

@@ -38,6 +38,41 @@ def bart_tokenizer(trained=None):
 
 def t5_tokenizer(size=45):
     """A `T5Tokenizer`."""
+    ids = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
+    return _of_sentencepiece("T5Tokenizer", size, **ids)
+
+
+def t5gemma_tokenizer(size=300, name="T5GemmaTokenizer"):
+    """A `T5GemmaTokenizer`: text as it is, and bytes for what no piece holds.
+
+    Args:
+        size: Number of pieces, 256 of them bytes.
+        name: Its class.
+    """
+    ids = {"pad_id": 0, "eos_id": 1, "bos_id": 2, "unk_id": 3}
+    names = {f"{x}_piece": f"<{x}>" for x in ("pad", "eos", "bos", "unk")}
+    return _of_sentencepiece(
+        name,
+        size,
+        **ids,
+        **names,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        add_dummy_prefix=False,
+        remove_extra_whitespaces=False,
+        split_digits=True,
+    )
+
+
+TOKENIZERS = {
+    "bart": bart_tokenizer,
+    "t5": t5_tokenizer,
+    "t5gemma": t5gemma_tokenizer,
+    "t5gemma2": lambda: t5gemma_tokenizer(name="T5Gemma2Tokenizer"),
+}
+
+
+def _of_sentencepiece(name, size, **options):
     import keras_hub
     import sentencepiece
 
@@ -47,10 +82,7 @@ def t5_tokenizer(size=45):
         model_writer=model,
         vocab_size=size,
         model_type="bpe",
-        pad_id=0,
-        eos_id=1,
-        unk_id=2,
-        bos_id=-1,
         minloglevel=2,
+        **options,
     )
-    return keras_hub.models.T5Tokenizer(proto=model.getvalue())
+    return getattr(keras_hub.models, name)(proto=model.getvalue())

@@ -238,11 +238,12 @@ def hub_pieces(tokenizer, folder) -> HubPieces:
 
     A target begins as the model was trained to begin it: BART's with the end
     of another sentence and a start symbol, `⟨s⟩`, that also begins a source;
-    T5's with padding.
+    T5's with padding; T5Gemma's with a start symbol.
 
     Args:
-        tokenizer: A `keras_hub.models.BartTokenizer` or `T5Tokenizer`, or
-            another one of byte pairs or of SentencePiece.
+        tokenizer: A `keras_hub.models.BartTokenizer`, `T5Tokenizer` or
+            `T5GemmaTokenizer`, or another one of byte pairs or of
+            SentencePiece.
         folder: Where the files are written, and have to stay.
 
     Raises:
@@ -284,6 +285,12 @@ def _byte_pairs(tokenizer, folder):
     return own, data, words, (padding, unknown, end, end)
 
 
+# One piece more for a model of SentencePiece, whose fields may be written one
+# after the other: `pieces` (1), with SPAN as its `piece` (1) and USER_DEFINED
+# (4) as its `type` (3). Source: sentencepiece_model.proto of SentencePiece.
+_SPAN_PIECE = b"\x0a\x07\x0a\x03" + SPAN.encode() + b"\x18\x04"
+
+
 def _sentencepiece(tokenizer, folder):
     """As `_byte_pairs`."""
     words = [
@@ -293,8 +300,14 @@ def _sentencepiece(tokenizer, folder):
     ]
     end, padding = tokenizer.end_token_id, tokenizer.pad_token_id
     unknown = tokenizer.token_to_id(_SPECIALS[special.UNK])
+    # The start symbol that T5's tokenizer names is the end.
+    start = getattr(tokenizer, "start_token_id", end)
+    start = padding if start == end else start
     own = SentencepieceTokenizer(os.path.join(folder, "pieces.model"))
-    return own, tokenizer.proto, words, (padding, unknown, padding, end)
+    model = tokenizer.proto
+    if "<0x00>" in words:  # It would spell what stands for a span as bytes.
+        model += _SPAN_PIECE
+    return own, model, words, (padding, unknown, start, end)
 
 
 # A byte of a piece that is no text.
