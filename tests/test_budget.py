@@ -14,14 +14,14 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (12, 1679),
+    "": (12, 1687),
     "data": (80, 12422),
     "decoding": (12, 1206),
     "evaluation": (5, 520),
     "experiments": (32, 5189),
     "figures": (4, 629),
-    "layers": (45, 4609),
-    "models": (15, 1591),
+    "layers": (47, 4792),
+    "models": (15, 1605),
     "recipes": (14, 2648),
     "serving": (72, 10121),
     "training": (17, 2259),

@@ -9,16 +9,57 @@ ROWS = 14
 QUIET = pytest.mark.filterwarnings("ignore:.*T5MultiHeadAttention:UserWarning")
 
 
+_T5GEMMA = {
+    "attn_logit_softcapping": 2.0,
+    "final_logit_softcapping": 2.0,
+    "query_pre_attn_scalar": 2.0,
+    "sliding_window": 1,  # shorter than the targets of the tests
+    "encoder_hidden_dim": 4,
+}
+# The class of each, and options of its own.
+KINDS = {
+    "bart": ("Bart", {"max_sequence_length": 9}),
+    "t5": ("T5", {"key_value_dim": 3, "tie_embedding_weights": True}),
+    "t5_untied": ("T5", {"key_value_dim": 3, "tie_embedding_weights": False}),
+    "t5gemma": ("T5Gemma", _T5GEMMA),
+    "t5gemma_untied": (
+        "T5Gemma",
+        {**_T5GEMMA, "tie_word_embeddings": False},
+    ),
+    # Both sides share the matrices of keys and values.
+    "t5gemma2": (
+        "T5Gemma2",
+        {**_T5GEMMA, "sliding_window": 2, "encoder_hidden_dim": 8},
+    ),
+}
+# The rows of PAD, UNK, BOS and EOS, written by hand.
+SPECIAL_IDS = {
+    "bart": (1, 3, 2, 2),
+    "t5": (0, 2, 0, 1),
+    "t5_untied": (0, 2, 0, 1),
+    "t5gemma": (0, 3, 2, 1),
+    "t5gemma_untied": (0, 3, 2, 1),
+    "t5gemma2": (0, 3, 2, 1),
+}
+
+
+def rows_of_words(kind):
+    """The row that each word has in the table, in our order."""
+    special = SPECIAL_IDS[kind]
+    return [*special, *(x for x in range(ROWS) if x not in special)]
+
+
 def make_backbone(kind, seed=3, **options):
     """A backbone of two blocks on each side.
 
     Args:
-        kind: `"bart"`, `"t5"`, or `"t5_untied"`.
+        kind: One of `KINDS`.
         seed: Of its weights, which are large.
-        options: Of the backbone.
+        options: Of the backbone, by the names of BART's.
     """
     import keras_hub
 
+    name, own = KINDS[kind]
     sizes = {
         "vocabulary_size": ROWS,
         "num_layers": 2,
@@ -26,15 +67,12 @@ def make_backbone(kind, seed=3, **options):
         "hidden_dim": 8,
         "intermediate_dim": 12,
         "dropout": 0.0,
+        **own,
         **options,
     }
-    if kind == "bart":
-        sizes = {"max_sequence_length": 9, **sizes}
-        backbone = keras_hub.models.BartBackbone(**sizes)
-    else:
-        backbone = keras_hub.models.T5Backbone(
-            key_value_dim=3, tie_embedding_weights=kind == "t5", **sizes
-        )
+    if name.startswith("T5Gemma"):
+        sizes = _of_both_sides(sizes)
+    backbone = getattr(keras_hub.models, f"{name}Backbone")(**sizes)
     rng = np.random.default_rng(seed)
     for weight in backbone.weights:
         # Larger ones would make rounding errors visible.
@@ -43,3 +81,24 @@ def make_backbone(kind, seed=3, **options):
         weight.assign(values + (weight.path.endswith(("gamma", "weight"))))
     keras.utils.set_random_seed(seed)
     return backbone
+
+
+def _of_both_sides(sizes):
+    """T5Gemma's names of options; every other block has a sliding window."""
+    sizes = dict(sizes)
+    blocks, heads = sizes.pop("num_layers"), sizes.pop("num_heads")
+    of_a_side = {
+        "num_layers": blocks,
+        "num_attention_heads": heads,
+        "num_key_value_heads": heads // 2,
+        "head_dim": 4,
+        "layer_types": [f"{x}_attention" for x in ("sliding", "full")][:blocks],
+        "hidden_dim": sizes.pop("hidden_dim"),
+        "intermediate_dim": sizes.pop("intermediate_dim"),
+    }
+    both = {
+        f"{side}_{name}": value
+        for side in ("encoder", "decoder")
+        for name, value in of_a_side.items()
+    }
+    return {**both, "dropout_rate": sizes.pop("dropout"), **sizes}

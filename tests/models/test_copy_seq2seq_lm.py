@@ -9,7 +9,8 @@ import tensorflow as tf
 from keras import ops
 
 from tests import helpers
-from tests.data.text.hub_tokenizers import bart_tokenizer, t5_tokenizer
+from tests.data.text.hub_tokenizers import TOKENIZERS
+from tests.models.backbones import KINDS as BACKBONES
 from tests.models.backbones import QUIET, make_backbone
 from tfcopy import models
 from tfcopy.decoding import SearchOptions, beam_search
@@ -28,19 +29,22 @@ pytestmark = [
 
 TEXTS = ["the session is closed", "is the session", "closed"]
 PAIRS = {"encoder_text": TEXTS, "decoder_text": TEXTS[::-1]}
-KINDS = ("bart", "t5")
+KINDS = (
+    "bart",
+    "t5",
+    *(pytest.param(x, marks=pytest.mark.long) for x in ("t5gemma", "t5gemma2")),
+)
 
 
 def make_task(kind, **options):
     import keras_hub
 
-    make = {"bart": bart_tokenizer, "t5": t5_tokenizer}[kind]
-    tokenizer = make()
-    name = {"bart": "Bart", "t5": "T5"}[kind]
+    tokenizer = TOKENIZERS[kind]()
+    backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
+    name, _ = BACKBONES[kind]
     preprocessor = getattr(keras_hub.models, f"{name}Seq2SeqLMPreprocessor")(
         tokenizer, encoder_sequence_length=10, decoder_sequence_length=9
     )
-    backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
     task = getattr(models, f"Copy{name}Seq2SeqLM")
     return task(backbone, preprocessor, **options)
 

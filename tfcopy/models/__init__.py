@@ -17,12 +17,10 @@ from tfcopy.models.planner import planner
 from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
 
-# KerasHub takes seconds to import.
-_OF_KERAS_HUB = ("CopyBartSeq2SeqLM", "CopySeq2SeqLM", "CopyT5Seq2SeqLM")
-
 
 def __getattr__(name):
-    if name not in _OF_KERAS_HUB:
+    """The tasks of KerasHub, which takes seconds to import."""
+    if not name.endswith("Seq2SeqLM"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.copy_seq2seq_lm"), name)
 

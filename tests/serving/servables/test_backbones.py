@@ -11,6 +11,7 @@ import tensorflow as tf
 import tfcopy
 from tests.data.text.hub_tokenizers import (
     SENTENCES,
+    TOKENIZERS,
     bart_tokenizer,
     t5_tokenizer,
 )
@@ -31,9 +32,9 @@ pytestmark = QUIET
 TEXTS = [*SENTENCES[:2], "Köln 北京", ""]
 
 
-@pytest.fixture(scope="module", params=["t5", "bart"])
+@pytest.fixture(scope="module", params=["t5", "bart", "t5gemma"])
 def translator(request, tmp_path_factory):
-    hub = {"bart": bart_tokenizer, "t5": t5_tokenizer}[request.param]()
+    hub = TOKENIZERS[request.param]()
     pieces = hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
     model = from_backbone(
         make_backbone(
