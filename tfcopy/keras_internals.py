@@ -156,6 +156,29 @@ def keys_and_values(attention, x):
     return keras.ops.stack(both, axis=1)
 
 
+def grouped_attention(attention, queries, rows, bias):
+    """What an attention of T5Gemma reads, as its `call` does with a cache.
+
+    The attention would turn keys and queries itself, each to another position.
+
+    Args:
+        attention: A built `T5GemmaAttention`, or `T5Gemma2MergedAttention`.
+        queries: `(B, N, *, d)`, of one or more times H heads of size d.
+        rows: Keys and values, `(B, 2, R, H, d)`.
+        bias: Added to the scores, `(B, 1, N, R)`, or `(B, 1, 1, R)`.
+
+    Returns:
+        `(B, N, D)`.
+    """
+    groups = attention.num_key_value_groups
+    if groups > 1:
+        rows = keras.ops.repeat(rows, groups, axis=3)
+    found = attention._compute_attention(
+        queries, rows[:, 0], rows[:, 1], bias, training=False
+    )
+    return attention.output_dense(found)
+
+
 # === Optimizers and events ===
 
 

@@ -1,5 +1,8 @@
 """Copying on top of small random networks of KerasHub's classes."""
 
+import pathlib
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from tests import helpers
 from tests.models.backbones import (
     DECODERS,
     ENCODER_DECODERS,
+    KINDS,
     QUIET,
     ROWS,
     SPECIAL_IDS,
@@ -25,7 +29,7 @@ from tfcopy.tokens import BOS, EOS, NO_COPY, PAD
 pytestmark = QUIET
 
 # The others are made of parts of these.
-KINDS = ("bart", "gpt2", "t5", "gemma2", "llama")
+MAIN_KINDS = ("bart", "gpt2", "t5", "t5gemma", "gemma2", "llama", "t5gemma2")
 V = ROWS + 1  # BART's BOS and EOS, T5's PAD and BOS are one row.
 NAMES = ("source_ids", "source_copy_ids", "target_ids")
 INPUTS = {
@@ -35,10 +39,18 @@ INPUTS = {
     ),
     "target_ids": np.array([[V + 1, 8, 5, EOS], [V, EOS, 0, 0]], "int32"),
 }
+ROOT = pathlib.Path(__file__).parents[2]
+PROGRAM = re.compile(r"(?s)import keras_hub\n\nwhole = .*?(?=```)")
 LORA_NAMES = {"t5": ["query_projector", "value_projector"]}
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(
+    scope="module",
+    params=[
+        *MAIN_KINDS[:-1],
+        pytest.param(MAIN_KINDS[-1], marks=pytest.mark.long),
+    ],
+)
 def model(request):
     return randomized(make_model(request.param, coverage=True))
 
@@ -93,9 +105,8 @@ def test_words_have_the_probabilities_of_keras_hub(kind):
     import keras_hub
 
     backbone = make_backbone(kind)
-    lm = getattr(
-        keras_hub.models, f"{'Bart' if kind == 'bart' else 'T5'}Seq2SeqLM"
-    )(backbone=backbone)
+    name, _ = KINDS[kind]
+    lm = getattr(keras_hub.models, f"{name}Seq2SeqLM")(backbone=backbone)
     rows = np.array(rows_of_words(kind), "int32")
     words = np.where(previous_words() < V, previous_words(), 1)
     expected = lm(
@@ -119,8 +130,8 @@ def test_a_target_follows_its_own_prompt_as_in_keras_hub(kind):
     import keras_hub
 
     backbone = make_backbone(kind)
-    name = f"{type(backbone).__name__.removesuffix('Backbone')}CausalLM"
-    lm = getattr(keras_hub.models, name)(backbone=backbone, preprocessor=None)
+    lm = getattr(keras_hub.models, f"{KINDS[kind][0]}CausalLM")
+    lm = lm(backbone=backbone, preprocessor=None)
     rows = np.array(rows_of_words(kind), "int32")
     targets = np.where(previous_words() < V, previous_words(), 1)
     actual = run(make_model(kind, backbone, head="softmax")).generate_logits
@@ -136,9 +147,10 @@ def test_a_target_follows_its_own_prompt_as_in_keras_hub(kind):
         helpers.assert_close(logits, expected)
 
 
-def test_gives_a_distribution_for_each_target_word(whole):
+def test_gives_a_distribution_for_each_target_word(model, whole):
     shapes = [tuple(x.shape) for x in whole]
-    assert shapes == [(2, 4, V), (2, 4), (2, 4, 5), (2, 4, 5)]
+    size = model.vocabulary_size
+    assert shapes == [(2, 4, size), (2, 4), (2, 4, 5), (2, 4, 5)]
     generated, copied = helpers.probabilities(whole)
     helpers.assert_close(
         generated.sum(-1) + copied.sum(-1), np.ones((2, 4)), 0, 1e-6
@@ -203,14 +215,16 @@ def saved(model, folder):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("kind", dict.fromkeys([*KINDS, *DECODERS]))
+@pytest.mark.parametrize("kind", dict.fromkeys([*MAIN_KINDS, *DECODERS]))
 def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
     model = make_model(kind, backbone, trainable=False)
-    size = backbone.hidden_dim
-    pointing, switch = 2 * size * size + size, 3 * size + 1
+    size, of_source = model.cell.units, model.source_embedding.output_dim
+    assert (size, of_source) == (8, 4 if kind == "t5gemma" else 8)
+    pointing = size * size + of_source * size + size
+    switch = of_source + 2 * size + 1
     assert model.count_params() == (
-        backbone.count_params() + pointing + switch + V
+        backbone.count_params() + pointing + switch + model.vocabulary_size
     )
     assert {id(x) for x in backbone.weights} < {id(x) for x in model.weights}
     assert update(model) == {id(x) for x in added(model)}
@@ -230,13 +244,15 @@ def test_a_backbone_is_trained(kind):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MAIN_KINDS)
 def test_lora_is_trained_and_saved(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
     backbone.enable_lora(2, LORA_NAMES.get(kind))
     model = make_model(kind, backbone)
     lora = [x for x in backbone.weights if "lora" in x.path]
     attentions = 3 if kind in ENCODER_DECODERS else 1
+    if kind == "t5gemma2":
+        attentions = 2  # It has one over target and source.
     assert len(lora) == 2 * 2 * attentions
     changed = update(model)
     paths = {x.path for x in backbone.weights if id(x) in changed}
@@ -290,7 +306,7 @@ def test_positions_after_the_last_are_like_it(kind):
 
 
 def test_candidates_have_the_logits_of_the_whole(model, whole):
-    ids = np.array([0, 1, 2, 3, 5, 8, 14], "int32")
+    ids = np.array([0, 1, 2, 3, 5, 8, model.vocabulary_size - 1], "int32")
     few = run(
         model.with_candidates(),
         {
@@ -332,7 +348,48 @@ def test_other_backbones_are_refused():
         from_backbone(make_backbone("t5"), vocabulary_size=16)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.long
+def test_the_part_of_a_network_that_reads_text(tmp_path):
+    """By the program of the page."""
+    import keras_hub
+
+    vision = keras_hub.models.Gemma3VisionEncoder(
+        image_size=4,
+        patch_size=2,
+        num_heads=1,
+        hidden_dim=4,
+        num_layers=1,
+        intermediate_dim=4,
+        output_dim=8,
+        pool_size=2,
+    )
+    whole = make_backbone("t5gemma2", vision_encoder=vision)
+    with pytest.raises(ValueError, match="leave the vision encoder out"):
+        from_backbone(whole)
+    whole.save_to_preset(str(tmp_path))
+    page = ROOT / "docs" / "backbones.md"
+    program, names = PROGRAM.search(page.read_text("utf-8"))[0], {}
+    exec(program.replace("t5gemma2_270m_270m", str(tmp_path)), names)
+    model = from_backbone(names["backbone"], head="softmax")
+    rows = np.array(rows_of_words("t5gemma2"), "int32")
+    expected = keras_hub.models.T5Gemma2Seq2SeqLM(whole)(
+        {
+            "encoder_token_ids": rows[INPUTS["source_ids"]],
+            "encoder_padding_mask": (INPUTS["source_ids"] != 0).astype("int32"),
+            "decoder_token_ids": rows[[[BOS, 5, 6]] * 2],
+            "decoder_padding_mask": np.ones((2, 3), "int32"),
+            "images": np.zeros((2, 1, 4, 4, 3), "float32"),
+            "vision_indices": np.zeros((2, 1), "int32"),
+        }
+    )
+    targets = np.array([[5, 6, 7]] * 2, "int32")
+    actual = run(model, {**INPUTS, "target_ids": targets})
+    helpers.assert_close(
+        actual.generate_logits, helpers.to_numpy(expected)[..., rows]
+    )
+
+
+@pytest.mark.parametrize("kind", MAIN_KINDS)
 @pytest.mark.few(1)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
     expected = run(randomized(make_model(kind)))

@@ -9,12 +9,12 @@ import tensorflow as tf
 from keras import ops
 
 from tests import helpers
-from tests.data.text import hub_tokenizers
-from tests.models.backbones import QUIET, make_backbone
+from tests.data.text.hub_tokenizers import TOKENIZERS
+from tests.models.backbones import DECODERS, QUIET, make_backbone
+from tests.models.backbones import KINDS as BACKBONES
 from tfcopy import models
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
-from tfcopy.models import copy_causal_lm
 from tfcopy.tokens import NO_COPY
 
 # What Keras and KerasHub say of all tasks.
@@ -29,17 +29,22 @@ pytestmark = [
 
 TEXTS = ["the session is closed", "is the session", "closed"]
 PAIRS = {"encoder_text": TEXTS, "decoder_text": TEXTS[::-1]}
-KINDS = ("bart", "t5", "gpt2", "gemma")
+_LONG = ("t5gemma", "t5gemma2", "gpt2", "gemma")
+KINDS = (
+    "bart",
+    "t5",
+    *(pytest.param(x, marks=pytest.mark.long) for x in _LONG),
+)
 
 
 def make_task(kind, **options):
     import keras_hub
 
-    tokenizer = getattr(hub_tokenizers, f"{kind}_tokenizer")()
+    tokenizer = TOKENIZERS[kind]()
     backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
-    name = type(backbone).__name__.removesuffix("Backbone")
-    if name in copy_causal_lm.TASKS:
-        task = copy_causal_lm.TASKS[name]
+    name, _ = BACKBONES[kind]
+    if kind in DECODERS:
+        task = getattr(models, f"Copy{name}CausalLM")
         preprocessor = task.preprocessor_cls
     else:
         task = getattr(models, f"Copy{name}Seq2SeqLM")

@@ -64,11 +64,8 @@ def _register(name):
     return register(task)
 
 
-# By the names of their networks.
-TASKS = {
-    name: _register(name)
-    for name in (
-        *("GPT2", "Gemma", "Gemma3", "Llama", "Llama3"),
-        *("Mistral", "OPT", "Phi3", "Qwen", "Qwen3"),
-    )
-}
+for _name in (
+    *("GPT2", "Gemma", "Gemma3", "Llama", "Llama3"),
+    *("Mistral", "OPT", "Phi3", "Qwen", "Qwen3"),
+):
+    globals()[f"Copy{_name}CausalLM"] = _register(_name)

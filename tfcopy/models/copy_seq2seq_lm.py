@@ -316,6 +316,20 @@ class CopyT5Seq2SeqLM(CopySeq2SeqLM):
     network = keras_hub.models.T5Backbone
 
 
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CopyT5GemmaSeq2SeqLM(CopySeq2SeqLM):
+    """A `CopySeq2SeqLM` of T5Gemma."""
+
+    network = keras_hub.models.T5GemmaBackbone
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CopyT5Gemma2Seq2SeqLM(CopySeq2SeqLM):
+    """A `CopySeq2SeqLM` of T5Gemma 2 without a vision encoder."""
+
+    network = keras_hub.models.T5Gemma2Backbone
+
+
 def _special_ids(tokenizer, start):
     """The rows of PAD, UNK, BOS and EOS, or `None` without its vocabulary."""
     end, pieces = tokenizer.end_token_id, [*tokenizer.get_vocabulary()]

@@ -63,11 +63,42 @@ def t5_tokenizer(size=45):
 
 def gemma_tokenizer(size=46):
     """A `GemmaTokenizer`: it marks no blank before the first word."""
-    ids = {"pad_id": 0, "eos_id": 1, "bos_id": 2, "unk_id": 3}
-    names = {f"{x}_piece": f"<{x}>" for x in ("pad", "eos", "bos", "unk")}
     return _of_sentencepiece(
-        "GemmaTokenizer", size, **ids, **names, add_dummy_prefix=False
+        "GemmaTokenizer", size, **_GEMMA, add_dummy_prefix=False
     )
+
+
+def t5gemma_tokenizer(size=300, name="T5GemmaTokenizer"):
+    """A `T5GemmaTokenizer`: text as it is, and bytes for what no piece holds.
+
+    Args:
+        size: Number of pieces, 256 of them bytes.
+        name: Its class.
+    """
+    return _of_sentencepiece(
+        name,
+        size,
+        **_GEMMA,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        add_dummy_prefix=False,
+        remove_extra_whitespaces=False,
+        split_digits=True,
+    )
+
+
+_GEMMA = {
+    **{"pad_id": 0, "eos_id": 1, "bos_id": 2, "unk_id": 3},
+    **{f"{x}_piece": f"<{x}>" for x in ("pad", "eos", "bos", "unk")},
+}
+TOKENIZERS = {
+    "bart": bart_tokenizer,
+    "t5": t5_tokenizer,
+    "t5gemma": t5gemma_tokenizer,
+    "t5gemma2": lambda: t5gemma_tokenizer(name="T5Gemma2Tokenizer"),
+    "gpt2": gpt2_tokenizer,
+    "gemma": gemma_tokenizer,
+}
 
 
 def _of_sentencepiece(name, size, **options):

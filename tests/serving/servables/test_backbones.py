@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 
 import tfcopy
-from tests.data.text import hub_tokenizers
 from tests.data.text.hub_tokenizers import (
     SENTENCES,
+    TOKENIZERS,
     bart_tokenizer,
     t5_tokenizer,
 )
@@ -32,9 +32,11 @@ pytestmark = QUIET
 TEXTS = [*SENTENCES[:2], "Köln 北京", ""]
 
 
-@pytest.fixture(scope="module", params=["t5", "gpt2", "bart", "gemma"])
+@pytest.fixture(
+    scope="module", params=["t5", "gpt2", "bart", "t5gemma", "gemma"]
+)
 def translator(request, tmp_path_factory):
-    hub = getattr(hub_tokenizers, f"{request.param}_tokenizer")()
+    hub = TOKENIZERS[request.param]()
     pieces = hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
     model = from_backbone(
         make_backbone(
@@ -94,14 +96,12 @@ def test_a_task_answers_as_its_translator(kind, tmp_path):
     """Greedy search, KerasHub's from its ids and ours from our own."""
     import keras_hub
 
-    from tfcopy.models.copy_causal_lm import TASKS
-
     lengths = {"encoder_sequence_length": 40, "decoder_sequence_length": 9}
     if kind == "t5":
         hub, make = t5_tokenizer(), models.CopyT5Seq2SeqLM
         preprocessor = keras_hub.models.T5Seq2SeqLMPreprocessor(hub, **lengths)
     else:
-        hub, make = hub_tokenizers.gpt2_tokenizer(), TASKS["GPT2"]
+        hub, make = TOKENIZERS[kind](), models.CopyGPT2CausalLM
         preprocessor = make.preprocessor_cls(hub, **lengths)
     backbone = make_backbone(kind, vocabulary_size=hub.vocabulary_size())
     task = make(backbone, preprocessor)

@@ -238,13 +238,13 @@ def hub_pieces(tokenizer, folder) -> HubPieces:
 
     A target begins as the model was trained to begin it: BART's with the end
     of another sentence and a start symbol, `⟨s⟩`, that also begins a source;
-    T5's with padding; that of a decoder-only network with its start, or its
-    end where it has none, as Qwen's.
+    T5's with padding; T5Gemma's with a start symbol, and that of a decoder-only
+    network, too, or with its end where it has no start, as Qwen's.
 
     Args:
         tokenizer: A `keras_hub.models.BartTokenizer`, `T5Tokenizer`,
-            `GPT2Tokenizer` or `GemmaTokenizer`, or another one of byte pairs or
-            of SentencePiece.
+            `T5GemmaTokenizer`, `GPT2Tokenizer` or `GemmaTokenizer`, or another
+            one of byte pairs or of SentencePiece.
         folder: Where the files are written, and have to stay.
 
     Raises:
@@ -290,6 +290,12 @@ def _byte_pairs(tokenizer, folder):
     return own, data, words, (padding, unknown, start, end)
 
 
+# One piece more for a model of SentencePiece, whose fields may be written one
+# after the other: `pieces` (1), with SPAN as its `piece` (1) and USER_DEFINED
+# (4) as its `type` (3). Source: sentencepiece_model.proto of SentencePiece.
+_SPAN_PIECE = b"\x0a\x07\x0a\x03" + SPAN.encode() + b"\x18\x04"
+
+
 def _sentencepiece(tokenizer, folder):
     """As `_byte_pairs`."""
     words = [
@@ -298,11 +304,14 @@ def _sentencepiece(tokenizer, folder):
         for i, piece in enumerate(tokenizer.get_vocabulary())
     ]
     padding, start, end = _special_rows(tokenizer)
-    # To KerasHub, T5's end is its start as well.
+    # The start symbol that T5's tokenizer names is the end.
     start = padding if start in (None, end) else start
     unknown = tokenizer.token_to_id(_SPECIALS[special.UNK])
     own = SentencepieceTokenizer(os.path.join(folder, "pieces.model"))
-    return own, tokenizer.proto, words, (padding, unknown, start, end)
+    model = tokenizer.proto
+    if "<0x00>" in words:  # It would spell what stands for a span as bytes.
+        model += _SPAN_PIECE
+    return own, model, words, (padding, unknown, start, end)
 
 
 def _special_rows(tokenizer):

@@ -20,10 +20,11 @@ import keras
 from keras import ops
 
 from tfcopy.keras_internals import own_layers
+from tfcopy.layers.backbones.backbone_parts import BackboneParts
 from tfcopy.layers.tensors import masked_softmax
 
 
-class CausalParts:
+class CausalParts(BackboneParts):
     """A decoder-only network: what all of them share.
 
     A subclass has `_block`. Keys and values of a block are a dict of `keys` and
@@ -33,16 +34,20 @@ class CausalParts:
         backbone: The backbone.
     """
 
-    target_start = "start"
-    feature_scale = 1.0
-    lora_layers = ("query", "value")
     # Names of layers in an attention: of what rotates queries and keys, and,
     # behind `query_` and `key_`, of what normalises them before.
     rotation = norm = ""
 
-    def __init__(self, backbone):
-        self.backbone = backbone
-        self.num_heads = backbone.num_query_heads
+    @property
+    def logit_cap(self):
+        table = self.backbone.token_embedding
+        # A quantized one caps its products itself.
+        quantized = table.dtype_policy.quantization_mode
+        return None if quantized else table.logit_soft_cap
+
+    @property
+    def num_heads(self):
+        return self.backbone.num_query_heads
 
     @property
     def decoder_layers(self):
@@ -217,9 +222,9 @@ class CausalParts:
 class Gpt2Parts(CausalParts):
     """The layers of a `keras_hub.models.GPT2Backbone`."""
 
-    def __init__(self, backbone):
-        self.backbone = backbone
-        self.num_heads = backbone.num_heads
+    @property
+    def num_heads(self):
+        return self.backbone.num_heads
 
     @property
     def special_ids(self):
