@@ -9,7 +9,7 @@ import pytest
 import tfcopy
 from tests.data.generated import demo_catalog_files
 from tests.data.text.hub_tokenizers import TOKENIZERS
-from tests.models.backbones import KINDS, QUIET, make_backbone
+from tests.models.backbones import DECODERS, KINDS, QUIET, make_backbone
 from tests.recipes import starting
 from tests.recipes.starting import results
 from tfcopy.experiments.pairs import pretrained
@@ -26,10 +26,14 @@ def make_preset(kind, folder):
     import keras_hub
 
     tokenizer, (name, _) = TOKENIZERS[kind](), KINDS[kind]
-    preprocessor = getattr(keras_hub.models, f"{name}Seq2SeqLMPreprocessor")
-    task = getattr(keras_hub.models, f"{name}Seq2SeqLM")
+    name += "CausalLM" if kind in DECODERS else "Seq2SeqLM"
+    preprocessor = getattr(keras_hub.models, f"{name}Preprocessor")
+    task = getattr(keras_hub.models, name)
     backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
-    task(backbone, preprocessor(tokenizer)).save_to_preset(str(folder))
+    preprocessor = preprocessor(tokenizer)
+    task(backbone=backbone, preprocessor=preprocessor).save_to_preset(
+        str(folder)
+    )
     return str(folder)
 
 
@@ -86,16 +90,20 @@ def test_a_recipe_trains_and_exports_it(
 
 
 @pytest.mark.parametrize(
-    "kind",
+    "kind, unit",
     [
-        pytest.param("bart", marks=pytest.mark.long),
-        pytest.param("t5", marks=pytest.mark.slow),
-        pytest.param("t5gemma", marks=pytest.mark.slow),
+        pytest.param("bart", "pieces", marks=pytest.mark.long),
+        pytest.param("bart", "token", marks=pytest.mark.slow),
+        pytest.param("t5", "pieces", marks=pytest.mark.slow),
+        pytest.param("t5", "token", marks=pytest.mark.slow),
+        pytest.param("t5gemma", "token", marks=pytest.mark.slow),
+        pytest.param("gpt2", "pieces", marks=pytest.mark.slow),
     ],
 )
-def test_catalogues_keep_their_spans(kind, preset, pairs, tmp_path):
+def test_catalogues_keep_their_spans(kind, unit, preset, pairs, tmp_path):
     arguments = ["--train", *pairs, "--backbone", preset(kind)]
-    arguments += ["--max_target_length", "30", "--systems", "pointer_softmax"]
+    arguments += ["--max_target_length", "50", "--systems", "pointer_softmax"]
+    arguments += ["--protect_as", unit]
     assert start("pydocs_ps", tmp_path, *arguments) == 0
     scores = results(tmp_path)["systems"]["pointer_generator"]
     assert scores["must_copy"]["spans_kept"] == 100

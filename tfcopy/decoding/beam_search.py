@@ -87,7 +87,8 @@ def beam_search(
         protected: Boolean, `(B, S)`, the source positions whose words must be
             said, with the option `must_copy`; none of them is UNK. Or
             integers: 2 for words that must be said in the order of the source,
-            1 for others that must be said, 0 for the rest.
+            1 for others that must be said, 0 for the rest; and 3 for words
+            that must be said right after the one before, as a run with it.
 
     Returns:
         `SearchResult`.
@@ -278,7 +279,7 @@ class _Search:
         options, alive = self.options, state.alive
         scores = _score(alive, step, sentences.source, options)
         scores = ops.where(alive.log_probs > EMPTY, scores, MASKED)
-        complete = ops.sum(alive.left, axis=2) == 0
+        complete = required_words.is_complete(alive.left)
 
         def cut_off(kept):
             some = Finished(ops.where(kept, scores, MASKED), alive.last)
@@ -306,7 +307,7 @@ def _continuations(distribution, source, alive, options, step, prefix):
             options.no_repeat_ngram,
         )
         if options.must_copy:
-            repeats = required_words.exempt(repeats, alive.left)
+            repeats = required_words.exempt(repeats, source, alive.left)
         log_probs = ops.where(repeats, MASKED, continuations.log_probs)
         continuations = continuations._replace(log_probs=log_probs)
     if options.must_copy:
@@ -398,7 +399,7 @@ def _grow(
         log_probs = take_each(total, chosen)
     else:
         log_probs, chosen = top_k(total, beams, options.static_shapes)
-    parents, words, copied_from = continuations.choose(
+    parents, words, copied_from, kinds = continuations.choose(
         ops.cast(chosen, "int32"), source
     )
     keeps_attention = "attention" in records.tables
@@ -423,7 +424,7 @@ def _grow(
         coverage = take_each(alive.coverage, parents) + attention
         grown = grown._replace(coverage=coverage)
     if options.must_copy:
-        left = required_words.after(alive.left, parents, words, source)
+        left = required_words.after(alive.left, parents, words, kinds, source)
         grown = grown._replace(left=left)
     return parents, words, grown, records
 

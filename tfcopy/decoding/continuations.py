@@ -16,7 +16,7 @@ from tfcopy import tokens
 from tfcopy.decoding import required_words, sampling
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED, gather_last, same_words
-from tfcopy.layers.tensors import repeat, take_each
+from tfcopy.layers.tensors import repeat, take, take_each
 
 _ALMOST_ALL = 1.0 - 1e-6
 
@@ -28,17 +28,14 @@ class Source(NamedTuple):
         ids: Copy ids, `(B, S)`.
         valid: Boolean, `(B, S)`; positions that may be copied.
         word: `(B, S)`, the first position that holds the same word.
-        first: Boolean, `(B, S)`; a word's first position.
+        first: Boolean, `(B, S)`; a word's first position, and its first one
+            where a run begins.
         same: `(B, S, S)`, 1.0 where two positions hold one word.
         real: Boolean, `(B, S)`; all but the padding.
         missing: Boolean, `(B, V)`, words of `source_only` that it does not
             hold, and required ones, which are said at their first position;
             or `None`.
-        required: Boolean, `(B, S)`, positions of words that must be said; or
-            `None`.
-        in_turn: `(B, S)`, at words that must be said in the order of the
-            source how often they stand further on, elsewhere `NO_TURN`; or
-            `None` if there are none.
+        runs: The `Runs` of words that must be said; or `None`.
         keys: `(B,)`, numbers that depend on the text; or `None`.
     """
 
@@ -49,8 +46,7 @@ class Source(NamedTuple):
     same: Any
     real: Any
     missing: Any = None
-    required: Any = None
-    in_turn: Any = None
+    runs: Any = None
     keys: Any = None
 
 
@@ -67,6 +63,9 @@ class Continuations(NamedTuple):
         first_from: `(B, K)`; the position that the first of the generated words
             is copied from, after all, or `tokens.GENERATE`. `None` if no word
             is forced.
+        kinds: int32, `(B, K, S)`, what saying the word of a position is, as of
+            `required_words.ways`. `None` if none must be said.
+        following: As of `required_words.Left`.
     """
 
     ids: Any
@@ -74,6 +73,8 @@ class Continuations(NamedTuple):
     copied: Any
     is_copied: Any
     first_from: Any = None
+    kinds: Any = None
+    following: Any = None
 
     def words(self, source):
         """Extended ids of all, `(B, K, C + S)`."""
@@ -91,9 +92,10 @@ class Continuations(NamedTuple):
             source: `Source`.
 
         Returns:
-            `(parents, words, copied_from)`: the beams that they continue,
-            extended ids, and the positions that they are copied from
-            (`tokens.GENERATE` if generated), all `(B, N)`.
+            `(parents, words, copied_from, kinds)`: the beams that they
+            continue, extended ids, the positions that they are copied from
+            (`tokens.GENERATE` if generated), and what they are, as of
+            `required_words.after`; all `(B, N)`.
         """
         beams = self.ids.shape[1]
         number = self.ids.shape[2] or ops.shape(self.ids)[2]
@@ -110,16 +112,28 @@ class Continuations(NamedTuple):
                 parents * number + ops.minimum(place, number - 1),
             ),
         )
-        mostly = ops.reshape(self.is_copied, (-1, beams * size))
-        mostly = take_each(mostly, parents * size + position)
-        is_copied = ops.logical_and(is_position, mostly)
+
+        def of_position(x):
+            x = ops.reshape(x, (-1, beams * size))
+            return take_each(x, parents * size + position)
+
+        is_copied = ops.logical_and(is_position, of_position(self.is_copied))
+        copied = take_each(self.copied, parents)
+        kinds = ops.zeros_like(words)
+        if self.kinds is not None:
+            kinds = ops.where(is_position, of_position(self.kinds), kinds)
+            following = take_each(self.following, parents)
+            within, copied = required_words.places(
+                words, kinds, following, copied, source
+            )
+            is_copied = ops.logical_or(is_copied, within)
         copied_from = ops.where(is_copied, position, tokens.GENERATE)
         if self.first_from is not None:
             first_from = take_each(self.first_from, parents)
             copied_from = ops.where(place == 0, first_from, copied_from)
-        copied = take_each(self.copied, parents)
+            kinds = ops.where(place == 0, required_words.GIVEN, kinds)
         copied_from = best_place(copied, source, words, copied_from)
-        return parents, words, copied_from
+        return parents, words, copied_from, kinds
 
 
 def describe_source(
@@ -156,24 +170,26 @@ def describe_source(
             ops.cast(absent, "float32"), ops.cast(is_word, "float32")
         )
         missing = missing > 0
-    required = in_turn = None
+    first, runs = word, None
     if protected is not None:
-        in_turn = required_words.in_turn(protected, same)
-        required = required_words.is_required(protected, same)
+        runs = required_words.describe(protected, same, valid)
         apart = required_words.generated_apart(
-            source_copy_ids, required, vocabulary_size
+            source_copy_ids, runs.starts, vocabulary_size
         )
         missing = apart if missing is None else ops.logical_or(missing, apart)
+        alike = ops.expand_dims(runs.starts, 1) == ops.expand_dims(
+            runs.starts, 2
+        )
+        first = ops.argmax(ops.where(alike, same, 0.0), axis=2)
     return Source(
         source_copy_ids,
         valid,
         word,
-        ops.logical_and(word == positions, valid),
+        ops.logical_and(ops.cast(first, "int32") == positions, valid),
         same,
         source_ids != tokens.PAD,
         missing,
-        required,
-        in_turn,
+        runs,
         sampling.text_keys(source_copy_ids, valid) if sample else None,
     )
 
@@ -240,8 +256,8 @@ def next_words(distribution, source, options, step, extra=0):
     bans = ops.logical_or(banned(ids), _held(ids, source, options))
     pointing = copied
     copied, is_copied = _merge(logits, offset, pointing, source, options)
-    if source.required is not None:
-        copied = required_words.possible(copied, source.required)
+    if source.runs is not None:
+        copied = required_words.possible(copied, source.runs)
     allowed = ops.logical_not(banned(source.ids))
     allowed = ops.logical_and(allowed, source.first)
     log_probs = ops.concatenate(
@@ -304,10 +320,9 @@ def _merge(logits, offset, copied, source, options):
     rows, size = ops.shape(ids)
     word = repeat(source.word, beams)
     word += ops.expand_dims(ops.arange(rows, dtype="int32") * size, 1)
-    best = ops.segment_max(
-        ops.reshape(copied, (-1,)), ops.reshape(word, (-1,)), rows * size
-    )
-    best = ops.reshape(best, ops.shape(copied))
+    word = ops.reshape(word, (-1,))
+    best = ops.segment_max(ops.reshape(copied, (-1,)), word, rows * size)
+    best = ops.reshape(take(best, word), ops.shape(copied))
     return ops.maximum(generated, best), best > generated
 
 

@@ -153,8 +153,8 @@ class Alive(NamedTuple):
         last: `(B, K)`, the record of the last word.
         words: `(B, K, L)`, all words so far; `(B, K, 0)` if nothing asks.
         coverage: `(B, K, S)`, attention so far; `(B, K, 0)` if nothing asks.
-        left: int32, `(B, K, S)`, how often each word must still be said, at
-            its first position; `(B, K, 0)` if nothing asks.
+        left: What must still be said, `required_words.Left`; `(B, K, 0)` if
+            nothing asks.
     """
 
     log_probs: Any

@@ -1,12 +1,19 @@
-"""Words of the source that a hypothesis must say, none of them too often.
+"""Runs of the source's words that a hypothesis must say, none too often.
 
-A word is required as often as the source holds it. All ways to say it, of
-generating it and of pointing at any of its positions, count as one, at its
-first position. Of some words, such as `%s` and `%d`, the order counts, too: the
-next one to be said is the first that has not been said.
+A run is a word, or several that are said one after the other: what was one span
+of the text before it was cut into pieces. A run is required as often as the
+source holds it. Where several begin with the same words, what follows tells
+which one is said. All ways to say a word, of generating it and of pointing at
+any of its positions, count as one. Of some runs, such as `%s` and `%d`, the
+order counts, too: the next one to be said is the first that has not been said.
+
+The first word of a run is a continuation at its first position where a run
+begins, and any other word one at its first other position.
 
 Shapes: B batch, K beams, S source steps, V target vocabulary.
 """
+
+from typing import Any, NamedTuple
 
 from keras import ops
 
@@ -17,34 +24,150 @@ from tfcopy.layers.tensors import take_each
 # The log-probability of a required word that the model gives less, or none:
 # so that it can be said where nothing else may be.
 LEAST = -1e3
-# More than the times that any word is left to be said.
+# More than the times that any run is left to be said.
 NO_TURN = 1e6
+# What `protected` says of a position: the order of its run counts, it goes on.
+IN_TURN, GOES_ON = 2, 3
+# What a continuation is: a word outside of runs, the first or a later one of a
+# run, a given one, which may be any of these, or one that is forbidden.
+PLAIN, BEGINS, CONTINUES, GIVEN, NEVER = range(5)
 
 
-def is_required(protected, same):
-    """Which positions hold a required word, boolean `(B, S)`.
+class Runs(NamedTuple):
+    """The runs of a source that must be said, all `(B, S)` but `same`.
 
-    Args:
-        protected: Boolean, `(B, S)`.
-        same: `(B, S, S)`, 1.0 where two positions hold one word.
+    Attributes:
+        starts: Boolean, where one begins.
+        inner: Boolean, where one goes on.
+        ends: Boolean, its last position.
+        first: Of each position of a run, where the first equal run begins.
+        length: Its number of words, where it begins; 0 elsewhere.
+        said: Its words before a position.
+        same: `(B, S, S)`, 1.0 where two equal runs begin.
+        plain: Boolean, positions whose word may be said outside of runs.
+        in_turn: Where runs begin that must be said in the order of the source,
+            how often they stand further on, elsewhere `NO_TURN`; or `None` if
+            there are none.
     """
-    protected = ops.expand_dims(ops.cast(protected, "float32"), 2)
-    return ops.squeeze(ops.matmul(same, protected), 2) > 0
+
+    starts: Any
+    inner: Any
+    ends: Any
+    first: Any
+    length: Any
+    said: Any
+    same: Any
+    plain: Any
+    in_turn: Any
 
 
-def in_turn(protected, same):
-    """The words whose order counts, as `Source.in_turn`, or `None`.
+class Left(NamedTuple):
+    """What each beam must still say.
+
+    Attributes:
+        counts: int32, `(B, K, S)`, how often, where the first equal run begins.
+        following: int32, `(B, K, S)`: `CONTINUES` at what may follow in a run
+            that has begun, `NEVER` at what may not follow, since a run would
+            have been said as other words; `PLAIN` elsewhere.
+        done: int32, `(B, K)`, where the run begins that has just been said,
+            while a longer one may still go on; or -1.
+    """
+
+    counts: Any
+    following: Any
+    done: Any
+
+
+def describe(protected, same, valid):
+    """`Runs` of a batch.
 
     Args:
         protected: `(B, S)`, as in `beam_search`.
         same: `(B, S, S)`, 1.0 where two positions hold one word.
+        valid: Boolean, `(B, S)`; positions that may be copied.
     """
-    if ops.dtype(protected) == "bool":
-        return None
-    positions = ops.arange(ops.shape(same)[1])
+    has_turns = ops.dtype(protected) != "bool"
+    protected = ops.where(valid, ops.cast(protected, "int32"), 0)
+    positions = ops.arange(ops.shape(same)[1], dtype="int32")
     is_later = ops.expand_dims(positions, 1) < positions
-    num_later = ops.sum(ops.where(is_later, same, 0.0), axis=2)
-    return ops.where(is_required(protected > 1, same), num_later, NO_TURN)
+    outer = protected != GOES_ON
+    # Where the run of a position would begin, and what follows it.
+    others = ops.expand_dims(outer, 1)
+    before = ops.logical_and(ops.logical_not(is_later), others)
+    begin = ops.max(ops.where(before, positions, 0), axis=2)
+    after = ops.where(
+        ops.logical_and(is_later, others), positions, ops.shape(same)[1]
+    )
+    length = ops.min(after, axis=2) - positions
+    starts = ops.logical_and(outer, protected > 0)
+    inner = ops.logical_and(take_each(starts, begin), ops.logical_not(outer))
+
+    def hold_a_word_of(mask):
+        found = ops.matmul(same, ops.expand_dims(ops.cast(mask, "float32"), 2))
+        return ops.squeeze(found, 2) > 0
+
+    # What is a run of one word is one wherever it stands alone.
+    short = hold_a_word_of(ops.logical_and(starts, length == 1))
+    longer = ops.logical_or(inner, ops.logical_and(starts, length > 1))
+    short = ops.logical_and(short, ops.logical_not(longer))
+    starts = ops.logical_or(starts, short)
+    length = ops.where(starts, length, 0)
+    equal = _equal_runs(same, starts, length)
+    first = ops.cast(ops.argmax(equal, axis=2), "int32")
+    in_run = ops.logical_or(starts, inner)
+    free = hold_a_word_of(ops.logical_not(in_run))
+    in_turn = None
+    if has_turns:
+        times = ops.sum(ops.where(is_later, equal, 0.0), axis=2)
+        ordered = ops.cast(protected == IN_TURN, "float32")
+        ordered = ops.matmul(equal, ops.expand_dims(ordered, 2))
+        in_turn = ops.where(ops.squeeze(ordered, 2) > 0, times, NO_TURN)
+    last = begin + take_each(length, begin) - 1
+    return Runs(
+        starts=starts,
+        inner=inner,
+        ends=ops.logical_and(in_run, positions == last),
+        first=take_each(first, begin),
+        length=length,
+        said=positions - begin,
+        same=equal,
+        plain=ops.logical_or(ops.logical_not(hold_a_word_of(starts)), free),
+        in_turn=in_turn,
+    )
+
+
+def _equal_runs(same, starts, length):
+    """Where two equal runs begin, `(B, S, S)`, 1.0 or 0.0."""
+    size = ops.shape(same)[1]
+    # By the distance of two positions, words behind them are a column.
+    different = ops.cumsum(_by_distance(1.0 - same), axis=1)
+    different = ops.pad(different, [[0, 0], [1, 0], [0, 0]])
+    places = ops.arange(size, dtype="int32")
+    found = take_each(different, places + length)
+    found = found - different[:, :-1]
+    equal = ops.cast(_of_distance(ops.cast(found == 0, "float32")), "float32")
+    equal = ops.maximum(equal, ops.transpose(equal, (0, 2, 1)))
+    equal = equal * ops.cast(
+        ops.expand_dims(length, 1) == ops.expand_dims(length, 2), "float32"
+    )
+    starts = ops.cast(starts, "float32")
+    return equal * ops.expand_dims(starts, 1) * ops.expand_dims(starts, 2)
+
+
+def _by_distance(x):
+    """`(B, S, S)` to such, of which `[p, d]` was `[p, p + d]`; else 1.0."""
+    size = ops.shape(x)[1]
+    x = ops.pad(x, [[0, 0], [0, 0], [0, size]], constant_values=1.0)
+    x = ops.pad(ops.reshape(x, (-1, 2 * size * size)), [[0, 0], [0, size]])
+    return ops.reshape(x, (-1, size, 2 * size + 1))[:, :, :size]
+
+
+def _of_distance(x):
+    """The inverse, 0.0 where the second position is the earlier one."""
+    size = ops.shape(x)[1]
+    x = ops.pad(x, [[0, 0], [0, 0], [0, size + 1]])
+    x = ops.reshape(x, (-1, size * (2 * size + 1)))[:, : 2 * size * size]
+    return ops.reshape(x, (-1, size, 2 * size))[:, :, :size]
 
 
 def generated_apart(source_ids, required, vocabulary_size):
@@ -64,82 +187,222 @@ def generated_apart(source_ids, required, vocabulary_size):
     return hits > 0
 
 
-def possible(copied, required):
-    """`(B, K, S)` with at least `LEAST` at required words."""
-    least = ops.where(required, LEAST, MASKED)
+def possible(copied, runs):
+    """`(B, K, S)` with at least `LEAST` at words of runs."""
+    in_run = ops.logical_or(runs.starts, runs.inner)
+    least = ops.where(in_run, LEAST, MASKED)
     return ops.maximum(copied, ops.expand_dims(least, 1))
 
 
 def first_left(source):
-    """How often each word must be said, `(B, S)`, at its first position."""
-    counts = ops.cast(ops.sum(source.same, axis=2), "int32")
-    here = ops.logical_and(source.required, source.first)
-    return ops.where(here, counts, 0)
+    """What must be said of a source, as `Left` of `(B, ...)`."""
+    runs = source.runs
+    counts = ops.cast(ops.sum(runs.same, axis=2), "int32")
+    places = ops.arange(ops.shape(counts)[1], dtype="int32")
+    here = ops.logical_and(runs.starts, runs.first == places)
+    return Left(
+        counts=ops.where(here, counts, 0),
+        following=ops.zeros_like(counts),
+        done=ops.full_like(counts[:, 0], -1),
+    )
 
 
-def after(left, parents, words, source):
-    """How often each word must still be said.
+def is_complete(left):
+    """Which beams have said all, boolean `(B, K)`; all if nothing is asked."""
+    if not isinstance(left, Left):
+        return ops.all(left == 0, axis=2)
+    return ops.logical_and(
+        ops.sum(left.counts, axis=2) == 0, ops.logical_not(_must_go_on(left))
+    )
+
+
+def _must_go_on(left):
+    """Which beams are within a run, boolean `(B, K)`."""
+    has_begun = ops.any(left.following == CONTINUES, axis=2)
+    return ops.logical_and(has_begun, left.done < 0)
+
+
+def ways(source, left):
+    """What saying the word of each position would be, int32 `(B, K, S)`.
+
+    `BEGINS` where a run may begin, `CONTINUES` where one may go on, `NEVER`
+    where the word must not be said, and elsewhere `PLAIN`.
 
     Args:
-        left: int32, `(B, K, S)`.
+        source: `Source`.
+        left: `Left`.
+    """
+    runs = source.runs
+    beams = left.done.shape[1]
+    masks = [
+        _may_begin(left, runs),
+        left.following == CONTINUES,
+        left.following == NEVER,
+    ]
+    masks = ops.cast(ops.concatenate(masks, axis=1), "float32")
+    masks = ops.matmul(masks, source.same) > 0
+    begins, continues, repeats = (
+        masks[:, i * beams : (i + 1) * beams] for i in range(3)
+    )
+    go_on = ops.expand_dims(_must_go_on(left), 2)
+    starts = ops.expand_dims(runs.starts, 1)
+    plain = ops.logical_and(
+        ops.expand_dims(runs.plain, 1),
+        ops.logical_not(ops.logical_or(go_on, repeats)),
+    )
+    begins = ops.logical_and(begins, ops.logical_not(go_on))
+    return ops.where(
+        starts,
+        ops.where(begins, BEGINS, NEVER),
+        ops.where(continues, CONTINUES, ops.where(plain, PLAIN, NEVER)),
+    )
+
+
+def _may_begin(left, runs):
+    """Where a run begins that is left and has its turn, `(B, K, S)`."""
+    times = ops.matmul(ops.cast(left.counts, "float32"), runs.same)
+    may_begin = times > 0
+    if runs.in_turn is None:
+        return may_begin
+    # Of the runs whose order counts the first that has not been said; of its
+    # positions, the last.
+    is_left = times > ops.expand_dims(runs.in_turn, 1)
+    following = ops.argmax(ops.cast(is_left, "int32"), axis=2)
+    following = ops.expand_dims(take_each(runs.first, following), 2)
+    is_next = following == ops.expand_dims(runs.first, 1)
+    counts = ops.expand_dims(runs.in_turn < NO_TURN, 1)
+    return ops.logical_and(
+        may_begin, ops.logical_or(is_next, ops.logical_not(counts))
+    )
+
+
+def after(left, parents, words, kinds, source):
+    """What must still be said.
+
+    Args:
+        left: `Left`, of beams.
         parents: `(B, N)`, beams.
         words: `(B, N)`, extended ids of the words that they have said.
+        kinds: `(B, N)`, what these are: `BEGINS`, `CONTINUES` or `PLAIN`, or
+            `GIVEN` of words that were forced.
         source: `Source`.
     """
+    runs = source.runs
+    left = Left(*(take_each(x, parents) for x in left))
     said = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
-    left = take_each(left, parents) - ops.cast(said, "int32")
-    return ops.maximum(left, 0)
+    kinds = ops.expand_dims(kinds, 2)
+    later = ops.logical_and(said, left.following == CONTINUES)
+    later = ops.logical_and(later, kinds >= CONTINUES)
+    goes_on = ops.any(later, axis=2, keepdims=True)
+    places = ops.arange(ops.shape(source.ids)[1], dtype="int32")
+    begun = ops.logical_and(said, _may_begin(left, runs))
+    begun = ops.logical_and(begun, ops.expand_dims(runs.first == places, 1))
+    begun = ops.logical_and(
+        begun, ops.logical_or(kinds == BEGINS, kinds == GIVEN)
+    )
+    here = ops.where(goes_on, later, begun)
+    ends = ops.expand_dims(runs.ends, 1)
+    first = ops.expand_dims(runs.first, 1)
+    done = ops.max(ops.where(ops.logical_and(here, ends), first, -1), axis=2)
+    counts = left.counts - _one_hot(done, places)
+    # The shorter run was not said after all.
+    undone = ops.where(ops.squeeze(goes_on, 2), left.done, -1)
+    counts = counts + _one_hot(undone, places)
+    # Where a word that begins runs is said outside of them.
+    outside = ops.logical_and(said, ops.expand_dims(runs.starts, 1))
+    outside = ops.logical_and(
+        outside, ops.logical_not(ops.any(here, axis=2, keepdims=True))
+    )
+    following = ops.where(here, CONTINUES, ops.where(outside, NEVER, PLAIN))
+    following = ops.where(ends, PLAIN, following)
+    following = ops.pad(following, [[0, 0], [0, 0], [1, 0]])[:, :, :-1]
+    return Left(counts, following, done)
+
+
+def _one_hot(places, positions):
+    """int32, 1 at a place of `(B, N)`; nothing where that is -1."""
+    return ops.cast(ops.expand_dims(places, 2) == positions, "int32")
 
 
 def constrain(continuations, source, left, step, max_length):
-    """Forbids what would make a hypothesis incomplete, or say a word again.
+    """Forbids what would make a hypothesis incomplete, or say a run again.
 
-    There is no end before all words have been said, and none is said more
+    There is no end before all runs have been said, and none is said more
     often than required, nor out of turn. Where there is just room for what is
     left, nothing else is said.
 
     Args:
         continuations: `Continuations`.
         source: `Source`.
-        left: int32, `(B, K, S)`, how often each word must still be said.
+        left: `Left`.
         step: Number of words so far; scalar tensor.
         max_length: Most tokens of a hypothesis, EOS included.
+
+    Returns:
+        `Continuations`, with `kinds` and `following`.
     """
-    count = ops.sum(left, axis=2, keepdims=True)  # (B, K, 1)
+    runs = source.runs
+    kinds = ways(source, left)
+    go_on = ops.expand_dims(_must_go_on(left), 2)
+    begun = ops.where(
+        left.following == CONTINUES, ops.expand_dims(runs.said, 1), 0
+    )
+    begun = ops.where(go_on, ops.max(begun, axis=2, keepdims=True), 0)
+    count = left.counts * ops.expand_dims(runs.length, 1)
+    count = ops.sum(count, axis=2, keepdims=True) - begun  # (B, K, 1)
     unfinished = count > 0
     no_more = ops.logical_and(unfinished, count >= max_length - step - 1)
+    no_more = ops.logical_or(no_more, go_on)
     too_early = ops.logical_and(continuations.ids == tokens.EOS, unfinished)
     generated = ops.logical_or(too_early, no_more)
-    too_often = ops.logical_or(ops.expand_dims(source.required, 1), no_more)
     ends = ops.expand_dims(source.ids == tokens.EOS, 1)
-    copied = ops.logical_or(too_often, ops.logical_and(ends, unfinished))
-    copied = ops.logical_and(copied, left == 0)
-    if source.in_turn is not None:
-        copied = ops.logical_or(copied, _out_of_turn(source, left))
+    others = ops.logical_or(no_more, ops.logical_and(ends, unfinished))
+    copied = ops.logical_and(kinds == PLAIN, others)
+    copied = ops.logical_or(copied, kinds == NEVER)
     bans = ops.concatenate([generated, copied], axis=2)
     log_probs = ops.where(bans, MASKED, continuations.log_probs)
-    return continuations._replace(log_probs=log_probs)
+    return continuations._replace(
+        log_probs=log_probs, kinds=kinds, following=left.following
+    )
 
 
-def _out_of_turn(source, left):
-    """Words whose order counts, but the next one of them, `(B, K, S)`."""
-    # How often the word at each position is left; of its positions, the last.
-    times = ops.matmul(ops.cast(left, "float32"), source.same)
-    is_left = times > ops.expand_dims(source.in_turn, 1)
-    following = ops.argmax(ops.cast(is_left, "int32"), axis=2)
-    following = ops.expand_dims(take_each(source.word, following), 2)
-    is_next = following == ops.expand_dims(source.word, 1)
-    counts = ops.expand_dims(source.in_turn < NO_TURN, 1)
-    return ops.logical_and(counts, ops.logical_not(is_next))
+def places(words, kinds, following, copied, source):
+    """Where the words of runs are copied from: nowhere else in the source.
+
+    Args:
+        words: Extended ids of some continuations, `(B, N)`.
+        kinds: `(B, N)`, what they are.
+        following: As of `Left`, of the beams that they continue.
+        copied: The logs of pointing at each position, `(B, N, S)`.
+        source: `Source`.
+
+    Returns:
+        `(within, copied)`: boolean `(B, N)`, the words that are part of a run
+        of several, and `copied` with about `MASKED` at other positions.
+    """
+    runs, kinds = source.runs, ops.expand_dims(kinds, 2)
+    longer = ops.logical_and(runs.starts, ops.logical_not(runs.ends))
+    here = ops.logical_or(
+        ops.logical_and(kinds == BEGINS, ops.expand_dims(longer, 1)),
+        ops.logical_and(kinds == CONTINUES, following == CONTINUES),
+    )
+    holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(words, 2)
+    here = ops.logical_and(here, holds)
+    within = ops.any(here, axis=2)
+    other = ops.logical_and(ops.expand_dims(within, 2), ops.logical_not(here))
+    return within, ops.where(other, MASKED, copied)
 
 
-def exempt(bans, left):
+def exempt(bans, source, left):
     """Bans of continuations, without those of words that must be said.
 
     Args:
         bans: Boolean, `(B, K, C + S)`.
-        left: int32, `(B, K, S)`.
+        source: `Source`.
+        left: `Left`.
     """
-    generated = ops.shape(bans)[2] - ops.shape(left)[2]
-    copied = ops.logical_and(bans[:, :, generated:], left == 0)
+    kinds = ways(source, left)
+    generated = ops.shape(bans)[2] - ops.shape(kinds)[2]
+    others = ops.logical_or(kinds == PLAIN, kinds == NEVER)
+    copied = ops.logical_and(bans[:, :, generated:], others)
     return ops.concatenate([bans[:, :, :generated], copied], axis=2)

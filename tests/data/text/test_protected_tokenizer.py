@@ -11,8 +11,14 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.data.text.hub_tokenizers import bart_tokenizer, t5_tokenizer
 from tests.data.text.test_answer_check import SIGNS
-from tfcopy.data import SentencepieceTokenizer, Tokenizer, train_sentencepiece
+from tfcopy.data import (
+    SentencepieceTokenizer,
+    Tokenizer,
+    hub_pieces,
+    train_sentencepiece,
+)
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
 from tfcopy.data.text.rst_markup import markup_of
 from tfcopy.data.text.span_patterns import spans_of
@@ -191,6 +197,83 @@ def test_docutils_reads_inline_markup_beside_all_signs():
         tokens = tf.ragged.constant(said, tf.string, ragged_rank=1)
         for sign, text in zip(SIGNS, tokenizer.detokenize(tokens).numpy()):
             assert "``x``" in markup_of(text.decode()), text
+
+
+MARKS = {"\x05": 1, "\x06": 2, "\x07": 3}
+
+
+@pytest.fixture(scope="module", params=["bart", "t5", "own"])
+def cutting(request, pieces, tmp_path_factory):
+    """A tokenizer that cuts spans into pieces."""
+    inner = pieces
+    if request.param != "own":
+        make = {"bart": bart_tokenizer, "t5": t5_tokenizer}[request.param]
+        folder = tmp_path_factory.mktemp(request.param)
+        inner = hub_pieces(make(), folder).tokenizer
+    return ProtectedTokenizer(inner, ("rst", "printf"), in_pieces=True)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.sampled_from([*SPANS["rst"], *SPANS["printf"], *WORDS]),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_spans_are_runs_of_pieces(cutting, parts):
+    text = " ".join(parts)
+    words = cutting.tokenize(tf.constant([text, "", "a"]))
+    row = [x.decode() for x in words.to_list()[0]]
+    # Each run is a span of the text, and the other pieces have no marks.
+    runs = "".join(row).split("\x05")
+    runs = [x for run in runs for x in run.split("\x06")]
+    found = []
+    for i, word in enumerate(row):
+        if MARKS.get(word[:1], 0) in (1, 2):
+            found.append([word[1:]])
+        elif word[:1] in MARKS:
+            assert row[i - 1][:1] in MARKS
+            found[-1].append(word[1:])
+    pieces = tf.ragged.constant(found, tf.string, ragged_rank=1)
+    spans = [x.decode() for x in cutting.inner.detokenize(pieces).numpy()]
+    assert spans == [x for x in parts if x not in WORDS]
+    needed = cutting.needed(words).to_list()
+    assert needed[0] == [MARKS.get(x[:1], 0) for x in row]
+    assert needed[1] == [] and not any(needed[2])
+    # The form that is looked up, and what comes back, are the inner one's.
+    folded = [x.decode() for x in cutting.fold(words).to_list()[0]]
+    assert folded == [x.lstrip("".join(MARKS)) for x in row]
+    for tokens in (words, cutting.fold(words)):
+        back = cutting.detokenize(tokens).numpy()
+        assert [x.decode() for x in back] == [text, "", "a"]
+
+
+def test_a_span_has_the_same_pieces_everywhere(cutting):
+    texts = ["``a b``", "(``a b``)", "x ``a b``s", "``a b`` ``a b``"]
+    found = set()
+    for row in cutting.tokenize(tf.constant(texts)).to_list():
+        text = b"".join(row).decode()
+        for run in text.replace("\x07", "").split("\x05")[1:]:
+            found.add(run.rstrip("▁)s"))
+    assert found == {"``a▁b``"}
+
+
+def test_an_unmarked_or_broken_run_is_what_it_says(cutting):
+    rows = [["\x07a", "b"], ["\x05``a``", ".", "\x07c"], ["\x05a"], []]
+    tokens = tf.ragged.constant(rows, tf.string, ragged_rank=1)
+    back = [x.decode() for x in cutting.detokenize(tokens).numpy()]
+    assert back == ["ab", "``a``.c", "a", ""]
+
+
+def test_pieces_that_hold_a_span_are_told(cutting):
+    words = ["%s", "▁%s", "a%s.", "%", "s", "▁``", "▁"]
+    found = cutting.is_span(tf.constant(words)).numpy().tolist()
+    assert found == [True, True, True, False, False, False, False]
+    assert (
+        cutting.fingerprint
+        != ProtectedTokenizer(cutting.inner, cutting.protect).fingerprint
+    )
 
 
 def test_spans_keep_their_case():

@@ -1,9 +1,10 @@
-"""Text whose marked-up spans are one token each, whatever cuts the rest.
+"""Text whose marked-up spans can be told from the rest, whatever cuts it.
 
-A span is what a pattern matches: code, a link, a placeholder, a tag. Each is
-replaced by one character that no text has, the rest is cut into words or
-pieces, and the character is replaced by its span again. So a span can be
-copied as a whole, and comes back to the letter.
+A span is what a pattern matches: code, a link, a placeholder, a tag. It is one
+token: it is replaced by one character that no text has, the rest is cut into
+words or pieces, and the character is replaced by its span again. Or it is a run
+of pieces, which a pretrained model can read, cut apart from what is around it;
+marks tell them from others. Either way it comes back to the letter.
 
 Shapes: B texts; tokens are ragged, (B, None).
 """
@@ -13,11 +14,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfcopy.data.ragged_rows import append, join, keep
+from tfcopy.data.ragged_rows import append, join, keep, rows_of
 from tfcopy.data.text.glossary import MARK, cut
 from tfcopy.data.text.rst_markup import PLURAL_BLANK
 from tfcopy.data.text.span_patterns import ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
+from tfcopy.tokens import BLANK
 
 # What stands for a span; a private character of Unicode, so that text that has
 # it loses nothing that other readers would know.
@@ -33,6 +35,10 @@ _NO_BEGIN = rf"(?s).*(?:[!#-&)-,.0-9;=-Z\\\]-z|}}~]|{_NO_SIGN % 'Ps'})"
 _NO_END = rf"(?s)(?:[#-&(*+0-9<=@-Z\[^-z{{|~]|{_NO_SIGN % 'Pe'}).*"
 _PLURAL = r"(?s)s(?:[^\pL\pN_`|].*)?"
 _TARGET = r"(?s)<.*>`__?"  # of a link; what is before it is the link's text
+# Before the pieces of a span: the first one, that of a span whose order counts,
+# and a later one. Blanks are normalised: no text has such characters.
+_FIRST, _FIRST_IN_TURN, _LATER = "\x05", "\x06", "\x07"
+_MARKS = f"[{_FIRST}-{_LATER}]"
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
 
@@ -46,26 +52,35 @@ def cut_out(text, names):
     Returns:
         `(rest, spans)`: strings `(B,)`, and all spans in their order, `(N,)`.
     """
-    text = normalize_blanks(text)
-    text = tf.strings.regex_replace(text, SPAN, _LOST)
-    parts, is_span = cut(text, f"(?:{pattern_of(names)})")
-    spans = tf.gather(parts.values, tf.where(is_span)[:, 0])
+    parts, is_span, spans = _parts(text, names)
     rest = parts.with_flat_values(tf.where(is_span, SPAN, parts.flat_values))
     return join(rest), spans
 
 
+def _parts(text, names):
+    """Ragged parts of texts, which of all these are spans, and the spans."""
+    text = normalize_blanks(text)
+    text = tf.strings.regex_replace(text, SPAN, _LOST)
+    parts, is_span = cut(text, f"(?:{pattern_of(names)})")
+    return parts, is_span, tf.gather(parts.values, tf.where(is_span)[:, 0])
+
+
 @dataclasses.dataclass(frozen=True)
 class ProtectedTokenizer:
-    """Keeps spans whole, and lets another tokenizer cut the rest.
+    """Keeps spans apart, and lets another tokenizer cut the rest.
 
     Args:
-        inner: A `Tokenizer`, or a `SentencepieceTokenizer` whose model has the
-            character `SPAN` as a symbol of its own.
+        inner: A `Tokenizer`, a `BytePairTokenizer`, or a
+            `SentencepieceTokenizer` that does not join the character `SPAN`
+            with others.
         protect: Names of `PATTERNS`, or regular expressions of RE2.
+        in_pieces: Whether the other tokenizer cuts spans, too, each apart from
+            what is around it; otherwise a span is one token.
     """
 
     inner: Any
     protect: tuple[str, ...]
+    in_pieces: bool = False
 
     @property
     def reach(self) -> int:
@@ -88,9 +103,43 @@ class ProtectedTokenizer:
         return (MARK, *self.protect)
 
     def tokenize(self, text):
-        """Text of shape `(B,)` to ragged tokens, `(B, None)`."""
+        """Text of shape `(B,)` to ragged tokens, `(B, None)`.
+
+        Those of spans that are cut into pieces have marks; see `unmarked`.
+        """
+        if self.in_pieces:
+            return self._with_runs(text)
         rest, spans = cut_out(text, self._names)
         return _replaced(self._separate(self.inner.tokenize(rest)), spans)
+
+    def _with_runs(self, text):
+        """Tokens of which those of spans have marks; of glossaries, terms."""
+        parts, is_span, spans = _parts(text, self._names)
+        is_term = _matches(spans, MARK)
+        edged = tf.strings.join([SPAN, parts.values, SPAN])
+        edged = tf.where(_matches(parts.values, MARK), SPAN, edged)
+        rest = join(parts.with_values(tf.where(is_span, edged, parts.values)))
+        tokens = self._separate(self.inner.tokenize(rest))
+        # A term has one edge, and any other span two, before and after it.
+        counts = tf.where(is_term, 1, 2)
+        owner = tf.repeat(tf.range(tf.size(spans)), counts)
+        is_before = tf.ragged.range(counts).flat_values == 0
+        values, is_edge = tokens.values, tokens.values == SPAN
+        edge = tf.cumsum(tf.cast(is_edge, tf.int32))  # from 1 on
+        owner = tf.gather(tf.concat([[0], owner], 0), edge)
+        is_term = tf.gather(tf.concat([is_term, [False]], 0), owner)
+        is_within = tf.gather(tf.concat([[False], is_before], 0), edge)
+        is_within &= ~is_term & ~is_edge
+        spans = tf.concat([spans, [""]], 0)
+        first = tf.where(_matches(spans, ORDERED), _FIRST_IN_TURN, _FIRST)
+        mark = tf.where(
+            tf.concat([[False], is_edge[:-1]], 0),
+            tf.gather(first, owner),
+            _LATER,
+        )
+        values = tf.where(is_within, tf.strings.join([mark, values]), values)
+        values = tf.where(is_edge, tf.gather(spans, owner), values)
+        return keep(tokens.with_values(values), ~is_edge | is_term)
 
     def _separate(self, tokens):
         """A word that was cut together with a span becomes several tokens."""
@@ -106,6 +155,8 @@ class ProtectedTokenizer:
 
     def fold(self, words):
         """The form of other words; spans stay as they are."""
+        if self.in_pieces:
+            return self.inner.fold(unmarked(words))
         folded = self.inner.fold(words)
         if isinstance(words, tf.RaggedTensor):
             values = self._unless_span(words.flat_values, folded.flat_values)
@@ -116,17 +167,27 @@ class ProtectedTokenizer:
         return tf.where(self.is_span(words), words, folded)
 
     def is_span(self, words):
-        """Which of some words are spans, boolean of their shape."""
+        """Which of some words are spans, or hold one if spans are cut."""
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.is_span(words.flat_values))
+        if self.in_pieces:
+            words = tf.strings.regex_replace(words, BLANK, " ")
+            return _matches(words, f"(?s).*(?:{self.pattern}).*")
         return tf.strings.regex_full_match(words, f"(?:{self.pattern})")
 
     def needed(self, words):
         """Which ragged words an answer must have, as in `beam_search`.
 
         int32: 2 for placeholders that their order alone tells apart, such as
-        `%s` and `%d`, 1 for other spans, 0 for what is none.
+        `%s` and `%d`, 1 for other spans, 0 for what is none. The later pieces
+        of a span have 3.
         """
+        if self.in_pieces:
+            values = words.flat_values
+            needed = tf.cast(_matches(values, MARK), tf.int32)
+            for mark, number in ((_FIRST, 1), (_FIRST_IN_TURN, 2), (_LATER, 3)):
+                needed = tf.where(_begin_with(values, mark), number, needed)
+            return words.with_flat_values(needed)
         is_span = self.is_span(words.flat_values)
         is_ordered = tf.strings.regex_full_match(words.flat_values, ORDERED)
         needed = tf.where(is_ordered, 2, 1) * tf.cast(is_span, tf.int32)
@@ -134,8 +195,11 @@ class ProtectedTokenizer:
 
     def detokenize(self, tokens):
         """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
+        if self.in_pieces:
+            tokens, is_span = self._joined(tokens)
+        else:
+            is_span = self.is_span(tokens.flat_values)
         values = tokens.flat_values
-        is_span = self.is_span(values)
         rest = tokens.with_flat_values(tf.where(is_span, SPAN, values))
         text = tf.strings.split(self.inner.detokenize(rest), SPAN)
         # What follows each part: its span, or nothing at the end.
@@ -143,6 +207,25 @@ class ProtectedTokenizer:
         before, after = self._blanks(text.flat_values, follows)
         both = tf.strings.join([text.flat_values, before, follows, after])
         return join(text.with_flat_values(both))
+
+    def _joined(self, tokens):
+        """Tokens with each marked run as its span, and which are spans."""
+        values, rows = tokens.flat_values, rows_of(tokens)
+        has_mark = _begin_with(values, _MARKS)
+        # A later piece goes on with what is marked before it in its row.
+        follows = has_mark[:-1] & (rows[:-1] == rows[1:])
+        follows = tf.concat([[False], follows], 0)[: tf.size(values)]
+        goes_on = _begin_with(values, _LATER) & follows
+        is_first = has_mark & ~_begin_with(values, _LATER)
+        groups = tf.RaggedTensor.from_value_rowids(
+            unmarked(values), tf.cumsum(tf.cast(~goes_on, tf.int64)) - 1
+        )
+        whole = keep(tokens.with_flat_values(unmarked(values)), ~goes_on)
+        is_run = tf.boolean_mask(is_first, ~goes_on)
+        texts = self.inner.detokenize(tf.ragged.boolean_mask(groups, is_run))
+        places = tf.where(is_run)
+        values = tf.tensor_scatter_nd_update(whole.flat_values, places, texts)
+        return whole.with_flat_values(values), is_run | _matches(values, MARK)
 
     def _blanks(self, parts, spans):
         """Blanks where a span would be none beside what is next to it.
@@ -201,7 +284,19 @@ class ProtectedTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        return f"{self.inner.fingerprint}-protect-{self.pattern}"
+        pieces = "-in-pieces" * self.in_pieces
+        return f"{self.inner.fingerprint}-protect-{self.pattern}{pieces}"
+
+
+def unmarked(words):
+    """Words of any shape without the marks of a span's pieces."""
+    if isinstance(words, tf.RaggedTensor):
+        return words.with_flat_values(unmarked(words.flat_values))
+    return tf.strings.regex_replace(words, f"^{_MARKS}", "")
+
+
+def _begin_with(words, pattern):
+    return _matches(words, f"(?s){pattern}.*")
 
 
 def _matches(text, pattern):

@@ -232,6 +232,12 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         "markdown, html, placeholders, printf, brace, a format of gettext "
         "(qt-format), or a regular expression (RE2), such as rst html.",
     )
+    protect_as: Literal["token", "pieces"] = data(
+        "token",
+        "What spans of --protect are to the model: one token each, or pieces, "
+        "which a pretrained network can read and of which --must_copy lets "
+        "each follow the one before.",
+    )
     dictionary: str | None = file(
         "TSV file of target words and their source translations, for pointer "
         "labels."

@@ -123,9 +123,10 @@ def with_alignment(path, files, options, encoded: EncodedCorpus):
 def check(config: TranslatorConfig):
     """Raises an error that names a flag of the corpus that lacks another."""
     check_flag(config.protect or ())
-    for name in ("must_copy", "glossary"):
-        if getattr(config, name) and not config.protect:
-            raise ValueError(f"--{name} needs --protect.")
+    for name in ("must_copy", "glossary", "protect_as"):
+        if getattr(config, name) not in (False, None, "token"):
+            if not config.protect:
+                raise ValueError(f"--{name} needs --protect.")
     languages = config.source_language, config.target_language
     glossary(config.glossary, config.head, languages)
     if config.guided_alignment is not None and config.train is None:
@@ -182,9 +183,10 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
     """
     mode, files = config.tokenization, config.sentencepiece_model or []
     protect = tuple(config.protect or ())
+    in_pieces = config.protect_as == "pieces"
     if config.backbone is not None:
         tokenizer = pretrained.pieces(config.backbone, folder).tokenizer
-        return _protected((tokenizer, tokenizer), protect)
+        return _protected((tokenizer, tokenizer), protect, in_pieces)
     if mode != "sentencepiece":
         for flag in ("sentencepiece_model", "pieces"):
             if getattr(config, flag):
@@ -199,6 +201,7 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
                 for language in (corpus.source_language, corpus.target_language)
             ),
             protect,
+            in_pieces,
         )
     if config.lowercase:
         raise ValueError(
@@ -216,7 +219,7 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
         learned = pair_data.learn_once(
             folder, "pieces-{}.model", corpus, pieces
         )
-        return _protected((learned, learned), protect)
+        return _protected((learned, learned), protect, in_pieces)
     if len(files) not in (1, 2):
         raise ValueError(
             "--tokenization sentencepiece takes --pieces, or one or two files "
@@ -231,14 +234,14 @@ def make_tokenizers(config: TranslatorConfig, corpus, folder) -> tuple:
                 f"the character that stands for a span ({SPAN!a}). Train it "
                 "with --protect."
             )
-    return _protected((made[0], made[-1]), protect)
+    return _protected((made[0], made[-1]), protect, in_pieces)
 
 
-def _protected(tokenizers, protect):
-    """Tokenizers that leave some spans whole, if any are to be."""
+def _protected(tokenizers, protect, in_pieces):
+    """Tokenizers that keep some spans apart, if any are to be."""
     if not protect:
         return tuple(tokenizers)
-    return tuple(ProtectedTokenizer(x, protect) for x in tokenizers)
+    return tuple(ProtectedTokenizer(x, protect, in_pieces) for x in tokenizers)
 
 
 def sentencepiece_tokenizer(file) -> SentencepieceTokenizer:

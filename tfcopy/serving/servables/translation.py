@@ -21,6 +21,7 @@ from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.tokenization import readable_text
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
+from tfcopy.decoding.required_words import GOES_ON
 
 
 class RequestedTerms:
@@ -142,7 +143,9 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
     tokenizer = translator.source_tokenizer
     longest = translator.max_source_length
     text = readable_text(text, tokenizer, longest)
-    words = tf.gather(tokenizer.tokenize(text)[:, :longest], rows)
+    words = tf.gather(tokenizer.tokenize(text), rows)
+    needed = None if must_have is None else must_have(words)
+    words = words[:, :longest]
     is_blank = words.row_lengths() == 0
     readable = words
     if not translator.append_eos:
@@ -161,9 +164,8 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
     width = -(-longest // _POSITIONS) * _POSITIONS
     ids = ids.to_tensor(special.PAD, shape=tf.stack([tf.size(is_blank), width]))
     protected = None
-    if must_have is not None:
-        protected = tf.cast(must_have(words), tf.int32)
-        protected = protected.to_tensor(0, shape=tf.shape(ids))
+    if needed is not None:
+        protected = _read(tf.cast(needed, tf.int32), translator, tf.shape(ids))
     keys = None
     if translator.entities is not None:
         keys = translator.entities.source(words)
@@ -186,6 +188,23 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
         inputs,
         longest,
     )
+
+
+def _read(needed, translator, shape):
+    """What must be said of the words that are read, int32 `(B, S)`.
+
+    A run that is cut off need not be.
+    """
+    longest = translator.max_source_length
+    found = needed[:, :longest].to_tensor(0, shape=shape)
+    if not getattr(translator.source_tokenizer, "in_pieces", False):
+        return found
+    is_cut = needed[:, longest : longest + 1] == GOES_ON
+    is_cut = tf.reduce_any(is_cut, axis=1, keepdims=True)
+    begins = tf.cast((found > 0) & (found != GOES_ON), tf.int32)
+    number = tf.cumsum(begins, axis=1)
+    is_last = number == tf.reduce_max(number, axis=1, keepdims=True)
+    return tf.where(is_cut & is_last, 0, found)
 
 
 class SourceSearch:

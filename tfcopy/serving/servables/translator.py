@@ -18,7 +18,7 @@ from tfcopy.data.text.byte_pair_tokenizer import hub_pieces
 from tfcopy.data.text.dictionary import Dictionary
 from tfcopy.data.text.entities import Entities
 from tfcopy.data.text.glossary import Glossary
-from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer, unmarked
 from tfcopy.data.text.tokenization import Tokenizer, string_tensor
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions, SearchResult
@@ -503,6 +503,8 @@ class Translator:
         )
         texts = tf.reshape(texts, [-1, count])
         source_words = source.words[:, : source.longest]
+        if getattr(self.source_tokenizer, "in_pieces", False):
+            words, source_words = map(unmarked, (words, source_words))
         if terms is not None:
             texts, words = map(terms.translated, (texts, words))
             source_words = terms.as_typed(source_words)

@@ -1,0 +1,278 @@
+"""Search that must copy says each run of words as often as the source."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+
+from tests.decoding.searching import unpadded
+from tests.decoding.table_model import probabilities, random_model
+from tfcopy import tokens
+from tfcopy.decoding import SearchOptions, beam_search, required_words
+
+V = 7
+EOS = tokens.EOS
+# Runs of the words 4 5, 4 6 4, and 4 5 again, 6 on its own; an unknown word, of
+# which the second row's run is made; a run that is the beginning of another.
+IDS = np.array(
+    [
+        [4, 5, 6, 4, 6, 4, 4, 5, 3, 0],
+        [1, 1, 5, 4, 1, 1, 3, 0, 0, 0],
+        [4, 5, 6, 4, 5, 6, 6, 3, 0, 0],
+    ],
+    "int32",
+)
+COPY_IDS = np.array(
+    [
+        [4, 5, 6, 4, 6, 4, 4, 5, -1, -1],
+        [V, V + 1, 5, 4, V, V + 1, -1, -1, -1, -1],
+        [4, 5, 6, 4, 5, 6, 6, -1, -1, -1],
+    ],
+    "int32",
+)
+PROTECTED = np.array(
+    [
+        [1, 3, 0, 1, 3, 3, 1, 3, 0, 0],
+        [1, 3, 0, 0, 1, 3, 0, 0, 0, 0],
+        [1, 3, 0, 1, 3, 3, 0, 0, 0, 0],
+    ],
+    "int32",
+)
+
+
+def search(model, protected=PROTECTED, rows=slice(None), **options):
+    result = beam_search(
+        model,
+        ops.convert_to_tensor(IDS[rows]),
+        ops.convert_to_tensor(COPY_IDS[rows]),
+        SearchOptions(must_copy=True, **options),
+        protected=ops.convert_to_tensor(protected[rows]),
+    )
+    return type(result)(*(ops.convert_to_numpy(x) for x in result))
+
+
+def runs_of(row, protected):
+    """The runs of a row as tuples, in their order, and whether that counts."""
+    found = []
+    for word, mark in zip(COPY_IDS[row].tolist(), protected[row].tolist()):
+        if mark in (1, 2):
+            found.append(([word], mark == 2))
+        elif mark == 3:
+            found[-1][0].append(word)
+    return [(tuple(run), in_turn) for run, in_turn in found]
+
+
+def is_allowed(ids, row, protected):
+    """Whether words and EOS can be read as runs and other words, as required.
+
+    Of two ways to read what follows a run that begins a longer one, it is the
+    longer one.
+    """
+    runs = runs_of(row, protected)
+    marks = protected[row]
+    free = {int(x) for x, y in zip(COPY_IDS[row], marks) if x >= 0 and y == 0}
+    firsts = {run[0] for run, _ in runs if run[0] not in free}
+
+    def candidates(left):
+        ordered = [run for run in left if run[1]]
+        return {x for x in left if not x[1] or x == ordered[0]}
+
+    def read(place, left, forbidden):
+        rest = ids[place:]
+        if rest in ([], [EOS]):  # without room for EOS
+            return not left
+        there = candidates(left)
+        for run in there:
+            size = len(run[0])
+            if tuple(rest[:size]) != run[0]:
+                continue
+            longer = {
+                x[0][size]
+                for x in there
+                if x[0][:size] == run[0] and len(x[0]) > size
+            }
+            without = list(left)
+            without.remove(run)
+            if read(place + size, without, longer):
+                return True
+        word = rest[0]
+        if word == EOS or word in forbidden or word in firsts:
+            return False
+        seconds = {run[1] for run, _ in runs if run[0] == word and run[1:]}
+        return read(place + 1, left, seconds)
+
+    return read(0, runs, set())
+
+
+def enumerated(model, row, max_length, merge, protected):
+    """`(log p, words)` of all that is allowed, the best first."""
+    found = []
+    words = [EOS, tokens.UNK, 4, 5, 6]
+    words += [int(x) for x in np.unique(COPY_IDS[row]) if x >= V]
+    for length in range(1, max_length + 1):
+        for body in itertools.product(words[1:], repeat=length - 1):
+            ids = [*body, EOS]
+            if not is_allowed(ids, row, protected):
+                continue
+            log_p, previous = 0.0, tokens.BOS
+            for step, word in enumerate(ids):
+                p = probabilities(
+                    model, row, step, previous, COPY_IDS[row], merge
+                )
+                log_p += np.log(p[word])
+                previous = word if word < V else tokens.UNK
+            found.append((log_p, ids))
+    return sorted(found, reverse=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("merge", ["sum", "max"])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("has_turns", [False, True])
+def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
+    seed, merge, has_turns
+):
+    protected = np.where(PROTECTED == 1, 2, PROTECTED)
+    protected = protected if has_turns else PROTECTED
+    model = random_model(seed, IDS, 9, V)
+    lengths = [9, 7, 7]
+    for row, length in enumerate(lengths):
+        result = search(
+            model,
+            protected,
+            num_beams=3000,
+            num_hypotheses=6,
+            max_length=length,
+            merge=merge,
+        )
+        expected = enumerated(model, row, length, merge, protected)[:6]
+        found = [unpadded(x) for x in result.ids[row]][: len(expected)]
+        assert found == [ids for _, ids in expected]
+        np.testing.assert_allclose(
+            result.scores[row][: len(expected)],
+            [x for x, _ in expected],
+            atol=1e-4,
+        )
+
+
+@pytest.mark.long
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 2**20),
+    num_beams=st.integers(1, 5),
+    max_length=st.integers(9, 12),
+    eos_logit=st.sampled_from([-4.0, 4.0]),
+    options=st.sampled_from(
+        [
+            {},
+            {"merge": "max", "refill": True},
+            {"no_repeat_ngram": 1},
+            {"sample": True},
+            {"static_shapes": True, "forbid_unk": True},
+        ]
+    ),
+    has_turns=st.booleans(),
+)
+def test_every_hypothesis_says_all_runs(
+    seed, num_beams, max_length, eos_logit, options, has_turns
+):
+    protected = np.where(PROTECTED == 1, 2, PROTECTED)
+    protected = protected if has_turns else PROTECTED
+    model = random_model(seed, IDS, 12, V, eos_logit)
+    model.memory["point"] -= 1e3  # it would never copy
+    result = search(
+        model,
+        protected,
+        num_beams=num_beams,
+        num_hypotheses=num_beams,
+        max_length=max_length,
+        **options,
+    )
+    for row in range(3):
+        assert result.scores[row][0] > -1e8
+        for ids, score in zip(result.ids[row], result.scores[row]):
+            if score > -1e8:
+                assert is_allowed(unpadded(ids), row, protected)
+
+
+def test_words_of_runs_are_copied_from_runs():
+    model = random_model(3, IDS, 12, V)
+    result = search(model, num_beams=8, num_hypotheses=1, max_length=10)
+    for row in range(3):
+        words = unpadded(result.ids[row, 0])
+        places = result.copied_from[row, 0][: len(words)].tolist()
+        assert all(
+            p < 0 or COPY_IDS[row][p] == x for x, p in zip(words, places)
+        )
+        begun = [p for p in places if p >= 0 and PROTECTED[row][p] == 1]
+        assert len(begun) == (PROTECTED[row] == 1).sum()
+        for place, following in itertools.pairwise(places):
+            if place >= 0 and PROTECTED[row][place] == 1:
+                assert PROTECTED[row][following] == 3
+
+
+def test_what_does_not_fit_ranks_last_and_is_not_lost():
+    model = random_model(1, IDS, 9, V, eos_logit=9.0)
+    result = search(model, num_beams=3, num_hypotheses=3, max_length=5)
+    assert unpadded(result.ids[1, 0])[-1] == EOS
+    short = search(model, num_beams=3, num_hypotheses=3, max_length=4)
+    assert unpadded(short.ids[1, 0]) == [V, V + 1, V, V + 1]
+
+
+def equal_runs(words, starts, lengths):
+    size = len(words)
+    found = np.zeros((size, size))
+    for p, q in itertools.product(range(size), repeat=2):
+        both = starts[p] and starts[q] and lengths[p] == lengths[q]
+        ends = p + lengths[p], q + lengths[q]
+        if both and words[p : ends[0]] == words[q : ends[1]]:
+            found[p, q] = 1
+    return found
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_runs_are_described(data):
+    """Words of an alphabet of two, and any marks."""
+    size = data.draw(st.integers(1, 9))
+    words = data.draw(st.lists(st.integers(4, 5), min_size=size, max_size=size))
+    marks = data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    for p in range(size):  # a run goes on where there is one
+        marks[p] *= marks[p] < 3 or (p > 0 and marks[p - 1] > 0)
+    same = np.equal.outer(words, words)[None].astype("float32")
+    runs = required_words.describe(
+        ops.convert_to_tensor(np.array([marks], "int32")),
+        ops.convert_to_tensor(same),
+        ops.ones((1, size), "bool"),
+    )
+    starts, inner = [x in (1, 2) for x in marks], [False] * size
+    for p in range(1, size):
+        inner[p] = marks[p] == 3 and (starts[p - 1] or inner[p - 1])
+    lengths = [0] * size
+
+    def measure():
+        for p in range(size):
+            n = p + 1
+            while n < size and inner[n]:
+                n += 1
+            lengths[p] = (n - p) * starts[p]
+
+    measure()
+    alone = {x for x, n in zip(words, lengths) if n == 1}
+    for p in range(size):
+        starts[p] |= words[p] in alone and not inner[p]
+    measure()
+    to_numpy = ops.convert_to_numpy
+    assert to_numpy(runs.starts)[0].tolist() == starts
+    assert to_numpy(runs.inner)[0].tolist() == inner
+    assert to_numpy(runs.length)[0].tolist() == lengths
+    expected = equal_runs(words, starts, lengths)
+    np.testing.assert_array_equal(to_numpy(runs.same)[0], expected)
+    ends = [
+        (starts[p] or inner[p]) and not (p + 1 < size and inner[p + 1])
+        for p in range(size)
+    ]
+    assert to_numpy(runs.ends)[0].tolist() == ends
