@@ -21,7 +21,7 @@ ROOMS = {
     "experiments": (32, 5191),
     "figures": (4, 629),
     "layers": (49, 5130),
-    "models": (16, 1684),
+    "models": (16, 1688),
     "recipes": (14, 2648),
     "serving": (72, 10136),
     "training": (17, 2259),

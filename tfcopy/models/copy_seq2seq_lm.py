@@ -307,6 +307,7 @@ class CopyBartSeq2SeqLM(CopySeq2SeqLM):
     """A `CopySeq2SeqLM` of BART."""
 
     network = keras_hub.models.BartBackbone
+    preprocessor_cls = keras_hub.models.BartSeq2SeqLMPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -314,6 +315,7 @@ class CopyT5Seq2SeqLM(CopySeq2SeqLM):
     """A `CopySeq2SeqLM` of T5 and its variants."""
 
     network = keras_hub.models.T5Backbone
+    preprocessor_cls = keras_hub.models.T5Seq2SeqLMPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -321,6 +323,7 @@ class CopyT5GemmaSeq2SeqLM(CopySeq2SeqLM):
     """A `CopySeq2SeqLM` of T5Gemma."""
 
     network = keras_hub.models.T5GemmaBackbone
+    preprocessor_cls = keras_hub.models.T5GemmaSeq2SeqLMPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -328,6 +331,7 @@ class CopyT5Gemma2Seq2SeqLM(CopySeq2SeqLM):
     """A `CopySeq2SeqLM` of T5Gemma 2 without a vision encoder."""
 
     network = keras_hub.models.T5Gemma2Backbone
+    preprocessor_cls = keras_hub.models.T5Gemma2Seq2SeqLMPreprocessor
 
 
 def _special_ids(tokenizer, start):
