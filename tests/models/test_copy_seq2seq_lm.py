@@ -239,7 +239,7 @@ def test_presets(task, tmp_path):
     own = base.__bases__[1].from_preset(str(tmp_path / "backbone"))
     assert type(own).__module__.startswith("keras_hub")
     assert own.backbone.count_params() == new.backbone.count_params()
-    # Not all published ones have a preprocessor; T5Gemma 2 needs that of images.
+    # Some published ones have no preprocessor; T5Gemma 2 needs it for images.
     if "T5Gemma2" not in type(task).__name__:
         (tmp_path / "backbone" / "preprocessor.json").unlink()
         new = base.from_preset(str(tmp_path / "backbone"))
