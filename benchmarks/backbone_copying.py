@@ -3,9 +3,10 @@
     python -m benchmarks.backbone_copying
     python -m benchmarks.backbone_copying --kinds t5 --most_updates 6000
 
-No pretrained weights are needed: a BART and a T5 of two blocks begin with
-random ones, and with tokenizers of a few hundred pieces in their publishers'
-formats. Each learns to repeat made-up words that it has not seen, until 99 % of
+No pretrained weights are needed: a BART, a T5, a GPT-2 and a Gemma of two
+blocks begin with random ones, and with tokenizers of a few hundred pieces in
+their publishers' formats. The last two are decoder-only: their prompt is the
+source. Each learns to repeat made-up words that it has not seen, until 99 % of
 the answers to unseen texts are right, and is exported; the export then answers
 the same texts. The exit status is 1 if a share is lower, or an answer of the
 export is another.
@@ -36,7 +37,7 @@ from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables.translator import Translator
 from tfcopy.training.schedule import InverseSquareRoot, WarmUp
 
-KINDS = ("bart", "t5")
+KINDS = ("bart", "t5", "gpt2", "gemma")
 ENOUGH = 0.99
 TRAINED, HELD_OUT, TESTED = 20_000, 200, 400
 BATCH_SIZE, RATE, WARM_UP = 64, 2e-3, 500
@@ -137,20 +138,28 @@ def made_up_texts(count):
     return list(texts)
 
 
-def bart_tokenizer(texts):
+def byte_pairs(texts, specials):
+    """The pieces and merges of a tokenizer, as keyword arguments."""
     trained = tokenizers.ByteLevelBPETokenizer()
-    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     trained.train_from_iterator(
         texts, 900, special_tokens=specials, show_progress=False
     )
     model = json.loads(trained.to_str())["model"]
     merges = [x if isinstance(x, str) else " ".join(x) for x in model["merges"]]
-    return keras_hub.models.BartTokenizer(
-        vocabulary=model["vocab"], merges=merges
-    )
+    return {"vocabulary": model["vocab"], "merges": merges}
 
 
-def t5_tokenizer(texts):
+def bart_tokenizer(texts):
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    return keras_hub.models.BartTokenizer(**byte_pairs(texts, specials))
+
+
+def gpt2_tokenizer(texts):
+    pieces = byte_pairs(texts, ["<|endoftext|>"])
+    return keras_hub.models.GPT2Tokenizer(**pieces)
+
+
+def sentencepiece_model(texts, **options):
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
@@ -159,14 +168,31 @@ def t5_tokenizer(texts):
         model_type="unigram",
         pad_id=0,
         eos_id=1,
-        unk_id=2,
-        bos_id=-1,
         minloglevel=2,
+        **options,
     )
-    return keras_hub.models.T5Tokenizer(proto=model.getvalue())
+    return model.getvalue()
 
 
-MAKERS = {"bart": bart_tokenizer, "t5": t5_tokenizer}
+def t5_tokenizer(texts):
+    proto = sentencepiece_model(texts, unk_id=2, bos_id=-1)
+    return keras_hub.models.T5Tokenizer(proto=proto)
+
+
+def gemma_tokenizer(texts):
+    names = {f"{x}_piece": f"<{x}>" for x in ("pad", "eos", "bos")}
+    proto = sentencepiece_model(
+        texts, bos_id=2, unk_id=3, add_dummy_prefix=False, **names
+    )
+    return keras_hub.models.GemmaTokenizer(proto=proto)
+
+
+MAKERS = {
+    "bart": bart_tokenizer,
+    "t5": t5_tokenizer,
+    "gpt2": gpt2_tokenizer,
+    "gemma": gemma_tokenizer,
+}
 
 
 def make_backbone(kind, pieces):
@@ -176,7 +202,22 @@ def make_backbone(kind, pieces):
         return keras_hub.models.BartBackbone(
             rows, max_sequence_length=64, **SIZES
         )
-    return keras_hub.models.T5Backbone(rows, **SIZES)
+    if kind == "t5":
+        return keras_hub.models.T5Backbone(rows, **SIZES)
+    if kind == "gpt2":
+        return keras_hub.models.GPT2Backbone(
+            rows, max_sequence_length=128, **SIZES
+        )
+    # It halves `intermediate_dim` for its two gates.
+    heads, sizes = SIZES["num_heads"], {**SIZES, "intermediate_dim": 256}
+    del sizes["num_heads"]
+    return keras_hub.models.GemmaBackbone(
+        rows,
+        num_query_heads=heads,
+        num_key_value_heads=heads // 2,
+        head_dim=SIZES["hidden_dim"] // heads,
+        **sizes,
+    )
 
 
 def make_trainer(model, pieces, train, dev, folder, steps):

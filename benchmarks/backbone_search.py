@@ -2,6 +2,7 @@
 
     python -m benchmarks.backbone_search
     python -m benchmarks.backbone_search --kind t5 --layers 6 --hidden 512
+    python -m benchmarks.backbone_search --kind gemma
 
 A random network answers random sources: KerasHub's task with its beam sampler,
 and our search of the same network, without pointing and with, all of them
@@ -30,7 +31,10 @@ from tfcopy.decoding import SearchOptions, beam_search
 KINDS = {
     "bart": ("Bart", {"max_sequence_length": 512}),
     "t5": ("T5", {"activation": "relu"}),
+    "gpt2": ("GPT2", {"max_sequence_length": 512}),
+    "gemma": ("Gemma", {"head_dim": 64}),
 }
+DECODERS = ("gpt2", "gemma")
 OURS = {"ours_softmax": "softmax", "ours_pointing": "pointer_generator"}
 
 
@@ -94,12 +98,17 @@ def run(arguments, batch):
 
 def make_backbone(arguments):
     name, options = KINDS[arguments.kind]
+    heads = {"num_heads": arguments.hidden // 64}
+    if arguments.kind == "gemma":
+        heads = dict.fromkeys(
+            ("num_query_heads", "num_key_value_heads"), heads["num_heads"]
+        )
     return getattr(keras_hub.models, f"{name}Backbone")(
         arguments.words,
         num_layers=arguments.layers,
-        num_heads=arguments.hidden // 64,
         hidden_dim=arguments.hidden,
         intermediate_dim=4 * arguments.hidden,
+        **heads,
         **options,
     )
 
@@ -107,7 +116,10 @@ def make_backbone(arguments):
 def of_task(arguments, backbone, source, xla):
     """KerasHub's search, as a function without arguments."""
     name, _ = KINDS[arguments.kind]
-    task = getattr(keras_hub.models, f"{name}Seq2SeqLM")(backbone)
+    kind = "CausalLM" if arguments.kind in DECODERS else "Seq2SeqLM"
+    task = getattr(keras_hub.models, f"{name}{kind}")(
+        backbone=backbone, preprocessor=None
+    )
     sampler = keras_hub.samplers.BeamSampler(num_beams=arguments.beams)
     task.compile(sampler=sampler, jit_compile=xla)
     targets = np.zeros((len(source), arguments.target), "int32")
@@ -119,6 +131,15 @@ def of_task(arguments, backbone, source, xla):
         "decoder_token_ids": targets,
         "decoder_padding_mask": begun,
     }
+    if arguments.kind in DECODERS:
+        # A start, the source, a start, the target.
+        start = np.ones_like(source[:, :1])
+        words = [start, source, targets]
+        given = [start, np.ones_like(source), begun]
+        inputs = {
+            name: np.concatenate(parts, axis=1)
+            for name, parts in (("token_ids", words), ("padding_mask", given))
+        }
     return lambda: task.generate(inputs, stop_token_ids=None)
 
 

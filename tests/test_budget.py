@@ -14,16 +14,16 @@ from benchmarks.house import code_lines
 ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
-    "": (12, 1679),
-    "data": (80, 12416),
-    "decoding": (12, 1206),
+    "": (12, 1696),
+    "data": (80, 12500),
+    "decoding": (12, 1389),
     "evaluation": (5, 520),
-    "experiments": (32, 5189),
+    "experiments": (32, 5191),
     "figures": (4, 629),
-    "layers": (45, 4609),
-    "models": (15, 1591),
+    "layers": (49, 5130),
+    "models": (16, 1688),
     "recipes": (14, 2648),
-    "serving": (72, 10121),
+    "serving": (72, 10136),
     "training": (17, 2259),
 }
 

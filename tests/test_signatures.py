@@ -95,6 +95,9 @@ TwoLayerGRUCell(units, attention, kernel_initializer='glorot_uniform',
     **kwargs)
 WordCombination(combine='sum', dropout=0.0,
     kernel_initializer='glorot_uniform', seed=None, **kwargs)
+CopyCausalLM(backbone, preprocessor=None, head='pointer_generator',
+    pointing='heads', coverage=False, attention_units=None, num_heads=None,
+    dropout=0.0, seed=None, special_ids=None, **kwargs)
 CopyModel(*args, **kwargs)
 CopySeq2SeqLM(backbone, preprocessor=None, head='pointer_generator',
     pointing='heads', coverage=False, attention_units=None, num_heads=None,

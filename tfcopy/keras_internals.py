@@ -5,6 +5,8 @@ Each function states the release it was written for, and has a test in
 on. No other file uses a library's names with a leading underscore.
 """
 
+import types
+
 import keras
 from keras.src.saving.serialization_lib import ObjectSharingScope
 
@@ -110,6 +112,24 @@ def compiled_metrics(model):
 # === KerasHub, seen in 0.32 ===
 
 
+def own_layers(layer):
+    """The layers inside a layer, by the names of its attributes.
+
+    KerasHub's blocks and attentions keep theirs in attributes of which some
+    have a leading underscore and some have not; here none has.
+
+    Returns:
+        A namespace.
+    """
+    return types.SimpleNamespace(
+        **{
+            name.lstrip("_"): value
+            for name, value in vars(layer).items()
+            if isinstance(value, keras.layers.Layer)
+        }
+    )
+
+
 def decoder_attentions(block):
     """The self-attention and the cross-attention of a decoder's block.
 
@@ -134,6 +154,29 @@ def keys_and_values(attention, x):
     """
     both = [attention._key_dense(x), attention._value_dense(x)]
     return keras.ops.stack(both, axis=1)
+
+
+def grouped_attention(attention, queries, rows, bias):
+    """What an attention of T5Gemma reads, as its `call` does with a cache.
+
+    The attention would turn keys and queries itself, each to another position.
+
+    Args:
+        attention: A built `T5GemmaAttention`, or `T5Gemma2MergedAttention`.
+        queries: `(B, N, *, d)`, of one or more times H heads of size d.
+        rows: Keys and values, `(B, 2, R, H, d)`.
+        bias: Added to the scores, `(B, 1, N, R)`, or `(B, 1, 1, R)`.
+
+    Returns:
+        `(B, N, D)`.
+    """
+    groups = attention.num_key_value_groups
+    if groups > 1:
+        rows = keras.ops.repeat(rows, groups, axis=3)
+    found = attention._compute_attention(
+        queries, rows[:, 0], rows[:, 1], bias, training=False
+    )
+    return attention.output_dense(found)
 
 
 # === Optimizers and events ===

@@ -1,13 +1,26 @@
 """Copying on top of small random networks of KerasHub's classes."""
 
+import pathlib
+import re
+
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
 from tests import helpers
-from tests.models.backbones import QUIET, ROWS, make_backbone
+from tests.models.backbones import (
+    DECODERS,
+    ENCODER_DECODERS,
+    KINDS,
+    QUIET,
+    ROWS,
+    SPECIAL_IDS,
+    make_backbone,
+    rows_of_words,
+)
 from tfcopy import losses
+from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.decoding.hypotheses import follow, with_beams
 from tfcopy.layers import CopyDistribution
 from tfcopy.models import from_backbone
@@ -15,7 +28,8 @@ from tfcopy.tokens import BOS, EOS, NO_COPY, PAD
 
 pytestmark = QUIET
 
-KINDS = ("bart", "t5", "t5_untied")  # the last is made of parts of others
+# The others are made of parts of these.
+MAIN_KINDS = ("bart", "gpt2", "t5", "t5gemma", "gemma2", "llama", "t5gemma2")
 V = ROWS + 1  # BART's BOS and EOS, T5's PAD and BOS are one row.
 NAMES = ("source_ids", "source_copy_ids", "target_ids")
 INPUTS = {
@@ -25,24 +39,30 @@ INPUTS = {
     ),
     "target_ids": np.array([[V + 1, 8, 5, EOS], [V, EOS, 0, 0]], "int32"),
 }
-# The rows of our words in the tables, written by hand.
-ROWS_OF_WORDS = {
-    "bart": [1, 3, 2, 2, 0, *range(4, ROWS)],
-    "t5": [0, 2, 0, 1, *range(3, ROWS)],
-}
-ROWS_OF_WORDS["t5_untied"] = ROWS_OF_WORDS["t5"]
-LORA_NAMES = {"bart": None, "t5": ["query_projector", "value_projector"]}
+ROOT = pathlib.Path(__file__).parents[2]
+PROGRAM = re.compile(r"(?s)import keras_hub\n\nwhole = .*?(?=```)")
+LORA_NAMES = {"t5": ["query_projector", "value_projector"]}
 
 
-@pytest.fixture(scope="module", params=KINDS[:2])
+@pytest.fixture(
+    scope="module",
+    params=[
+        *MAIN_KINDS[:-1],
+        pytest.param(MAIN_KINDS[-1], marks=pytest.mark.long),
+    ],
+)
 def model(request):
-    backbone = make_backbone(request.param)
-    return randomized(from_backbone(backbone, coverage=True))
+    return randomized(make_model(request.param, coverage=True))
 
 
 @pytest.fixture(scope="module")
 def whole(model):
     return run(model)
+
+
+def make_model(kind, backbone=None, **options):
+    backbone = backbone or make_backbone(kind)
+    return from_backbone(backbone, special_ids=SPECIAL_IDS[kind], **options)
 
 
 def randomized(model):
@@ -79,16 +99,15 @@ def previous_words():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ENCODER_DECODERS)
 def test_words_have_the_probabilities_of_keras_hub(kind):
     """Its own model of the same backbone, asked for the same words."""
     import keras_hub
 
     backbone = make_backbone(kind)
-    lm = getattr(
-        keras_hub.models, f"{'Bart' if kind == 'bart' else 'T5'}Seq2SeqLM"
-    )(backbone=backbone)
-    rows = np.array(ROWS_OF_WORDS[kind], "int32")
+    name, _ = KINDS[kind]
+    lm = getattr(keras_hub.models, f"{name}Seq2SeqLM")(backbone=backbone)
+    rows = np.array(rows_of_words(kind), "int32")
     words = np.where(previous_words() < V, previous_words(), 1)
     expected = lm(
         {
@@ -104,9 +123,34 @@ def test_words_have_the_probabilities_of_keras_hub(kind):
     )
 
 
-def test_gives_a_distribution_for_each_target_word(whole):
+@pytest.mark.few(2)
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_target_follows_its_own_prompt_as_in_keras_hub(kind):
+    """Sources of two lengths, each beside its target without any padding."""
+    import keras_hub
+
+    backbone = make_backbone(kind)
+    lm = getattr(keras_hub.models, f"{KINDS[kind][0]}CausalLM")
+    lm = lm(backbone=backbone, preprocessor=None)
+    rows = np.array(rows_of_words(kind), "int32")
+    targets = np.where(previous_words() < V, previous_words(), 1)
+    actual = run(make_model(kind, backbone, head="softmax")).generate_logits
+    for source, target, logits in zip(INPUTS["source_ids"], targets, actual):
+        words = np.concatenate([[BOS], source[source != PAD], target])
+        expected = lm(
+            {
+                "token_ids": rows[words][None],
+                "padding_mask": np.ones((1, len(words)), "int32"),
+            }
+        )
+        expected = helpers.to_numpy(expected)[0, -len(target) :, rows].T
+        helpers.assert_close(logits, expected)
+
+
+def test_gives_a_distribution_for_each_target_word(model, whole):
     shapes = [tuple(x.shape) for x in whole]
-    assert shapes == [(2, 4, V), (2, 4), (2, 4, 5), (2, 4, 5)]
+    size = model.vocabulary_size
+    assert shapes == [(2, 4, size), (2, 4), (2, 4, 5), (2, 4, 5)]
     generated, copied = helpers.probabilities(whole)
     helpers.assert_close(
         generated.sum(-1) + copied.sum(-1), np.ones((2, 4)), 0, 1e-6
@@ -134,6 +178,20 @@ def test_decode_step_takes_the_steps_of_the_model(model, whole, capacity):
         state = follow(state, np.array([[1, 0]] * 2, "int32"))
 
 
+@pytest.mark.few(2)
+def test_a_search_scores_words_as_the_model(model):
+    """Whole searches, in a loop whose histories grow."""
+    sources = INPUTS["source_ids"], INPUTS["source_copy_ids"]
+    found = beam_search(model, *sources, SearchOptions(2, max_length=4))
+    ids = helpers.to_numpy(found.ids)[:, 0]
+    costs = losses.marginal(
+        {**INPUTS, "target_ids": ids},
+        run(model, {**INPUTS, "target_ids": ids}),
+    )
+    costs = helpers.to_numpy(costs) * (ids != PAD)
+    helpers.assert_close(found.scores[:, 0], -costs.sum(axis=1))
+
+
 def update(model):
     """One step of training; the ids of the weights that it changed."""
     weights = model.trainable_weights
@@ -156,15 +214,17 @@ def saved(model, folder):
     return keras.saving.load_model(folder / "model.keras")
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.few(2)
+@pytest.mark.parametrize("kind", dict.fromkeys([*MAIN_KINDS, *DECODERS]))
 def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
-    model = from_backbone(backbone, trainable=False)
-    size = backbone.hidden_dim
-    pointing, switch = 2 * size * size + size, 3 * size + 1
+    model = make_model(kind, backbone, trainable=False)
+    size, of_source = model.cell.units, model.source_embedding.output_dim
+    assert (size, of_source) == (8, 4 if kind == "t5gemma" else 8)
+    pointing = size * size + of_source * size + size
+    switch = of_source + 2 * size + 1
     assert model.count_params() == (
-        backbone.count_params() + pointing + switch + V
+        backbone.count_params() + pointing + switch + model.vocabulary_size
     )
     assert {id(x) for x in backbone.weights} < {id(x) for x in model.weights}
     assert update(model) == {id(x) for x in added(model)}
@@ -172,8 +232,11 @@ def test_a_frozen_backbone_does_not_change(kind, tmp_path):
     assert len(loaded.trainable_weights) == len(added(model))
 
 
-def test_a_backbone_is_trained():
-    model = from_backbone(make_backbone("bart", num_layers=1), trainable=True)
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", ["bart", "gpt2", "gemma2", "llama"])
+def test_a_backbone_is_trained(kind):
+    backbone = make_backbone(kind, num_layers=1)
+    model = make_model(kind, backbone, trainable=True)
     changed = update(model)
     paths = [x.path for x in model.trainable_weights if id(x) not in changed]
     # No softmax knows a bias of its keys.
@@ -181,19 +244,22 @@ def test_a_backbone_is_trained():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize("kind", MAIN_KINDS)
 def test_lora_is_trained_and_saved(kind, tmp_path):
     backbone = make_backbone(kind, num_layers=1)
-    backbone.enable_lora(2, LORA_NAMES[kind])
-    model = from_backbone(backbone)
+    backbone.enable_lora(2, LORA_NAMES.get(kind))
+    model = make_model(kind, backbone)
     lora = [x for x in backbone.weights if "lora" in x.path]
-    assert len(lora) == 2 * 2 * 3
+    attentions = 3 if kind in ENCODER_DECODERS else 1
+    if kind == "t5gemma2":
+        attentions = 2  # It has one over target and source.
+    assert len(lora) == 2 * 2 * attentions
     changed = update(model)
     paths = {x.path for x in backbone.weights if id(x) in changed}
     # KerasHub trains the biases of the same layers as well. A half of LoRA
     # has no gradient as long as the other half is zero.
     of_lora = {x for x in paths if x.endswith("lora_kernel_b")}
-    assert len(of_lora) == 6
+    assert len(of_lora) == 2 * attentions
     assert all(x.endswith("bias") for x in paths - of_lora)
     loaded = saved(model, tmp_path)
     helpers.assert_close(run(loaded), run(model))
@@ -222,10 +288,11 @@ def test_padding_changes_nothing(model, whole):
     assert not padded_copied[:, :, 5:].any()
 
 
-def test_positions_after_the_last_are_like_it():
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", ["bart", "gpt2"])
+def test_positions_after_the_last_are_like_it(kind):
     few, more = (
-        make_backbone("bart", num_layers=1, max_sequence_length=n)
-        for n in (3, 5)
+        make_backbone(kind, num_layers=1, max_sequence_length=n) for n in (3, 5)
     )
     for old, new in zip(few.weights, more.weights):
         values = helpers.to_numpy(old.value)
@@ -233,13 +300,13 @@ def test_positions_after_the_last_are_like_it():
             values = values[[0, 1, 2, 2, 2]]
         new.assign(values)
     expected, actual = (
-        run(from_backbone(x, head="softmax")) for x in (more, few)
+        run(make_model(kind, x, head="softmax")) for x in (more, few)
     )
     helpers.assert_close(actual.generate_logits, expected.generate_logits)
 
 
 def test_candidates_have_the_logits_of_the_whole(model, whole):
-    ids = np.array([0, 1, 2, 3, 5, 8, 14], "int32")
+    ids = np.array([0, 1, 2, 3, 5, 8, model.vocabulary_size - 1], "int32")
     few = run(
         model.with_candidates(),
         {
@@ -281,14 +348,55 @@ def test_other_backbones_are_refused():
         from_backbone(make_backbone("t5"), vocabulary_size=16)
 
 
-@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.long
+def test_the_part_of_a_network_that_reads_text(tmp_path):
+    """By the program of the page."""
+    import keras_hub
+
+    vision = keras_hub.models.Gemma3VisionEncoder(
+        image_size=4,
+        patch_size=2,
+        num_heads=1,
+        hidden_dim=4,
+        num_layers=1,
+        intermediate_dim=4,
+        output_dim=8,
+        pool_size=2,
+    )
+    whole = make_backbone("t5gemma2", vision_encoder=vision)
+    with pytest.raises(ValueError, match="leave the vision encoder out"):
+        from_backbone(whole)
+    whole.save_to_preset(str(tmp_path))
+    page = ROOT / "docs" / "backbones.md"
+    program, names = PROGRAM.search(page.read_text("utf-8"))[0], {}
+    exec(program.replace("t5gemma2_270m_270m", str(tmp_path)), names)
+    model = from_backbone(names["backbone"], head="softmax")
+    rows = np.array(rows_of_words("t5gemma2"), "int32")
+    expected = keras_hub.models.T5Gemma2Seq2SeqLM(whole)(
+        {
+            "encoder_token_ids": rows[INPUTS["source_ids"]],
+            "encoder_padding_mask": (INPUTS["source_ids"] != 0).astype("int32"),
+            "decoder_token_ids": rows[[[BOS, 5, 6]] * 2],
+            "decoder_padding_mask": np.ones((2, 3), "int32"),
+            "images": np.zeros((2, 1, 4, 4, 3), "float32"),
+            "vision_indices": np.zeros((2, 1), "int32"),
+        }
+    )
+    targets = np.array([[5, 6, 7]] * 2, "int32")
+    actual = run(model, {**INPUTS, "target_ids": targets})
+    helpers.assert_close(
+        actual.generate_logits, helpers.to_numpy(expected)[..., rows]
+    )
+
+
+@pytest.mark.parametrize("kind", MAIN_KINDS)
 @pytest.mark.few(1)
 def test_mixed_precision_keeps_logs_and_weights_in_float32(kind):
-    expected = run(randomized(from_backbone(make_backbone(kind))))
+    expected = run(randomized(make_model(kind)))
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        model = randomized(from_backbone(make_backbone(kind)))
+        model = randomized(make_model(kind))
     finally:
         keras.config.set_dtype_policy(before)
     assert {w.dtype for w in model.weights} == {"float32"}

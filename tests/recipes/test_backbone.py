@@ -1,15 +1,18 @@
 """Recipes with a pretrained network of KerasHub in the place of their own."""
 
+import functools
 import importlib
+import types
 
 import pytest
 
 import tfcopy
 from tests.data.generated import demo_catalog_files
-from tests.data.text.hub_tokenizers import bart_tokenizer, t5_tokenizer
-from tests.models.backbones import QUIET, make_backbone
+from tests.data.text.hub_tokenizers import TOKENIZERS
+from tests.models.backbones import DECODERS, KINDS, QUIET, make_backbone
 from tests.recipes import starting
 from tests.recipes.starting import results
+from tfcopy.experiments.pairs import pretrained
 from tfcopy.serving import translate_po
 
 pytestmark = QUIET
@@ -22,15 +25,15 @@ def make_preset(kind, folder):
     """A small random network and its preprocessor, as KerasHub stores them."""
     import keras_hub
 
-    make, name = {
-        "bart": (bart_tokenizer, "Bart"),
-        "t5": (t5_tokenizer, "T5"),
-    }[kind]
-    tokenizer = make()
-    preprocessor = getattr(keras_hub.models, f"{name}Seq2SeqLMPreprocessor")
-    task = getattr(keras_hub.models, f"{name}Seq2SeqLM")
+    tokenizer, (name, _) = TOKENIZERS[kind](), KINDS[kind]
+    name += "CausalLM" if kind in DECODERS else "Seq2SeqLM"
+    preprocessor = getattr(keras_hub.models, f"{name}Preprocessor")
+    task = getattr(keras_hub.models, name)
     backbone = make_backbone(kind, vocabulary_size=tokenizer.vocabulary_size())
-    task(backbone, preprocessor(tokenizer)).save_to_preset(str(folder))
+    preprocessor = preprocessor(tokenizer)
+    task(backbone=backbone, preprocessor=preprocessor).save_to_preset(
+        str(folder)
+    )
     return str(folder)
 
 
@@ -40,9 +43,10 @@ def start(recipe, folder, *arguments):
 
 
 @pytest.fixture(scope="module")
-def presets(tmp_path_factory):
+def preset(tmp_path_factory):
+    """A function from a kind to its preset's folder."""
     folder = tmp_path_factory.mktemp("presets")
-    return {kind: make_preset(kind, folder / kind) for kind in ("bart", "t5")}
+    return functools.cache(lambda kind: make_preset(kind, folder / kind))
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +78,9 @@ def pairs(tmp_path_factory):
     ],
 )
 def test_a_recipe_trains_and_exports_it(
-    recipe, kind, more, presets, pairs, tmp_path
+    recipe, kind, more, preset, pairs, tmp_path
 ):
-    arguments = ["--train", *pairs, "--backbone", presets[kind], *more]
+    arguments = ["--train", *pairs, "--backbone", preset(kind), *more]
     assert start(recipe, tmp_path, *arguments) == 0
     systems = results(tmp_path)["systems"]
     pointing = [x for x in systems if "pointer" in x]
@@ -92,10 +96,12 @@ def test_a_recipe_trains_and_exports_it(
         pytest.param("bart", "token", marks=pytest.mark.slow),
         pytest.param("t5", "pieces", marks=pytest.mark.slow),
         pytest.param("t5", "token", marks=pytest.mark.slow),
+        pytest.param("t5gemma", "token", marks=pytest.mark.slow),
+        pytest.param("gpt2", "pieces", marks=pytest.mark.slow),
     ],
 )
-def test_catalogues_keep_their_spans(kind, unit, presets, pairs, tmp_path):
-    arguments = ["--train", *pairs, "--backbone", presets[kind]]
+def test_catalogues_keep_their_spans(kind, unit, preset, pairs, tmp_path):
+    arguments = ["--train", *pairs, "--backbone", preset(kind)]
     arguments += ["--max_target_length", "50", "--systems", "pointer_softmax"]
     arguments += ["--protect_as", unit]
     assert start("pydocs_ps", tmp_path, *arguments) == 0
@@ -120,18 +126,38 @@ def test_catalogues_keep_their_spans(kind, unit, presets, pairs, tmp_path):
         ("--lora_rank 2", "--lora_rank needs --backbone"),
     ],
 )
-def test_wrong_flags_are_named(flags, message, presets, tmp_path, capfd):
-    places = {"there": tmp_path, **presets}
+def test_wrong_flags_are_named(flags, message, preset, tmp_path, capfd):
+    places = {"there": tmp_path, "bart": preset("bart")}
     given = flags.format(**places).split()
     assert start("pydocs_ps", tmp_path, *given) != 0
     assert f"Error: {message.format(**places)}" in capfd.readouterr().err
 
 
-def test_a_networks_own_defaults_win_over_the_presets(presets):
+@pytest.mark.long
+def test_a_frozen_encoder_keeps_the_table_of_its_own(preset, tmp_path):
+    config = types.SimpleNamespace(
+        backbone=preset("t5gemma"),
+        freeze="encoder",
+        lora_rank=None,
+        precision="float32",
+        pointing="heads",
+        attention_units=None,
+        dropout=0.0,
+        seed=0,
+    )
+    pieces = pretrained.pieces(config.backbone, tmp_path)
+    model = pretrained.make_model(config, "softmax", pieces)
+    read = [*model.source_embedding.weights, *model.encoder.weights]
+    trained = {id(x) for x in model.trainable_weights}
+    assert read and not trained.intersection(map(id, read))
+    assert trained.issuperset(map(id, model.target_embedding.weights))
+
+
+def test_a_networks_own_defaults_win_over_the_presets(preset):
     from tfcopy.experiments import command_line
     from tfcopy.recipes import europarl_ps
 
-    given = ["--backbone", presets["bart"], "--updates", "50"]
+    given = ["--backbone", preset("bart"), "--updates", "50"]
     config = command_line.parse(
         europarl_ps.Config, europarl_ps.PRESETS, "", given
     )

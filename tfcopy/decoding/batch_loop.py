@@ -140,10 +140,9 @@ def _growing(variables):
 def _invariant(x):
     if is_history(x):
         grown = tf.nest.map_structure(_any_rows, x)
-        return x._replace(
+        return grown._replace(
             rows=tf.nest.map_structure(_any_third, grown.rows),
             own=_any_third(grown.own),
-            steps=grown.steps,
         )
     return None if tree.is_nested(x) else _any_rows(x)
 

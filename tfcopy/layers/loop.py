@@ -122,11 +122,14 @@ class History(NamedTuple):
         rows: Nested tensors `(B, H, R, d)`; a step writes K rows.
         own: Boolean, `(B, K, R)`: which rows belong to a beam's hypothesis.
         steps: int32, `(B, 1)`, the number of steps.
+        prompt: Nested tensors `(B, ...)`, what stands before the first row: all
+            beams read it, and no step changes it.
     """
 
     rows: Any
     own: Any
     steps: Any
+    prompt: Any = ()
 
     def visible(self):
         """Boolean, `(B, K, *)`: the rows that a beam of this step attends to.
@@ -170,6 +173,7 @@ class History(NamedTuple):
             ),
             _widened(own, capacity * beams),
             self.steps,
+            self.prompt,
         )
 
     def _written(self):
@@ -186,11 +190,13 @@ class FixedHistory(NamedTuple):
         rows: Nested tensors `(B, H, L * K, d)`.
         own: Boolean, `(B, K, L * K)`; `False` for rows that are not written.
         steps: int32, `(B, 1)`.
+        prompt: As there.
     """
 
     rows: Any
     own: Any
     steps: Any
+    prompt: Any = ()
 
     after_step = History.after_step
     follow = History.follow
@@ -210,15 +216,16 @@ class FixedHistory(NamedTuple):
         return ops.slice_update(x, start, new)
 
 
-def first_history(rows):
+def first_history(rows, prompt=()):
     """The `History` before the first step.
 
     Args:
         rows: Nested tensors `(B, H, 0, d)`.
+        prompt: As in `History`.
     """
     batch = ops.shape(tree.flatten(rows)[0])[0]
     own = ops.zeros((batch, 0), "bool")
-    return History(rows, own, ops.zeros((batch, 1), "int32"))
+    return History(rows, own, ops.zeros((batch, 1), "int32"), prompt)
 
 
 def is_history(x):

@@ -17,17 +17,19 @@ from tfcopy.models.planner import planner
 from tfcopy.models.pointer_generator import pointer_generator
 from tfcopy.models.seq2seq import Seq2Seq
 
-# KerasHub takes seconds to import.
-_OF_KERAS_HUB = ("CopyBartSeq2SeqLM", "CopySeq2SeqLM", "CopyT5Seq2SeqLM")
-
 
 def __getattr__(name):
-    if name not in _OF_KERAS_HUB:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.copy_seq2seq_lm"), name)
+    """The tasks of KerasHub, which takes seconds to import."""
+    modules = {"Seq2SeqLM": "copy_seq2seq_lm", "CausalLM": "copy_causal_lm"}
+    for end, module in modules.items():
+        if name.endswith(end):
+            module = importlib.import_module(f"{__name__}.{module}")
+            return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
+    "CopyCausalLM",
     "CopyModel",
     "CopySeq2SeqLM",
     "Perplexity",

@@ -30,44 +30,33 @@ _OPTIONS = (
     "special_ids",
 )
 
+_INPUTS = tuple(
+    f"{side}_{name}"
+    for side in ("encoder", "decoder")
+    for name in ("token_ids", "padding_mask")
+)
 
-class CopySeq2SeqLM(keras_hub.models.Seq2SeqLM):
-    """A pretrained encoder-decoder that copies, for `fit` and `generate`.
 
-        task = CopySeq2SeqLM.from_preset("bart_base_en")
-        task.fit({"encoder_text": sources, "decoder_text": targets})
-        task.generate(sources)
+class _Presets:
+    """The presets of a task's networks, of its class, as in KerasHub."""
 
-    As every task of KerasHub it has a `backbone` and a `preprocessor`,
-    `from_preset`, `save_to_preset`, `quantize` and the samplers. Its output is
-    the logs of the words' probabilities, `(B, T, M)`, generated and copied
-    together, so that the loss of `compile` is that of See et al. A piece that
-    the source has can be copied, but none of the special ones.
+    def __get__(self, task, cls):
+        found = {}
+        for network in filter(None, (x.network for x in cls.family())):
+            found.update(network.presets)
+        return found
 
-    `CopySeq2SeqLM.from_preset` finds the subclass of the preset's network.
 
-    Args:
-        backbone: A backbone of KerasHub, as `from_backbone` takes it.
-        preprocessor: A `keras_hub.models.Seq2SeqLMPreprocessor`, or `None`.
-        head: As in `from_backbone`; a name.
-        pointing: As in `from_backbone`.
-        coverage: As in `from_backbone`.
-        attention_units: As in `from_backbone`.
-        num_heads: As in `from_backbone`.
-        dropout: As in `from_backbone`.
-        seed: As in `from_backbone`.
-        special_ids: As in `from_backbone`; by default those of the
-            preprocessor's tokenizer, if there is one.
+class CopyTask:
+    """What `CopySeq2SeqLM` and `CopyCausalLM` share; a base before KerasHub's.
 
-    Attributes:
-        seq2seq: The `Seq2Seq` of the same layers, for a `Trainer`, our search
-            and exports. Its ids are those of `tfcopy.data.hub_pieces`.
-
-    Reference:
-        [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 8-9.
+    Arguments and attributes are those of `CopySeq2SeqLM`.
     """
 
-    preprocessor_cls = keras_hub.models.Seq2SeqLMPreprocessor
+    # The class of a subclass's backbone. In `backbone_cls` KerasHub would find
+    # it, and take our task where it is asked for its own one.
+    network = None
+    presets = _Presets()
 
     def __init__(
         self,
@@ -100,7 +89,10 @@ class CopySeq2SeqLM(keras_hub.models.Seq2SeqLM):
         by_row = _LogProbsByRow(words, name="log_probs")
 
         # === Functional Model ===
-        inputs = backbone.input
+        inputs = {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in _INPUTS
+        }
         source, source_copy_ids = _source_of(inputs, words)
         later = _words_of(inputs["decoder_token_ids"], words)[:, 1:]
         distribution = seq2seq(
@@ -117,6 +109,29 @@ class CopySeq2SeqLM(keras_hub.models.Seq2SeqLM):
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
         self.seq2seq = seq2seq
         self._options, self._by_row = options, by_row
+
+    @classmethod
+    def family(cls):
+        """The class and its subclasses, each of a network of its own."""
+        return [cls, *cls.__subclasses__()]
+
+    @classmethod
+    def from_preset(cls, preset, load_weights=True, **kwargs):
+        """As of every task of KerasHub, of the subclass of the network.
+
+        Args:
+            preset: Name of a preset, or a folder.
+            load_weights: Whether to load its weights.
+            **kwargs: Arguments of the task, in place of the preset's.
+        """
+        tasks = [task for task in cls.family() if task.network]
+        for task in tasks:
+            task.backbone_cls = task.network
+        try:
+            return super().from_preset(preset, load_weights, **kwargs)
+        finally:
+            for task in tasks:
+                del task.backbone_cls
 
     def enable_lora(self, rank, target_layer_names=None):
         """Trains LoRA's matrices in place of the backbone.
@@ -249,29 +264,89 @@ class CopySeq2SeqLM(keras_hub.models.Seq2SeqLM):
         return {**super().get_config(), **self._options}
 
 
+class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
+    """A pretrained encoder-decoder that copies, for `fit` and `generate`.
+
+        task = CopySeq2SeqLM.from_preset("bart_base_en")
+        task.fit({"encoder_text": sources, "decoder_text": targets})
+        task.generate(sources)
+
+    As every task of KerasHub it has a `backbone` and a `preprocessor`,
+    `from_preset`, `save_to_preset`, `quantize` and the samplers. Its output is
+    the logs of the words' probabilities, `(B, T, M)`, generated and copied
+    together, so that the loss of `compile` is that of See et al. A piece that
+    the source has can be copied, but none of the special ones.
+
+    `CopySeq2SeqLM.from_preset` finds the subclass of the preset's network.
+    Args:
+        backbone: A backbone of KerasHub, as `from_backbone` takes it.
+        preprocessor: A `keras_hub.models.Seq2SeqLMPreprocessor`, or `None`.
+        head: As in `from_backbone`; a name.
+        pointing: As in `from_backbone`.
+        coverage: As in `from_backbone`.
+        attention_units: As in `from_backbone`.
+        num_heads: As in `from_backbone`.
+        dropout: As in `from_backbone`.
+        seed: As in `from_backbone`.
+        special_ids: As in `from_backbone`; by default those of the
+            preprocessor's tokenizer, if there is one.
+
+    Attributes:
+        seq2seq: The `Seq2Seq` of the same layers, for a `Trainer`, our search
+            and exports. Its ids are those of `tfcopy.data.hub_pieces`.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 8-9.
+    """
+
+    preprocessor_cls = keras_hub.models.Seq2SeqLMPreprocessor
+
+
 @keras.saving.register_keras_serializable(package="tfcopy")
 class CopyBartSeq2SeqLM(CopySeq2SeqLM):
     """A `CopySeq2SeqLM` of BART."""
 
-    backbone_cls = keras_hub.models.BartBackbone
+    network = keras_hub.models.BartBackbone
+    preprocessor_cls = keras_hub.models.BartSeq2SeqLMPreprocessor
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class CopyT5Seq2SeqLM(CopySeq2SeqLM):
     """A `CopySeq2SeqLM` of T5 and its variants."""
 
-    backbone_cls = keras_hub.models.T5Backbone
+    network = keras_hub.models.T5Backbone
+    preprocessor_cls = keras_hub.models.T5Seq2SeqLMPreprocessor
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CopyT5GemmaSeq2SeqLM(CopySeq2SeqLM):
+    """A `CopySeq2SeqLM` of T5Gemma."""
+
+    network = keras_hub.models.T5GemmaBackbone
+    preprocessor_cls = keras_hub.models.T5GemmaSeq2SeqLMPreprocessor
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class CopyT5Gemma2Seq2SeqLM(CopySeq2SeqLM):
+    """A `CopySeq2SeqLM` of T5Gemma 2 without a vision encoder."""
+
+    network = keras_hub.models.T5Gemma2Backbone
+    preprocessor_cls = keras_hub.models.T5Gemma2Seq2SeqLMPreprocessor
 
 
 def _special_ids(tokenizer, start):
     """The rows of PAD, UNK, BOS and EOS, or `None` without its vocabulary."""
-    if tokenizer.end_token_id is None:
+    end, pieces = tokenizer.end_token_id, [*tokenizer.get_vocabulary()]
+    if end is None:
         return None
     start = getattr(tokenizer, f"{start}_token_id")
-    padding, pieces = tokenizer.pad_token_id, [*tokenizer.get_vocabulary()]
+    start = end if start is None else start
+    # Without padding of its own, 0 is some word.
+    has_padding = getattr(tokenizer, "pad_token", None) is not None
+    padding = tokenizer.pad_token_id if has_padding else end
     unknown = tokens.SPECIAL_TOKENS[tokens.UNK]
     unknown = pieces.index(unknown) if unknown in pieces else padding
-    return padding, unknown, start, tokenizer.end_token_id
+    return padding, unknown, start, end
 
 
 def _words_of(rows, words):

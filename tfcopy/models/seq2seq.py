@@ -73,7 +73,8 @@ class Seq2Seq(CopyModel):
             `DefinitionEmbedding`.
         encoder: Layer from `(inputs, mask)` to `(annotations, final)`.
         initial_state: Layer from `(annotations, mask, final)` to the
-            decoder's first state `(B, D)`; `None` for a cell that needs none.
+            decoder's first state `(B, D)`; `None` for a cell that takes `final`
+            as it is, or needs none.
         target_embedding: Layer from ids `(B, T)` to `(B, T, E)`; it may be the
             `source_embedding`, if both sides share a vocabulary. For a
             `DefinitionEmbedding`, the words' own table is used.
@@ -125,9 +126,9 @@ class Seq2Seq(CopyModel):
         source_mask = masks["source"]
         embedded = source_dropout(vectors["source"])
         annotations, final = encoder(embedded, source_mask)
-        first_state = initial_state and initial_state(
-            annotations, source_mask, final
-        )
+        first_state = final
+        if initial_state:
+            first_state = initial_state(annotations, source_mask, final)
         previous, previous_matches = shift(
             inputs["target_ids"], inputs["source_copy_ids"]
         )
@@ -233,10 +234,9 @@ class Seq2Seq(CopyModel):
         mask = masks["source"]
         annotations, final = self.encoder(vectors["source"], mask)
         memory = self.cell.prepare_search(annotations, mask)
-        first = self.initial_state and self.initial_state(
-            annotations, mask, final
-        )
-        state = self.cell.initial_state(first, memory)
+        if self.initial_state:
+            final = self.initial_state(annotations, mask, final)
+        state = self.cell.initial_state(final, memory)
         state = self.cell.search_state(state, memory)
         memory = memory.nested("cell").updated(
             sentences={

@@ -4,13 +4,14 @@ import tensorflow as tf
 
 from tests.data.text.hub_tokenizers import (
     SENTENCES,
+    TOKENIZERS,
     bart_tokenizer,
     byte_pairs,
-    t5_tokenizer,
 )
 from tests.serving.servables.translators import NAMES
 from tfcopy.data import encode_pairs, hub_pieces
 from tfcopy.data.text.byte_pair_tokenizer import spelt
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.tokens import EOS, NO_COPY
 
 pytest.importorskip("sentencepiece")
@@ -29,10 +30,14 @@ def trained():
     return byte_pairs()
 
 
-@pytest.fixture(scope="module", params=["bart", "t5"])
+KINDS = ("bart", "t5", "t5gemma", "gpt2", "gemma")
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def hub(request, trained):
-    made = {"bart": lambda: bart_tokenizer(trained), "t5": t5_tokenizer}
-    return made[request.param]()
+    if request.param == "bart":
+        return bart_tokenizer(trained)
+    return TOKENIZERS[request.param]()
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +45,14 @@ def pieces(hub, tmp_path_factory):
     return hub_pieces(hub, tmp_path_factory.mktemp("pieces"))
 
 
-def is_bart(pieces):
-    return len(set(pieces.special_ids)) == 3 and pieces.special_ids[0] == 1
+def is_bart(hub):
+    return type(hub).__name__.startswith("Bart")
+
+
+def has_unknown(pieces):
+    """Whether no piece spells some characters, as with T5 and a small Gemma."""
+    is_sentencepiece = type(pieces.tokenizer).__name__.startswith("Sentence")
+    return is_sentencepiece and "<0x00>" not in pieces.vocabulary.words
 
 
 def words(ragged):
@@ -75,18 +86,21 @@ def test_ids_are_those_of_keras_hub(hub, pieces):
     texts = SENTENCES[:4]
     expected = of_hub(tf.constant(texts)).to_list()
     found = own_ids(pieces, pieces.tokenizer.tokenize(tf.constant(texts)))
-    start = [0] if is_bart(pieces) else []
+    start = [0] if is_bart(hub) else []
     assert found == [[*start, *ids] for ids in expected]
 
 
 def test_text_comes_back(pieces):
     tokens = pieces.tokenizer.tokenize(tf.constant(TEXTS))
     texts = [x.decode() for x in pieces.tokenizer.detokenize(tokens).numpy()]
-    if is_bart(pieces):
-        assert texts == TEXTS
-        assert words(tokens)[-1] == []
-    else:  # SentencePiece normalises it.
+    assert words(tokens)[-1] == []
+    if has_unknown(pieces):  # It normalises text.
         assert texts[:4] == TEXTS[:4]
+    elif type(pieces.tokenizer).__name__.startswith("Sentence"):
+        # It spells its blanks like this.
+        assert texts == [x.replace("▁", " ") for x in TEXTS]
+    else:
+        assert texts == TEXTS
     first = words(tokens)[0]
     assert any(piece.startswith("▁") for piece in first)
     assert len(first) < len(TEXTS[0])
@@ -95,11 +109,21 @@ def test_text_comes_back(pieces):
 def test_the_vocabulary_holds_the_pieces_in_their_order(hub, pieces):
     size = len(hub.get_vocabulary())
     assert pieces.vocabulary.size == size + 4 - len(set(pieces.special_ids))
-    if is_bart(pieces):
-        assert pieces.special_ids == (1, 3, 2, 2)
+    name = type(hub).__name__.removesuffix("Tokenizer")
+    expected = {
+        "Bart": (1, 3, 2, 2),
+        "T5": (0, 2, 0, 1),
+        "GPT2": (size - 1,) * 4,
+        "T5Gemma": (0, 3, 2, 1),
+        "Gemma": (0, 3, 2, 1),
+    }
+    assert pieces.special_ids == expected[name]
+    if name == "Bart":
         assert pieces.vocabulary.words[4:6] == ("⟨s⟩", "<mask>")
-    else:
-        assert pieces.special_ids == (0, 2, 0, 1)
+    if name == "GPT2":  # KerasHub pads with it, but it is a word.
+        assert pieces.vocabulary.words[4] == spelt(hub.id_to_token(0))
+    if name == "T5Gemma":
+        assert pieces.vocabulary.words[4:6] == ("<0x00>", "<0x01>")
 
 
 def test_pieces_that_the_source_has_can_be_copied(pieces):
@@ -115,8 +139,16 @@ def test_pieces_that_the_source_has_can_be_copied(pieces):
     assert source_ids[-1] == NO_COPY and target_ids[-1] == EOS
     # "of" may be another piece where a text begins.
     assert set(target_ids[-3:-1]) <= set(source_ids)
-    if not is_bart(pieces):  # Bytes know every character, T5 does not.
+    if has_unknown(pieces):  # Bytes know every character.
         assert target_ids[-2] >= vocabulary.size
+
+
+def test_a_span_is_one_token(pieces):
+    tokenizer = ProtectedTokenizer(pieces.tokenizer, ("placeholders",))
+    text = "The %s session {x}is %d."
+    tokens = tokenizer.tokenize(tf.constant([text]))
+    assert {"%s", "{x}", "%d"} < {*words(tokens)[0]}
+    assert tokenizer.detokenize(tokens).numpy()[0].decode() == text
 
 
 def test_spellings_are_different():

@@ -238,11 +238,13 @@ def hub_pieces(tokenizer, folder) -> HubPieces:
 
     A target begins as the model was trained to begin it: BART's with the end
     of another sentence and a start symbol, `⟨s⟩`, that also begins a source;
-    T5's with padding.
+    T5's with padding; T5Gemma's with a start symbol, and that of a decoder-only
+    network, too, or with its end where it has no start, as Qwen's.
 
     Args:
-        tokenizer: A `keras_hub.models.BartTokenizer` or `T5Tokenizer`, or
-            another one of byte pairs or of SentencePiece.
+        tokenizer: A `keras_hub.models.BartTokenizer`, `T5Tokenizer`,
+            `T5GemmaTokenizer`, `GPT2Tokenizer` or `GemmaTokenizer`, or another
+            one of byte pairs or of SentencePiece.
         folder: Where the files are written, and have to stay.
 
     Raises:
@@ -270,18 +272,28 @@ def _byte_pairs(tokenizer, folder):
     """The tokenizer, its file's content, all pieces, and the special ids."""
     numbers = dict(tokenizer.vocabulary)
     pieces = sorted(numbers, key=numbers.get)
+    words = [spelt(piece) for piece in pieces]
+    padding, start, end = _special_rows(tokenizer)
+    # BART's own, which is a word like others.
+    has_symbol = start is not None and pieces[start] == _SPECIALS[special.BOS]
+    if has_symbol:
+        words[start] = START
     content = {
         "pieces": pieces,
         "merges": list(tokenizer.merges),
-        "start": True,
+        "start": has_symbol,
     }
-    words = [spelt(piece) for piece in pieces]
-    words[numbers[_SPECIALS[special.BOS]]] = START
-    end, padding = tokenizer.end_token_id, tokenizer.pad_token_id
+    start = end if start is None or has_symbol else start
     unknown = numbers.get(_SPECIALS[special.UNK], padding)
     own = BytePairTokenizer(os.path.join(folder, "pieces.json"))
     data = json.dumps(content).encode()
-    return own, data, words, (padding, unknown, end, end)
+    return own, data, words, (padding, unknown, start, end)
+
+
+# One piece more for a model of SentencePiece, whose fields may be written one
+# after the other: `pieces` (1), with SPAN as its `piece` (1) and USER_DEFINED
+# (4) as its `type` (3). Source: sentencepiece_model.proto of SentencePiece.
+_SPAN_PIECE = b"\x0a\x07\x0a\x03" + SPAN.encode() + b"\x18\x04"
 
 
 def _sentencepiece(tokenizer, folder):
@@ -291,10 +303,24 @@ def _sentencepiece(tokenizer, folder):
         piece if piece.split() == [piece] else f"<row{i}>"
         for i, piece in enumerate(tokenizer.get_vocabulary())
     ]
-    end, padding = tokenizer.end_token_id, tokenizer.pad_token_id
+    padding, start, end = _special_rows(tokenizer)
+    # The start symbol that T5's tokenizer names is the end.
+    start = padding if start in (None, end) else start
     unknown = tokenizer.token_to_id(_SPECIALS[special.UNK])
     own = SentencepieceTokenizer(os.path.join(folder, "pieces.model"))
-    return own, tokenizer.proto, words, (padding, unknown, padding, end)
+    model = tokenizer.proto
+    if "<0x00>" in words:  # It would spell what stands for a span as bytes.
+        model += _SPAN_PIECE
+    return own, model, words, (padding, unknown, start, end)
+
+
+def _special_rows(tokenizer):
+    """The publisher's ids of padding, of the start, if any, and of the end."""
+    end = tokenizer.end_token_id
+    # Without padding of its own, 0 is some word.
+    has_padding = getattr(tokenizer, "pad_token", None) is not None
+    padding = tokenizer.pad_token_id if has_padding else end
+    return padding, getattr(tokenizer, "start_token_id", None), end
 
 
 # A byte of a piece that is no text.

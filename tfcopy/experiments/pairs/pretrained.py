@@ -64,7 +64,10 @@ def make_model(config, head, pieces, **coverage):
     except ValueError as error:
         raise flag_checks.naming_flags(error, ["backbone"]) from error
     if config.freeze == "encoder":
-        for layer in model.encoder.encoder_layers:
+        frozen = [*model.encoder.encoder_layers]
+        if model.source_embedding is not model.target_embedding:
+            frozen.append(model.source_embedding.table)
+        for layer in frozen:
             layer.trainable = False
     return model
 

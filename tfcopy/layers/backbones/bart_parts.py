@@ -1,35 +1,21 @@
-"""How BART reads a source and writes a target.
-
-Shapes: B batch, S source steps, T target steps, K beams, D hidden size, H
-heads, d = D / H, R rows that the beams have written.
-"""
+"""How BART reads a source and writes a target."""
 
 from keras import ops
 
 from tfcopy.keras_internals import decoder_attentions, keys_and_values
+from tfcopy.layers.backbones.backbone_parts import BackboneParts
 
 
-class BartParts:
-    """The layers of a `keras_hub.models.BartBackbone`, in our order of calls.
+class BartParts(BackboneParts):
+    """The layers of a `keras_hub.models.BartBackbone`."""
 
-    Args:
-        backbone: The backbone.
-    """
-
-    # The rows of its table that PAD, UNK, BOS and EOS have. A target begins
-    # with the end of another sentence: what follows it is the start symbol,
-    # which is a word like others.
     special_ids = (1, 3, 2, 2)
+    # A target begins with the end of another sentence: what follows it is the
+    # start symbol, which is a word like others.
     target_start = "end"
-    feature_scale = 1.0
-    lora_layers = ("query", "value")
-
-    def __init__(self, backbone):
-        self.backbone = backbone
 
     @property
     def encoder_layers(self):
-        """All that `encode` calls, in order."""
         backbone = self.backbone
         return [
             backbone.encoder_position_embedding,
@@ -41,7 +27,6 @@ class BartParts:
 
     @property
     def decoder_layers(self):
-        """All that `decode` calls, in order."""
         backbone = self.backbone
         return [
             backbone.decoder_position_embedding,
@@ -52,16 +37,6 @@ class BartParts:
         ]
 
     def encode(self, words, mask, training=False):
-        """The annotations of a source.
-
-        Args:
-            words: Embedded words, `(B, S, D)`.
-            mask: Boolean, `(B, S)`.
-            training: Whether to drop.
-
-        Returns:
-            `(B, S, D)`.
-        """
         places = ops.arange(ops.shape(words)[1], dtype="int32")
         x = self._with_places(self.encoder_layers, words, places, training)
         for block in self.backbone.encoder_transformer_layers:
@@ -69,17 +44,6 @@ class BartParts:
         return x
 
     def decode(self, words, annotations, mask, training=False):
-        """The decoder's output at all steps of a target.
-
-        Args:
-            words: The previous words, embedded, `(B, T, D)`.
-            annotations: From `encode`.
-            mask: Boolean, `(B, S)`.
-            training: Whether to drop.
-
-        Returns:
-            `(B, T, D)`.
-        """
         places = ops.arange(ops.shape(words)[1], dtype="int32")
         x = self._with_places(self.decoder_layers, words, places, training)
         for block in self.backbone.decoder_transformer_layers:
@@ -89,11 +53,6 @@ class BartParts:
         return x
 
     def source_caches(self, annotations):
-        """What the blocks' attention over the source reads at each step.
-
-        Returns:
-            Dict of the keys and values, `(B, 2, S, H, d)`, by block.
-        """
         return {
             block.name: keys_and_values(
                 decoder_attentions(block)[1], annotations
@@ -102,18 +61,6 @@ class BartParts:
         }
 
     def step(self, words, annotations, mask, caches, history):
-        """The decoder's output at a step of a search.
-
-        Args:
-            words: The previous words of K beams, embedded, `(B, K, D)`.
-            annotations: From `encode`.
-            mask: Boolean, `(B, S)`.
-            caches: From `source_caches`.
-            history: `History` of such caches of the words before.
-
-        Returns:
-            `(x, rows)`: `(B, K, D)`, and the caches with those of this step.
-        """
         x = self._with_places(self.decoder_layers, words, history.steps)
         visible, rows = history.visible(), {}
         for block in self.backbone.decoder_transformer_layers:

@@ -11,16 +11,42 @@ from keras import ops
 
 from tfcopy.keras_internals import all_layers, serialize_shared
 from tfcopy.layers.backbones.bart_parts import BartParts
+from tfcopy.layers.backbones.causal_parts import (
+    GemmaParts,
+    Gpt2Parts,
+    Llama3Parts,
+    LlamaParts,
+    OptParts,
+    Phi3Parts,
+    Qwen3Parts,
+    QwenParts,
+)
 from tfcopy.layers.backbones.t5_parts import T5Parts
+from tfcopy.layers.backbones.t5gemma_parts import T5Gemma2Parts, T5GemmaParts
 from tfcopy.layers.cells.decoder_cell import HistoryCell
 from tfcopy.layers.configured import Configured, Unmasked
 from tfcopy.layers.tensors import or_all, take
 
-_KINDS = {"BartBackbone": BartParts, "T5Backbone": T5Parts}
+_KINDS = {
+    "BartBackbone": BartParts,
+    "T5Backbone": T5Parts,
+    "T5GemmaBackbone": T5GemmaParts,
+    "T5Gemma2Backbone": T5Gemma2Parts,
+    "GPT2Backbone": Gpt2Parts,
+    "GemmaBackbone": GemmaParts,
+    "Gemma3Backbone": GemmaParts,
+    "LlamaBackbone": LlamaParts,
+    "Llama3Backbone": Llama3Parts,
+    "MistralBackbone": LlamaParts,
+    "OPTBackbone": OptParts,
+    "Phi3Backbone": Phi3Parts,
+    "QwenBackbone": QwenParts,
+    "Qwen3Backbone": Qwen3Parts,
+}
 
 
 def parts_of(backbone):
-    """`BartParts` or `T5Parts`, as the backbone is.
+    """The `BackboneParts` of a backbone.
 
     Raises:
         ValueError: If it is none that can be used.
@@ -82,7 +108,12 @@ def serialize_backbone(backbone):
     if adapted:
         names = sorted({layer.name for layer in adapted})
         lora = {"rank": adapted[0].lora_rank, "target_layer_names": names}
-    return {"backbone": serialize_shared(backbone), "lora": lora}
+    config = serialize_shared(backbone)
+    # That of KerasHub 0.32's Llama leaves it out.
+    if hasattr(backbone, "tie_word_embeddings"):
+        tied = {"tie_word_embeddings": backbone.tie_word_embeddings}
+        config["config"] = {**config["config"], **tied}
+    return {"backbone": config, "lora": lora}
 
 
 def deserialize_backbone(config):
@@ -99,17 +130,19 @@ def deserialize_backbone(config):
 
 @keras.saving.register_keras_serializable(package="tfcopy")
 class BackboneEmbedding(OfBackbone, keras.layers.Layer):
-    """The table of a backbone's words, and its output layer.
+    """A table of a backbone's words, and its output layer.
 
     Our vocabularies begin with PAD, UNK, BOS and EOS. These have the rows
     `special_ids` of the backbone's table, several of them perhaps the same one.
-    All other rows follow in their order.
+    All other rows follow in their order. Of a backbone with two tables, that of
+    the target is the output layer.
 
     Args:
         backbone: A backbone of KerasHub.
         vocabulary_size: V; by default all rows of its table have a word.
         special_ids: The rows of PAD, UNK, BOS and EOS; by default those of
             its published vocabularies.
+        side: `"source"` or `"target"`, whose table it is.
 
     Call arguments:
         ids: Of our vocabulary, `(B, T)`.
@@ -119,12 +152,17 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
     """
 
     def __init__(
-        self, backbone, vocabulary_size=None, special_ids=None, **kwargs
+        self,
+        backbone,
+        vocabulary_size=None,
+        special_ids=None,
+        side="target",
+        **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         self.keep_arguments(locals(), "backbone")
         self.parts = parts_of(backbone)
-        self.table = backbone.token_embedding
+        self.table = getattr(self.parts, f"{side}_table")
         self.special_ids = tuple(special_ids or self.parts.special_ids)
         size = self.table.input_dim
         others = np.setdiff1d(np.arange(size), self.special_ids)
@@ -156,7 +194,7 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
         return take(self.table.embeddings, ops.convert_to_tensor(self.rows))
 
     def logits(self, features, candidate_ids=None):
-        """The products of features with the words' rows, without a bias.
+        """The logits of words, without a bias.
 
         Args:
             features: `(N, D)`.
@@ -165,7 +203,14 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
         Returns:
             `(N, V)`, or `(N, C)`.
         """
-        features = features * self.parts.feature_scale
+        product = self._products(
+            features * self.parts.feature_scale, candidate_ids
+        )
+        cap = self.parts.logit_cap
+        return product if cap is None else ops.tanh(product / cap) * cap
+
+    def _products(self, features, candidate_ids):
+        """The products of features with the words' rows."""
         if self.table.dtype_policy.quantization_mode:
             product = columns(self.table(features, reverse=True), self.rows)
             if candidate_ids is not None:
@@ -240,8 +285,9 @@ class BackboneCell(OfBackbone, HistoryCell):
     """
 
     def __init__(self, backbone, attention, **kwargs):
-        super().__init__(backbone.hidden_dim, attention, **kwargs)
-        self.parts = parts_of(backbone)
+        parts = parts_of(backbone)
+        super().__init__(parts.hidden_dim, attention, **kwargs)
+        self.parts = parts
         self.decoder_layers = self.parts.decoder_layers
 
     def build(self, inputs_shape, annotations_shape):

@@ -1,12 +1,14 @@
 """How T5 reads a source and writes a target.
 
-Shapes: B batch, S source steps, T target steps, K beams, D hidden size, H
-heads, d size of a head, R rows that the beams have written.
+Shapes: B batch, K beams, H heads, d size of a head, R rows that the beams have
+written, N any rows, D hidden size.
 """
 
 import warnings
 
 from keras import ops
+
+from tfcopy.layers.backbones.backbone_parts import BackboneParts
 
 # KerasHub passes masks to attentions that, it says, lose them.
 warnings.filterwarnings(
@@ -15,32 +17,21 @@ warnings.filterwarnings(
 _MASKED = -1e9  # T5's own
 
 
-class T5Parts:
-    """The layers of a `keras_hub.models.T5Backbone`, in our order of calls.
-
-    Methods have the arguments and results of those of `BartParts`.
-
-    Args:
-        backbone: The backbone.
-    """
+class T5Parts(BackboneParts):
+    """The layers of a `keras_hub.models.T5Backbone`."""
 
     special_ids = (0, 2, 0, 1)
     target_start = "pad"
     lora_layers = ("query_projector", "value_projector")
 
-    def __init__(self, backbone):
-        self.backbone = backbone
-
     @property
     def feature_scale(self):
-        """Factor of the features that words are predicted from."""
         backbone = self.backbone
         tied = backbone.tie_embedding_weights
         return backbone.hidden_dim**-0.5 if tied else 1.0
 
     @property
     def encoder_layers(self):
-        """All that `encode` calls, in order."""
         backbone = self.backbone
         return [
             backbone.encoder_embedding_dropout,
@@ -51,7 +42,6 @@ class T5Parts:
 
     @property
     def decoder_layers(self):
-        """All that `decode` calls, in order."""
         backbone = self.backbone
         return [
             backbone.decoder_embedding_dropout,

@@ -226,8 +226,8 @@ class HistoryCell(DecoderCell):
     """A decoder of self-attention, and an attention that points on top of it.
 
     Training takes all steps at once. A step of a search keeps what self-
-    attention reads of all steps before in a `History`, and has beams. No first
-    state comes from the encoder.
+    attention reads of all steps before in a `History`, and has beams. It takes
+    no first state from the encoder.
 
     A subclass has `_all_steps`, `_one_step` and `_no_rows`.
 
@@ -282,7 +282,7 @@ class HistoryCell(DecoderCell):
         """The state before the first step: no words, and the attention's.
 
         Args:
-            state: `None`.
+            state: Ignored.
             memory: From `prepare_search`.
         """
         return {

@@ -162,7 +162,7 @@ class Translator:
         """What a task of KerasHub translates, in its preprocessor's lengths.
 
         Args:
-            task: A `CopySeq2SeqLM` with a preprocessor.
+            task: A `CopySeq2SeqLM` or `CopyCausalLM` with a preprocessor.
             folder: Where `hub_pieces` writes the tokenizer's files, which have
                 to stay.
             **arguments: As of `Translator`, in place of those of the task; by

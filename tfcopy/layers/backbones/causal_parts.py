@@ -1,0 +1,458 @@
+"""How a decoder-only network reads a prompt, and writes what follows it.
+
+The source is the prompt: the network reads it from left to right, and its
+hidden states are the annotations. A target goes on where the prompt of its own
+sentence ends, whatever its padding: word t has the position of the prompt's
+length plus t. So the network computes what it would for prompt and target in
+one piece, `[BOS, source, BOS, target]`.
+
+KerasHub's blocks know only positions that are the same for all rows of a
+batch, one after the other. These here call the layers inside them.
+
+Shapes: B batch, S words of the prompt, T target steps, K beams, N words that
+are run, M rows that they may attend to, D hidden size, H heads of queries, G of
+keys and values, d size of a head, R rows that the beams have written.
+"""
+
+import math
+
+import keras
+from keras import ops
+
+from tfcopy.keras_internals import own_layers
+from tfcopy.layers.backbones.backbone_parts import BackboneParts
+from tfcopy.layers.tensors import masked_softmax
+
+
+class CausalParts(BackboneParts):
+    """A decoder-only network: what all of them share.
+
+    A subclass has `_block`. Keys and values of a block are a dict of `keys` and
+    `values`, `(B, G, N, d)`.
+
+    Args:
+        backbone: The backbone.
+    """
+
+    # Names of layers in an attention: of what rotates queries and keys, and,
+    # behind `query_` and `key_`, of what normalises them before.
+    rotation = norm = ""
+
+    @property
+    def logit_cap(self):
+        table = self.backbone.token_embedding
+        # A quantized one caps its products itself.
+        quantized = table.dtype_policy.quantization_mode
+        return None if quantized else table.logit_soft_cap
+
+    @property
+    def num_heads(self):
+        return self.backbone.num_query_heads
+
+    @property
+    def decoder_layers(self):
+        """All that the methods call."""
+        return [*self.backbone.transformer_layers, self.backbone.layer_norm]
+
+    @property
+    def encoder_layers(self):
+        """The same ones."""
+        return self.decoder_layers
+
+    def row_shapes(self, batch, length):
+        """The shapes of the keys and values of each block, by its name."""
+        size = self.backbone.hidden_dim
+        shapes = {}
+        for block in self.backbone.transformer_layers:
+            dense = own_layers(_attention(block)).key_dense
+            shape = dense.compute_output_shape((batch, length, size))
+            shapes[block.name] = (batch, shape[2], length, shape[3])
+        return shapes
+
+    def encode(self, words, mask, training=False):
+        """Reads a prompt.
+
+        Args:
+            words: Embedded words, `(B, S, D)`.
+            mask: Boolean, `(B, S)`.
+            training: Whether to drop.
+
+        Returns:
+            `(annotations, prompt)`: `(B, S, D)`, and the keys and values of
+            each block, by its name.
+        """
+        places = _places(mask)
+        earlier = ops.expand_dims(places, 2) >= ops.expand_dims(places, 1)
+        visible = ops.logical_and(earlier, ops.expand_dims(mask, 1))
+        annotations, rows = self._run(
+            words, places, visible, places, lambda name, new: [new], training
+        )
+        return annotations, {name: new for name, (new,) in rows.items()}
+
+    def decode(self, words, mask, prompt, training=False):
+        """The output at all steps of a target.
+
+        Args:
+            words: The previous words, embedded, `(B, T, D)`.
+            mask: Boolean, `(B, S)`.
+            prompt: From `encode`.
+            training: Whether to drop.
+
+        Returns:
+            `(B, T, D)`.
+        """
+        steps = ops.arange(ops.shape(words)[1], dtype="int32")
+        earlier = ops.expand_dims(steps, 1) >= steps  # (T, T)
+        hidden, _ = self._run(
+            words,
+            _length(mask) + steps,
+            _beside(mask, ops.expand_dims(earlier, 0)),
+            _row_places(mask, steps),
+            lambda name, new: [prompt[name], new],
+            training,
+        )
+        return hidden
+
+    def step(self, words, mask, history):
+        """The output at a step of a search.
+
+        Args:
+            words: The previous words of K beams, embedded, `(B, K, D)`.
+            mask: Boolean, `(B, S)`.
+            history: `History` of the keys and values of the words before,
+                whose `prompt` is from `encode`.
+
+        Returns:
+            `(x, rows)`: `(B, K, D)`, and the keys and values with those of this
+            step.
+        """
+        own = history.visible()
+        beams = own.shape[1]
+        # Each step has written a row for each beam.
+        steps = ops.arange(ops.shape(own)[2], dtype="int32") // beams
+        hidden, rows = self._run(
+            words,
+            _length(mask) + history.steps,
+            _beside(mask, own),
+            _row_places(mask, steps),
+            lambda name, new: [
+                history.prompt[name],
+                history.add(history.rows[name], new),
+            ],
+        )
+        return hidden, {name: written for name, (_, written) in rows.items()}
+
+    def _run(self, words, places, visible, row_places, join, training=False):
+        """The network's output for some words of each sentence.
+
+        Args:
+            words: `(B, N, D)`.
+            places: Their positions, `(B, N or 1)`.
+            visible: Boolean, `(B, N, M)`, the rows that each attends to.
+            row_places: The positions of the rows, `(B, M)`.
+            join: Function from a block's name and the keys and values of these
+                words to a list of several, which are the M rows in order.
+            training: Whether to drop.
+
+        Returns:
+            `(hidden, rows)`: `(B, N, D)`, and what `join` returned, by name.
+        """
+        dtype = self.backbone.token_embedding.compute_dtype
+        x = self._begin(ops.cast(words, dtype), places, training)
+        back = ops.expand_dims(places, 2) - ops.expand_dims(row_places, 1)
+        rows = {}
+        for block in self.backbone.transformer_layers:
+            layers = own_layers(_attention(block))
+            window = _window(block)
+            seen = visible
+            if window is not None:
+                seen = ops.logical_and(visible, back < window)
+
+            def attend(x, name=block.name, layers=layers, seen=seen):
+                queries, keys = (
+                    self._projected(layers, side, x, places)
+                    for side in ("query", "key")
+                )
+                new = {"keys": keys, "values": layers.value_dense(x)}
+                new = {part: _by_head(x) for part, x in new.items()}
+                rows[name] = join(name, new)
+                read = _attend(
+                    _by_head(queries),
+                    rows[name],
+                    seen,
+                    self._soft_cap,
+                    lambda x: layers.dropout_layer(x, training=training),
+                )
+                return layers.output_dense(_by_head(read))
+
+            x = self._block(block, own_layers(block), x, attend, training)
+        return self.backbone.layer_norm(x), rows
+
+    @property
+    def _soft_cap(self):
+        """What scores are capped by, or `None`."""
+        return getattr(self.backbone, "attention_logit_soft_cap", None)
+
+    def _begin(self, words, places, training):
+        """What the first block reads, `(B, N, D)`."""
+        return words
+
+    def _projected(self, attention, side, x, places):
+        """Queries `(B, N, H, d)` or keys `(B, N, G, d)`."""
+        x = getattr(attention, f"{side}_dense")(x)
+        norm = getattr(attention, f"{side}_{self.norm}", None)
+        if norm is not None:
+            x = norm(x)
+        rotate = getattr(attention, self.rotation, None)
+        return x if rotate is None else rotate(x, positions=places)
+
+    def _block(self, block, layers, x, attend, training):
+        """A block's output, `(B, N, D)`.
+
+        Args:
+            block: The block.
+            layers: Its `own_layers`.
+            x: `(B, N, D)`.
+            attend: Its self-attention, a function.
+            training: Whether to drop.
+        """
+        raise NotImplementedError
+
+
+class Gpt2Parts(CausalParts):
+    """The layers of a `keras_hub.models.GPT2Backbone`."""
+
+    @property
+    def num_heads(self):
+        return self.backbone.num_heads
+
+    @property
+    def special_ids(self):
+        # It has one special word, `<|endoftext|>`, and its id is the last.
+        return (self.backbone.vocabulary_size - 1,) * 4
+
+    @property
+    def decoder_layers(self):
+        return [*self._first_layers, *super().decoder_layers]
+
+    @property
+    def _first_layers(self):
+        """The table of positions, and what is called after it."""
+        backbone = self.backbone
+        return [backbone.position_embedding, backbone.embeddings_dropout]
+
+    def _begin(self, words, places, training):
+        table, *others = self._first_layers
+        # All positions after the last are alike.
+        places = ops.minimum(places, self.backbone.max_sequence_length - 1)
+        x = words + table(words, positions=places)
+        for layer in others:
+            x = layer(x, training=training)
+        return x
+
+    def _block(self, block, layers, x, attend, training):
+        y = attend(layers.self_attention_layer_norm(x))
+        x = x + layers.self_attention_dropout(y, training=training)
+        y = layers.feedforward_layer_norm(x)
+        y = layers.feedforward_intermediate_dense(y)
+        y = layers.feedforward_output_dense(y)
+        return x + layers.feedforward_dropout(y, training=training)
+
+
+class OptParts(Gpt2Parts):
+    """The layers of a `keras_hub.models.OPTBackbone`."""
+
+    special_ids = (1, 3, 2, 2)
+
+    @property
+    def _first_layers(self):
+        return [self.backbone.embeddings.position_embedding]
+
+
+class LlamaParts(CausalParts):
+    """The layers of Llama's and Mistral's backbones."""
+
+    special_ids = (2, 0, 1, 2)
+    rotation = "rotary_embedding_layer"
+    norm = "dense_layer_norm"  # of Qwen 3
+
+    def _block(self, block, layers, x, attend, training):
+        y = attend(layers.self_attention_layernorm(x))
+        x = x + layers.self_attention_dropout(y, training=training)
+        y = layers.feedforward_layernorm(x)
+        gate = ops.cast(layers.feedforward_gate_dense(y), "float32")
+        gate = ops.cast(block.activation(gate), block.compute_dtype)
+        y = layers.feedforward_intermediate_dense(y) * gate
+        return x + layers.feedforward_output_dense(y)
+
+
+class Llama3Parts(LlamaParts):
+    """The layers of a `keras_hub.models.Llama3Backbone`."""
+
+    special_ids = (128_001, 128_001, 128_000, 128_001)
+
+
+class Phi3Parts(LlamaParts):
+    """The layers of a `keras_hub.models.Phi3Backbone`.
+
+    Raises:
+        ValueError: If its rotation depends on the length of the whole text.
+    """
+
+    special_ids = (32_000, 0, 1, 32_000)
+
+    def __init__(self, backbone):
+        super().__init__(backbone)
+        if backbone.rope_scaling_type is not None:
+            raise ValueError(
+                "`backbone` must rotate each position alike, whatever the "
+                "length of the text. Received: rope_scaling_type="
+                f"{backbone.rope_scaling_type!r}."
+            )
+
+    def _block(self, block, layers, x, attend, training):
+        layers.self_attention_layernorm = layers.pre_attention_layernorm
+        layers.self_attention_dropout = layers.attention_dropout
+        layers.feedforward_layernorm = layers.post_attention_layernorm
+        return super()._block(block, layers, x, attend, training)
+
+
+class QwenParts(LlamaParts):
+    """The layers of a `keras_hub.models.QwenBackbone`."""
+
+    special_ids = (151_643,) * 4
+
+
+class Qwen3Parts(LlamaParts):
+    """The layers of a `keras_hub.models.Qwen3Backbone`."""
+
+    special_ids = (151_643, 151_643, 151_645, 151_645)
+
+
+class GemmaParts(CausalParts):
+    """The layers of Gemma's backbones, the first to the third.
+
+    Raises:
+        ValueError: If it is a model of embeddings.
+    """
+
+    special_ids = (0, 3, 2, 1)
+    # Gemma 1 and 2 then mix the halves of queries and keys, which scores do not
+    # see.
+    rotation = "rope_layer"
+    norm = "norm"  # of Gemma 3
+
+    def __init__(self, backbone):
+        super().__init__(backbone)
+        if getattr(backbone, "use_bidirectional_attention", False):
+            raise ValueError(
+                "`backbone` must write from left to right; this one reads its "
+                f"text in both directions. Received: {backbone.name}."
+            )
+
+    def _begin(self, words, places, training):
+        return words * ops.cast(
+            math.sqrt(self.backbone.hidden_dim), words.dtype
+        )
+
+    def _block(self, block, layers, x, attend, training):
+        y = attend(layers.pre_attention_norm(x))
+        if block.use_post_attention_norm:
+            y = layers.post_attention_norm(y)
+        if block.dropout:
+            y = layers.attention_dropout(y, training=training)
+        x = x + y
+        y = layers.pre_ffw_norm(x)
+        gate = keras.activations.gelu(layers.gating_ffw(y), approximate=True)
+        y = layers.ffw_linear(gate * layers.gating_ffw_2(y))
+        if block.use_post_ffw_norm:
+            y = layers.post_ffw_norm(y)
+        return x + y
+
+
+def _attention(block):
+    """The self-attention of a block."""
+    layers = own_layers(block)
+    if hasattr(layers, "attention"):
+        return layers.attention
+    return layers.self_attention_layer
+
+
+def _window(block):
+    """How many words back a block's attention reads, or `None` for all."""
+    size = getattr(block, "sliding_window_size", None)
+    size = getattr(block, "sliding_window", size)
+    return (
+        size if getattr(block, "use_sliding_window_attention", True) else None
+    )
+
+
+def _places(mask):
+    """The positions of the words of a prompt, `(B, S)`."""
+    return ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1
+
+
+def _length(mask):
+    """The number of words of a prompt, `(B, 1)`."""
+    return ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
+
+
+def _row_places(mask, steps):
+    """The positions of a prompt and of rows of steps, `(B, M)`."""
+    return ops.concatenate([_places(mask), _length(mask) + steps], axis=1)
+
+
+def _beside(mask, own):
+    """What is visible of a prompt and of rows, `(B or 1, N, R)`, together."""
+    rows = ops.expand_dims(mask, 1)  # (B, 1, S)
+    batch, length = ops.shape(mask)
+    many, written = ops.shape(own)[1:]
+    return ops.concatenate(
+        [
+            ops.broadcast_to(rows, (batch, many, length)),
+            ops.broadcast_to(own, (batch, many, written)),
+        ],
+        axis=2,
+    )
+
+
+def _by_head(x):
+    """`(B, N, H, d)` to `(B, H, N, d)`, or back."""
+    return ops.transpose(x, (0, 2, 1, 3))
+
+
+def _attend(queries, rows, visible, soft_cap, drop):
+    """What queries `(B, H, N, d)` read of the rows, of their shape.
+
+    Args:
+        queries: `(B, H, N, d)`; several heads share keys and values.
+        rows: List of dicts of `keys` and `values`, `(B, G, *, d)`.
+        visible: Boolean, `(B, N, M)`.
+        soft_cap: What scores are capped by, or `None`.
+        drop: Dropout of the weights.
+    """
+    _, heads, count, size = ops.shape(queries)
+    groups = rows[0]["keys"].shape[1]
+    # Heads that read the same keys stand one after the other.
+    together = (-1, groups, heads // groups * count, size)
+    queries = ops.reshape(queries / math.sqrt(size), together)
+    scores = ops.concatenate(
+        [
+            ops.matmul(queries, ops.transpose(x["keys"], (0, 1, 3, 2)))
+            for x in rows
+        ],
+        axis=3,
+    )
+    if soft_cap is not None:
+        scores = ops.tanh(scores / soft_cap) * soft_cap
+    total = ops.shape(scores)[3]
+    scores = ops.reshape(scores, (-1, heads, count, total))
+    weights = masked_softmax(scores, ops.expand_dims(visible, 1), axis=-1)
+    weights = drop(ops.cast(weights, queries.dtype))
+    weights = ops.reshape(weights, (*together[:3], total))
+    first, read = 0, 0
+    for x in rows:
+        last = first + ops.shape(x["values"])[2]
+        read = read + ops.matmul(weights[..., first:last], x["values"])
+        first = last
+    return ops.reshape(read, (-1, heads, count, size))

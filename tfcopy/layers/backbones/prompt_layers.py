@@ -1,0 +1,112 @@
+"""Layers of a decoder-only network of KerasHub: its prompt is the source.
+
+Shapes: B batch, S words of the source, T target steps, K beams, D hidden size,
+G heads of keys and values, d size of a head.
+"""
+
+import keras
+from keras import ops, tree
+
+from tfcopy.layers.backbones.hub_backbone import BackboneCell, BackboneEncoder
+from tfcopy.layers.loop import first_history
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class PromptEncoder(BackboneEncoder):
+    """Reads a sentence as the prompt of a decoder-only backbone of KerasHub.
+
+    Args:
+        backbone: The backbone.
+        start: The row of its table that stands before each prompt.
+
+    Call arguments:
+        inputs: Its embedded words, `(B, S, D)`.
+        mask: Boolean, `(B, S)`.
+
+    Returns:
+        `(annotations, prompt)`: `(B, S, D)`, float32, the hidden state after
+        each word; and what a `PromptCell` begins with, the keys and values of
+        each block by its name, `(B, G, S + 1, d)`.
+    """
+
+    def __init__(self, backbone, start, **kwargs):
+        super().__init__(backbone, **kwargs)
+        self.keep_arguments(locals(), "backbone")
+
+    def call(self, inputs, mask, training=False):
+        row = ops.full_like(inputs[:, :1, 0], self.start, dtype="int32")
+        first = self.parts.backbone.token_embedding(row)
+        words = ops.concatenate([ops.cast(first, inputs.dtype), inputs], axis=1)
+        hidden, prompt = self.parts.encode(words, with_start(mask), training)
+        return ops.cast(hidden[:, 1:], "float32"), prompt
+
+    def compute_output_spec(self, inputs, mask, training=False):
+        batch, length, size = inputs.shape
+        rows = None if length is None else length + 1
+        dtype = self.parts.backbone.token_embedding.compute_dtype
+        return keras.KerasTensor((batch, length, size), "float32"), {
+            name: {
+                part: keras.KerasTensor(shape, dtype)
+                for part in ("keys", "values")
+            }
+            for name, shape in self.parts.row_shapes(batch, rows).items()
+        }
+
+
+@keras.saving.register_keras_serializable(package="tfcopy")
+class PromptCell(BackboneCell):
+    """A decoder-only backbone of KerasHub, and one attention on top of it.
+
+    As `BackboneCell`; its first state is the `prompt` of a `PromptEncoder`. It
+    has no attention over the annotations but the one on top.
+
+    Args:
+        backbone: The backbone.
+        attention: The attention that points, such as `MultiHeadAttention`;
+            none that plans.
+    """
+
+    def prepare(self, annotations, mask=None):
+        memory = super().prepare(annotations, mask)
+        mask = memory.sentences["mask"]
+        return memory.updated({"mask": with_start(mask)})
+
+    def prepare_search(self, annotations, mask):
+        return self.prepare(annotations, mask)
+
+    def initial_state(self, state, memory):
+        """The state before the first step: no words but those of the prompt.
+
+        Args:
+            state: The `prompt` of a `PromptEncoder`.
+            memory: From `prepare`.
+        """
+        no_rows = tree.map_structure(lambda x: x[:, :, :0], state)
+        return {
+            "history": first_history(no_rows, state),
+            "attention": self._attention_state(memory),
+        }
+
+    def unroll(self, inputs, matches, first_state, memory, training=False):
+        """All steps of a known target at once.
+
+        Arguments and results are as in `DecoderCell`.
+        """
+        memory = memory.updated({"prompt": first_state})
+        return super().unroll(inputs, matches, None, memory, training)
+
+    def _all_steps(self, words, memory, training):
+        sentences = memory.sentences
+        hidden = self.parts.decode(
+            words, sentences["mask"], sentences["prompt"], training
+        )
+        return ops.cast(hidden, "float32")
+
+    def _one_step(self, words, memory, history):
+        hidden, rows = self.parts.step(words, memory.sentences["mask"], history)
+        return ops.cast(hidden, "float32"), rows
+
+
+def with_start(mask):
+    """The mask of a prompt, `(B, S + 1)`, whose first word is the start."""
+    return ops.concatenate([ops.ones_like(mask[:, :1]), mask], axis=1)

@@ -1,0 +1,209 @@
+"""How T5Gemma and T5Gemma 2 read a source and write a target.
+
+Shapes: B batch, S source steps, K beams, D hidden size, N any rows, R rows that
+the beams have written, H heads of keys and values, d size of a head.
+"""
+
+from keras import ops
+
+from tfcopy.keras_internals import grouped_attention
+from tfcopy.layers.backbones.backbone_parts import BackboneParts
+
+_MASKED = -1e9  # KerasHub's own
+
+
+class T5GemmaParts(BackboneParts):
+    """The layers of a `keras_hub.models.T5GemmaBackbone`."""
+
+    special_ids = (0, 3, 2, 1)
+
+    @property
+    def target_table(self):
+        return self.backbone.decoder_token_embedding
+
+    @property
+    def hidden_dim(self):
+        return self.backbone.decoder_hidden_dim
+
+    @property
+    def num_heads(self):
+        return self.backbone.decoder_num_attention_heads
+
+    @property
+    def logit_cap(self):
+        return self.backbone.final_logit_softcapping
+
+    @property
+    def encoder_layers(self):
+        backbone = self.backbone
+        return [
+            backbone.encoder_dropout,
+            *backbone.encoder_layers,
+            backbone.encoder_norm,
+        ]
+
+    @property
+    def decoder_layers(self):
+        backbone = self.backbone
+        return [
+            backbone.decoder_dropout,
+            *backbone.decoder_layers,
+            backbone.decoder_norm,
+        ]
+
+    def encode(self, words, mask, training=False):
+        dropout, *blocks, norm = self.encoder_layers
+        x = dropout(_scaled(words), training=training)
+        for block in blocks:
+            x = block(x, padding_mask=mask, training=training)
+        return dropout(norm(x), training=training)
+
+    def decode(self, words, annotations, mask, training=False):
+        dropout, *blocks, norm = self.decoder_layers
+        x = dropout(_scaled(words), training=training)
+        for block in blocks:
+            x, _ = block(
+                (x, annotations),
+                cross_attention_padding_mask=mask,
+                training=training,
+            )
+        return dropout(norm(x), training=training)
+
+    def source_caches(self, annotations):
+        return {
+            block.name: _keys_and_values(
+                self._attentions(block)[1], annotations
+            )
+            for block in self.backbone.decoder_layers
+        }
+
+    def step(self, words, annotations, mask, caches, history):
+        _, *blocks, norm = self.decoder_layers
+        x, rows = ops.cast(_scaled(words), norm.compute_dtype), {}
+        # A block's own call would put the beams at positions of their own.
+        for block in blocks:
+            name = block.name
+            attention, _ = self._attentions(block)
+            read = block.pre_self_attn_layernorm(x)
+            queries = _normed(attention, "query", attention.query_dense(read))
+            queries = attention.rotary_embedding(
+                queries, positions=history.steps
+            )
+            new = _keys_and_values(attention, read, history.steps)
+            rows[name] = history.add(history.rows[name], new)
+            visible = _within(self._window(block), history)
+            x = self._attend(
+                block, x, queries, rows[name], visible, caches[name], mask
+            )
+            read = block.mlp(block.pre_feedforward_layernorm(x))
+            x = x + block.post_feedforward_layernorm(read)
+        return norm(x), rows
+
+    def _attentions(self, block):
+        """The attentions of a block over the target and over the source."""
+        return block.self_attn, block.cross_attn
+
+    def _window(self, block):
+        """How many steps back a block sees; `None` if all."""
+        is_sliding = block.layer_type == "sliding_attention"
+        return block.sliding_window if is_sliding else None
+
+    def _attend(self, block, x, queries, rows, visible, cache, mask):
+        """What a block's attentions make of a step, `(B, K, D)`.
+
+        Args:
+            block: The block.
+            x: `(B, K, D)`.
+            queries: Of the attention over the target, `(B, K, *, d)`.
+            rows: What it reads, `(B, 2, R, H, d)`.
+            visible: Boolean, `(B, K, R)`.
+            cache: What the attention over the source reads.
+            mask: Boolean, `(B, S)`.
+        """
+        found = grouped_attention(
+            block.self_attn, queries, rows, _bias(visible, x)
+        )
+        x = x + block.post_self_attn_layernorm(found)
+        read = block.cross_attn.query_dense(block.pre_cross_attn_layernorm(x))
+        bias = _bias(ops.expand_dims(mask, 1), x)
+        found = grouped_attention(block.cross_attn, read, cache, bias)
+        return x + block.post_cross_attn_layernorm(found)
+
+
+class T5Gemma2Parts(T5GemmaParts):
+    """The layers of a `keras_hub.models.T5Gemma2Backbone`, which reads text.
+
+    One softmax weighs the rows of target and source together.
+
+    Raises:
+        ValueError: If it has a vision encoder.
+    """
+
+    def __init__(self, backbone):
+        super().__init__(backbone)
+        if not backbone.text_only_model:
+            raise ValueError(
+                "`backbone` must read text alone; docs/backbones.md tells how "
+                "to leave the vision encoder out. Received: a T5Gemma2Backbone "
+                "with one."
+            )
+
+    def _attentions(self, block):
+        return block.merged_attn, block.merged_attn
+
+    def _window(self, block):
+        is_sliding = block.attention_type == "sliding_attention"
+        return block.sliding_window - 1 if is_sliding else None
+
+    def _attend(self, block, x, queries, rows, visible, cache, mask):
+        beams = visible.shape[1]
+        of_source = ops.stack([mask] * beams, axis=1)
+        found = grouped_attention(
+            block.merged_attn,
+            queries,
+            ops.concatenate([rows, cache], axis=2),
+            _bias(ops.concatenate([visible, of_source], axis=2), x),
+        )
+        return x + block.post_self_attn_layernorm(found)
+
+
+def _scaled(words):
+    """Embedded words as the blocks read them."""
+    return words * words.shape[-1] ** 0.5
+
+
+def _keys_and_values(attention, x, steps=None):
+    """`(B, N, *)` to `(B, 2, N, H, d)`; keys of a target have a position."""
+    keys = _normed(attention, "key", attention.key_dense(x))
+    if steps is not None:
+        keys = attention.rotary_embedding(keys, positions=steps)
+    return ops.stack([keys, attention.value_dense(x)], axis=1)
+
+
+def _normed(attention, name, x):
+    """Queries or keys; T5Gemma 2 normalises them."""
+    if not getattr(attention, "use_query_key_norm", False):
+        return x
+    return getattr(attention, f"{name}_norm")(x)
+
+
+def _within(window, history):
+    """The visible rows that a window holds, boolean, `(B, K, R)`.
+
+    Args:
+        window: How many steps back it goes; `None` for all of them.
+        history: `History`.
+    """
+    visible = history.visible()
+    if window is None:
+        return visible
+    beams = visible.shape[1]
+    # Each step has written a row for each beam.
+    steps = ops.arange(ops.shape(visible)[2], dtype="int32") // beams
+    return ops.logical_and(visible, steps >= history.steps[0, 0] - window)
+
+
+def _bias(mask, x):
+    """What is added to scores, `(B, 1, K, *)`, of the dtype of `x`."""
+    bias = ops.where(ops.expand_dims(mask, 1), 0.0, _MASKED)
+    return ops.cast(bias, x.dtype)

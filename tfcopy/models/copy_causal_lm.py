@@ -1,0 +1,71 @@
+"""Decoder-only networks that copy from their prompts, as tasks of KerasHub."""
+
+import keras
+import keras_hub
+
+from tfcopy.models.copy_seq2seq_lm import CopyTask
+
+
+class PromptPreprocessor(keras_hub.models.Seq2SeqLMPreprocessor):
+    """Packs source and target for a decoder-only network.
+
+    Both end with the end token. A target begins with the start token, or with
+    the end where the tokenizer has no start. The model itself puts the same
+    one before the source.
+
+    Args:
+        tokenizer: A tokenizer of KerasHub.
+        encoder_sequence_length: Length of a packed source.
+        decoder_sequence_length: Length of a packed target.
+    """
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        start = self.tokenizer.start_token_id
+        if start is None:
+            start = self.tokenizer.end_token_id
+        self.encoder_packer.start_value = None
+        self.decoder_packer.start_value = [start]
+
+
+class CopyCausalLM(CopyTask, keras_hub.models.CausalLM):
+    """A pretrained decoder-only network that copies from its prompt.
+
+        task = CopyCausalLM.from_preset("gemma_2b_en")
+        task.fit({"encoder_text": prompts, "decoder_text": answers})
+        task.generate(prompts)
+
+    All else is as in `CopySeq2SeqLM`, whose arguments it takes; the
+    preprocessor is a `PromptPreprocessor`, and what is copied is words of the
+    prompt.
+
+    Reference:
+        [See et al., 2017](https://arxiv.org/abs/1704.04368), eq. 8-9.
+    """
+
+    preprocessor_cls = PromptPreprocessor
+
+
+def _register(name):
+    """Makes task and preprocessor of one of KerasHub's networks."""
+    register = keras.saving.register_keras_serializable(package="tfcopy")
+    network = getattr(keras_hub.models, f"{name}Backbone")
+    tokenizer = getattr(keras_hub.models, f"{name}Tokenizer")
+    preprocessor = type(
+        f"Copy{name}Preprocessor",
+        (PromptPreprocessor,),
+        {"backbone_cls": network, "tokenizer_cls": tokenizer},
+    )
+    task = type(
+        f"Copy{name}CausalLM",
+        (CopyCausalLM,),
+        {"network": network, "preprocessor_cls": register(preprocessor)},
+    )
+    return register(task)
+
+
+for _name in (
+    *("GPT2", "Gemma", "Gemma3", "Llama", "Llama3"),
+    *("Mistral", "OPT", "Phi3", "Qwen", "Qwen3"),
+):
+    globals()[f"Copy{_name}CausalLM"] = _register(_name)
