@@ -18,7 +18,7 @@ ROOMS = {
     "data": (80, 12500),
     "decoding": (12, 1389),
     "evaluation": (5, 520),
-    "experiments": (32, 5191),
+    "experiments": (32, 5196),
     "figures": (4, 629),
     "layers": (49, 5130),
     "models": (16, 1688),

@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import types
 
 import pytest
 
@@ -133,26 +132,6 @@ def test_wrong_flags_are_named(flags, message, preset, tmp_path, capfd):
     assert f"Error: {message.format(**places)}" in capfd.readouterr().err
 
 
-@pytest.mark.long
-def test_a_frozen_encoder_keeps_the_table_of_its_own(preset, tmp_path):
-    config = types.SimpleNamespace(
-        backbone=preset("t5gemma"),
-        freeze="encoder",
-        lora_rank=None,
-        precision="float32",
-        pointing="heads",
-        attention_units=None,
-        dropout=0.0,
-        seed=0,
-    )
-    pieces = pretrained.pieces(config.backbone, tmp_path)
-    model = pretrained.make_model(config, "softmax", pieces)
-    read = [*model.source_embedding.weights, *model.encoder.weights]
-    trained = {id(x) for x in model.trainable_weights}
-    assert read and not trained.intersection(map(id, read))
-    assert trained.issuperset(map(id, model.target_embedding.weights))
-
-
 def test_a_networks_own_defaults_win_over_the_presets(preset):
     from tfcopy.experiments import command_line
     from tfcopy.recipes import europarl_ps
@@ -170,3 +149,48 @@ def test_a_networks_own_defaults_win_over_the_presets(preset):
         [*given, "--learning_rate", "3e-3", "--head", "copynet"],
     )
     assert (config.learning_rate, config.head) == (3e-3, "copynet")
+
+
+def make_model(path, folder, **flags):
+    from tfcopy.recipes import europarl_ps
+
+    config = europarl_ps.Config(backbone=path, **flags)
+    pieces = pretrained.pieces(config.backbone, str(folder))
+    return pretrained.make_model(config, "pointer_generator", pieces)
+
+
+def test_flags_say_what_is_trained(preset, tmp_path):
+    def trained(**flags):
+        model = make_model(preset("bart"), tmp_path, **flags)
+        there = {id(x) for x in model.cell.parts.backbone.weights}
+        own = [x for x in model.trainable_weights if id(x) in there]
+        new = [x for x in model.trainable_weights if id(x) not in there]
+        assert new
+        return model.cell.parts.backbone, [x.path for x in own]
+
+    backbone, paths = trained()
+    assert len(paths) == len(backbone.weights)
+    _, paths = trained(freeze="all")
+    assert not paths
+    _, paths = trained(freeze="encoder")
+    assert paths and not any("transformer_encoder" in x for x in paths)
+    assert any("transformer_decoder" in x for x in paths)
+    _, paths = trained(lora_rank=2)
+    # KerasHub trains the biases of the same layers, too.
+    assert {x.rpartition("/")[2] for x in paths} == {
+        *("bias", "lora_kernel_a", "lora_kernel_b")
+    }
+
+
+def test_a_decoder_alone_has_no_encoder_to_freeze(preset, tmp_path):
+    with pytest.raises(ValueError, match="--freeze encoder: .* decoder alone"):
+        make_model(preset("gpt2"), tmp_path, freeze="encoder")
+
+
+@pytest.mark.long
+def test_a_frozen_encoder_keeps_the_table_of_its_own(preset, tmp_path):
+    model = make_model(preset("t5gemma"), tmp_path, freeze="encoder")
+    read = [*model.source_embedding.weights, *model.encoder.weights]
+    trained = {id(x) for x in model.trainable_weights}
+    assert read and not trained.intersection(map(id, read))
+    assert trained.issuperset(map(id, model.target_embedding.weights))

@@ -65,6 +65,11 @@ def make_model(config, head, pieces, **coverage):
         raise flag_checks.naming_flags(error, ["backbone"]) from error
     if config.freeze == "encoder":
         frozen = [*model.encoder.encoder_layers]
+        if frozen[0] in model.encoder.parts.decoder_layers:
+            raise ValueError(
+                f"--freeze encoder: {config.backbone} is a decoder alone. Give "
+                "--freeze all, or --lora_rank."
+            )
         if model.source_embedding is not model.target_embedding:
             frozen.append(model.source_embedding.table)
         for layer in frozen:
