@@ -29,11 +29,12 @@ pytestmark = [
 
 TEXTS = ["the session is closed", "is the session", "closed"]
 PAIRS = {"encoder_text": TEXTS, "decoder_text": TEXTS[::-1]}
-_LONG = ("t5gemma", "t5gemma2", "gpt2", "gemma")
+_LONG = ("t5gemma", "gpt2", "gemma")
 KINDS = (
     "bart",
     "t5",
     *(pytest.param(x, marks=pytest.mark.long) for x in _LONG),
+    pytest.param("t5gemma2", marks=pytest.mark.slow),
 )
 
 
@@ -277,7 +278,13 @@ def test_lora_leaves_the_backbone_as_it_is(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "bart",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("t5", *_LONG)),
+    ],
+)
 def test_int8_says_almost_the_same(kind):
     task = make_task(kind)
     inputs, _, _ = task.preprocessor(PAIRS)
