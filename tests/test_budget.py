@@ -20,7 +20,7 @@ ROOMS = {
     "evaluation": (5, 520),
     "experiments": (32, 5196),
     "figures": (4, 629),
-    "layers": (49, 5130),
+    "layers": (50, 5162),
     "models": (16, 1688),
     "recipes": (14, 2648),
     "serving": (72, 10136),

@@ -204,18 +204,3 @@ def test_layers_inside_a_layer_have_names_without_underscores():
     attention = keras_internals.own_layers(layers.self_attention_layer)
     x = np.ones((2, 3, 8), "float32")
     assert attention.query_dense(x).shape == (2, 3, 2, 4)
-
-
-def test_grouped_attention_reads_what_the_layer_does():
-    rng = np.random.default_rng(0)
-    block = make_backbone("t5gemma", num_layers=1).decoder_layers[0]
-    attention = block.cross_attn
-    x, source = (
-        rng.normal(size=(2, 3, size)).astype("float32") for size in (8, 4)
-    )
-    bias = np.where([[[[True, False, True]]]], 0, -1e9).astype("float32")
-    expected, rows = attention([x, source], attention_mask=bias)
-    found = keras_internals.grouped_attention(
-        attention, attention.query_dense(x), rows, bias
-    )
-    helpers.assert_close(found, expected)

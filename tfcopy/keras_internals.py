@@ -130,55 +130,6 @@ def own_layers(layer):
     )
 
 
-def decoder_attentions(block):
-    """The self-attention and the cross-attention of a decoder's block.
-
-    Args:
-        block: A built `keras_hub.layers.TransformerDecoder`.
-    """
-    return block._self_attention_layer, block._cross_attention_layer
-
-
-def keys_and_values(attention, x):
-    """What a cache of an attention holds for some rows.
-
-    The attention would extend a cache itself, on TensorFlow by an operation
-    that needs XLA.
-
-    Args:
-        attention: A `keras_hub.layers.CachedMultiHeadAttention`.
-        x: `(B, N, D)`.
-
-    Returns:
-        `(B, 2, N, H, d)`, of H heads of size d.
-    """
-    both = [attention._key_dense(x), attention._value_dense(x)]
-    return keras.ops.stack(both, axis=1)
-
-
-def grouped_attention(attention, queries, rows, bias):
-    """What an attention of T5Gemma reads, as its `call` does with a cache.
-
-    The attention would turn keys and queries itself, each to another position.
-
-    Args:
-        attention: A built `T5GemmaAttention`, or `T5Gemma2MergedAttention`.
-        queries: `(B, N, *, d)`, of one or more times H heads of size d.
-        rows: Keys and values, `(B, 2, R, H, d)`.
-        bias: Added to the scores, `(B, 1, N, R)`, or `(B, 1, 1, R)`.
-
-    Returns:
-        `(B, N, D)`.
-    """
-    groups = attention.num_key_value_groups
-    if groups > 1:
-        rows = keras.ops.repeat(rows, groups, axis=3)
-    found = attention._compute_attention(
-        queries, rows[:, 0], rows[:, 1], bias, training=False
-    )
-    return attention.output_dense(found)
-
-
 # === Optimizers and events ===
 
 

@@ -91,21 +91,22 @@ class BackboneParts:
         """What the blocks' attention over the source reads at each step.
 
         Returns:
-            Dict of the keys and values, `(B, 2, S, H, d)`, by block.
+            By the name of a block, its dict of `keys` and `values`,
+            `(B, H, S, d)`.
         """
         raise NotImplementedError
 
-    def step(self, words, annotations, mask, caches, history):
+    def step(self, words, mask, caches, history):
         """The decoder's output at a step of a search.
 
         Args:
             words: The previous words of K beams, embedded, `(B, K, D)`.
-            annotations: From `encode`.
             mask: Boolean, `(B, S)`.
             caches: From `source_caches`.
-            history: `History` of such caches of the words before.
+            history: `History` of such keys and values of the words before.
 
         Returns:
-            `(x, rows)`: `(B, K, D)`, and the caches with those of this step.
+            `(x, rows)`: `(B, K, D)`, and the keys and values with those of this
+            step.
         """
         raise NotImplementedError

@@ -1,8 +1,12 @@
-"""How BART reads a source and writes a target."""
+"""How BART reads a source and writes a target.
+
+Shapes: B batch, N any rows, D hidden size, H heads, d size of a head.
+"""
 
 from keras import ops
 
-from tfcopy.keras_internals import decoder_attentions, keys_and_values
+from tfcopy.keras_internals import own_layers
+from tfcopy.layers.backbones.attention_by_head import attend, by_head, of_all
 from tfcopy.layers.backbones.backbone_parts import BackboneParts
 
 
@@ -54,30 +58,29 @@ class BartParts(BackboneParts):
 
     def source_caches(self, annotations):
         return {
-            block.name: keys_and_values(
-                decoder_attentions(block)[1], annotations
+            block.name: _keys_and_values(
+                own_layers(own_layers(block).cross_attention_layer), annotations
             )
             for block in self.backbone.decoder_transformer_layers
         }
 
-    def step(self, words, annotations, mask, caches, history):
+    def step(self, words, mask, caches, history):
         x = self._with_places(self.decoder_layers, words, history.steps)
         visible, rows = history.visible(), {}
+        of_source = ops.expand_dims(mask, 1)
         for block in self.backbone.decoder_transformer_layers:
-            name = block.name
-            new = keys_and_values(decoder_attentions(block)[0], x)
+            name, layers = block.name, own_layers(block)
+            attention = own_layers(layers.self_attention_layer)
+            new = _keys_and_values(attention, x)
             rows[name] = history.add(history.rows[name], new)
-            # The beams stand where steps of one sentence stand, and the mask
-            # says whose rows are whose.
-            x, _, _ = block(
-                x,
-                annotations,
-                decoder_attention_mask=visible,
-                encoder_padding_mask=mask,
-                self_attention_cache=rows[name],
-                cross_attention_cache=caches[name],
-                use_causal_mask=False,
-            )
+            x = x + _read(attention, x, rows[name], visible)
+            x = layers.self_attention_layer_norm(x)
+            attention = own_layers(layers.cross_attention_layer)
+            x = x + _read(attention, x, caches[name], of_source)
+            x = layers.cross_attention_layer_norm(x)
+            y = of_all(layers.feedforward_intermediate_dense, x)
+            x = x + of_all(layers.feedforward_output_dense, y)
+            x = layers.feedforward_layer_norm(x)
         return x, rows
 
     def _with_places(self, layers, words, places, training=False):
@@ -86,3 +89,18 @@ class BartParts(BackboneParts):
         places = ops.minimum(places, self.backbone.max_sequence_length - 1)
         x = add((words, positions(words, positions=places)))
         return dropout(norm(x), training=training)
+
+
+def _keys_and_values(attention, x):
+    """What an attention reads of `(B, N, D)`, by head."""
+    return {
+        "keys": by_head(of_all(attention.key_dense, x)),
+        "values": by_head(of_all(attention.value_dense, x)),
+    }
+
+
+def _read(attention, x, rows, visible):
+    """What an attention makes of `(B, N, D)`, of its shape."""
+    queries = by_head(of_all(attention.query_dense, x))
+    found = attend(queries, [rows], visible)
+    return of_all(attention.output_dense, by_head(found))

@@ -20,8 +20,8 @@ import keras
 from keras import ops
 
 from tfcopy.keras_internals import own_layers
+from tfcopy.layers.backbones.attention_by_head import attend, by_head
 from tfcopy.layers.backbones.backbone_parts import BackboneParts
-from tfcopy.layers.tensors import masked_softmax
 
 
 class CausalParts(BackboneParts):
@@ -168,24 +168,24 @@ class CausalParts(BackboneParts):
             if window is not None:
                 seen = ops.logical_and(visible, back < window)
 
-            def attend(x, name=block.name, layers=layers, seen=seen):
+            def read(x, name=block.name, layers=layers, seen=seen):
                 queries, keys = (
                     self._projected(layers, side, x, places)
                     for side in ("query", "key")
                 )
                 new = {"keys": keys, "values": layers.value_dense(x)}
-                new = {part: _by_head(x) for part, x in new.items()}
+                new = {part: by_head(x) for part, x in new.items()}
                 rows[name] = join(name, new)
-                read = _attend(
-                    _by_head(queries),
+                found = attend(
+                    by_head(queries),
                     rows[name],
                     seen,
-                    self._soft_cap,
-                    lambda x: layers.dropout_layer(x, training=training),
+                    soft_cap=self._soft_cap,
+                    drop=lambda x: layers.dropout_layer(x, training=training),
                 )
-                return layers.output_dense(_by_head(read))
+                return layers.output_dense(by_head(found))
 
-            x = self._block(block, own_layers(block), x, attend, training)
+            x = self._block(block, own_layers(block), x, read, training)
         return self.backbone.layer_norm(x), rows
 
     @property
@@ -414,45 +414,3 @@ def _beside(mask, own):
         ],
         axis=2,
     )
-
-
-def _by_head(x):
-    """`(B, N, H, d)` to `(B, H, N, d)`, or back."""
-    return ops.transpose(x, (0, 2, 1, 3))
-
-
-def _attend(queries, rows, visible, soft_cap, drop):
-    """What queries `(B, H, N, d)` read of the rows, of their shape.
-
-    Args:
-        queries: `(B, H, N, d)`; several heads share keys and values.
-        rows: List of dicts of `keys` and `values`, `(B, G, *, d)`.
-        visible: Boolean, `(B, N, M)`.
-        soft_cap: What scores are capped by, or `None`.
-        drop: Dropout of the weights.
-    """
-    _, heads, count, size = ops.shape(queries)
-    groups = rows[0]["keys"].shape[1]
-    # Heads that read the same keys stand one after the other.
-    together = (-1, groups, heads // groups * count, size)
-    queries = ops.reshape(queries / math.sqrt(size), together)
-    scores = ops.concatenate(
-        [
-            ops.matmul(queries, ops.transpose(x["keys"], (0, 1, 3, 2)))
-            for x in rows
-        ],
-        axis=3,
-    )
-    if soft_cap is not None:
-        scores = ops.tanh(scores / soft_cap) * soft_cap
-    total = ops.shape(scores)[3]
-    scores = ops.reshape(scores, (-1, heads, count, total))
-    weights = masked_softmax(scores, ops.expand_dims(visible, 1), axis=-1)
-    weights = drop(ops.cast(weights, queries.dtype))
-    weights = ops.reshape(weights, (*together[:3], total))
-    first, read = 0, 0
-    for x in rows:
-        last = first + ops.shape(x["values"])[2]
-        read = read + ops.matmul(weights[..., first:last], x["values"])
-        first = last
-    return ops.reshape(read, (-1, heads, count, size))

@@ -7,7 +7,7 @@ candidates.
 
 import keras
 import numpy as np
-from keras import ops
+from keras import ops, tree
 
 from tfcopy.keras_internals import all_layers, serialize_shared
 from tfcopy.layers.backbones.bart_parts import BartParts
@@ -275,8 +275,8 @@ class BackboneCell(OfBackbone, HistoryCell):
 
     The decoder's output, `hidden`, queries an attention of our own, whose
     weights copying heads point with. As in `TransformerCell`, training takes
-    all steps at once, and a search keeps what the blocks' attentions read, the
-    backbone's own caches of keys and values, in a `History`.
+    all steps at once, and a search keeps the keys and values of the blocks'
+    attentions in a `History`.
 
     Args:
         backbone: The backbone.
@@ -314,8 +314,9 @@ class BackboneCell(OfBackbone, HistoryCell):
         return memory.updated({"caches": caches})
 
     def _no_rows(self, memory):
-        caches = memory.sentences["caches"]
-        return {name: cache[:, :, :0] for name, cache in caches.items()}
+        return tree.map_structure(
+            lambda x: x[:, :, :0], memory.sentences["caches"]
+        )
 
     def _all_steps(self, words, memory, training):
         sentences = memory.sentences
@@ -327,11 +328,7 @@ class BackboneCell(OfBackbone, HistoryCell):
     def _one_step(self, words, memory, history):
         sentences = memory.sentences
         hidden, rows = self.parts.step(
-            words,
-            sentences["annotations"],
-            sentences["mask"],
-            sentences["caches"],
-            history,
+            words, sentences["mask"], sentences["caches"], history
         )
         return ops.cast(hidden, "float32"), rows
 

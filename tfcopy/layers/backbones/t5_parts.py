@@ -1,20 +1,21 @@
 """How T5 reads a source and writes a target.
 
-Shapes: B batch, K beams, H heads, d size of a head, R rows that the beams have
-written, N any rows, D hidden size.
+Shapes: B batch, K beams, H heads, R rows that the beams have written, N any
+rows, M rows that they attend to, D hidden size.
 """
 
 import warnings
 
 from keras import ops
 
+from tfcopy.layers.backbones.attention_by_head import attend, of_all
 from tfcopy.layers.backbones.backbone_parts import BackboneParts
+from tfcopy.layers.tensors import merge_heads, split_heads
 
 # KerasHub passes masks to attentions that, it says, lose them.
 warnings.filterwarnings(
     "ignore", ".*T5MultiHeadAttention.*was passed an input with a mask"
 )
-_MASKED = -1e9  # T5's own
 
 
 class T5Parts(BackboneParts):
@@ -83,44 +84,48 @@ class T5Parts(BackboneParts):
             for block in self.backbone.decoder_transformer_layers
         }
 
-    def step(self, words, annotations, mask, caches, history):
+    def step(self, words, mask, caches, history):
         _, *blocks, norm, _ = self.decoder_layers
-        x, rows = words, {}
-        bias = self._bias(blocks[0].self_attention, history)
+        x, rows = ops.cast(words, norm.compute_dtype), {}
+        visible, of_source = history.visible(), ops.expand_dims(mask, 1)
+        bias = _bias(blocks[0].self_attention, visible, history)
         for block in blocks:
-            name = block.name
-            new = _keys_and_values(
-                block.self_attention, block.self_attention_layer_norm(x)
-            )
+            name, attention = block.name, block.self_attention
+            y = block.self_attention_layer_norm(x)
+            new = _keys_and_values(attention, y)
             rows[name] = history.add(history.rows[name], new)
-            x, _, _, _ = block(
-                x,
-                position_bias=bias,
-                encoder_hidden_states=annotations,
-                encoder_attention_mask=ops.expand_dims(mask, 1),
-                self_attention_cache=rows[name],
-                cross_attention_cache=caches[name],
-            )
+            x = x + _read(attention, y, rows[name], visible, bias)
+            y = block.cross_attention_layer_norm(x)
+            x = x + _read(block.cross_attention, y, caches[name], of_source)
+            y = block.layer_norm(x)
+            gate = of_all(block.input_projector, y)
+            if block.use_gated_activation:
+                gate = gate * of_all(block.gate_projector, y)
+            x = x + of_all(block.output_projector, gate)
         return norm(x), rows
 
-    def _bias(self, attention, history):
-        """What a step adds to the scores of the rows, `(B, H, K, R)`."""
-        visible = history.visible()
-        beams = visible.shape[1]
-        steps = ops.shape(visible)[2] // beams
-        bias = attention.compute_bias(1, steps, history.steps[0, 0])
-        # Each step has written a row for each beam.
-        bias = ops.repeat(ops.cast(bias, "float32"), beams, axis=3)
-        hidden = ops.where(ops.expand_dims(visible, 1), 0.0, _MASKED)
-        return bias + hidden
+
+def _bias(attention, visible, history):
+    """What a step adds to the scores of the rows, `(1, H, 1, R)`."""
+    beams = visible.shape[1]
+    steps = ops.shape(visible)[2] // beams
+    bias = attention.compute_bias(1, steps, history.steps[0, 0])
+    # Each step has written a row for each beam.
+    return ops.repeat(bias, beams, axis=3)
 
 
 def _keys_and_values(attention, x):
-    """`(B, N, D)` to `(B, 2, N, H, d)`."""
-    size = (attention.num_heads, attention.key_value_dim)
-    rows = ops.shape(x)[1]
-    both = [
-        ops.reshape(projector(x), (-1, rows, *size))
-        for projector in (attention.key_projector, attention.value_projector)
-    ]
-    return ops.stack(both, axis=1)
+    """What an attention reads of `(B, N, D)`, by head."""
+    heads = attention.num_heads
+    return {
+        "keys": split_heads(of_all(attention.key_projector, x), heads),
+        "values": split_heads(of_all(attention.value_projector, x), heads),
+    }
+
+
+def _read(attention, x, rows, visible, bias=None):
+    """What an attention makes of `(B, N, D)`, of its shape."""
+    queries = of_all(attention.query_projector, x)
+    queries = split_heads(queries, attention.num_heads)
+    found = attend(queries, [rows], visible, scale=1.0, bias=bias)
+    return of_all(attention.output_projector, merge_heads(found))

@@ -6,10 +6,8 @@ the beams have written, H heads of keys and values, d size of a head.
 
 from keras import ops
 
-from tfcopy.keras_internals import grouped_attention
+from tfcopy.layers.backbones.attention_by_head import attend, by_head, of_all
 from tfcopy.layers.backbones.backbone_parts import BackboneParts
-
-_MASKED = -1e9  # KerasHub's own
 
 
 class T5GemmaParts(BackboneParts):
@@ -77,7 +75,7 @@ class T5GemmaParts(BackboneParts):
             for block in self.backbone.decoder_layers
         }
 
-    def step(self, words, annotations, mask, caches, history):
+    def step(self, words, mask, caches, history):
         _, *blocks, norm = self.decoder_layers
         x, rows = ops.cast(_scaled(words), norm.compute_dtype), {}
         # A block's own call would put the beams at positions of their own.
@@ -85,9 +83,9 @@ class T5GemmaParts(BackboneParts):
             name = block.name
             attention, _ = self._attentions(block)
             read = block.pre_self_attn_layernorm(x)
-            queries = _normed(attention, "query", attention.query_dense(read))
+            queries = of_all(attention.query_dense, read)
             queries = attention.rotary_embedding(
-                queries, positions=history.steps
+                _normed(attention, "query", queries), positions=history.steps
             )
             new = _keys_and_values(attention, read, history.steps)
             rows[name] = history.add(history.rows[name], new)
@@ -115,18 +113,17 @@ class T5GemmaParts(BackboneParts):
             block: The block.
             x: `(B, K, D)`.
             queries: Of the attention over the target, `(B, K, *, d)`.
-            rows: What it reads, `(B, 2, R, H, d)`.
+            rows: What it reads, keys and values, `(B, H, R, d)`.
             visible: Boolean, `(B, K, R)`.
             cache: What the attention over the source reads.
             mask: Boolean, `(B, S)`.
         """
-        found = grouped_attention(
-            block.self_attn, queries, rows, _bias(visible, x)
-        )
+        found = _read(block.self_attn, queries, [rows], visible)
         x = x + block.post_self_attn_layernorm(found)
-        read = block.cross_attn.query_dense(block.pre_cross_attn_layernorm(x))
-        bias = _bias(ops.expand_dims(mask, 1), x)
-        found = grouped_attention(block.cross_attn, read, cache, bias)
+        queries = block.pre_cross_attn_layernorm(x)
+        queries = of_all(block.cross_attn.query_dense, queries)
+        of_source = ops.expand_dims(mask, 1)
+        found = _read(block.cross_attn, queries, [cache], of_source)
         return x + block.post_cross_attn_layernorm(found)
 
 
@@ -158,12 +155,8 @@ class T5Gemma2Parts(T5GemmaParts):
     def _attend(self, block, x, queries, rows, visible, cache, mask):
         beams = visible.shape[1]
         of_source = ops.stack([mask] * beams, axis=1)
-        found = grouped_attention(
-            block.merged_attn,
-            queries,
-            ops.concatenate([rows, cache], axis=2),
-            _bias(ops.concatenate([visible, of_source], axis=2), x),
-        )
+        visible = ops.concatenate([visible, of_source], axis=2)
+        found = _read(block.merged_attn, queries, [rows, cache], visible)
         return x + block.post_self_attn_layernorm(found)
 
 
@@ -173,11 +166,24 @@ def _scaled(words):
 
 
 def _keys_and_values(attention, x, steps=None):
-    """`(B, N, *)` to `(B, 2, N, H, d)`; keys of a target have a position."""
-    keys = _normed(attention, "key", attention.key_dense(x))
+    """What `(B, N, *)` offers, `(B, H, N, d)`; a target's keys have a place."""
+    keys = _normed(attention, "key", of_all(attention.key_dense, x))
     if steps is not None:
         keys = attention.rotary_embedding(keys, positions=steps)
-    return ops.stack([keys, attention.value_dense(x)], axis=1)
+    values = of_all(attention.value_dense, x)
+    return {"keys": by_head(keys), "values": by_head(values)}
+
+
+def _read(attention, queries, rows, visible):
+    """What an attention makes of queries, `(B, N, *, d)` to `(B, N, D)`."""
+    found = attend(
+        by_head(queries),
+        rows,
+        visible,
+        scale=attention.scaling,
+        soft_cap=attention.logit_soft_cap,
+    )
+    return of_all(attention.output_dense, by_head(found))
 
 
 def _normed(attention, name, x):
@@ -201,9 +207,3 @@ def _within(window, history):
     # Each step has written a row for each beam.
     steps = ops.arange(ops.shape(visible)[2], dtype="int32") // beams
     return ops.logical_and(visible, steps >= history.steps[0, 0] - window)
-
-
-def _bias(mask, x):
-    """What is added to scores, `(B, 1, K, *)`, of the dtype of `x`."""
-    bias = ops.where(ops.expand_dims(mask, 1), 0.0, _MASKED)
-    return ops.cast(bias, x.dtype)

@@ -1,0 +1,94 @@
+"""Attention by head, as the steps of a search compute it for any network.
+
+KerasHub's own attentions take keys and values as their layers return them,
+`(B, N, G, d)`, and turn them to heads at every call. A search reads the rows
+of earlier steps again and again: here they are kept by head.
+
+Shapes: B batch, N words that attend, M rows that they may attend to, H heads of
+queries, G of keys and values, d size of a head.
+"""
+
+import math
+
+from keras import ops
+
+from tfcopy.layers.tensors import masked_softmax
+
+
+def of_all(dense, x):
+    """What a dense layer of KerasHub makes of all words, in one product.
+
+    Its own call multiplies sentence by sentence. These have few rows in a step
+    of a search, which takes TensorFlow half as long again.
+
+    Args:
+        dense: `Dense`, or an `EinsumDense` of axes in the order of its inputs,
+            the kernel's, and its outputs. A quantized one is called.
+        x: `(B, N, ...)`.
+
+    Returns:
+        `(B, N, ...)`.
+    """
+    if dense.dtype_policy.quantization_mode:
+        return dense(x)
+    kernel = ops.cast(dense.kernel, dense.compute_dtype)
+    inner = len(x.shape) - 2
+    size, outer = math.prod(kernel.shape[:inner]), kernel.shape[inner:]
+    count = x.shape[1] or ops.shape(x)[1]
+    rows = ops.reshape(ops.cast(x, kernel.dtype), (-1, size))
+    rows = ops.matmul(rows, ops.reshape(kernel, (size, -1)))
+    if dense.bias is not None:
+        bias = ops.cast(dense.bias, kernel.dtype)
+        rows = ops.add(rows, ops.reshape(bias, (-1,)))
+    if dense.activation is not None:
+        rows = dense.activation(rows)
+    return ops.reshape(rows, (-1, count, *outer))
+
+
+def by_head(x):
+    """`(B, N, H, d)` to `(B, H, N, d)`, or back."""
+    return ops.transpose(x, (0, 2, 1, 3))
+
+
+def attend(
+    queries, rows, visible, scale=None, soft_cap=None, bias=None, drop=None
+):
+    """What queries read of the rows, of their shape.
+
+    Args:
+        queries: `(B, H, N, d)`; several heads share keys and values.
+        rows: List of dicts of `keys` and `values`, `(B, G, *, d)`, which are
+            the M rows in order.
+        visible: Boolean, `(B, N or 1, M)`.
+        scale: Factor of the scores, by default `1 / sqrt(d)`.
+        soft_cap: What scores are capped by, or `None`.
+        bias: Added to the scores; it broadcasts to `(B, H, N, M)`.
+        drop: Dropout of the weights, a function.
+    """
+    _, heads, count, size = ops.shape(queries)
+    groups = rows[0]["keys"].shape[1]
+    # Heads that read the same keys stand one after the other.
+    together = (-1, groups, heads // groups * count, size)
+    scale = 1 / math.sqrt(size) if scale is None else scale
+    queries = ops.reshape(queries * scale, together)
+    scores = [
+        ops.matmul(queries, ops.transpose(x["keys"], (0, 1, 3, 2)))
+        for x in rows
+    ]
+    scores = ops.concatenate(scores, axis=3) if len(rows) > 1 else scores[0]
+    if soft_cap is not None:
+        scores = ops.tanh(scores / soft_cap) * soft_cap
+    total = ops.shape(scores)[3]
+    scores = ops.reshape(scores, (-1, heads, count, total))
+    if bias is not None:
+        scores = ops.cast(scores, "float32") + ops.cast(bias, "float32")
+    weights = masked_softmax(scores, ops.expand_dims(visible, 1), axis=-1)
+    weights = ops.cast(weights, queries.dtype)
+    weights = weights if drop is None else drop(weights)
+    weights = ops.reshape(weights, (*together[:3], total))
+    first, read = 0, 0
+    for x in rows:
+        last = first + ops.shape(x["values"])[2]
+        read = read + ops.matmul(weights[..., first:last], x["values"])
+        first = last
+    return ops.reshape(read, (-1, heads, count, size))
