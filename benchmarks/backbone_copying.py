@@ -138,20 +138,20 @@ def made_up_texts(count):
     return list(texts)
 
 
-def byte_pairs(texts, specials):
+def byte_pairs(texts, specials, size=900):
     """The pieces and merges of a tokenizer, as keyword arguments."""
     trained = tokenizers.ByteLevelBPETokenizer()
     trained.train_from_iterator(
-        texts, 900, special_tokens=specials, show_progress=False
+        texts, size, special_tokens=specials, show_progress=False
     )
     model = json.loads(trained.to_str())["model"]
     merges = [x if isinstance(x, str) else " ".join(x) for x in model["merges"]]
     return {"vocabulary": model["vocab"], "merges": merges}
 
 
-def bart_tokenizer(texts):
+def bart_tokenizer(texts, size=900):
     specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    return keras_hub.models.BartTokenizer(**byte_pairs(texts, specials))
+    return keras_hub.models.BartTokenizer(**byte_pairs(texts, specials, size))
 
 
 def gpt2_tokenizer(texts):
@@ -159,12 +159,12 @@ def gpt2_tokenizer(texts):
     return keras_hub.models.GPT2Tokenizer(**pieces)
 
 
-def sentencepiece_model(texts, **options):
+def sentencepiece_model(texts, size=800, **options):
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
         model_writer=model,
-        vocab_size=800,
+        vocab_size=size,
         model_type="unigram",
         pad_id=0,
         eos_id=1,
@@ -174,8 +174,8 @@ def sentencepiece_model(texts, **options):
     return model.getvalue()
 
 
-def t5_tokenizer(texts):
-    proto = sentencepiece_model(texts, unk_id=2, bos_id=-1)
+def t5_tokenizer(texts, size=800, **options):
+    proto = sentencepiece_model(texts, size, unk_id=2, bos_id=-1, **options)
     return keras_hub.models.T5Tokenizer(proto=proto)
 
 

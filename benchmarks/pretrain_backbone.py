@@ -16,7 +16,6 @@ Reference:
 import argparse
 import dataclasses
 import functools
-import io
 import itertools
 import json
 import os
@@ -28,10 +27,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import keras_hub
 import numpy as np
-import sentencepiece
-import tokenizers
 
 from benchmarks import timing
+from benchmarks.backbone_copying import bart_tokenizer, t5_tokenizer
 from tfcopy import data, losses, models, training
 from tfcopy.data.corpora import sentences
 from tfcopy.data.corpora.text_pairs import read_lines
@@ -72,8 +70,15 @@ def run(arguments):
     keras.utils.set_random_seed(0)
     kind, folder = arguments.kind, arguments.folder
     lines = read(arguments.text, arguments.brown)
-    make_tokenizer = bart_tokenizer if kind == "bart" else t5_tokenizer
-    tokenizer = make_tokenizer(lines, arguments.pieces)
+    if kind == "bart":
+        tokenizer = bart_tokenizer(lines, arguments.pieces)
+    else:
+        tokenizer = t5_tokenizer(
+            lines,
+            arguments.pieces,
+            user_defined_symbols=[MASK["t5"]],
+            character_coverage=1.0,
+        )
     pieces = data.hub_pieces(tokenizer, f"{folder}.pieces")
     backbone = make_backbone(kind, tokenizer, arguments.dtype)
     model = models.from_backbone(
@@ -194,35 +199,6 @@ def read(files, brown):
     found = list(found)
     np.random.default_rng(0).shuffle(found)
     return found
-
-
-def bart_tokenizer(lines, size):
-    trained = tokenizers.ByteLevelBPETokenizer()
-    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    trained.train_from_iterator(lines, size, special_tokens=specials)
-    model = json.loads(trained.to_str())["model"]
-    merges = [x if isinstance(x, str) else " ".join(x) for x in model["merges"]]
-    return keras_hub.models.BartTokenizer(
-        vocabulary=model["vocab"], merges=merges
-    )
-
-
-def t5_tokenizer(lines, size):
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
-        model_writer=model,
-        vocab_size=size,
-        model_type="unigram",
-        pad_id=0,
-        eos_id=1,
-        unk_id=2,
-        bos_id=-1,
-        user_defined_symbols=[MASK["t5"]],
-        character_coverage=1.0,
-        minloglevel=2,
-    )
-    return keras_hub.models.T5Tokenizer(proto=model.getvalue())
 
 
 def make_backbone(kind, tokenizer, dtype):

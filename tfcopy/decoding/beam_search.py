@@ -299,6 +299,8 @@ def _continuations(distribution, source, alive, options, step, prefix):
     """The next words, after all that is forbidden or forced."""
     extra = options.max_length if options.no_repeat_ngram else 0
     continuations = next_words(distribution, source, options, step, extra)
+    if options.must_copy:
+        kinds = required_words.ways(source, alive.left)
     if options.no_repeat_ngram:
         repeats = _repeats_ngram(
             alive.words,
@@ -307,12 +309,12 @@ def _continuations(distribution, source, alive, options, step, prefix):
             options.no_repeat_ngram,
         )
         if options.must_copy:
-            repeats = required_words.exempt(repeats, source, alive.left)
+            repeats = required_words.exempt(repeats, kinds)
         log_probs = ops.where(repeats, MASKED, continuations.log_probs)
         continuations = continuations._replace(log_probs=log_probs)
     if options.must_copy:
         continuations = required_words.constrain(
-            continuations, source, alive.left, step, options.max_length
+            continuations, source, alive.left, kinds, step, options.max_length
         )
     if prefix is None:
         return continuations

@@ -145,7 +145,7 @@ def _equal_runs(same, starts, length):
     places = ops.arange(size, dtype="int32")
     found = take_each(different, places + length)
     found = found - different[:, :-1]
-    equal = ops.cast(_of_distance(ops.cast(found == 0, "float32")), "float32")
+    equal = _of_distance(ops.cast(found == 0, "float32"))
     equal = ops.maximum(equal, ops.transpose(equal, (0, 2, 1)))
     equal = equal * ops.cast(
         ops.expand_dims(length, 1) == ops.expand_dims(length, 2), "float32"
@@ -324,7 +324,7 @@ def _one_hot(places, positions):
     return ops.cast(ops.expand_dims(places, 2) == positions, "int32")
 
 
-def constrain(continuations, source, left, step, max_length):
+def constrain(continuations, source, left, kinds, step, max_length):
     """Forbids what would make a hypothesis incomplete, or say a run again.
 
     There is no end before all runs have been said, and none is said more
@@ -335,6 +335,7 @@ def constrain(continuations, source, left, step, max_length):
         continuations: `Continuations`.
         source: `Source`.
         left: `Left`.
+        kinds: From `ways`.
         step: Number of words so far; scalar tensor.
         max_length: Most tokens of a hypothesis, EOS included.
 
@@ -342,7 +343,6 @@ def constrain(continuations, source, left, step, max_length):
         `Continuations`, with `kinds` and `following`.
     """
     runs = source.runs
-    kinds = ways(source, left)
     go_on = ops.expand_dims(_must_go_on(left), 2)
     begun = ops.where(
         left.following == CONTINUES, ops.expand_dims(runs.said, 1), 0
@@ -393,15 +393,13 @@ def places(words, kinds, following, copied, source):
     return within, ops.where(other, MASKED, copied)
 
 
-def exempt(bans, source, left):
+def exempt(bans, kinds):
     """Bans of continuations, without those of words that must be said.
 
     Args:
         bans: Boolean, `(B, K, C + S)`.
-        source: `Source`.
-        left: `Left`.
+        kinds: From `ways`.
     """
-    kinds = ways(source, left)
     generated = ops.shape(bans)[2] - ops.shape(kinds)[2]
     others = ops.logical_or(kinds == PLAIN, kinds == NEVER)
     copied = ops.logical_and(bans[:, :, generated:], others)
