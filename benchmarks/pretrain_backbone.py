@@ -7,7 +7,8 @@ For comparisons where no pretrained weights are at hand. Runs of pieces of a
 line, about a third of it, are each replaced by one mask, and the network learns
 to write the whole line. The tokenizer is trained on the same lines. The folder
 becomes a preset, with KerasHub's own class; `tensorboard_logs` lie beside it.
-Repeating an interrupted command resumes it.
+Repeating an interrupted command resumes it. `--random` stores the network with
+its random weights, to compare with.
 
 Reference:
     [Lewis et al., 2020](https://arxiv.org/abs/1910.13461), section 2.2.
@@ -61,6 +62,7 @@ def main():
     )
     parser.add_argument("--rate", type=float, default=1e-3, help="the highest")
     parser.add_argument("--dtype", default="mixed_bfloat16")
+    parser.add_argument("--random", action="store_true", help="train nothing")
     arguments = parser.parse_args()
     print(json.dumps(run(arguments)))
 
@@ -81,6 +83,9 @@ def run(arguments):
         )
     pieces = data.hub_pieces(tokenizer, f"{folder}.pieces")
     backbone = make_backbone(kind, tokenizer, arguments.dtype)
+    if arguments.random:
+        store(kind, folder, backbone, tokenizer)
+        return {"kind": kind, "weights": backbone.count_params()}
     model = models.from_backbone(
         backbone,
         head="softmax",
