@@ -16,11 +16,11 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 ROOMS = {
     "": (12, 1696),
     "data": (80, 12500),
-    "decoding": (12, 1389),
+    "decoding": (12, 1386),
     "evaluation": (5, 520),
     "experiments": (32, 5196),
     "figures": (4, 629),
-    "layers": (50, 5162),
+    "layers": (50, 5176),
     "models": (16, 1688),
     "recipes": (14, 2648),
     "serving": (72, 10136),

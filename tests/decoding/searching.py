@@ -4,6 +4,7 @@ import itertools
 
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import ops
 
 from tests.models.defined_texts import SPELLING, batch_for, make_embedding
@@ -139,16 +140,26 @@ def source_inputs(model, rows=slice(None)):
     return {name: batch[name] for name in model.source_inputs}
 
 
-def search(model, prefix=None, rows=slice(None), **options):
-    """`SearchResult` of the sources above, in NumPy."""
-    result = beam_search(
-        model,
-        ops.convert_to_tensor(SOURCE_IDS[rows]),
-        ops.convert_to_tensor(COPY_IDS[rows]),
-        SearchOptions(**options),
-        prefix=prefix,
-        source_inputs=source_inputs(model, rows),
-    )
+def search(model, prefix=None, rows=slice(None), graph=False, **options):
+    """`SearchResult` of the sources above, in NumPy.
+
+    Exports search in graphs, which TensorFlow rewrites.
+    """
+
+    def found(source_ids, copy_ids):
+        return beam_search(
+            model,
+            source_ids,
+            copy_ids,
+            SearchOptions(**options),
+            prefix=prefix,
+            source_inputs=source_inputs(model, rows),
+        )
+
+    if graph and keras.backend.backend() == "tensorflow":
+        found = tf.function(found, autograph=False)
+    arrays = SOURCE_IDS[rows], COPY_IDS[rows]
+    result = found(*map(ops.convert_to_tensor, arrays))
     return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
 

@@ -11,6 +11,9 @@ from tests.decoding.searching import (
     unpadded,
 )
 
+pytestmark = pytest.mark.optimised_graphs
+
+
 # Made of the parts of others.
 LONGEST = ("softmax", "copynet_head", "pointer_generator")
 LONGEST += ("defined_on_both_sides",)
@@ -33,7 +36,9 @@ OPTIONS = {"num_beams": 4, "num_hypotheses": 4, "max_length": 7}
 @pytest.fixture(scope="module")
 def attentive(model):
     """A search that tells where the model looked."""
-    return search(model, **OPTIONS, min_length=4, return_attention=True)
+    return search(
+        model, graph=True, **OPTIONS, min_length=4, return_attention=True
+    )
 
 
 def assert_scores_are_teacher_forced(model, result):
@@ -56,7 +61,9 @@ def assert_scores_are_teacher_forced(model, result):
 def test_scores_are_the_teacher_forced_log_probabilities(
     model, refill, min_length
 ):
-    result = search(model, **OPTIONS, min_length=min_length, refill=refill)
+    result = search(
+        model, graph=True, **OPTIONS, min_length=min_length, refill=refill
+    )
     assert_scores_are_teacher_forced(model, result)
 
 

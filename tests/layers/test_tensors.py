@@ -9,6 +9,8 @@ from tfcopy.layers import tensors
 from tfcopy.layers.encoders.states import MeanInitialState
 from tfcopy.layers.tensors import PaddingMask, masked_softmax
 
+pytestmark = pytest.mark.optimised_graphs
+
 X = np.random.default_rng(0).normal(size=(3, 7, 5)).astype("float32")
 
 
@@ -41,6 +43,22 @@ def test_split(places, axis):
     for x, y, part in zip(found, expected, parts):
         np.testing.assert_array_equal(x, y)
         np.testing.assert_array_equal(x, part)
+
+
+def test_copies():
+    found, expected = both("copies", 3)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found, np.stack([X] * 3, 1))
+
+
+def test_copies_of_a_second_output_are_its_own():
+    """Of which TensorFlow's graphs stack the first."""
+
+    def copied(x):
+        return tensors.copies(tensors.split(x, [2])[1], 2)
+
+    graph = tf.function(copied)(X)
+    np.testing.assert_array_equal(graph, np.stack([X[..., 2:]] * 2, 1))
 
 
 @pytest.mark.parametrize("times", [1, 3])

@@ -16,7 +16,7 @@ from tfcopy import tokens
 from tfcopy.decoding import required_words, sampling
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED, gather_last, same_words
-from tfcopy.layers.tensors import repeat, take, take_each
+from tfcopy.layers.tensors import argmax, repeat, take, take_each
 
 _ALMOST_ALL = 1.0 - 1e-6
 
@@ -180,7 +180,7 @@ def describe_source(
         alike = ops.expand_dims(runs.starts, 1) == ops.expand_dims(
             runs.starts, 2
         )
-        first = ops.argmax(ops.where(alike, same, 0.0), axis=2)
+        first = argmax(ops.where(alike, same, 0.0))
     return Source(
         source_copy_ids,
         valid,
@@ -337,8 +337,7 @@ def best_place(copied, source, ids, copied_from):
     """
     holds = ops.expand_dims(source.ids, 1) == ops.expand_dims(ids, 2)
     # Never a position that must not be copied: no word has its id.
-    best = ops.argmax(ops.where(holds, copied, 2 * MASKED), axis=-1)
-    best = ops.cast(best, "int32")
+    best = argmax(ops.where(holds, copied, 2 * MASKED))
     return ops.where(copied_from == tokens.GENERATE, tokens.GENERATE, best)
 
 
@@ -369,7 +368,7 @@ def log_prob_of(distribution, source, ids, options):
     if options.adds_ways:
         total, either = ops.logsumexp(copied, axis=-1), ops.logaddexp
     total = ops.maximum(total, MASKED)
-    best = ops.cast(ops.argmax(copied, axis=-1), "int32")
+    best = argmax(copied)
     # A word that can be neither generated nor copied counts as UNK.
     possible = ops.logical_or(in_vocabulary, total <= MASKED / 2)
     generated = ops.where(possible, generated, MASKED)

@@ -18,7 +18,7 @@ from tfcopy.decoding import required_words
 from tfcopy.decoding.top_k import top_k
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import is_history
-from tfcopy.layers.tensors import take, take_each
+from tfcopy.layers.tensors import copies, take, take_each
 
 # The record before the first word.
 START = 0
@@ -249,7 +249,7 @@ def with_beams(nested, beams, capacity=None):
     def repeat(x):
         if is_history(x):
             return x.with_beams(beams, capacity)
-        return None if tree.is_nested(x) else ops.stack([x] * beams, axis=1)
+        return None if tree.is_nested(x) else copies(x, beams)
 
     return tree.traverse(repeat, nested)
 

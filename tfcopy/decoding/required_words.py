@@ -19,7 +19,7 @@ from keras import ops
 
 from tfcopy import tokens
 from tfcopy.layers.copying import MASKED
-from tfcopy.layers.tensors import take_each
+from tfcopy.layers.tensors import argmax, take_each
 
 # The log-probability of a required word that the model gives less, or none:
 # so that it can be said where nothing else may be.
@@ -113,7 +113,7 @@ def describe(protected, same, valid):
     starts = ops.logical_or(starts, short)
     length = ops.where(starts, length, 0)
     equal = _equal_runs(same, starts, length)
-    first = ops.cast(ops.argmax(equal, axis=2), "int32")
+    first = argmax(equal)
     in_run = ops.logical_or(starts, inner)
     free = hold_a_word_of(ops.logical_not(in_run))
     in_turn = None
@@ -267,7 +267,7 @@ def _may_begin(left, runs):
     # Of the runs whose order counts the first that has not been said; of its
     # positions, the last.
     is_left = times > ops.expand_dims(runs.in_turn, 1)
-    following = ops.argmax(ops.cast(is_left, "int32"), axis=2)
+    following = argmax(ops.cast(is_left, "int32"))
     following = ops.expand_dims(take_each(runs.first, following), 2)
     is_next = following == ops.expand_dims(runs.first, 1)
     counts = ops.expand_dims(runs.in_turn < NO_TURN, 1)

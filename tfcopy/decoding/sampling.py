@@ -10,6 +10,7 @@ Shapes: B batch, K beams, C continuations of a beam, S source steps.
 from keras import ops
 
 from tfcopy.layers.copying import MASKED
+from tfcopy.layers.tensors import argmax
 
 # Halvings of the interval in which the least probability of a nucleus lies.
 _HALVINGS = 30
@@ -62,8 +63,7 @@ def draw(log_probs, keys, step, options):
         least = _least_of_nucleus(scores, allowed, options.top_p)
         allowed = ops.logical_and(allowed, scores >= least)
     noise = _gumbel(keys, step, options.sample_seed, log_probs)
-    drawn = ops.argmax(ops.where(allowed, scores + noise, MASKED), axis=-1)
-    return ops.cast(drawn, "int32")
+    return argmax(ops.where(allowed, scores + noise, MASKED))
 
 
 def _least_of_nucleus(scores, allowed, share):

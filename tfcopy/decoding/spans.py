@@ -6,6 +6,8 @@ normalised or not. Shapes: B batch, N words.
 
 from keras import ops
 
+from tfcopy.layers.tensors import argmax
+
 
 def independent_spans(start, end):
     """The best start and the best end, chosen independently.
@@ -22,9 +24,7 @@ def independent_spans(start, end):
         [Bahdanau et al., 2017](https://arxiv.org/abs/1706.00286), the
         authors' code.
     """
-    return tuple(
-        ops.cast(ops.argmax(x, axis=-1), "int32") for x in (start, end)
-    )
+    return argmax(start), argmax(end)
 
 
 def joint_spans(start, end, max_length=30):
@@ -56,7 +56,6 @@ def joint_spans(start, end, max_length=30):
     first = ops.expand_dims(ops.arange(ops.shape(start)[1]), 1)
     places = first + ops.arange(1, max_length + 1)  # (N, max_length)
     scores = ops.expand_dims(start, -1) + ops.take(end, places, axis=1)
-    best = ops.argmax(ops.reshape(scores, (ops.shape(start)[0], -1)), axis=-1)
-    best = ops.cast(best, "int32")
+    best = argmax(ops.reshape(scores, (ops.shape(start)[0], -1)))
     start = best // max_length
     return start, start + 1 + best % max_length

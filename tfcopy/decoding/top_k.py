@@ -5,7 +5,7 @@ Shapes: R rows, V columns.
 
 from keras import ops
 
-from tfcopy.layers.tensors import take_each
+from tfcopy.layers.tensors import argmax, take_each
 
 # Below all that a search compares.
 _LEAST = -3e38
@@ -47,7 +47,7 @@ def _maxima_in_turn(x, k):
     columns = ops.arange(ops.shape(x)[1], dtype="int32")
     values, places = [], []
     for _ in range(k):
-        place = ops.cast(ops.argmax(x, axis=1), "int32")
+        place = argmax(x)
         values.append(ops.max(x, axis=1))
         places.append(place)
         x = ops.where(columns == ops.expand_dims(place, 1), _LEAST, x)

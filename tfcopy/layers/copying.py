@@ -10,6 +10,7 @@ from keras import ops
 from tfcopy import tokens
 from tfcopy.layers.tensors import (
     MASKED,
+    argmax,
     log_softmax_at,
     mean_log_softmax,
 )
@@ -208,7 +209,7 @@ def same_words(source_copy_ids):
     same = matches(source_copy_ids, source_copy_ids)
     same = ops.logical_and(same, ops.expand_dims(valid, 1))
     same = ops.cast(same, "float32")
-    first = ops.cast(ops.argmax(same, axis=-1), "int32")
+    first = argmax(same)
     positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
     return same, ops.where(valid, first, positions)
 
@@ -278,10 +279,10 @@ def observed_log_likelihood(distribution, ids, pointers, source_copy_ids):
         ops.expand_dims(source_copy_ids >= 0, 1), copy_log_probs, 2 * MASKED
     )
     # The argmax has no gradient: it only chooses the label.
-    highest = ops.argmax(ops.stop_gradient(candidates), axis=-1)
+    highest = argmax(ops.stop_gradient(candidates))
     position = ops.where(
         pointers == tokens.UNMATCHED,
-        ops.cast(highest, "int32"),
+        highest,
         ops.maximum(pointers, 0),
     )
     copied = gather_last(copy_log_probs, position)

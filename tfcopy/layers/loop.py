@@ -15,7 +15,7 @@ import keras
 from keras import ops, tree
 
 from tfcopy.layers.products import Product
-from tfcopy.layers.tensors import take, take_each
+from tfcopy.layers.tensors import copies, take, take_each
 
 
 def unrolled_scan(step, inputs, state, memory, training=False):
@@ -164,7 +164,7 @@ class History(NamedTuple):
         Returns:
             `History`, or `FixedHistory`.
         """
-        own = ops.stack([self.own] * beams, axis=1)
+        own = copies(self.own, beams)
         if capacity is None:
             return self._replace(own=own)
         return FixedHistory(

@@ -1,9 +1,9 @@
 """Parts of tensors, masks, softmax and layer normalisation.
 
-Keras's own `split`, `repeat`, `take` and `take_along_axis` mean the same as
-those here. On TensorFlow they add about 27, 35, 12 and 20 operations to a
-graph, since they find out there what is known before; a decoder's step and a
-search are made of such.
+Keras's own `split`, `repeat`, `take`, `take_along_axis` and `argmax` mean the
+same as those here. On TensorFlow they add about 27, 35, 12, 20 and 12
+operations to a graph, since they find out there what is known before; a
+decoder's step and a search are made of such.
 
 Shapes: B batch, S source steps, E embedding size, N rows of a sentence, H
 attention heads, U units.
@@ -40,6 +40,23 @@ def split(x, places, axis=-1):
     return tf.split(x, [*sizes, -1], axis=axis)
 
 
+def copies(x, times):
+    """Copies each row: `(B, ...)` to `(B, times, ...)`.
+
+    In place of `ops.stack([x] * times, axis=1)`, which TensorFlow 2.21 rewrites
+    wrongly where all sizes are known: of the second output of a split or an
+    unstacking its graphs stack the first.
+
+    Args:
+        x: Tensor of known rank.
+        times: Int.
+    """
+    multiples = [1, times, *[1] * (len(x.shape) - 1)]
+    if not _ON_TENSORFLOW:
+        return ops.tile(ops.expand_dims(x, 1), multiples)
+    return tf.tile(tf.expand_dims(x, 1), multiples)
+
+
 def repeat(x, times):
     """Repeats each row: `(B, ...)` to `(B * times, ...)`.
 
@@ -53,8 +70,7 @@ def repeat(x, times):
     shape = x.shape[1:]
     if not shape.is_fully_defined():
         shape = tf.shape(x)[1:]
-    copies = tf.stack([x] * times, axis=1)
-    return tf.reshape(copies, tf.concat([[-1], shape], axis=0))
+    return tf.reshape(copies(x, times), tf.concat([[-1], shape], axis=0))
 
 
 def take(x, indices, axis=0):
@@ -88,6 +104,20 @@ def take_each(x, indices):
     more = len(x.shape) - 2
     indices = ops.reshape(indices, (*ops.shape(indices), *[1] * more))
     return ops.take_along_axis(x, indices, axis=1)
+
+
+def argmax(x):
+    """The place of the greatest of the last axis, int32; of equals, the first.
+
+    Args:
+        x: `(..., N)`.
+
+    Returns:
+        `(...)`.
+    """
+    if _ON_TENSORFLOW:
+        return tf.argmax(x, axis=-1, output_type=tf.int32)
+    return ops.cast(ops.argmax(x, axis=-1), "int32")
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")

@@ -14,7 +14,7 @@ from tfcopy.layers.configured import Configured, check_choice
 from tfcopy.layers.copying import MASKED, CopyDistribution
 from tfcopy.layers.encoders.recurrent import WordGRU
 from tfcopy.layers.loop import Memory
-from tfcopy.layers.tensors import PaddingMask
+from tfcopy.layers.tensors import PaddingMask, argmax
 
 FIRST_ID = len(tokens.SPECIAL_TOKENS)
 POINTERS = ("dense", "attention")
@@ -198,8 +198,7 @@ def best_words(distribution, source_ids):
     logits = ops.cast(distribution.generate_logits[:, 0], "float32")
     generated = logits + distribution.generate_offset  # (B, V)
     events = [generated, distribution.copy_log_probs[:, 0]]
-    best = ops.argmax(ops.concatenate(events, axis=-1), axis=-1)
-    best = ops.cast(best, "int32")
+    best = argmax(ops.concatenate(events, axis=-1))
     places = best - distribution.vocabulary_size
     pointed = ops.take_along_axis(
         source_ids, ops.expand_dims(ops.maximum(places, 0), 1), axis=1

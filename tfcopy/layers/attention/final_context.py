@@ -8,7 +8,7 @@ from keras import ops
 
 from tfcopy.layers.copying import MASKED
 from tfcopy.layers.loop import Memory
-from tfcopy.layers.tensors import or_all
+from tfcopy.layers.tensors import copies, or_all
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -98,7 +98,6 @@ class FinalContext(keras.layers.Layer):
         )
         if query is not None and len(query.shape) == 3:
             beams = query.shape[1]
-            context, log_weights = (
-                ops.stack([x] * beams, axis=1) for x in (context, log_weights)
-            )
+            context = copies(context, beams)
+            log_weights = copies(log_weights, beams)
         return context, log_weights, state

@@ -10,7 +10,13 @@ from keras import ops
 from tfcopy.layers.attention.bahdanau_attention import BahdanauAttention
 from tfcopy.layers.configured import check_choice, check_positive
 from tfcopy.layers.loop import Product, beside
-from tfcopy.layers.tensors import add_norms, cast_norms, normalize, split
+from tfcopy.layers.tensors import (
+    add_norms,
+    argmax,
+    cast_norms,
+    normalize,
+    split,
+)
 
 MODES = ("plan", "repeat")
 SWITCHES = ("previous", "current")
@@ -279,7 +285,8 @@ class PlanAttention(BahdanauAttention):
         ones = ops.ones_like(mask_bias)
         batch = ops.shape(mask_bias)[0]
         if self._plans:
-            ones = ops.stack([ones] * self.plan_steps, axis=-1)
+            steps = ops.ones((1, 1, self.plan_steps))
+            ones = ops.expand_dims(ones, 2) * steps
         return {
             "alignment": ones,
             "commitment": initial_commitment(batch, self.plan_steps),
@@ -391,9 +398,7 @@ def straight_through(probabilities):
     Args:
         probabilities: `(B, k)`.
     """
-    chosen = ops.one_hot(
-        ops.argmax(probabilities, axis=-1), probabilities.shape[-1]
-    )
+    chosen = ops.one_hot(argmax(probabilities), probabilities.shape[-1])
     # In this order the value has no rounding error.
     return chosen + (probabilities - ops.stop_gradient(probabilities))
 

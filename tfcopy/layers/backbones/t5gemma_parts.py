@@ -8,6 +8,7 @@ from keras import ops
 
 from tfcopy.layers.backbones.attention_by_head import attend, by_head, of_all
 from tfcopy.layers.backbones.backbone_parts import BackboneParts
+from tfcopy.layers.tensors import copies
 
 
 class T5GemmaParts(BackboneParts):
@@ -154,7 +155,7 @@ class T5Gemma2Parts(T5GemmaParts):
 
     def _attend(self, block, x, queries, rows, visible, cache, mask):
         beams = visible.shape[1]
-        of_source = ops.stack([mask] * beams, axis=1)
+        of_source = copies(mask, beams)
         visible = ops.concatenate([visible, of_source], axis=2)
         found = _read(block.merged_attn, queries, [rows, cache], visible)
         return x + block.post_self_attn_layernorm(found)

@@ -18,7 +18,7 @@ from tfcopy.layers.copying import (
     matches,
 )
 from tfcopy.layers.products import of_rows
-from tfcopy.layers.tensors import or_all, take
+from tfcopy.layers.tensors import argmax, or_all, take
 
 
 @keras.saving.register_keras_serializable(package="tfcopy")
@@ -312,6 +312,6 @@ def restrict(ids, source_copy_ids, candidate_ids, vocabulary_size):
     place = ops.take(places, ops.clip(ids, 0, vocabulary_size - 1))
     is_candidate = ops.logical_and(ids < vocabulary_size, place >= 0)
     is_at = matches(ids, source_copy_ids)  # (B, T, S)
-    first = ops.cast(ops.argmax(ops.cast(is_at, "int8"), axis=-1), "int32")
+    first = argmax(ops.cast(is_at, "int8"))
     copied = ops.where(ops.any(is_at, axis=-1), count + first, tokens.UNK)
     return ops.where(ids < 0, ids, ops.where(is_candidate, place, copied))
