@@ -33,6 +33,7 @@ DOCS = ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.29"]
 DEMO = ["gradio>=6.31,<7"]
 FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
+LITERT = ["ai-edge-litert>=2.1,<3"]
 SERVE = [
     "babel>=2.16",
     "fastapi>=0.115",
@@ -109,6 +110,7 @@ setup(
         "docs": DOCS,
         "figures": FIGURES,
         "jieba": JIEBA,
+        "litert": LITERT,
         "projection": PROJECTION,
         "serve": SERVE,
         "subwords": SUBWORDS,
@@ -121,6 +123,7 @@ setup(
             *DOCS,
             *FIGURES,
             *JIEBA,
+            *LITERT,
             *PROJECTION,
             *SERVE,
             *SUBWORDS,

@@ -44,7 +44,7 @@ def load(folder, copier_model):
         is_copier = find_version(path, version) == f"{folder}/10"
         return copier_model if is_copier else LocalModel(path, version)
 
-    def with_batches(path, version=None, *, batch_size=32, trust=False):
+    def with_batches(path, version=None, *, batch_size=32, **loading):
         model = object.__new__(LocalModel)
         vars(model).update(vars(load(path, version)))
         model.batch_size = batch_size

@@ -81,7 +81,7 @@ def model(monkeypatch):
     """The model that the command finds in any folder."""
     model = Upper()
 
-    def load(folder, version, *, batch_size, trust):
+    def load(folder, version, *, batch_size, **loading):
         model.batch_size = batch_size
         return model
 

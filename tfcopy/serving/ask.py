@@ -36,7 +36,7 @@ examples:
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(answer_lines.AnswerOptions, commands.TrustOptions):
+class Options(answer_lines.AnswerOptions, commands.LoadingOptions):
     """Whom to ask.
 
     Attributes:

@@ -66,7 +66,7 @@ the model, --input and --output under the same paths.
 @dataclasses.dataclass(kw_only=True)
 class Options(
     answer_lines.AnswerOptions,
-    commands.TrustOptions,
+    commands.LoadingOptions,
     commands.ConnectionOptions,
 ):
     """Whom to ask about which files.

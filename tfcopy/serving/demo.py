@@ -36,7 +36,7 @@ Needs Gradio: pip install "tfcopy[demo]". Ctrl-C stops it."""
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.TrustOptions):
+class Options(commands.LoadingOptions):
     """Which models are shown, and where.
 
     Attributes:
@@ -64,7 +64,7 @@ def main(arguments=None):
 
 
 def _serve(options):
-    models = Models(options.folder, trust=options.trust)
+    models = Models(options.folder, **options.loading)
     if importlib.util.find_spec("gradio") is None:
         raise AskError('Gradio is not installed: pip install "tfcopy[demo]"')
     with listen(options.host, options.port) as listening:

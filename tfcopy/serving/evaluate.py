@@ -38,7 +38,7 @@ _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.TrustOptions):
+class Options(commands.LoadingOptions):
     """Which answers are scored, and how.
 
     Attributes:
@@ -123,7 +123,7 @@ def _answers(path, sources, options):
         from tfcopy.serving.client_library import exported_model
 
         with exported_model.load(
-            path, batch_size=options.batch_size, trust=options.trust
+            path, batch_size=options.batch_size, **options.loading
         ) as model:
             if not model.translates:
                 raise AskError(f"{path}: the model does not translate.")

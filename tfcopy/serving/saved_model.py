@@ -33,12 +33,14 @@ import tensorflow as tf
 from tfcopy import filesystem
 from tfcopy.atomic_files import make_folder, publish_folder, scratch_folder
 from tfcopy.serving import model_card
-from tfcopy.serving.client_library import operations
+from tfcopy.serving.client_library import litert_search, operations
 from tfcopy.serving.client_library.local_model import (
     CONFIG_NAME,
     FORMAT,
     numbers_in,
 )
+from tfcopy.serving.servables import litert_export
+from tfcopy.terminal import quiet
 
 Inputs = Mapping[str, Sequence] | Sequence[str]
 
@@ -162,10 +164,15 @@ def export(
 
 def _write(served, folder, target, names, warmup_texts, details):
     name, recipe = names
-    served = served.with_files(folder).with_constants()
+    searching = served.with_files(folder)
+    served = searching.with_constants()
     signatures = served.signatures
     module = tf.Module(name="tfcopy")
     module.resources = served.resources
+    has_programs = getattr(served, "litert", None) is not None
+    if has_programs:
+        for function, graph in litert_export.text_functions(served).items():
+            setattr(module, function, graph)
     # What is served is not trained, and the loop's gradient cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     tf.saved_model.save(module, target, signatures, options)
@@ -174,6 +181,11 @@ def _write(served, folder, target, names, warmup_texts, details):
     os.makedirs(extra)
     examples = [_example(x) for x in warmup_texts]
     config = _config(served, recipe, examples, details)
+    if has_programs:
+        programs = os.path.join(extra, litert_search.FILE_NAME)
+        with quiet():
+            told = litert_export.write(programs, searching, module, examples)
+        config["litert"] = told
     path = os.path.join(extra, CONFIG_NAME)
     # Names of files may have bytes that are no text.
     text = {"encoding": "utf-8", "errors": "backslashreplace"}

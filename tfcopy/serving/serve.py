@@ -56,7 +56,7 @@ _LEAST_BYTES = 1 << 18
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.TrustOptions):
+class Options(commands.LoadingOptions):
     """What is served, where and to whom.
 
     Attributes:
@@ -169,7 +169,7 @@ def _server(options, places, access, listening, failures):
         models = load_all(
             places,
             _tell,
-            trust=options.trust,
+            loading=options.loading,
             max_words=options.max_words,
             batch_size=options.batch_size,
             at_once=options.at_once,

@@ -71,7 +71,7 @@ line on standard error."""
 
 
 @dataclasses.dataclass(kw_only=True)
-class Options(commands.TrustOptions, commands.ConnectionOptions):
+class Options(commands.LoadingOptions, commands.ConnectionOptions):
     """Which model fills which catalogues.
 
     Attributes:

@@ -10,7 +10,7 @@ def model(monkeypatch):
     """What the command asks, instead of an export."""
     model = ShoutingModel()
 
-    def load(folder, version, *, batch_size, trust):
+    def load(folder, version, *, batch_size, **loading):
         model.batch_size = batch_size
         return model
 

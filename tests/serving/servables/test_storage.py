@@ -123,8 +123,8 @@ def test_translators_answer_as_before(eagerly, tmp_path):
         for name, value in translator.arguments.items()
         if value is default[name] and name not in ("model", "definitions")
     ]
-    # XLA compiles no search with a shortlist.
-    assert unset == ["source_vocabulary", "target_vocabulary", "xla"]
+    # Neither XLA nor LiteRT has programs with a shortlist.
+    assert unset == ["source_vocabulary", "target_vocabulary", "xla", "litert"]
     assert again.config == translator.config
 
 

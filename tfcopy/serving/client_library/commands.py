@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import sys
+from typing import Literal
 
 from tfcopy.flags import File, NonNegativeInt, PositiveFloat, PositiveInt
 from tfcopy.serving.client_library.signatures import AskError
@@ -11,14 +12,21 @@ from tfcopy.terminal import hide_notes, one_line
 
 
 @dataclasses.dataclass(kw_only=True)
-class TrustOptions:
-    """Lets an export do whatever it likes.
+class LoadingOptions:
+    """How an export is loaded, as in `LocalModel`.
 
     Attributes:
+        engine: what searches: litert, where the export has its programs and
+            LiteRT is installed, or tensorflow
         trust: run even operations that no export has, such as writing files
     """
 
+    engine: Literal["litert", "tensorflow"] | None = None
     trust: bool = False
+
+    @property
+    def loading(self) -> dict:
+        return {"engine": self.engine, "trust": self.trust}
 
 
 def start(main):

@@ -27,6 +27,7 @@ def load(
     *,
     version: int | None = None,
     batch_size: int = 32,
+    engine: str | None = None,
     trust: bool = False,
     **options,
 ) -> "ExportedModel":
@@ -47,6 +48,8 @@ def load(
         model: Name of the model on the server, or in a folder of several.
         version: Which version; the highest if not given.
         batch_size: Positive integer, the most texts of a batch.
+        engine: What searches, of a folder: `"litert"` or `"tensorflow"`; LiteRT
+            if not given, where the export has its programs and it is installed.
         trust: Whether the graph of a folder may have operations that no export
             has, such as writing files. They are run here, with your rights.
         **options: Of a server, as in `RemoteModel`: `label`, `at_once`,
@@ -65,7 +68,13 @@ def load(
             )
         folder = where if model is None else os.path.join(where, model)
         return ExportedModel(
-            LocalModel(folder, version, batch_size=batch_size, trust=trust)
+            LocalModel(
+                folder,
+                version,
+                batch_size=batch_size,
+                engine=engine,
+                trust=trust,
+            )
         )
     if model is None:
         raise AskError(f"{where}: which model of the server? Give its name.")
@@ -91,7 +100,7 @@ def open_model(options, server: str | None = None):
             options.model,
             options.version,
             batch_size=options.batch_size,
-            trust=options.trust,
+            **options.loading,
         )
     return RemoteModel(
         server,

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 
 from tfcopy import checked_files, filesystem
-from tfcopy.serving.client_library import operations
+from tfcopy.serving.client_library import litert_search, operations
 from tfcopy.serving.client_library.batches import BatchedModel, num_at_once
 from tfcopy.serving.client_library.signatures import (
     AskError,
@@ -124,6 +124,7 @@ _FIELDS = {
     **{"texts": [str], "labels": [str], "examples": [dict], "pieces": dict},
     "source_tokenizer": {"protect": [str]},
     "search": {"num_beams": int},
+    "litert": {"precision": str, "sha256": str},
 }
 _LITERAL = re.compile(r"[^*?\[\\\ud800-\udfff]*")
 
@@ -137,6 +138,10 @@ class LocalModel(BatchedModel):
         batch_size: Positive integer, the most examples of a batch.
         at_once: Positive integer, the most batches at a time; `num_at_once()`
             if not given.
+        engine: What searches: `"litert"` or `"tensorflow"`; LiteRT if not
+            given, where the export has its programs and LiteRT is installed. A
+            text that is too long for all programs, and `analyse`, are left to
+            TensorFlow.
         trust: Whether the graph may have operations that no export has, such
             as writing files.
 
@@ -151,6 +156,7 @@ class LocalModel(BatchedModel):
         *,
         batch_size: int = 32,
         at_once: int | None = None,
+        engine: str | None = None,
         trust: bool = False,
     ):
         check_whole(1, batch_size=batch_size)
@@ -165,6 +171,7 @@ class LocalModel(BatchedModel):
             filesystem.abspath(self.name),
             batch_size=batch_size,
             at_once=at_once,
+            engine=engine,
             trust=trust,
         )
         self.config = read_config(self.name)
@@ -172,7 +179,9 @@ class LocalModel(BatchedModel):
         try:
             with quiet():
                 self.at_once = at_once or num_at_once()
+                programs = self._find_programs(engine)
                 self._model = _load(self.name, trust)
+                self._programs = self._open(programs, engine)
                 self.signatures = {
                     name: _signature(function)
                     for name, function in self._model.signatures.items()
@@ -192,11 +201,41 @@ class LocalModel(BatchedModel):
                 name: tf.constant(x.tolist(), tf.string, x.shape)
                 for name, x in arrays.items()
             }
-            outputs = self._model.signatures[signature](**tensors)
+            outputs = None
+            if self._programs is not None:
+                outputs = self._programs.answer(signature, tensors)
+            if outputs is None:
+                outputs = self._model.signatures[signature](**tensors)
             return {name: x.numpy() for name, x in outputs.items()}
         except (tf.errors.OpError, MemoryError) as error:
             raise AskError(
                 f"{self.name}: cannot answer ({one_line(error)})."
+            ) from None
+
+    def _find_programs(self, engine):
+        """The file of LiteRT's programs, if these are to search."""
+        told = self.config.get("litert")
+        if engine == "tensorflow" or (told is None and engine is None):
+            return None
+        if told is None:
+            raise ValueError("it has no programs of LiteRT")
+        path = os.path.join(self.name, "assets.extra", litert_search.FILE_NAME)
+        if litert_search.digest(path) != told["sha256"]:
+            raise ValueError(f"{path} is damaged, or of another export")
+        return path
+
+    def _open(self, programs, engine):
+        if programs is None:
+            return None
+        try:
+            return litert_search.LitertSearch(
+                programs, self._model, self.at_once
+            )
+        except ImportError:
+            if engine is None:
+                return None
+            raise ValueError(
+                'LiteRT is not installed: pip install "tfcopy[litert]"'
             ) from None
 
     def _warm_up(self):

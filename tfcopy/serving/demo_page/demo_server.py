@@ -33,16 +33,16 @@ class Models:
     Args:
         folder: A folder of models, of one model's versions, or one version.
         kept: How many stay loaded, those used last.
-        trust: As in `LocalModel`.
+        **loading: As in `LocalModel`: `engine`, `trust`.
 
     Raises:
         AskError: If there is no model.
     """
 
-    def __init__(self, folder, kept: int = _KEPT, trust: bool = False):
+    def __init__(self, folder, kept: int = _KEPT, **loading):
         self.folder = os.fspath(folder)
         self._kept = kept
-        self._trust = trust
+        self._loading = loading
         self._loaded = collections.OrderedDict()
         self._lock = threading.Lock()
         if not filesystem.isdir(self.folder):
@@ -82,7 +82,7 @@ class Models:
             raise AskError(f"{choice!r}: no such model in {self.folder}.")
         with self._lock:
             if folder not in self._loaded:
-                self._loaded[folder] = LocalModel(folder, trust=self._trust)
+                self._loaded[folder] = LocalModel(folder, **self._loading)
                 while len(self._loaded) > self._kept:
                     self._loaded.popitem(last=False)
             self._loaded.move_to_end(folder)

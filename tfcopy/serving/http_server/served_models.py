@@ -114,7 +114,7 @@ def load_all(
     places: Sequence[Place],
     tell: Callable[[str], None],
     *,
-    trust: bool = False,
+    loading: Mapping = {},
     max_words: int | None = None,
     **options,
 ) -> dict[tuple[str, str], Translating]:
@@ -123,7 +123,7 @@ def load_all(
     Args:
         places: Where they are.
         tell: Function of a line about a model that is left out.
-        trust: As in `LocalModel`.
+        loading: How an export is loaded, as in `LocalModel`: `engine`, `trust`.
         max_words: What `Translating` says, where the export does not tell.
         **options: Of both, `batch_size` and `at_once`; of `RemoteModel`,
             `deadline` and `retries`.
@@ -134,9 +134,10 @@ def load_all(
     """
     models = {}
     local = {name: options[name] for name in ("batch_size", "at_once")}
+    local |= loading
     for place in places:
         if place.model is None:
-            model = LocalModel(place.where, trust=trust, **local)
+            model = LocalModel(place.where, **local)
         else:
             given = {name: x for name, x in options.items() if x is not None}
             model = RemoteModel(place.where, place.model, **given)

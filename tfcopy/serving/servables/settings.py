@@ -14,6 +14,7 @@ from tfcopy.data.text.entities import placeholder_ids
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions
+from tfcopy.serving.client_library.litert_search import LITERT_PRECISIONS
 from tfcopy.training.distribution import PRECISIONS
 
 # Flags of recipes, and the settings that they make.
@@ -62,6 +63,12 @@ def parse(content: Mapping, changes: Mapping) -> dict:
         if isinstance(value, Definitions):
             setting = "definitions"
         values[setting] = value
+    precision = values.get("precision", content.get("precision"))
+    if values.get("litert") and precision != "float32":
+        raise SettingError(
+            f"litert: no program computes in {precision}. Set "
+            "precision=float32, too."
+        )
     return values
 
 
@@ -99,7 +106,7 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
     arguments = dict(arguments)
     if "options" in arguments:
         # Earlier releases stored none of them.
-        unset = {"shortlist": None, "glossary": None}
+        unset = {"shortlist": None, "glossary": None, "litert": None}
         arguments = unset | {"xla": False, "constants": False} | arguments
         fields = {x.name for x in dataclasses.fields(SearchOptions)}
         search = {k: x for k, x in values.items() if k in fields}
@@ -122,6 +129,10 @@ def change_arguments(arguments: dict, values: Mapping) -> dict:
     own = {k: x for k, x in values.items() if k in arguments}
     own.pop("definitions", None)  # They are read where they are looked up.
     arguments |= own
+    if arguments.get("litert") and arguments["shortlist"] is not None:
+        raise SettingError(
+            "litert: no program searches with a shortlist. Set one of them."
+        )
     if arguments.get("xla") and arguments["shortlist"] is not None:
         raise SettingError(
             "xla: a search with a shortlist is not compiled. Set one of them."
@@ -159,6 +170,7 @@ def _parsers(content) -> dict[str, Callable]:
         parsers |= {"candidates": _optional(_positive)}
         parsers |= {"precision": _dtype_policy, "xla": _truth}
         parsers |= {"constants": _truth, "glossary": glossary}
+        parsers |= {"litert": _optional(_litert)}
         if "decode_initial_attention" in _cell_options(content["model"]):
             parsers["decode_initial_attention"] = _truth
         return parsers
@@ -226,6 +238,12 @@ def _truth(name, text):
 def _dtype_policy(name, text):
     if text not in PRECISIONS:
         raise _error(name, " or ".join(PRECISIONS), text)
+    return text
+
+
+def _litert(name, text):
+    if text not in LITERT_PRECISIONS:
+        raise _error(name, " or ".join(LITERT_PRECISIONS), text)
     return text
 
 

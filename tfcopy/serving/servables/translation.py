@@ -24,56 +24,58 @@ from tfcopy.decoding import Candidates, SearchResult, beam_search, search_among
 from tfcopy.decoding.required_words import GOES_ON
 
 
-class RequestedTerms:
+class RequestedTerms(NamedTuple):
     """Phrases as marks in texts, marks as translations in answers.
 
+    Attributes:
+        phrases: Strings, `(P,)`, by the numbers of their marks.
+        translations: Strings, `(P,)`.
+    """
+
+    phrases: Any
+    translations: Any
+
+    def translated(self, text):
+        """Translations in place of marks, strings of any shape."""
+        return terms.unmark(text, self.translations)
+
+    def as_typed(self, text):
+        """Phrases in place of marks, strings of any shape."""
+        return terms.unmark(text, self.phrases)
+
+
+def mark_terms(text, glossary: Glossary | None, lines, protect: str):
+    """Puts marks for the phrases of glossaries.
+
     Args:
+        text: Strings, `(B,)`.
         glossary: The translator's `Glossary`, or `None`.
         lines: Strings, `(B, R)`, a request's own terms, which count first; or
             `None`.
         protect: Regular expression of spans that hold no phrase.
+
+    Returns:
+        `(text, RequestedTerms)`, the text with marks.
     """
-
-    def __init__(self, glossary: Glossary | None, lines, protect: str):
-        self._lines = lines
-        self._protect = protect
-        self._phrases = self._translations = tf.zeros([0], tf.string)
-        if glossary is not None:
-            self._phrases = glossary.phrases
-            self._translations = glossary.translations
-
-    def mark(self, text):
-        """Texts, `(B,)`, with marks for the phrases."""
-        text = terms.without_marks(text)
-        first = 0
-        if self._lines is not None:
-            rows = tf.shape(text)[0]
-            # An empty batch was given a text.
-            lines = tf.pad(self._lines, [[0, 1], [0, 0]])[:rows]
-            tf.debugging.assert_equal(
-                tf.shape(lines)[0], rows, "glossary: one row for each text."
-            )
-            text = terms.mark_each(text, lines, self._protect)
-            phrases, translations = (
-                tf.reshape(x, [-1]) for x in terms.fields_of(lines)
-            )
-            first = tf.size(phrases)
-        numbers = first + tf.range(tf.size(self._phrases))
-        text = terms.mark(text, self._phrases, self._protect, numbers)
-        if self._lines is not None:
-            self._phrases = tf.concat([phrases, self._phrases], 0)
-            self._translations = tf.concat(
-                [translations, self._translations], 0
-            )
-        return text
-
-    def translated(self, text):
-        """Translations in place of marks, strings of any shape."""
-        return terms.unmark(text, self._translations)
-
-    def as_typed(self, text):
-        """Phrases in place of marks, strings of any shape."""
-        return terms.unmark(text, self._phrases)
+    all_terms = RequestedTerms(*[tf.zeros([0], tf.string)] * 2)
+    if glossary is not None:
+        all_terms = RequestedTerms(glossary.phrases, glossary.translations)
+    text = terms.without_marks(text)
+    if lines is None:
+        numbers = tf.range(tf.size(all_terms.phrases))
+        return terms.mark(text, all_terms.phrases, protect, numbers), all_terms
+    rows = tf.shape(text)[0]
+    # An empty batch was given a text.
+    lines = tf.pad(lines, [[0, 1], [0, 0]])[:rows]
+    tf.debugging.assert_equal(
+        tf.shape(lines)[0], rows, "glossary: one row for each text."
+    )
+    text = terms.mark_each(text, lines, protect)
+    own = [tf.reshape(x, [-1]) for x in terms.fields_of(lines)]
+    numbers = tf.size(own[0]) + tf.range(tf.size(all_terms.phrases))
+    text = terms.mark(text, all_terms.phrases, protect, numbers)
+    both = zip(own, all_terms)
+    return text, RequestedTerms(*(tf.concat(x, 0) for x in both))
 
 
 def what_answers_must_have(options, requested, tokenizer):

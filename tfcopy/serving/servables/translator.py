@@ -30,8 +30,8 @@ from tfcopy.serving.client_library.batches import in_batches, num_at_once
 from tfcopy.serving.servables.output_weights import ConstantWeights, Shortlist
 from tfcopy.serving.servables.translation import (
     HypothesisWriter,
-    RequestedTerms,
     SourceSearch,
+    mark_terms,
     read_sources,
     what_answers_must_have,
 )
@@ -88,6 +88,8 @@ class Translator:
             several texts. `analyse` is not compiled.
         constants: Whether exported graphs hold the weights of a step as
             constants; see `ConstantWeights`.
+        litert: `"float32"` or `"int8"`, for exports that hold the search as
+            programs of LiteRT as well; see `litert_export`.
         entities: Optional `Entities`, as in training. A placeholder in an
             answer, pointed at or generated, becomes the first source word
             that it stands for; `<unk>` if there is none.
@@ -116,6 +118,7 @@ class Translator:
     shortlist: Dictionary | None = None
     xla: bool = False
     constants: bool = False
+    litert: str | None = None
     entities: Entities | None = None
     glossary: Glossary | None = None
     definitions: tf.Module | None = None
@@ -137,12 +140,16 @@ class Translator:
             raise ValueError(
                 "`xla` compiles no search with `definitions` or a `shortlist`."
             )
+        if self.litert is not None and any(x is not None for x in tables):
+            raise ValueError(
+                "`litert` has no search with `definitions` or a `shortlist`."
+            )
         tokenizers = self.source_tokenizer, self.target_tokenizer
-        self._protects = all(
+        self.protects = all(
             isinstance(x, ProtectedTokenizer) for x in tokenizers
         )
         needs = self.options.must_copy or self.glossary is not None
-        if needs and not self._protects:
+        if needs and not self.protects:
             raise ValueError(
                 "`must_copy` and a `glossary` need tokenizers that are "
                 "ProtectedTokenizers."
@@ -197,7 +204,7 @@ class Translator:
     def signatures(self) -> dict:
         """Concrete functions by the names of signatures."""
         functions = {"serving_default": self.translate, "analyse": self.analyse}
-        if self._protects:
+        if self.protects:
             functions["with_glossary"] = self.translate_with_glossary
         return {
             name: function.get_concrete_function()
@@ -266,7 +273,7 @@ class Translator:
         Returns:
             Dict of `text`, strings `(B,)`, and `score`, float32 `(B,)`.
         """
-        outputs = self._answers(text, self._search_options())
+        outputs = self._answers(text, self.search_options())
         return {name: outputs[name] for name in ("text", "score")}
 
     @tf.function(input_signature=[*_TEXT, _LINES], autograph=False)
@@ -282,7 +289,7 @@ class Translator:
         Returns:
             As `translate`.
         """
-        outputs = self._answer(self._search_options(), text, glossary)
+        outputs = self._answer(self.search_options(), text, glossary)
         return {name: outputs[name] for name in ("text", "score")}
 
     @tf.function(input_signature=_TEXT, autograph=False)
@@ -308,7 +315,7 @@ class Translator:
               be generated rather than copied, the switch;
             - `attention`, float32 `(B, N, T, S)`.
         """
-        options = self._search_options(
+        options = self.search_options(
             self.options.num_beams, return_attention=True
         )
         outputs = self._answers(text, options)
@@ -332,7 +339,7 @@ class Translator:
             A `Translation` for each text, in the order of `texts`.
         """
 
-        options = self._search_options()
+        options = self.search_options()
 
         def translate(batch):
             outputs = self._answers(string_tensor(batch), options)
@@ -364,7 +371,7 @@ class Translator:
             answers, the best first.
         """
 
-        options = self._search_options(self.options.num_beams)
+        options = self.search_options(self.options.num_beams)
 
         def translate(batch):
             outputs = self._answers(string_tensor(batch), options)
@@ -389,14 +396,14 @@ class Translator:
             options: `SearchOptions`; by default those of `translate`.
             source_inputs: Dict of what else the model's `encode` takes.
         """
-        options = options or self._search_options()
+        options = options or self.search_options()
         options = dataclasses.replace(options, must_copy=False)
-        return self._search.search(
+        return self.source_search.search(
             source_ids, source_copy_ids, options, source_inputs=source_inputs
         )
 
     @functools.cached_property
-    def _search(self):
+    def source_search(self):
         candidate_ids, shortlist = self.candidate_ids, None
         if self.shortlist is not None:
             if candidate_ids is None:
@@ -420,7 +427,7 @@ class Translator:
             sizes.append(2 * sizes[-1])
         return sizes
 
-    def _search_options(self, num_hypotheses=1, return_attention=False):
+    def search_options(self, num_hypotheses=1, return_attention=False):
         options = dataclasses.replace(
             self.options,
             num_hypotheses=num_hypotheses,
@@ -470,22 +477,27 @@ class Translator:
         # An empty batch has no longest sentence: give it one.
         count = tf.maximum(num_texts, 1)
         text = tf.concat([text, [""]], axis=0)[:count]
+        rows = tf.concat([tf.range(num_texts), tf.zeros([more], tf.int32)], 0)
+        options, source, terms = self.read(options, text, rows, lines)
+        result = self.source_search.search_sources(source, options)
+        outputs = self.written(
+            options, _first(result, count), _first(source, count), terms
+        )
+        return {name: x[:num_texts] for name, x in outputs.items()}
+
+    def read(self, options, text, rows, lines=None):
+        """`SearchOptions`, `Sources` and `RequestedTerms` (or `None`)."""
         terms = None
         if self.glossary is not None or lines is not None:
             protect = self.source_tokenizer.pattern
-            terms = RequestedTerms(self.glossary, lines, protect)
-            text = terms.mark(text)
+            text, terms = mark_terms(text, self.glossary, lines, protect)
         options, must_have = what_answers_must_have(
             options, terms, self.source_tokenizer
         )
-        source = read_sources(
-            self,
-            text,
-            tf.concat([tf.range(num_texts), tf.zeros([more], tf.int32)], 0),
-            must_have,
-        )
-        result = self._search.search_sources(source, options)
-        result, source = _first(result, count), _first(source, count)
+        return options, read_sources(self, text, rows, must_have), terms
+
+    def written(self, options, result, source, terms):
+        """What `_answer` returns, of the result of a search."""
         hidden = source.is_blank[:, None, None]
         result = result._replace(
             ids=tf.where(hidden, special.PAD, result.ids),
@@ -526,12 +538,11 @@ class Translator:
             outputs["attention"] = tf.where(is_word[..., None], attention, 0.0)
         if count > 1:
             outputs = _told_once(outputs)
-        outputs |= {
+        return outputs | {
             "text": outputs["texts"][:, 0],
             "score": outputs["scores"][:, 0],
             "source_tokens": source_words,
         }
-        return {name: x[:num_texts] for name, x in outputs.items()}
 
 
 def _first(batch, count):

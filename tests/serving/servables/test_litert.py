@@ -1,0 +1,284 @@
+"""Exports whose searches are programs of LiteRT."""
+
+import dataclasses
+import importlib
+import json
+import pathlib
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.decoding.searching import COPY_IDS, MODELS, SOURCE_IDS
+from tests.serving.servables.translators import (
+    SOURCE,
+    copier,
+    random_translator,
+)
+from tfcopy.data import Tokenizer
+from tfcopy.data.text.glossary import Glossary
+from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
+from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.serving import saved_model
+from tfcopy.serving.client_library import litert_search
+from tfcopy.serving.client_library.local_model import LocalModel
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.servables import litert_export, settings
+
+pytest.importorskip("ai_edge_litert")
+pytestmark = pytest.mark.optimised_graphs
+
+OPTIONS = {
+    "plain": {},
+    "max": {"merge": "max", "source_only": (5,), "rescale": True},
+    "refill": {
+        "refill": True,
+        "coverage_penalty": 1.0,
+        "length_penalty": 1.0,
+        "no_repeat_ngram": 2,
+        "min_length": 3,
+    },
+    "must_copy": {"must_copy": True, "forbid_unk": True},
+    "attention": {"return_attention": True, "unfinished_compete": True},
+}
+PROTECTED = np.array([[0, 1, 0, 1, 0, 0], [2, 0, 0, 0, 0, 0]], "int32")
+EXAMPLE = {"text": "the session of Łukasz is open ."}
+
+
+def cases():
+    for model in MODELS:
+        if "defined" in model:
+            continue
+        for name in OPTIONS:
+            quick = model in ("transformer", "pag") and name == "plain"
+            long = model == "pointer_softmax" or name == "plain"
+            mark = pytest.mark.long if long else pytest.mark.slow
+            marks = () if quick else mark
+            yield pytest.param(model, name, marks=marks, id=f"{model}-{name}")
+
+
+@pytest.mark.parametrize(("model", "options"), cases())
+def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
+    model = MODELS[model]()
+    search_options = SearchOptions(
+        num_beams=3,
+        num_hypotheses=2,
+        max_length=7,
+        static_shapes=True,
+        **OPTIONS[options],
+    )
+    required = search_options.must_copy
+
+    def search(ids, copy_ids, protected=None):
+        result = beam_search(
+            model, ids, copy_ids, search_options, protected=protected
+        )
+        return {k: x for k, x in result._asdict().items() if 0 not in x.shape}
+
+    arrays = {"ids": SOURCE_IDS, "copy_ids": COPY_IDS}
+    if required:
+        arrays["protected"] = PROTECTED
+    specs = [tf.TensorSpec(x.shape, x.dtype, k) for k, x in arrays.items()]
+    function = tf.function(search, autograph=False)
+    function = function.get_concrete_function(*specs)
+    path = tmp_path / "search.tflite"
+    resources = [x.value for x in model.variables]
+    path.write_bytes(
+        litert_export.convert({"search": function}, resources, "float32")
+    )
+    interpreter = litert_search._open(path)
+    found = interpreter.get_signature_runner("search")(**arrays)
+    expected = function(*map(tf.constant, arrays.values()))
+    assert found.keys() == expected.keys()
+    for name, x in expected.items():
+        if x.dtype.is_integer:
+            np.testing.assert_array_equal(found[name], x, err_msg=name)
+        else:
+            np.testing.assert_allclose(
+                found[name], x, rtol=1e-5, atol=1e-5, err_msg=name
+            )
+
+
+def test_each_number_of_texts_has_a_shape():
+    found = litert_export.shapes(200)
+    assert found[0] == (1, 16) and (1, 256) in found and (8, 256) in found
+    assert (32, 64) in found and (32, 128) not in found
+    assert litert_export.shapes(15) == [(1, 16), (8, 16), (32, 16)]
+    assert (1, 32) in litert_export.shapes(16)  # and EOS
+
+
+TERMS = Glossary([("the session", "la séance")])
+TOKENIZERS = dict.fromkeys(
+    ("source_tokenizer", "target_tokenizer"),
+    ProtectedTokenizer(Tokenizer("space"), ("rst",)),
+)
+
+
+def exported(translator, folder):
+    path = saved_model.export(
+        translator, folder / "model", warmup_texts=[EXAMPLE]
+    )
+    return pathlib.Path(path)
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory):
+    translator = random_translator(
+        max_source_length=15, litert="float32", **TOKENIZERS
+    )
+    return exported(translator, tmp_path_factory.mktemp("litert"))
+
+
+@pytest.fixture
+def copied(export, tmp_path):
+    return pathlib.Path(shutil.copytree(export, tmp_path / "1"))
+
+
+TEXTS = [
+    "the session of Łukasz is open .",
+    "",
+    "``a b`` is 北京 \x00 </s>",
+    *["the " * n + "``x``" for n in (1, 14, 15, 30)],
+]
+
+
+def both(folder, signature, inputs):
+    answers = []
+    for engine in ("litert", "tensorflow"):
+        model = LocalModel(folder, engine=engine, batch_size=32)
+        answers.append(model.ask(signature, inputs))
+    return answers
+
+
+def assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    assert found["text"].tolist() == expected["text"].tolist()
+    np.testing.assert_allclose(found["score"], expected["score"], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(x, marks=pytest.mark.long) for x in (0, 1, 8)] + [31],
+)
+def test_answers_are_those_of_tensorflow(export, number):
+    texts = (TEXTS * 4)[:number]
+    assert_same(*both(export, "serving_default", {"text": texts}))
+
+
+@pytest.mark.long
+def test_words_of_a_request_are_required(export):
+    lines = [["the\tdas", "is\t``ist``"]] * len(TEXTS)
+    inputs = {"text": TEXTS, "glossary": lines}
+    assert_same(*both(export, "with_glossary", inputs))
+
+
+def test_a_program_answers(export, monkeypatch):
+    """And not TensorFlow, but for more texts than any program has."""
+    model = LocalModel(export, batch_size=64)
+    found = []
+    answer = litert_search.LitertSearch.answer
+
+    def told(self, *arguments):
+        outputs = answer(self, *arguments)
+        found.append(outputs is not None)
+        return outputs
+
+    monkeypatch.setattr(litert_search.LitertSearch, "answer", told)
+    model.ask("serving_default", {"text": ["the session"]})
+    model.ask("serving_default", {"text": ["the session"] * 32})
+    model.ask("analyse", {"text": ["the session"]})
+    model.ask("serving_default", {"text": ["the session"] * 33})
+    assert found == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"litert": "int8", "glossary": TERMS, **TOKENIZERS},
+        {"replace_unk": True},
+        {"candidate_ids": np.arange(6)},
+        {"constants": True},
+    ],
+    ids=["int8", "replace_unk", "candidates", "constants"],
+)
+@pytest.mark.long
+def test_options_of_a_translator(options, tmp_path):
+    options = {"litert": "float32", "max_source_length": 15, **options}
+    folder = exported(random_translator(**options), tmp_path)
+    assert_same(*both(folder, "serving_default", {"text": TEXTS}))
+    config = json.loads((folder / "assets.extra/tfcopy.json").read_text())
+    assert config["litert"]["precision"] == options["litert"]
+    assert config["litert"]["examples_changed"] == 0
+
+
+@pytest.mark.long
+def test_a_wrong_program_is_not_exported(tmp_path, monkeypatch):
+    program = litert_export._program
+
+    def other(translator, *arguments):
+        options = dataclasses.replace(translator.options, max_length=2)
+        return program(translator.copy(options=options), *arguments)
+
+    monkeypatch.setattr(litert_export, "_program", other)
+    translator = copier(litert="float32", max_source_length=15)
+    with pytest.raises(ValueError, match="LiteRT answers 'the session of"):
+        exported(translator, tmp_path)
+    assert not any((tmp_path / "model").iterdir())
+
+
+@pytest.mark.long
+def test_what_has_no_program_is_told(tmp_path):
+    sampling = SearchOptions(sample=True, max_length=4)
+    translator = random_translator(
+        litert="float32", max_source_length=15, options=sampling
+    )
+    with pytest.raises(ValueError, match="no program of this search.*Bitwise"):
+        exported(translator, tmp_path)
+    with pytest.raises(ValueError, match="no search with `definitions` or a"):
+        random_translator(litert="int8", shortlist=SOURCE)
+    content = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
+    with pytest.raises(settings.SettingError, match="float32 or int8"):
+        settings.parse(content, {"litert": "int4"})
+
+
+@pytest.mark.parametrize("fault", ["truncated", "flipped", "empty", "other's"])
+def test_a_damaged_file_is_told(copied, fault):
+    path = copied / "assets.extra" / litert_search.FILE_NAME
+    content = path.read_bytes()
+    path.write_bytes(
+        {
+            "truncated": content[: len(content) // 2],
+            "flipped": content[:5000] + b"\xff" + content[5001:],
+            "empty": b"",
+            "other's": content + content,
+        }[fault]
+    )
+    with pytest.raises(AskError, match="search.tflite is damaged, or of"):
+        LocalModel(copied)
+    if fault == "empty":
+        assert LocalModel(copied, engine="tensorflow").signatures
+
+
+def test_a_missing_file_is_told(copied):
+    (copied / "assets.extra" / litert_search.FILE_NAME).unlink()
+    with pytest.raises(AskError, match="search.tflite.*(N|n)o such file"):
+        LocalModel(copied)
+
+
+@pytest.mark.long
+def test_where_litert_is_not_installed(copied, monkeypatch):
+    def missing(path):
+        importlib.import_module("no_such_library")
+
+    monkeypatch.setattr(litert_search, "_open", missing)
+    model = LocalModel(copied)
+    assert len(model.ask("serving_default", {"text": TEXTS})["text"])
+    with pytest.raises(AskError, match=r'pip install "tfcopy\[litert\]"'):
+        LocalModel(copied, engine="litert")
+
+
+def test_an_export_without_programs(tmp_path):
+    folder = exported(copier(), tmp_path)
+    with pytest.raises(AskError, match="has no programs of LiteRT"):
+        LocalModel(folder, engine="litert")
