@@ -20,10 +20,10 @@ ROOMS = {
     "evaluation": (5, 520),
     "experiments": (32, 5196),
     "figures": (4, 629),
-    "layers": (50, 5176),
+    "layers": (50, 5190),
     "models": (16, 1688),
     "recipes": (14, 2648),
-    "serving": (74, 10429),
+    "serving": (74, 10431),
     "training": (17, 2259),
 }
 

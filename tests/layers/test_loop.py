@@ -199,6 +199,29 @@ def test_compiled_by_xla():
             assert f'"known_trip_count":{{"n":"{T}"}}' in line, line
 
 
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="the loop of TensorFlow"
+)
+def test_without_gradients_nothing_is_kept_for_them():
+    import tensorflow as tf
+
+    from tfcopy.layers.tensorflow_loop import without_gradients
+
+    def arrays_of(graph):
+        functions = graph.as_graph_def().library.function
+        bodies = [x.node_def for x in functions if "body" in x.signature.name]
+        return sum(x.op == "TensorListSetItem" for body in bodies for x in body)
+
+    graphs = [tf.function(lambda: run(scan, make_tensors())) for _ in range(2)]
+    kept = graphs[0].get_concrete_function()
+    with without_gradients():
+        alone = graphs[1].get_concrete_function()
+    for x, y in zip(tf.nest.flatten(kept()), tf.nest.flatten(alone())):
+        np.testing.assert_array_equal(x, y)
+    outputs = len(tf.nest.flatten(alone.structured_outputs[0]))
+    assert arrays_of(alone.graph) == outputs < arrays_of(kept.graph)
+
+
 def test_a_step_may_have_no_memory_and_no_products():
     def step(x, state, memory):
         return state * x, state + x

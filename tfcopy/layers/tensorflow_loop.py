@@ -11,10 +11,28 @@ The recomputation never multiplies: a replayed product returns what the
 forward loop kept.
 """
 
+import contextlib
+import contextvars
+
 import keras
 import tensorflow as tf
 
 from tfcopy.layers.products import Product
+
+_KEEPS = contextvars.ContextVar("keeps", default=True)
+
+
+@contextlib.contextmanager
+def without_gradients():
+    """Loops that are made inside have no gradients, and keep nothing for them.
+
+    For graphs that only answer, where nobody else drops what is not used.
+    """
+    token = _KEEPS.set(False)
+    try:
+        yield
+    finally:
+        _KEEPS.reset(token)
 
 
 def scan(step, inputs, state, memory, training=False):
@@ -97,7 +115,10 @@ class _Scan:
     def __call__(self):
         flat = tf.nest.flatten(self.arguments)
         self.outputs_spec, self.results_spec = self._specs()
-        outputs = tf.custom_gradient(self._run)(*flat)
+        if _KEEPS.get():
+            outputs = tf.custom_gradient(self._run)(*flat)
+        else:
+            outputs, _ = self._run(*flat, keeps=False)
         return tf.nest.pack_sequence_as(
             (self.outputs_spec, self.arguments[1]), outputs
         )
@@ -145,12 +166,13 @@ class _Scan:
         outputs, _, results = graph.structured_outputs
         return outputs, results
 
-    def _run(self, *flat):
+    def _run(self, *flat, keeps=True):
         inputs, state, tensors, products = self._pack(flat)
         length = _length(inputs)
         sources = _Arrays.unstack(inputs, length)
         saved = _Arrays.empty(self.outputs_spec, length)
-        kept = _Arrays.empty((state, self.results_spec), length)
+        kept_specs = (state, self.results_spec) if keeps else ()
+        kept = _Arrays.empty(kept_specs, length)
 
         def body(t, state, saved_arrays, kept_arrays):
             outputs, new_state, results = self._step_and_results(
@@ -162,7 +184,7 @@ class _Scan:
                 t + 1,
                 new_state,
                 saved.write(saved_arrays, t, outputs),
-                kept.write(kept_arrays, t, (state, results)),
+                kept.write(kept_arrays, t, (state, results) if keeps else ()),
             )
 
         _, final, saved_arrays, kept_arrays = _while(

@@ -16,6 +16,7 @@ import tempfile
 import tensorflow as tf
 
 from tfcopy.decoding import SearchResult
+from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.serving.client_library import litert_search
 from tfcopy.serving.client_library.litert_search import RESULTS, program_name
 from tfcopy.serving.servables.translation import RequestedTerms, Sources
@@ -57,13 +58,14 @@ def write(path, translator, module, examples) -> dict:
         ValueError: If LiteRT lacks an operation, or answers an example
             otherwise than TensorFlow in float32.
     """
-    functions = {
-        program_name(kind, rows, length): _program(
-            translator, kind, rows, length
-        )
-        for kind in kinds(translator)
-        for rows, length in shapes(translator.max_source_length)
-    }
+    with without_gradients():
+        functions = {
+            program_name(kind, rows, length): _program(
+                translator, kind, rows, length
+            )
+            for kind in kinds(translator)
+            for rows, length in shapes(translator.max_source_length)
+        }
     content = convert(functions, translator.resources, translator.litert)
     with open(path, "wb") as file:
         file.write(content)
