@@ -15,8 +15,8 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 # Files and lines of code, at most. Docstrings and comments are free.
 ROOMS = {
     "": (12, 1696),
-    "data": (80, 12500),
-    "decoding": (12, 1386),
+    "data": (80, 12503),
+    "decoding": (12, 1403),
     "evaluation": (5, 520),
     "experiments": (32, 5196),
     "figures": (4, 629),

@@ -65,8 +65,10 @@ def runs_of(row, protected):
     return [(tuple(run), in_turn) for run, in_turn in found]
 
 
-def is_allowed(ids, row, protected):
+def is_allowed(ids, row, protected, only=()):
     """Whether words and EOS can be read as runs and other words, as required.
+
+    Other words are none of `only` that the source holds in runs alone.
 
     Of two ways to read what follows a run that begins a longer one, it is the
     longer one.
@@ -74,7 +76,7 @@ def is_allowed(ids, row, protected):
     runs = runs_of(row, protected)
     marks = protected[row]
     free = {int(x) for x, y in zip(COPY_IDS[row], marks) if x >= 0 and y == 0}
-    firsts = {run[0] for run, _ in runs if run[0] not in free}
+    firsts = {*only, *(run[0] for run, _ in runs)} - free
 
     def candidates(left):
         ordered = [run for run in left if run[1]]
@@ -107,7 +109,7 @@ def is_allowed(ids, row, protected):
     return read(0, runs, set())
 
 
-def enumerated(model, row, max_length, merge, protected):
+def enumerated(model, row, max_length, merge, protected, only):
     """`(log p, words)` of all that is allowed, the best first."""
     found = []
     words = [EOS, tokens.UNK, 4, 5, 6]
@@ -115,7 +117,7 @@ def enumerated(model, row, max_length, merge, protected):
     for length in range(1, max_length + 1):
         for body in itertools.product(words[1:], repeat=length - 1):
             ids = [*body, EOS]
-            if not is_allowed(ids, row, protected):
+            if not is_allowed(ids, row, protected, only):
                 continue
             log_p, previous = 0.0, tokens.BOS
             for step, word in enumerate(ids):
@@ -131,9 +133,11 @@ def enumerated(model, row, max_length, merge, protected):
 @pytest.mark.long
 @pytest.mark.parametrize("merge", ["sum", "max"])
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("has_turns", [False, True])
+@pytest.mark.parametrize(
+    ("has_turns", "only"), [(False, ()), (True, ()), (True, (5,))]
+)
 def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
-    seed, merge, has_turns
+    seed, merge, has_turns, only
 ):
     protected = np.where(PROTECTED == 1, 2, PROTECTED)
     protected = protected if has_turns else PROTECTED
@@ -144,11 +148,12 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
             model,
             protected,
             num_beams=3000,
-            num_hypotheses=6,
+            num_hypotheses=40,
             max_length=length,
             merge=merge,
+            source_only=only,
         )
-        expected = enumerated(model, row, length, merge, protected)[:6]
+        expected = enumerated(model, row, length, merge, protected, only)[:40]
         found = [unpadded(x) for x in result.ids[row]][: len(expected)]
         assert found == [ids for _, ids in expected]
         np.testing.assert_allclose(
@@ -159,7 +164,7 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
 
 
 @pytest.mark.long
-@settings(max_examples=10)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 2**20),
     num_beams=st.integers(1, 5),
@@ -175,14 +180,15 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
         ]
     ),
     has_turns=st.booleans(),
+    pointing=st.sampled_from([-1e3, 0.0, 5.0]),
 )
 def test_every_hypothesis_says_all_runs(
-    seed, num_beams, max_length, eos_logit, options, has_turns
+    seed, num_beams, max_length, eos_logit, options, has_turns, pointing
 ):
     protected = np.where(PROTECTED == 1, 2, PROTECTED)
     protected = protected if has_turns else PROTECTED
     model = random_model(seed, IDS, 12, V, eos_logit)
-    model.memory["point"] -= 1e3  # it would never copy
+    model.memory["point"] += pointing  # it would never copy, or mostly
     result = search(
         model,
         protected,
@@ -193,9 +199,16 @@ def test_every_hypothesis_says_all_runs(
     )
     for row in range(3):
         assert result.scores[row][0] > -1e8
-        for ids, score in zip(result.ids[row], result.scores[row]):
+        is_known = (COPY_IDS[row] < V) & (protected[row] > 0)
+        found = zip(
+            result.ids[row], result.copied_from[row], result.scores[row]
+        )
+        for ids, places, score in found:
             if score > -1e8:
                 assert is_allowed(unpadded(ids), row, protected)
+                # And no other known word is copied from where runs stand.
+                in_run = is_known[places[places >= 0]]
+                assert np.count_nonzero(in_run) == np.count_nonzero(is_known)
 
 
 def test_words_of_runs_are_copied_from_runs():

@@ -32,6 +32,7 @@ class Source(NamedTuple):
             where a run begins.
         same: `(B, S, S)`, 1.0 where two positions hold one word.
         real: Boolean, `(B, S)`; all but the padding.
+        known: Boolean, `(B, S)`; words of the target vocabulary.
         missing: Boolean, `(B, V)`, words of `source_only` that it does not
             hold, and required ones, which are said at their first position;
             or `None`.
@@ -45,6 +46,7 @@ class Source(NamedTuple):
     first: Any
     same: Any
     real: Any
+    known: Any
     missing: Any = None
     runs: Any = None
     keys: Any = None
@@ -123,9 +125,13 @@ class Continuations(NamedTuple):
         if self.kinds is not None:
             kinds = ops.where(is_position, of_position(self.kinds), kinds)
             following = take_each(self.following, parents)
-            within, copied = required_words.places(
+            within, nowhere, copied = required_words.places(
                 words, kinds, following, copied, source
             )
+            # A word that cannot be generated is copied from where it stands.
+            known = take_each(source.known, position)
+            nowhere = ops.logical_and(nowhere, known)
+            is_copied = ops.logical_and(is_copied, ops.logical_not(nowhere))
             is_copied = ops.logical_or(is_copied, within)
         copied_from = ops.where(is_copied, position, tokens.GENERATE)
         if self.first_from is not None:
@@ -158,7 +164,7 @@ def describe_source(
     valid = source_copy_ids >= 0
     same, word = same_words(source_copy_ids)
     positions = ops.arange(ops.shape(source_copy_ids)[1], dtype="int32")
-    missing = None
+    missing, only = None, False
     if source_only:
         words = ops.convert_to_tensor(source_only, dtype="int32")
         is_at = ops.expand_dims(source_copy_ids, 1) == ops.reshape(
@@ -170,9 +176,10 @@ def describe_source(
             ops.cast(absent, "float32"), ops.cast(is_word, "float32")
         )
         missing = missing > 0
+        only = ops.any(is_at, axis=1)
     first, runs = word, None
     if protected is not None:
-        runs = required_words.describe(protected, same, valid)
+        runs = required_words.describe(protected, same, valid, only)
         apart = required_words.generated_apart(
             source_copy_ids, runs.starts, vocabulary_size
         )
@@ -188,6 +195,7 @@ def describe_source(
         ops.logical_and(ops.cast(first, "int32") == positions, valid),
         same,
         source_ids != tokens.PAD,
+        source_copy_ids < vocabulary_size,
         missing,
         runs,
         sampling.text_keys(source_copy_ids, valid) if sample else None,

@@ -78,13 +78,15 @@ class Left(NamedTuple):
     done: Any
 
 
-def describe(protected, same, valid):
+def describe(protected, same, valid, only=False):
     """`Runs` of a batch.
 
     Args:
         protected: `(B, S)`, as in `beam_search`.
         same: `(B, S, S)`, 1.0 where two positions hold one word.
         valid: Boolean, `(B, S)`; positions that may be copied.
+        only: Boolean, `(B, S)`; positions of words that may be said outside of
+            runs only if the source holds them there.
     """
     has_turns = ops.dtype(protected) != "bool"
     protected = ops.where(valid, ops.cast(protected, "int32"), 0)
@@ -131,7 +133,10 @@ def describe(protected, same, valid):
         length=length,
         said=positions - begin,
         same=equal,
-        plain=ops.logical_or(ops.logical_not(hold_a_word_of(starts)), free),
+        plain=ops.logical_or(
+            free,
+            ops.logical_not(ops.logical_or(hold_a_word_of(starts), only)),
+        ),
         in_turn=in_turn,
     )
 
@@ -367,7 +372,7 @@ def constrain(continuations, source, left, kinds, step, max_length):
 
 
 def places(words, kinds, following, copied, source):
-    """Where the words of runs are copied from: nowhere else in the source.
+    """Where words are copied from: those of runs there, others elsewhere.
 
     Args:
         words: Extended ids of some continuations, `(B, N)`.
@@ -377,10 +382,12 @@ def places(words, kinds, following, copied, source):
         source: `Source`.
 
     Returns:
-        `(within, copied)`: boolean `(B, N)`, the words that are part of a run
-        of several, and `copied` with about `MASKED` at other positions.
+        `(within, nowhere, copied)`: boolean `(B, N)`, the words that are part
+        of a run of several, and those outside of runs that the source holds in
+        runs alone; and `copied` with about `MASKED` at other positions.
     """
     runs, kinds = source.runs, ops.expand_dims(kinds, 2)
+    in_run = ops.logical_or(runs.starts, runs.inner)
     longer = ops.logical_and(runs.starts, ops.logical_not(runs.ends))
     here = ops.logical_or(
         ops.logical_and(kinds == BEGINS, ops.expand_dims(longer, 1)),
@@ -390,7 +397,14 @@ def places(words, kinds, following, copied, source):
     here = ops.logical_and(here, holds)
     within = ops.any(here, axis=2)
     other = ops.logical_and(ops.expand_dims(within, 2), ops.logical_not(here))
-    return within, ops.where(other, MASKED, copied)
+    is_plain = kinds == PLAIN
+    in_run = ops.logical_and(is_plain, ops.expand_dims(in_run, 1))
+    outside = ops.logical_and(holds, ops.logical_not(in_run))
+    nowhere = ops.logical_and(
+        ops.squeeze(is_plain, 2), ops.logical_not(ops.any(outside, axis=2))
+    )
+    other = ops.logical_or(other, in_run)
+    return within, nowhere, ops.where(other, MASKED, copied)
 
 
 def exempt(bans, kinds):

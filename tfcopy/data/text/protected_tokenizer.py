@@ -39,6 +39,8 @@ _TARGET = r"(?s)<.*>`__?"  # of a link; what is before it is the link's text
 # and a later one. Blanks are normalised: no text has such characters.
 _FIRST, _FIRST_IN_TURN, _LATER = "\x05", "\x06", "\x07"
 _MARKS = f"[{_FIRST}-{_LATER}]"
+# With what spans begin or end, as patterns spell it.
+_SPAN_EDGES = ("`", "<", ">", r"\{", r"\}", r"\|")
 _EDGE = "\x03"  # Blanks are normalised: text holds no control characters.
 
 
@@ -167,12 +169,19 @@ class ProtectedTokenizer:
         return tf.where(self.is_span(words), words, folded)
 
     def is_span(self, words):
-        """Which of some words are spans, or hold one if spans are cut."""
+        """Which of some words are spans.
+
+        If spans are cut into pieces: which hold one, or a character that one
+        begins or ends with. Of these an answer would make spans of its own,
+        or hide those of the source.
+        """
         if isinstance(words, tf.RaggedTensor):
             return words.with_flat_values(self.is_span(words.flat_values))
         if self.in_pieces:
             words = tf.strings.regex_replace(words, BLANK, " ")
-            return _matches(words, f"(?s).*(?:{self.pattern}).*")
+            edges = [x for x in _SPAN_EDGES if x in self.pattern]
+            either = "|".join([self.pattern, *edges])
+            return _matches(words, f"(?s).*(?:{either}).*")
         return tf.strings.regex_full_match(words, f"(?:{self.pattern})")
 
     def needed(self, words):
