@@ -176,7 +176,7 @@ def test_a_sentence_alone_gives_the_same(model):
     helpers.assert_close(alone.log_generate, both.log_generate[1:, :3])
 
 
-@pytest.mark.few(2)
+@pytest.mark.long
 def test_a_beam_of_one_is_greedy(model):
     options = SearchOptions(num_beams=1, max_length=5, merge="sum")
     sources = BATCH["source_ids"], BATCH["source_copy_ids"]

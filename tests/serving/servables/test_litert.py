@@ -157,10 +157,8 @@ def assert_same(found, expected):
     np.testing.assert_allclose(found["score"], expected["score"], atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "number",
-    [pytest.param(x, marks=pytest.mark.long) for x in (0, 1, 8)] + [31],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [0, 1, 8, 31])
 def test_answers_are_those_of_tensorflow(export, number):
     texts = (TEXTS * 4)[:number]
     assert_same(*both(export, "serving_default", {"text": texts}))
@@ -173,6 +171,7 @@ def test_words_of_a_request_are_required(export):
     assert_same(*both(export, "with_glossary", inputs))
 
 
+@pytest.mark.long
 def test_a_program_answers(export, monkeypatch):
     """And not TensorFlow, but for more texts than any program has."""
     model = LocalModel(export, batch_size=64)
@@ -242,6 +241,7 @@ def test_what_has_no_program_is_told(tmp_path):
         settings.parse(content, {"litert": "int4"})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", ["truncated", "flipped", "empty", "other's"])
 def test_a_damaged_file_is_told(copied, fault):
     path = copied / "assets.extra" / litert_search.FILE_NAME
@@ -260,6 +260,7 @@ def test_a_damaged_file_is_told(copied, fault):
         assert LocalModel(copied, engine="tensorflow").signatures
 
 
+@pytest.mark.long
 def test_a_missing_file_is_told(copied):
     (copied / "assets.extra" / litert_search.FILE_NAME).unlink()
     with pytest.raises(AskError, match="search.tflite.*(N|n)o such file"):
