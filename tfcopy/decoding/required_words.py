@@ -372,7 +372,7 @@ def constrain(continuations, source, left, kinds, step, max_length):
 
 
 def places(words, kinds, following, copied, source):
-    """Where words are copied from: those of runs there, others elsewhere.
+    """Where words are copied from: those of runs of several there alone.
 
     Args:
         words: Extended ids of some continuations, `(B, N)`.
@@ -387,7 +387,6 @@ def places(words, kinds, following, copied, source):
         runs alone; and `copied` with about `MASKED` at other positions.
     """
     runs, kinds = source.runs, ops.expand_dims(kinds, 2)
-    in_run = ops.logical_or(runs.starts, runs.inner)
     longer = ops.logical_and(runs.starts, ops.logical_not(runs.ends))
     here = ops.logical_or(
         ops.logical_and(kinds == BEGINS, ops.expand_dims(longer, 1)),
@@ -398,7 +397,8 @@ def places(words, kinds, following, copied, source):
     within = ops.any(here, axis=2)
     other = ops.logical_and(ops.expand_dims(within, 2), ops.logical_not(here))
     is_plain = kinds == PLAIN
-    in_run = ops.logical_and(is_plain, ops.expand_dims(in_run, 1))
+    in_run = ops.expand_dims(ops.logical_or(longer, runs.inner), 1)
+    in_run = ops.logical_and(is_plain, in_run)
     outside = ops.logical_and(holds, ops.logical_not(in_run))
     nowhere = ops.logical_and(
         ops.squeeze(is_plain, 2), ops.logical_not(ops.any(outside, axis=2))
