@@ -19,25 +19,25 @@ from tfcopy.decoding import SearchResult
 from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.serving.client_library import litert_search
 from tfcopy.serving.client_library.litert_search import RESULTS, program_name
-from tfcopy.serving.servables.translation import RequestedTerms, Sources
+from tfcopy.serving.servables.translation import (
+    RequestedTerms,
+    Sources,
+    program_lengths,
+)
 
 # Texts of a program's batch. Those of more than one have so many positions at
 # most: the file holds the arrays of recurrent loops, zero at first.
 _ROWS = (1, 8, 32)
 _MOST_POSITIONS = 2048
-_SHORTEST = 16
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
 
 
 def shapes(longest: int) -> list[tuple[int, int]]:
     """The shapes `(B, S)` of programs for texts of so many words."""
-    lengths = [_SHORTEST]
-    while lengths[-1] <= longest:
-        lengths.append(2 * lengths[-1])
     return [
         (rows, length)
-        for length, rows in itertools.product(lengths, _ROWS)
+        for length, rows in itertools.product(program_lengths(longest), _ROWS)
         if rows == 1 or rows * length <= _MOST_POSITIONS
     ]
 
@@ -66,9 +66,8 @@ def write(path, translator, module, examples) -> dict:
             for kind in kinds(translator)
             for rows, length in shapes(translator.max_source_length)
         }
-    content = convert(functions, translator.resources, translator.litert)
     with open(path, "wb") as file:
-        file.write(content)
+        file.write(convert(functions, translator.resources, translator.litert))
     changed = _answers_changed(path, translator, module, examples)
     return {
         "precision": translator.litert,
@@ -220,7 +219,5 @@ def _answers_changed(path, translator, module, examples):
 def _reason(error):
     """The operation that LiteRT lacks, or the first line of an error."""
     lines = [x.strip() for x in str(error).splitlines() if x.strip()]
-    missing = [
-        x for x in lines if x.startswith(("TF Select ops", "Custom ops"))
-    ]
+    missing = [x for x in lines if x.startswith(("TF Select", "Custom "))]
     return (missing or lines or [type(error).__name__])[0]

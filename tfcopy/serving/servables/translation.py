@@ -78,6 +78,14 @@ def mark_terms(text, glossary: Glossary | None, lines, protect: str):
     return text, RequestedTerms(*(tf.concat(x, 0) for x in both))
 
 
+def program_lengths(longest: int) -> list[int]:
+    """The source positions of programs for texts of so many words."""
+    lengths = [_POSITIONS]
+    while lengths[-1] <= longest:
+        lengths.append(2 * lengths[-1])
+    return lengths
+
+
 def what_answers_must_have(options, requested, tokenizer):
     """Options of the search, and which words of a source must be said.
 

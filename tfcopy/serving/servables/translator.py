@@ -32,6 +32,7 @@ from tfcopy.serving.servables.translation import (
     HypothesisWriter,
     SourceSearch,
     mark_terms,
+    program_lengths,
     read_sources,
     what_answers_must_have,
 )
@@ -422,10 +423,7 @@ class Translator:
     @property
     def compiled_sizes(self) -> list[int]:
         """The numbers of source positions that XLA compiles programs for."""
-        sizes = [16] if self.xla else []
-        while self.xla and sizes[-1] <= self.max_source_length:
-            sizes.append(2 * sizes[-1])
-        return sizes
+        return program_lengths(self.max_source_length) if self.xla else []
 
     def search_options(self, num_hypotheses=1, return_attention=False):
         options = dataclasses.replace(
