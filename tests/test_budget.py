@@ -16,11 +16,11 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 ROOMS = {
     "": (12, 1696),
     "data": (80, 12503),
-    "decoding": (12, 1403),
+    "decoding": (12, 1394),
     "evaluation": (5, 520),
     "experiments": (32, 5196),
     "figures": (4, 629),
-    "layers": (50, 5190),
+    "layers": (50, 5198),
     "models": (16, 1688),
     "recipes": (14, 2648),
     "serving": (74, 10431),

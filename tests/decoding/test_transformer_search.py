@@ -187,7 +187,7 @@ def test_in_mixed_precision_nearly_the_same(head):
 @pytest.mark.parametrize("static_shapes", [False, True])
 @pytest.mark.long
 def test_compiled_searches_find_the_same(static_shapes):
-    """One graph for all sizes; with static shapes one of XLA."""
+    """One graph for all sizes; with static shapes one of XLA, of two loops."""
     import tensorflow as tf
 
     model = make_model("pointer_generator")

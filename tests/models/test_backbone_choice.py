@@ -23,6 +23,7 @@ from tfcopy import losses
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.decoding.hypotheses import follow, with_beams
 from tfcopy.layers import CopyDistribution
+from tfcopy.layers.loop import with_room
 from tfcopy.models import from_backbone
 from tfcopy.tokens import BOS, EOS, NO_COPY, PAD
 
@@ -162,7 +163,9 @@ def test_gives_a_distribution_for_each_target_word(model, whole):
 def test_decode_step_takes_the_steps_of_the_model(model, whole, capacity):
     """The second beam has the words, the first others, and both change."""
     memory, state = encode(model)
-    state = with_beams(state, 2, capacity)
+    state = with_beams(state, 2)
+    if capacity:
+        state = with_room(state, capacity)
     others = np.full((2, 1), 6, "int32")
     words = previous_words()
     for t in range(words.shape[1]):

@@ -5,10 +5,12 @@ JAX, knows static shapes alone: there the loop runs until the last sentence is
 done.
 """
 
+import math
+
 import keras
 from keras import ops, tree
 
-from tfcopy.layers.loop import is_history
+from tfcopy.layers.loop import has_history, is_history, with_room
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -18,6 +20,9 @@ _WORTH_LEAVING = 0.8
 # How sums are rounded depends on the shapes of the matrices multiplied, but
 # not among numbers of sentences that are a multiple of this.
 _MULTIPLE = 8
+# Where shapes are static, a step attends to all rows that a history has room
+# for. Most answers take less than this share of the greatest length.
+_SHORT = 1 / 3
 
 
 def run(search, state, records, options):
@@ -101,22 +106,36 @@ def keeps_shapes(options):
     return options.static_shapes or keras.backend.backend() != "tensorflow"
 
 
+def _rooms(state, options):
+    """Steps that histories have room for in one loop after another.
+
+    There are two of them: XLA of TensorFlow 2.21 refuses a third loop over the
+    same constants (tensorflow#122886).
+    """
+    longest = options.max_length
+    if not has_history(state) or longest == 1:
+        return [longest]
+    return [math.ceil(_SHORT * longest), longest]
+
+
 def _run_static(search, state, records, options):
     size = ops.shape(search.unfinished(state))[0]
     sentences = search.sentences(ops.arange(size, dtype="int32"))
+    variables = ops.convert_to_tensor(0), state, records
+    for room in _rooms(state, options):
 
-    def go_on(step, state, records):
-        return ops.any(search.unfinished(state))
+        def go_on(step, state, records, room=room):
+            return ops.logical_and(
+                step < room, ops.any(search.unfinished(state))
+            )
 
-    def advance(step, state, records):
-        return step + 1, *search.step(step, state, records, sentences)
+        def advance(step, state, records):
+            return step + 1, *search.step(step, state, records, sentences)
 
-    step, state, records = ops.while_loop(
-        go_on,
-        advance,
-        (ops.convert_to_tensor(0), state, records),
-        maximum_iterations=options.max_length,
-    )
+        step, state, records = variables
+        state = with_room(state, room)
+        variables = ops.while_loop(go_on, advance, (step, state, records))
+    step, state, records = variables
     return step, search.outcome(step, state, sentences), records
 
 

@@ -187,13 +187,7 @@ class _Search:
         alive, finished = first_hypotheses(source, self.options)
         return _State(
             words=ops.full_like(alive.last, tokens.BOS),
-            model=with_beams(
-                self.first,
-                self.options.num_beams,
-                self.options.max_length
-                if batch_loop.keeps_shapes(self.options)
-                else None,
-            ),
+            model=with_beams(self.first, self.options.num_beams),
             alive=alive,
             finished=finished,
         )
@@ -283,16 +277,16 @@ class _Search:
 
         def cut_off(kept):
             some = Finished(ops.where(kept, scores, MASKED), alive.last)
-            return best_of(some, options.num_beams, options)
+            return best_of(some, options.num_beams)
 
         best = together(state.finished, cut_off(complete))
         if options.unfinished_compete:
-            best = best_of(best, options.num_beams, options)
+            best = best_of(best, options.num_beams)
         # By place: float32 has no room for ranks beside the scores.
         found = together(best, cut_off(ops.logical_not(complete)))
         rank = ops.arange(found.scores.shape[1], dtype="float32")
         priority = ops.where(found.scores > EMPTY, -rank, MASKED)
-        return best_of(found, options.num_hypotheses, options, priority)
+        return best_of(found, options.num_hypotheses, priority)
 
 
 def _continuations(distribution, source, alive, options, step, prefix):
@@ -400,7 +394,7 @@ def _grow(
         chosen = ops.arange(beams, dtype="int32") * number + drawn
         log_probs = take_each(total, chosen)
     else:
-        log_probs, chosen = top_k(total, beams, options.static_shapes)
+        log_probs, chosen = top_k(total, beams)
     parents, words, copied_from, kinds = continuations.choose(
         ops.cast(chosen, "int32"), source
     )
@@ -486,7 +480,7 @@ def _finish_and_refill(grow, score, ends, finished, records, options):
 def _add(ended, exist, finished, score, options):
     """The best K of the hypotheses finished before and now."""
     now = Finished(ops.where(exist, score(ended), MASKED), ended.last)
-    return best_of(together(finished, now), options.num_beams, options)
+    return best_of(together(finished, now), options.num_beams)
 
 
 def _score(alive, length, source, options):

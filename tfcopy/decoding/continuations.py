@@ -232,7 +232,7 @@ def next_words(distribution, source, options, step, extra=0):
         count = min(count, logits.shape[-1])
     if options.sample:  # from all words
         count = 1
-    log_probs, ids = top_k(sayable, count, options.static_shapes)
+    log_probs, ids = top_k(sayable, count)
     # The normaliser, from the softmax (one fused operation) of the best word.
     best = take_each(ops.softmax(logits, axis=-1), ids[:, :1])
     log_generate = ops.reshape(distribution.log_generate, (-1, 1))

@@ -222,33 +222,31 @@ def together(*groups):
     return Finished(*(ops.concatenate(x, axis=1) for x in zip(*groups)))
 
 
-def best_of(hypotheses, number, options, priority=None):
+def best_of(hypotheses, number, priority=None):
     """`Finished`, the `number` with the highest priority, in order.
 
     Args:
         hypotheses: `Finished`, in any order, of M hypotheses.
         number: How many of the M.
-        options: `SearchOptions`.
         priority: `(B, M)`; the scores themselves if `None`.
     """
     if priority is None:
         priority = hypotheses.scores
-    _, chosen = top_k(priority, number, options.static_shapes)
+    _, chosen = top_k(priority, number)
     return Finished(*(take_each(x, chosen) for x in hypotheses))
 
 
-def with_beams(nested, beams, capacity=None):
+def with_beams(nested, beams):
     """Each tensor `(B, ...)` once for each beam, `(B, K, ...)`.
 
     Args:
         nested: Nested tensors and `History`s.
         beams: K.
-        capacity: Greatest number of steps, if no shape may depend on values.
     """
 
     def repeat(x):
         if is_history(x):
-            return x.with_beams(beams, capacity)
+            return x.with_beams(beams)
         return None if tree.is_nested(x) else copies(x, beams)
 
     return tree.traverse(repeat, nested)

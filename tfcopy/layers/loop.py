@@ -154,24 +154,16 @@ class History(NamedTuple):
         """The history of the beams that continue others, `(B, K)`."""
         return self._replace(own=take_each(self.own, parents))
 
-    def with_beams(self, beams, capacity=None):
-        """The history before a search.
+    def with_beams(self, beams):
+        """The history before a search with so many beams, K."""
+        return self._replace(own=copies(self.own, beams))
 
-        Args:
-            beams: K.
-            capacity: Greatest number of steps, if shapes must not change.
-
-        Returns:
-            `History`, or `FixedHistory`.
-        """
-        own = copies(self.own, beams)
-        if capacity is None:
-            return self._replace(own=own)
+    def with_room(self, steps):
+        """The `FixedHistory` with room for so many steps in all."""
+        size = steps * self.own.shape[1]
         return FixedHistory(
-            tree.map_structure(
-                lambda x: _widened(x, capacity * beams), self.rows
-            ),
-            _widened(own, capacity * beams),
+            tree.map_structure(lambda x: _widened(x, size), self.rows),
+            _widened(self.own, size),
             self.steps,
             self.prompt,
         )
@@ -184,11 +176,12 @@ class History(NamedTuple):
 
 
 class FixedHistory(NamedTuple):
-    """As `History`, for XLA: of as many rows as there will ever be.
+    """As `History`, for compiled loops: its shape does not change.
 
     Attributes:
-        rows: Nested tensors `(B, H, L * K, d)`.
-        own: Boolean, `(B, K, L * K)`; `False` for rows that are not written.
+        rows: Nested tensors `(B, H, R, d)`, R the steps that there is room for
+            times K.
+        own: Boolean, `(B, K, R)`; `False` for rows that are not written.
         steps: int32, `(B, 1)`.
         prompt: As there.
     """
@@ -198,6 +191,7 @@ class FixedHistory(NamedTuple):
     steps: Any
     prompt: Any = ()
 
+    with_room = History.with_room
     after_step = History.after_step
     follow = History.follow
     _written = History._written
@@ -233,7 +227,22 @@ def is_history(x):
     return isinstance(x, (History, FixedHistory))
 
 
+def has_history(nested):
+    """Whether a `History` is among nested tensors."""
+    found = []
+    tree.traverse(lambda x: found.append(x) if is_history(x) else None, nested)
+    return bool(found)
+
+
+def with_room(nested, steps):
+    """Nested tensors whose histories have room for so many steps in all."""
+    return tree.traverse(
+        lambda x: x.with_room(steps) if is_history(x) else None, nested
+    )
+
+
 def _widened(x, size):
-    """Zeros of the shape of `x` but for the axis of rows."""
-    shape = (*ops.shape(x)[:2], size, *x.shape[3:])
-    return ops.zeros(shape, x.dtype)
+    """Zeros behind `x` along the axis of rows."""
+    more = [[0, 0] for _ in x.shape]
+    more[2][1] = size - x.shape[2]
+    return ops.pad(x, more)

@@ -15,6 +15,7 @@ from tfcopy import tokens
 from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.layers.backbones.hub_backbone import columns, parts_of
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
+from tfcopy.layers.loop import with_room
 from tfcopy.layers.products import Product
 from tfcopy.models.backbone_choice import from_backbone
 from tfcopy.tokens import NO_COPY
@@ -204,7 +205,7 @@ class CopyTask:
         table = self._by_row.words
         source, source_copy_ids = _source_of(inputs, table)
         memory, state = self.seq2seq.encode(source, source_copy_ids)
-        state = with_beams(state, 1, ops.shape(prompt)[1])
+        state = with_room(with_beams(state, 1), ops.shape(prompt)[1])
         # What samplers repeat and gather are tensors.
         sentences = tree.flatten(memory.sentences)
 

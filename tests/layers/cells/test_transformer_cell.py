@@ -15,6 +15,7 @@ from tfcopy.layers import (
     TransformerCell,
 )
 from tfcopy.layers.cells import transformer_cell
+from tfcopy.layers.loop import with_room
 
 B, T, S, E, C, U, H = 2, 4, 3, 3, 6, 8, 2
 MASK = np.array([[True] * 3, [True, True, False]])
@@ -74,24 +75,29 @@ def test_layer_contract_in_a_decoder(attention, options):
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize(
-    ("options", "capacity"),
+    ("options", "rooms"),
     [
         ({"normalize_first": False, "positions": "rotary"}, None),
-        ({"positions": "learned", "num_positions": 3}, T),
+        ({"positions": "learned", "num_positions": 3}, [1, 3, 3, 4]),
         ({}, None),
     ],
     ids=["rotary", "learned", "sinusoidal"],
 )
 @pytest.mark.few(2)
-def test_steps_of_beams_give_what_all_steps_give(attention, options, capacity):
-    """Beams continue others, and see the words of these alone."""
+def test_steps_of_beams_give_what_all_steps_give(attention, options, rooms):
+    """Beams continue others, and see the words of these alone.
+
+    The history grows with each word, or gets room for so many steps.
+    """
     cell = randomized(make_cell(attention, **options))
     memory = cell.prepare(normal(B, S, C), MASK)
     words = normal(T, B, 2, E)
     parents = np.array([[[0, 0], [1, 0]], [[1, 0], [1, 1]], [[0, 1], [0, 0]]])
-    state = with_beams(cell.initial_state(None, memory), 2, capacity)
+    state = with_beams(cell.initial_state(None, memory), 2)
     said = np.zeros((B, 2, 0, E), "float32")
     for step in range(T):
+        if rooms:
+            state = with_room(state, rooms[step])
         if step:
             own = parents[step - 1]
             state = follow(state, ops.convert_to_tensor(own, "int32"))
