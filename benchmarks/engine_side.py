@@ -1,0 +1,101 @@
+"""One engine in a process of its own, for `engines.py`: not a benchmark itself.
+
+    python -m benchmarks.engine_side KIND FOLDER OPTION TEXTS
+
+Loads a model and tells how long that took. Each line of standard input is a
+size of batches, in which it then answers all texts, two at a time, or 0, for
+texts one after the other; it prints one line of JSON for each.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+AT_ONCE = 2
+BEAMS = 5
+# A search in another engine may not be longer than ours.
+MOST_WORDS = 50
+
+
+def open_export(folder, engine):
+    """Our export; TensorFlow's or LiteRT's search."""
+    os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    from tfcopy.serving.client_library.local_model import LocalModel
+
+    model = LocalModel(folder, at_once=AT_ONCE, engine=engine)
+
+    def answer(texts, size):
+        model.batch_size = size
+        found = model.ask("serving_default", {"text": texts})["text"]
+        return [x.decode() for x in found]
+
+    return answer
+
+
+def open_ctranslate2(folder, precision):
+    """CTranslate2's model of the same weights."""
+    import ctranslate2
+
+    model = ctranslate2.Translator(
+        folder,
+        device="cpu",
+        compute_type=precision,
+        inter_threads=AT_ONCE,
+        intra_threads=1,
+    )
+
+    def answer(texts, size):
+        found = model.translate_batch(
+            [[*text.split(), "</s>"] for text in texts],
+            beam_size=BEAMS,
+            max_batch_size=size,
+            batch_type="examples",
+            max_decoding_length=MOST_WORDS,
+            length_penalty=1.0,
+        )
+        return [" ".join(x.hypotheses[0]) for x in found]
+
+    return answer
+
+
+KINDS = {"export": open_export, "ctranslate2": open_ctranslate2}
+
+
+def main():
+    kind, folder, option, path = sys.argv[1:]
+    texts = Path(path).read_text(encoding="utf-8").splitlines()
+    start = time.perf_counter()
+    answer = KINDS[kind](folder, option)
+    answer(texts[:1], 1)
+    tell({"seconds": time.perf_counter() - start})
+    for line in sys.stdin:
+        size = int(line)
+        start = time.perf_counter()
+        if size:
+            found = {"answers": answer(texts, size)}
+        else:
+            found = {"latencies": [timed(answer, text) for text in texts[:300]]}
+        tell({"seconds": time.perf_counter() - start, **found})
+
+
+def timed(answer, text):
+    """Seconds of one text."""
+    start = time.perf_counter()
+    answer([text], 1)
+    return time.perf_counter() - start
+
+
+def tell(found):
+    """Prints a line of JSON, with the peak of the process's memory."""
+    # Not `ru_maxrss`, which begins with that of the process that forked.
+    status = Path("/proc/self/status").read_text()
+    kib = int(re.search(r"VmHWM:\s+(\d+)", status)[1])
+    print(json.dumps({**found, "mib": kib / 1024}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

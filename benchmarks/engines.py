@@ -1,0 +1,266 @@
+"""Our search in TensorFlow and in LiteRT, beside CTranslate2, on Multi30k.
+
+    pip install ctranslate2
+    python -m benchmarks.engines DATA/multi30k/tok --workdir engines
+
+Trains, once, the models of docs/results.md's Multi30k (2,000 updates each, 45
+minutes in all): a Transformer with a softmax, one with pointer softmax, and the
+GRU with pointer softmax. Exports each of them for TensorFlow, in float32 and
+bfloat16, and with programs of LiteRT, in float32 and int8. The softmax
+Transformer has no deep output, so that CTranslate2 can run the same weights.
+
+Then all engines translate the 1,000 test sentences with 5 beams: two batches at
+a time, one thread each, of 1, 8 and 32 sentences, and 300 sentences one after
+the other. Each is a process of its own, and they take turns. Figures are
+quartiles of the rounds; "changed" are answers other than those of the first
+engine of the same model. OpenNMT-py with the GRU: `multi30k_speed.py`.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import functools
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+from benchmarks import timing
+from benchmarks.multi30k_speed import recipe_config
+
+# Of each model: the sizes of multi30k_speed, and the system of the recipe.
+MODELS = {
+    "transformer softmax": ("transformer", "nmt"),
+    "transformer pointer softmax": ("transformer", "pointer_softmax"),
+    "gru pointer softmax": ("gru", "pointer_softmax"),
+}
+# Of each engine: kind and option of engine_side, and the folder it reads.
+ENGINES = {
+    "TensorFlow float32": ("export", "tensorflow", "float32"),
+    "TensorFlow bfloat16": ("export", "tensorflow", "bfloat16"),
+    "LiteRT float32": ("export", "litert", "float32"),
+    "LiteRT int8": ("export", "litert", "int8"),
+    "CTranslate2 float32": ("ctranslate2", "float32", "ctranslate2_float32"),
+    "CTranslate2 int8": ("ctranslate2", "int8", "ctranslate2_int8"),
+}
+SETTINGS = {
+    "float32": {"litert": "float32"},
+    "int8": {"litert": "int8"},
+    "bfloat16": {"precision": "mixed_bfloat16"},
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data_dir", help="the publisher's .gz files")
+    parser.add_argument("--workdir", required=True, type=Path)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
+    parser.add_argument("--batches", nargs="+", type=int, default=[0, 1, 8, 32])
+    timing.add_numbers(
+        parser,
+        ("rounds", 5, "of all engines in turn"),
+        ("updates", 2_000, "of training"),
+    )
+    options = parser.parse_args()
+    source, target = (
+        _test_lines(options.data_dir, language) for language in ("en", "fr")
+    )
+    texts = options.workdir / "test.txt"
+    options.workdir.mkdir(parents=True, exist_ok=True)
+    texts.write_text("".join(f"{x}\n" for x in source), encoding="utf-8")
+    for name in options.models:
+        folder = options.workdir / name.replace(" ", "_")
+        if not (folder / "ready").exists():
+            make(name, options, folder)
+        report = race(name, folder, texts, target, options)
+        (folder / "report.json").write_text(json.dumps(report, indent=1))
+        print(f"\n{name}\n\n{table(report)}", flush=True)
+
+
+def _test_lines(folder, language):
+    path = Path(folder) / f"test_2016_flickr.lc.norm.tok.{language}.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [" ".join(line.split()) for line in file]
+
+
+def make(name, options, folder):
+    """Trains a model and writes what the engines read."""
+    from tfcopy import models
+    from tfcopy.recipes import europarl_ps
+    from tfcopy.serving import saved_model
+    from tfcopy.serving.servables import storage
+
+    sizes, system = MODELS[name]
+    run = folder / "run"
+    config = recipe_config(options.data_dir, "float32", sizes, run)
+    config = dataclasses.replace(
+        config,
+        systems=[system],
+        updates=options.updates,
+        warmup=min(config.warmup, options.updates // 5),
+        eval_every=250,
+        savedmodel_dir=str(folder / "of_recipe"),
+    )
+    plain = system == "nmt"
+    change = without_deep_output if plain else lambda make: make
+    changed = change(models.gru_translator)
+    with mock.patch.object(models, "gru_translator", changed):
+        europarl_ps.run(config)
+    for kind, settings in SETTINGS.items():
+        stored = storage.load(str(run / system), settings)
+        saved_model.export(
+            stored.served,
+            str(folder / kind),
+            warmup_texts=stored.warmup_texts,
+            details=stored.details,
+        )
+    if plain:
+        from benchmarks import ctranslate2_model
+
+        served = storage.load(str(run / system), {}).served
+        sides = served.source_vocabulary, served.target_vocabulary
+        for precision in ("float32", "int8"):
+            ctranslate2_model.write(
+                served.model,
+                [side.words for side in sides],
+                str(folder / f"ctranslate2_{precision}"),
+                precision,
+            )
+    (folder / "ready").touch()
+
+
+def without_deep_output(make):
+    """Makes models whose words are read from the hidden state alone."""
+    import keras
+
+    from tfcopy import layers, models
+
+    @functools.wraps(make)
+    def plain(*args, **kwargs):
+        config = make(*args, **kwargs).get_config()
+        readout = layers.Readout(name="deep_output")
+        config["deep_output"] = keras.saving.serialize_keras_object(readout)
+        return models.Seq2Seq.from_config(config)
+
+    return plain
+
+
+def race(name, folder, texts, references, options):
+    """What all engines take, by name: a dict that JSON can hold."""
+    import sacrebleu
+
+    engines = {
+        engine: (kind, option, folder / part)
+        for engine, (kind, option, part) in ENGINES.items()
+        if (folder / part).exists()
+    }
+    report = {"matrix_gflops": [timing.matrix_rate() / 1e9]}
+    with contextlib.ExitStack() as stack:
+        sides = {
+            engine: stack.enter_context(Side(*parts, texts))
+            for engine, parts in engines.items()
+        }
+        found = {engine: {} for engine in engines}
+        for size in options.batches:
+            for number in range(options.rounds + 1):
+                for engine in list(sides)[:: 1 if number % 2 else -1]:
+                    done = sides[engine].ask(size)
+                    if number:  # The first warms up.
+                        found[engine].setdefault(size, []).append(done)
+    first = None
+    for engine, by_size in found.items():
+        row = {
+            "first_answer": sides[engine].loaded["seconds"],
+            "size_mib": sum(
+                x.stat().st_size
+                for x in engines[engine][2].rglob("*")
+                if x.is_file()
+            )
+            / 2**20,
+        }
+        for size, rounds in by_size.items():
+            row["mib"] = rounds[-1]["mib"]
+            if size:
+                seconds = [x["seconds"] for x in rounds]
+                row[f"by {size}"] = list(np.quantile(seconds, QUARTILES))
+                answers = rounds[-1]["answers"]
+            else:
+                each = np.quantile(
+                    [x["latencies"] for x in rounds], [0.5, 0.99], axis=1
+                )
+                row["p50"], row["p99"] = np.median(each, axis=1).tolist()
+        first = first or answers
+        row["changed"] = sum(x != y for x, y in zip(first, answers))
+        row["bleu"] = sacrebleu.corpus_bleu(
+            answers, [references], tokenize="none", force=True
+        ).score
+        report[engine] = row
+    report["matrix_gflops"].append(timing.matrix_rate() / 1e9)
+    return report
+
+
+QUARTILES = [0.25, 0.5, 0.75]
+
+
+class Side:
+    """An engine in a process of its own."""
+
+    def __init__(self, kind, option, folder, texts):
+        command = [sys.executable, "-m", "benchmarks.engine_side"]
+        self.process = subprocess.Popen(
+            [*command, kind, str(folder), option, str(texts)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.loaded = self._read()
+
+    def ask(self, size):
+        print(size, file=self.process.stdin, flush=True)
+        return self._read()
+
+    def _read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.process.args} ended.")
+        return json.loads(line)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def table(report):
+    """A Markdown table of a report."""
+    rates = " and ".join(f"{x:.0f}" for x in report.pop("matrix_gflops"))
+    sizes = [x for x in next(iter(report.values())) if x.startswith("by ")]
+    heads = ["", "p50, p99 ms", *(f"s, {x}" for x in sizes)]
+    heads += ["BLEU", "changed", "MiB", "files, MiB", "first answer, s"]
+    lines = [heads, ["---"] * len(heads)]
+    for engine, row in report.items():
+        latency = [f"{1000 * row[x]:.1f}" for x in ("p50", "p99") if x in row]
+        quartiles = [
+            "{1:.2f} ({0:.2f} to {2:.2f})".format(*row[x]) for x in sizes
+        ]
+        rest = [f"{row['bleu']:.2f}", row["changed"], f"{row['mib']:.0f}"]
+        rest += [f"{row['size_mib']:.0f}", f"{row['first_answer']:.1f}"]
+        lines.append([engine, ", ".join(latency), *quartiles, *map(str, rest)])
+    lines = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([*lines, "", f"Matrix rate: {rates} GFLOP/s"])
+
+
+if __name__ == "__main__":
+    main()
