@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import queue
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,9 +31,40 @@ def program_name(kind: str, rows: int, length: int) -> str:
     return f"{kind}_{rows}x{length}"
 
 
-def _shape(name):
-    kind, shape = name.split("_")
-    return (kind, *map(int, shape.split("x")))
+class _Program(NamedTuple):
+    """A signature of the file.
+
+    Attributes:
+        kind: As of `program_name`.
+        rows: B.
+        length: S.
+    """
+
+    kind: str
+    rows: int
+    length: int
+
+    @classmethod
+    def of(cls, name):
+        """The program of a name."""
+        kind, shape = name.split("_")
+        return cls(kind, *map(int, shape.split("x")))
+
+    @property
+    def name(self):
+        return program_name(*self)
+
+    def positions(self, rows):
+        """How many are computed for so many texts."""
+        return -(-rows // self.rows) * self.rows * self.length
+
+    def fitted(self, x, name):
+        """The first `(B, S)` of an input; missing texts are the first again."""
+        size = x.shape[1]
+        full = np.full((self.rows, self.length), _PADDING[name], x.dtype)
+        full[:, :size] = x[:1]
+        full[: len(x), :size] = x[: self.rows]
+        return full
 
 
 def digest(path) -> str:
@@ -62,10 +94,7 @@ class LitertSearch:
             self._free.put(None)
         with self._interpreter() as interpreter:
             names = interpreter.get_signature_list()
-        # The least first.
-        self._programs = sorted(
-            map(_shape, names), key=lambda x: (x[1] * x[2], x)
-        )
+        self._programs = [_Program.of(name) for name in names]
 
     def answer(self, signature: str, inputs: dict):
         """Outputs of a signature by name, or `None` if no program fits.
@@ -81,29 +110,37 @@ class LitertSearch:
         if read is None:
             return None
         found = dict(read(**inputs))
-        rows, length = found["ids"].shape
+        arrays = {k: found[k].numpy() for k in _PADDING if k in found}
+        rows, length = arrays["ids"].shape
         kind = "required" if "protected" in found else "free"
-        fits = [
-            program
-            for program in self._programs
-            if program[0] == kind and program[1] >= rows
-            if program[2] >= length
-        ]
-        if not fits:
+        program = self._best(kind, rows, length)
+        if program is None:
             return None
-        arrays = {
-            name: _padded(found[name].numpy(), fits[0][1:], value)
-            for name, value in _PADDING.items()
-            if name in found
-        }
         with self._interpreter() as interpreter:
-            run = interpreter.get_signature_runner(program_name(*fits[0]))
-            result = run(**arrays)
-        found |= {f"result_{k}": x[:rows] for k, x in result.items()}
-        if "attention" in result:
-            kept = result["attention"][:rows, :, :, :length]
-            found["result_attention"] = kept
+            run = interpreter.get_signature_runner(program.name)
+            results = [
+                run(**{k: program.fitted(x[i:], k) for k, x in arrays.items()})
+                for i in range(0, rows, program.rows)
+            ]
+        for name in results[0]:
+            x = np.concatenate([x[name] for x in results])[:rows]
+            if name == "attention":
+                x = x[..., :length]
+            found[f"result_{name}"] = x
         return getattr(self._model, f"write{suffix}")(found)
+
+    def _best(self, kind, rows, length):
+        """The program that computes the least, of equal ones that of most rows.
+
+        A batch that is larger than a program is cut; `None` if it is longer
+        than all.
+        """
+        fits = [
+            x for x in self._programs if x.kind == kind and x.length >= length
+        ]
+        return min(
+            fits, key=lambda x: (x.positions(rows), -x.rows), default=None
+        )
 
     @contextlib.contextmanager
     def _interpreter(self):
@@ -121,10 +158,3 @@ def _open(path):
 
     # Batches have a core each.
     return Interpreter(model_path=os.fspath(path), num_threads=1)
-
-
-def _padded(x, shape, value):
-    """`(B, S)` as a program has them; its other texts are the last again."""
-    more = [[0, all_ - some] for all_, some in zip(shape, x.shape)]
-    x = np.pad(x, [[0, 0], more[1]], constant_values=value)
-    return np.pad(x, [more[0], [0, 0]], mode="edge")

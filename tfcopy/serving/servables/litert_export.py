@@ -25,21 +25,17 @@ from tfcopy.serving.servables.translation import (
     program_lengths,
 )
 
-# Texts of a program's batch. Those of more than one have so many positions at
-# most: the file holds the arrays of recurrent loops, zero at first.
-_ROWS = (1, 8, 32)
-_MOST_POSITIONS = 2048
+# Texts of a program's batch. In int8 a text takes no longer alone than in a
+# batch, where all wait for the longest answer.
+_ROWS = {"float32": (1, 8), "int8": (1,)}
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
 
 
-def shapes(longest: int) -> list[tuple[int, int]]:
+def shapes(precision: str, longest: int) -> list[tuple[int, int]]:
     """The shapes `(B, S)` of programs for texts of so many words."""
-    return [
-        (rows, length)
-        for length, rows in itertools.product(program_lengths(longest), _ROWS)
-        if rows == 1 or rows * length <= _MOST_POSITIONS
-    ]
+    lengths = program_lengths(longest)
+    return list(itertools.product(_ROWS[precision], lengths))
 
 
 def write(path, translator, module, examples) -> dict:
@@ -64,7 +60,9 @@ def write(path, translator, module, examples) -> dict:
                 translator, kind, rows, length
             )
             for kind in kinds(translator)
-            for rows, length in shapes(translator.max_source_length)
+            for rows, length in shapes(
+                translator.litert, translator.max_source_length
+            )
         }
     with open(path, "wb") as file:
         file.write(convert(functions, translator.resources, translator.litert))
