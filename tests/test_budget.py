@@ -17,13 +17,13 @@ ROOMS = {
     "": (12, 1696),
     "data": (80, 12503),
     "decoding": (12, 1394),
-    "evaluation": (5, 520),
+    "evaluation": (5, 535),
     "experiments": (32, 5196),
     "figures": (4, 629),
     "layers": (50, 5198),
     "models": (16, 1688),
     "recipes": (14, 2648),
-    "serving": (74, 10442),
+    "serving": (74, 10482),
     "training": (17, 2259),
 }
 

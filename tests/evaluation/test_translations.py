@@ -380,3 +380,14 @@ def test_each_text_needs_an_answer():
         translations.compare(
             {"a": WORSE, "b": ALIKE[1:]}, [REFERENCES], ["bleu"]
         )
+
+
+def test_changed_answers_are_better_or_worse():
+    before = ["a dog runs", "two men", "the end", "a cat"]
+    after = ["a dog runs", "two red men", "an end", "a bird"]
+    references = [["a dog runs", "two red men", "the end", "fox"]]
+    assert translations.changed_answers(before, after, references) == {
+        "answers": 3,
+        "better": 1,
+        "worse": 1,
+    }

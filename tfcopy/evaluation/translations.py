@@ -215,6 +215,33 @@ def compare(
     return found
 
 
+def changed_answers(
+    before: Sequence[str],
+    after: Sequence[str],
+    references: Sequence[Sequence[str]],
+) -> dict:
+    """How many answers of two systems differ, and for the better.
+
+    Args:
+        before, after: Answers to the same texts.
+        references: As in `compare`.
+
+    Returns:
+        Dict of numbers: `answers` that differ, and those of them that are
+        `better` and `worse` after, by the chrF of each.
+    """
+    metric = sacrebleu.CHRF()
+    found = {"answers": 0, "better": 0, "worse": 0}
+    for old, new, *right in zip(before, after, *references):
+        if old == new:
+            continue
+        old, new = (metric.sentence_score(x, right).score for x in (old, new))
+        found["answers"] += 1
+        found["better"] += new > old
+        found["worse"] += new < old
+    return found
+
+
 def _scores(metric, texts, references, places):
     """The score of texts, and the scores of those at each row of places."""
     # What sacrebleu's own bootstrap calls; it keeps no more than the mean.

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import sys
 from typing import Literal
 
 from tfcopy import filesystem
@@ -18,7 +19,9 @@ by a paired bootstrap: p says how probable a difference as large would be if a
 system were no better or worse than the first.
 
 SYSTEM is what a recipe exports, which is asked here, or a file of answers, one
-a line. --source and --reference are files of lines, plain or compressed."""
+a line. --source and --reference are files of lines, plain or compressed. An
+export with programs of int8 is asked without them, too, unless --engine is
+given."""
 
 _EXAMPLES = """\
 examples:
@@ -32,7 +35,8 @@ Copied words are those that stand in the source and are not in the vocabulary of
 the target: nothing but copying gives them. Their precision is the share of
 right ones among those of the answers, their recall that among those of the
 (first) reference. The vocabulary is that of the first exported model, or
---vocabulary; a model of pieces has none, as it can spell any word."""
+--vocabulary; a model of pieces has none, as it can spell any word. Changed
+answers are others than the first system's, better or worse by their chrF."""
 
 _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
@@ -101,10 +105,11 @@ def _evaluate(options):
         raise AskError(f"{options.source} is empty.")
     if len(set(options.systems)) < len(options.systems):
         raise AskError("A system is named twice.")
-    answers = {
-        path: _answers(path, sources, options) for path in options.systems
-    }
+    answers = {}
+    for path in options.systems:
+        answers |= _answers(path, sources, options)
     scores = _scores(answers, references, options)
+    _warn(scores, len(sources))
     words = _vocabulary(options)
     if words is not None:
         _add_copied_words(scores, sources, answers, references[0], words)
@@ -117,24 +122,41 @@ def _evaluate(options):
 
 
 def _answers(path, sources, options):
-    """The answers of a system, one for each source."""
-    if filesystem.isdir(path):
-        # Late: answers in files need no TensorFlow.
-        from tfcopy.serving.client_library import exported_model
+    """Names of systems, and their answers to the sources."""
+    if not filesystem.isdir(path):
+        lines = _lines(path)
+        if len(lines) != len(sources):
+            raise AskError(
+                f"{path} has {len(lines):,} answers to {len(sources):,} texts "
+                f"of {options.source}."
+            )
+        return {path: lines}
+    # Late: answers in files need no TensorFlow.
+    from tfcopy.serving.client_library import exported_model
 
+    answers = {}
+    for name, engine in _engines(path, options).items():
         with exported_model.load(
-            path, batch_size=options.batch_size, **options.loading
+            path,
+            batch_size=options.batch_size,
+            engine=engine,
+            trust=options.trust,
         ) as model:
             if not model.translates:
                 raise AskError(f"{path}: the model does not translate.")
-            return [x.text for x in model.translate(sources)]
-    lines = _lines(path)
-    if len(lines) != len(sources):
-        raise AskError(
-            f"{path} has {len(lines):,} answers to {len(sources):,} texts of "
-            f"{options.source}."
-        )
-    return lines
+            answers[name] = [x.text for x in model.translate(sources)]
+    return answers
+
+
+def _engines(path, options):
+    """What searches, by names of systems."""
+    from tfcopy.serving.client_library import litert_search, local_model
+
+    config = local_model.read_config(local_model.find_version(path))
+    is_int8 = config.get("litert", {}).get("precision") == "int8"
+    if options.engine or not is_int8 or not litert_search.is_installed():
+        return {path: options.engine}
+    return {path + _IN_FLOAT: "tensorflow", path + _IN_INT8: "litert"}
 
 
 def _lines(path):
@@ -152,6 +174,11 @@ def _scores(answers, references, options):
         options.tokenize,
         options.samples,
     )
+    first, *others = answers
+    for name in others:
+        scores[name]["changed"] = translations.changed_answers(
+            answers[first], answers[name], references
+        )
     if "rouge" in options.metrics:
         # Late: it is slow to import.
         from tfcopy.evaluation import summaries
@@ -162,6 +189,23 @@ def _scores(answers, references, options):
                 metric: {"score": score} for metric, score in found.items()
             }
     return scores
+
+
+def _warn(scores, size):
+    """Tells if int8 has cost more than a hundredth of the answers."""
+    first = next(iter(scores))
+    name = first.removesuffix(_IN_FLOAT) + _IN_INT8
+    worse = scores.get(name, {}).get("changed", {}).get("worse", 0)
+    if worse > size / 100:
+        print(
+            f"evaluate: {printable(name)}: {worse:,} of {size:,} answers are "
+            "worse than TensorFlow's. Export with --set litert=float32.",
+            file=sys.stderr,
+        )
+
+
+# Names of the two searches of an export.
+_IN_FLOAT, _IN_INT8 = ", TensorFlow", ", LiteRT int8"
 
 
 def _vocabulary(options):
@@ -198,11 +242,10 @@ def _add_copied_words(scores, sources, answers, reference, vocabulary):
 
 def _table(scores):
     """The scores as a table of text."""
-    rows = [["", *(_NAMES.get(x, x) for x in _metrics(scores)), *_COPIED]]
+    rows = [["", *(_NAMES.get(x, x) for x in _metrics(scores)), *_COUNTS]]
     for name, own in scores.items():
         row = [_cell(own[metric]) for metric in _metrics(scores)]
-        copied = own.get("copied_words", {})
-        row += [_number(copied.get(x)) for x in _COPIED.values()]
+        row += [_number(own.get(x, {}).get(y)) for x, y in _COUNTS.values()]
         rows.append([printable(name), *row])
     filled = [i for i in range(len(rows[0])) if any(x[i] for x in rows[1:])]
     rows = [[row[i] for i in filled] for row in rows]
@@ -227,17 +270,21 @@ def _table(scores):
     return "\n".join([*lines, *notes]) + "\n"
 
 
-# Columns of copied words, and their names in the scores.
-_COPIED = {
-    "copied words: precision": "precision",
-    "recall": "recall",
-    "in references": "number",
+# Columns of what is no metric, and their places in the scores.
+_COUNTS = {
+    "copied words: precision": ("copied_words", "precision"),
+    "recall": ("copied_words", "recall"),
+    "in references": ("copied_words", "number"),
+    "changed answers": ("changed", "answers"),
+    "better": ("changed", "better"),
+    "worse": ("changed", "worse"),
 }
 
 
 def _metrics(scores):
     own = next(iter(scores.values()))
-    return [name for name in own if name != "copied_words"]
+    parts = {part for part, _ in _COUNTS.values()}
+    return [name for name in own if name not in parts]
 
 
 def _cell(score):

@@ -20,7 +20,7 @@ from tfcopy.data import Tokenizer
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions, beam_search
-from tfcopy.serving import saved_model
+from tfcopy.serving import evaluate, saved_model
 from tfcopy.serving.client_library import litert_search
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.signatures import AskError
@@ -239,6 +239,35 @@ def test_what_has_no_program_is_told(tmp_path):
     content = {"kind": "Translator", "arguments": {}, "model": {"config": {}}}
     with pytest.raises(settings.SettingError, match="float32 or int8"):
         settings.parse(content, {"litert": "int4"})
+
+
+@pytest.mark.long
+def test_int8_is_scored_beside_tensorflow(copied, tmp_path, capsys):
+    path = copied / "assets.extra/tfcopy.json"
+    config = json.loads(path.read_text())
+    config["litert"]["precision"] = "int8"  # as evaluate reads it
+    path.write_text(json.dumps(config))
+    texts = tmp_path / "texts"
+    texts.write_text("the session\n``x`` is\n")
+    flags = ["--source", texts, "--reference", texts, "--json"]
+    assert not evaluate.main([str(copied), *map(str, flags)])
+    found = json.loads(capsys.readouterr().out)
+    assert [*found] == [f"{copied}, TensorFlow", f"{copied}, LiteRT int8"]
+    changed = found[f"{copied}, LiteRT int8"]["changed"]
+    assert changed == {"answers": 0, "better": 0, "worse": 0}
+
+
+@pytest.mark.parametrize("worse", [10, 11])
+def test_a_loss_of_int8_is_told(worse, capsys):
+    scores = {
+        "a, TensorFlow": {},
+        "a, LiteRT int8": {"changed": {"worse": worse}},
+    }
+    evaluate._warn(scores, 1_000)
+    told = capsys.readouterr().err
+    assert ("a, LiteRT int8: 11 of 1,000 answers are worse" in told) == (
+        worse > 10
+    )
 
 
 @pytest.mark.long

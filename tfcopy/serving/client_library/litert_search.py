@@ -5,6 +5,7 @@ Shapes: B texts, S source positions.
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 import queue
 from typing import NamedTuple
@@ -65,6 +66,11 @@ class _Program(NamedTuple):
         full[:, :size] = x[:1]
         full[: len(x), :size] = x[: self.rows]
         return full
+
+
+def is_installed() -> bool:
+    """Whether there is LiteRT."""
+    return importlib.util.find_spec("ai_edge_litert") is not None
 
 
 def digest(path) -> str:
