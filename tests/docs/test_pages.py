@@ -120,8 +120,9 @@ def all_flags():
     """Those of commands and benchmarks, but not of recipes."""
     modules = [x for x, _ in tfcopy_command.COMMANDS.values() if x]
     modules += [f"benchmarks.{x.stem}" for x in ROOT.glob("benchmarks/*.py")]
-    program = ROOT / "tfcopy/serving/server_files/c/ask.c"
-    found = set(FLAG.findall(program.read_text(encoding="utf-8")))
+    found = set()
+    for program in ROOT.glob("tfcopy/serving/server_files/c/*.c"):
+        found |= set(FLAG.findall(program.read_text(encoding="utf-8")))
     return found.union(*map(flags_of, modules)) | OTHERS
 
 
