@@ -85,9 +85,9 @@ def run(program, *arguments, lines=b"", **options):
     return done.returncode, done.stdout, done.stderr.decode()
 
 
-def assert_same(program, folder, texts, *flags):
+def assert_same(program, folder, texts):
     lines = b"".join(x + b"\n" for x in texts)
-    status, output, error = run(program, *flags, folder, lines=lines)
+    status, output, error = run(program, folder, lines=lines)
     assert (status, error) == (0, "")
     model = LocalModel(folder, engine="tensorflow")
     expected = model.ask("serving_default", {"text": texts})["text"]
@@ -119,7 +119,7 @@ def test_sources_without_an_end_mark(program, tmp_path_factory):
     translator = random_translator(append_eos=False, **OPTIONS)
     folder = exported(translator, tmp_path_factory)
     texts = [x.encode() for x in TEXTS + sentences(20)]
-    assert_same(program, folder, texts, "--no_eos")
+    assert_same(program, folder, texts)
 
 
 def test_any_bytes_are_words_as_in_python(program, copies):
@@ -230,7 +230,7 @@ def test_more_words_than_any_program_reads_are_told(program, copied):
 
 def test_other_errors_are_told(program, copies, tmp_path):
     usage = "search_litert: expected the folder of an export: see --help\n"
-    for arguments in ([], ["--no_eos"], ["--x"], [copies, copies]):
+    for arguments in ([], ["--x"], [copies, copies]):
         assert run(program, *arguments) == (1, b"", usage)
     status, _, error = run(program, tmp_path / "none")
     assert status == 1 and f"{tmp_path}/none/assets.extra" in error

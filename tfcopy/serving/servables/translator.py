@@ -226,6 +226,7 @@ class Translator:
             "target_vocabulary_size": self.target_vocabulary.size,
             "search": dataclasses.asdict(self.options),
             "max_source_length": self.max_source_length,
+            "append_eos": self.append_eos,
             "replace_unk": self.replace_unk,
             "dictionary_size": len(self.dictionary or ()),
             "shortlist_size": len(self.shortlist or ()),

@@ -28,15 +28,12 @@
 #include "litert.h"
 
 static const char kHelp[] =
-    "usage: search_litert [--no_eos] EXPORT < TEXTS > ANSWERS\n"
+    "usage: search_litert EXPORT < TEXTS > ANSWERS\n"
     "\n"
     "Answers each line of standard input with one line, by the programs of\n"
     "LiteRT. EXPORT is the folder of one version of a model that was exported\n"
     "with litert=int8 or litert=float32. Texts are words between blanks, as of\n"
-    "the tokenizer \"space\": run any other before, and undo it after.\n"
-    "\n"
-    "  --no_eos   for models whose sources have no end mark, such as those of\n"
-    "             cnn_dailymail_pg\n";
+    "the tokenizer \"space\": run any other before, and undo it after.\n";
 
 enum { kPad, kUnk, kBos, kEos, kNumSpecials, kNoCopy = -1, kMostArrays = 8 };
 
@@ -406,17 +403,17 @@ static void EndLine(void) {
 
 int main(int argc, char** argv) {
   HideStderr();
-  const int has_eos = argc < 2 || strcmp(argv[1], "--no_eos");
   const char* folder = argv[argc - 1];
   if (argc == 2 && !strcmp(folder, "--help")) {
     fwrite(kHelp, 1, sizeof kHelp - 2, stdout);
     EndLine();
     return 0;
   }
-  if (argc != 3 - has_eos || *folder == '-') {
+  if (argc != 2 || *folder == '-') {
     Fail("expected the folder of an export", "see --help");
   }
   char* json = ReadConfig(folder);
+  const int has_eos = !!strncmp(Value(json, "append_eos"), "false", 5);
   Vocabulary source = ReadVocabulary(folder, json, "source");
   Vocabulary target = ReadVocabulary(folder, json, "target");
   Search search = OpenSearch(folder);
