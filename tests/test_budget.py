@@ -16,14 +16,14 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 ROOMS = {
     "": (12, 1696),
     "data": (80, 12503),
-    "decoding": (12, 1394),
+    "decoding": (12, 1395),
     "evaluation": (5, 535),
     "experiments": (32, 5196),
     "figures": (4, 629),
     "layers": (50, 5198),
     "models": (16, 1688),
     "recipes": (14, 2648),
-    "serving": (74, 10483),
+    "serving": (74, 10484),
     "training": (17, 2259),
 }
 

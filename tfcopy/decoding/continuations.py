@@ -171,11 +171,13 @@ def describe_source(
             words, (1, -1, 1)
         )
         absent = ops.logical_not(ops.any(is_at, axis=-1))
-        is_word = ops.expand_dims(words, 1) == ops.arange(vocabulary_size)
-        missing = ops.matmul(
-            ops.cast(absent, "float32"), ops.cast(is_word, "float32")
+        # A product with one-hot rows would take them all into the graph.
+        missing = ops.scatter(
+            ops.expand_dims(words, 1),
+            ops.cast(ops.transpose(absent), "float32"),
+            (vocabulary_size, ops.shape(absent)[0]),
         )
-        missing = missing > 0
+        missing = ops.transpose(missing) > 0
         only = ops.any(is_at, axis=1)
     first, runs = word, None
     if protected is not None:
