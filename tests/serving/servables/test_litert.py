@@ -52,7 +52,7 @@ def cases():
             continue
         for name in OPTIONS:
             quick = model in ("transformer", "pag") and name == "plain"
-            long = model == "pointer_softmax" or name == "plain"
+            long = model == "pointer_softmax"
             mark = pytest.mark.long if long else pytest.mark.slow
             marks = () if quick else mark
             yield pytest.param(model, name, marks=marks, id=f"{model}-{name}")
@@ -143,15 +143,21 @@ TEXTS = [
 ]
 
 
-def both(folder, signature, inputs):
-    answers = []
-    for engine in ("litert", "tensorflow"):
-        model = LocalModel(folder, engine=engine, batch_size=64)
-        answers.append(model.ask(signature, inputs))
-    return answers
+def both(folder):
+    """An export by both engines."""
+    return [
+        LocalModel(folder, engine=engine, batch_size=64)
+        for engine in ("litert", "tensorflow")
+    ]
 
 
-def assert_same(found, expected):
+@pytest.fixture(scope="module")
+def models(export):
+    return both(export)
+
+
+def assert_same(models, signature, inputs):
+    found, expected = (x.ask(signature, inputs) for x in models)
     assert found.keys() == expected.keys()
     assert found["text"].tolist() == expected["text"].tolist()
     np.testing.assert_allclose(found["score"], expected["score"], atol=1e-5)
@@ -159,22 +165,22 @@ def assert_same(found, expected):
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [0, 1, 12, 31, 49])
-def test_answers_are_those_of_tensorflow(export, number):
+def test_answers_are_those_of_tensorflow(models, number):
     texts = (TEXTS * 7)[:number]
-    assert_same(*both(export, "serving_default", {"text": texts}))
+    assert_same(models, "serving_default", {"text": texts})
 
 
 @pytest.mark.long
-def test_words_of_a_request_are_required(export):
+def test_words_of_a_request_are_required(models):
     lines = [["the\tdas", "is\t``ist``"]] * len(TEXTS)
     inputs = {"text": TEXTS, "glossary": lines}
-    assert_same(*both(export, "with_glossary", inputs))
+    assert_same(models, "with_glossary", inputs)
 
 
 @pytest.mark.long
-def test_a_program_answers(export, monkeypatch):
+def test_a_program_answers(models, monkeypatch):
     """And not TensorFlow, for more texts than any program has, too."""
-    model = LocalModel(export, batch_size=64)
+    model, _ = models
     found = []
     answer = litert_search.LitertSearch.answer
 
@@ -205,7 +211,7 @@ def test_a_program_answers(export, monkeypatch):
 def test_options_of_a_translator(options, tmp_path):
     options = {"litert": "float32", "max_source_length": 15, **options}
     folder = exported(random_translator(**options), tmp_path)
-    assert_same(*both(folder, "serving_default", {"text": TEXTS}))
+    assert_same(both(folder), "serving_default", {"text": TEXTS})
     config = json.loads((folder / "assets.extra/tfcopy.json").read_text())
     assert config["litert"]["precision"] == options["litert"]
     assert config["litert"]["examples_changed"] == 0
