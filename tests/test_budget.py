@@ -18,7 +18,7 @@ ROOMS = {
     "data": (80, 12503),
     "decoding": (12, 1395),
     "evaluation": (5, 535),
-    "experiments": (32, 5196),
+    "experiments": (32, 5199),
     "figures": (4, 629),
     "layers": (50, 5198),
     "models": (16, 1688),

@@ -41,11 +41,12 @@ def test_tables_show_whole_numbers_whole_and_what_is_missing_not(capsys):
 
 @pytest.mark.parametrize(
     ("are_parts", "expected"),
-    [(False, "▁ [B] [o] ▁ [A]"), (True, "[Bo] [A]")],
+    [(False, "⟨s⟩ ▁ [B] [o] ▁ [A]"), (True, "[Bo] [A]")],
 )
 def test_what_is_copied_is_marked(are_parts, expected):
     translation = types.SimpleNamespace(
-        tokens=["▁", "B", "o", "▁", "A"], copied_from=[-1, 3, 4, -1, 0]
+        tokens=["⟨s⟩", "▁", "B", "o", "▁", "A"],
+        copied_from=[-1, -1, 3, 4, -1, 0],
     )
     assert reporting.mark_copied(translation, are_parts) == expected
 

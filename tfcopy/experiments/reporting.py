@@ -14,6 +14,7 @@ import tensorflow as tf
 from tfcopy import filesystem
 from tfcopy.serving.run_folder import is_run
 from tfcopy.terminal import shown
+from tfcopy.tokens import BLANK, START
 from tfcopy.training.tensorboard import EventLog, log_table
 
 try:
@@ -40,7 +41,8 @@ def mark_copied(translation, are_parts=False) -> str:
         return " ".join(f"[{x}]" if place >= 0 else x for x, place in pairs)
     text = ""
     for copied, run in itertools.groupby(pairs, lambda pair: pair[1] >= 0):
-        joined = "".join(token for token, _ in run).replace("▁", " ")
+        joined = "".join(token for token, _ in run if token != START)
+        joined = joined.replace(BLANK, " ")
         text += f"[{joined}]" if copied else joined
     return text.strip()
 

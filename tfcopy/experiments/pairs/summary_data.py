@@ -144,12 +144,16 @@ class TestSet:
         data: `PairData`.
         bleu_tokenize: Tokenisation of sacrebleu.
         split: Whether ROUGE-L splits texts into sentences.
+
+    Attributes:
+        pairs: The articles and their references.
+        reads_pieces: Whether the tokens of a model are pieces of words.
     """
 
     def __init__(self, data, bleu_tokenize, split=True):
         self._tokenizer = data.tokenizers[0]
-        self._reads_pieces = self._tokenizer.cuts_words
-        if self._reads_pieces:
+        self.reads_pieces = self._tokenizer.cuts_words
+        if self.reads_pieces:
             self._tokenizer = Tokenizer(language="en")
         self._entities = data.entities
         self._bleu_tokenize = bleu_tokenize
@@ -174,7 +178,7 @@ class TestSet:
         answers, seconds = timed(translator.translate_all, sources)
         emitted = [p for a in answers for p in a.generate_probs]
         texts = [" ".join(a.tokens) for a in answers]
-        if self._reads_pieces:
+        if self.reads_pieces:
             texts = self._tokenized([a.text for a in answers])
         scores = {
             **self.score_texts(texts),
@@ -265,7 +269,8 @@ def print_examples(test, answers, count=3):
     pairs = [
         (source, " ".join(target.split())) for source, target in test.pairs
     ]
-    reporting.print_marked_examples(pairs, answers, range(count), "words")
+    unit = "pieces" if test.reads_pieces else "words"
+    reporting.print_marked_examples(pairs, answers, range(count), unit)
 
 
 def print_unseen_names(translator):
