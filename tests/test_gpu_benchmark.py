@@ -26,7 +26,7 @@ def check(report, systems, precisions):
     assert not report["left_out"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_system_is_measured(tmp_path, capsys):
     path = tmp_path / "gpu.json"
     arguments = "--size tiny --systems wmt15_pag --precisions float32"

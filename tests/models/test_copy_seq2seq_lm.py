@@ -117,7 +117,7 @@ def test_its_configuration_makes_it_again(task):
     assert config["head"] == "pointer_generator"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_keras_hub_tests_of_its_tasks():
     """As `run_task_test` in KerasHub's own tests.
 
@@ -277,14 +277,8 @@ def test_lora_leaves_the_backbone_as_it_is(kind):
     assert all("lora" in x or x.endswith("bias") for x in of_backbone)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "bart",
-        *(pytest.param(x, marks=pytest.mark.slow) for x in ("t5", *_LONG)),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["bart", "t5", *_LONG])
 def test_int8_says_almost_the_same(kind):
     task = make_task(kind)
     inputs, _, _ = task.preprocessor(PAIRS)

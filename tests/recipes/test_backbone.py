@@ -91,7 +91,7 @@ def test_a_recipe_trains_and_exports_it(
 @pytest.mark.parametrize(
     "kind, unit",
     [
-        pytest.param("bart", "pieces", marks=pytest.mark.long),
+        pytest.param("bart", "pieces", marks=pytest.mark.slow),
         pytest.param("bart", "token", marks=pytest.mark.slow),
         pytest.param("t5", "pieces", marks=pytest.mark.slow),
         pytest.param("t5", "token", marks=pytest.mark.slow),

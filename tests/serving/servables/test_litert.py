@@ -201,9 +201,14 @@ def test_a_program_answers(models, monkeypatch):
     "options",
     [
         {"litert": "int8", "glossary": TERMS, **TOKENIZERS},
-        {"replace_unk": True},
-        {"candidate_ids": np.arange(6)},
-        {"constants": True},
+        *(
+            pytest.param(x, marks=pytest.mark.slow)
+            for x in (
+                {"replace_unk": True},
+                {"candidate_ids": np.arange(6)},
+                {"constants": True},
+            )
+        ),
     ],
     ids=["int8", "replace_unk", "candidates", "constants"],
 )
