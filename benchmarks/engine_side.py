@@ -16,8 +16,8 @@ from pathlib import Path
 
 AT_ONCE = 2
 BEAMS = 5
-# A search in another engine may not be longer than ours.
-MOST_WORDS = 50
+# The recipe's limit of answers, which ours have.
+MOST_WORDS = 60
 
 
 def open_export(folder, engine):

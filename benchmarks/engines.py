@@ -65,7 +65,7 @@ def main():
     parser.add_argument("data_dir", help="the publisher's .gz files")
     parser.add_argument("--workdir", required=True, type=Path)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
-    parser.add_argument("--batches", nargs="+", type=int, default=[0, 1, 8, 32])
+    parser.add_argument("--batches", nargs="+", type=int, default=[1, 8, 32])
     timing.add_numbers(
         parser,
         ("rounds", 5, "of all engines in turn"),
@@ -171,7 +171,7 @@ def race(name, folder, texts, references, options):
             for engine, parts in engines.items()
         }
         found = {engine: {} for engine in engines}
-        for size in options.batches:
+        for size in (0, *options.batches):
             for number in range(options.rounds + 1):
                 for engine in list(sides)[:: 1 if number % 2 else -1]:
                     done = sides[engine].ask(size)

@@ -16,14 +16,14 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 ROOMS = {
     "": (12, 1696),
     "data": (80, 12503),
-    "decoding": (12, 1395),
+    "decoding": (12, 1393),
     "evaluation": (5, 535),
     "experiments": (32, 5199),
     "figures": (4, 629),
     "layers": (50, 5198),
     "models": (16, 1688),
     "recipes": (14, 2648),
-    "serving": (74, 10484),
+    "serving": (74, 10483),
     "training": (17, 2259),
 }
 

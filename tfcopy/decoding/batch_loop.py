@@ -46,7 +46,7 @@ def run(search, state, records, options):
         `(step, outcome, records)`: the number of steps, the outcome of each
         sentence, and `Records`.
     """
-    if keeps_shapes(options):
+    if options.static_shapes or keras.backend.backend() != "tensorflow":
         return _run_static(search, state, records, options)
     max_length = options.max_length
     multiple = _MULTIPLE if options.same_in_every_batch else 1
@@ -99,11 +99,6 @@ def run(search, state, records, options):
         anything_left, shrink, variables, shape_invariants=_growing(variables)
     )
     return step, outcome, records
-
-
-def keeps_shapes(options):
-    """Whether every shape is the same at all steps."""
-    return options.static_shapes or keras.backend.backend() != "tensorflow"
 
 
 def _rooms(state, options):

@@ -139,8 +139,7 @@ def _answers(path, sources, options):
         with exported_model.load(
             path,
             batch_size=options.batch_size,
-            engine=engine,
-            trust=options.trust,
+            **{**options.loading, "engine": engine},
         ) as model:
             if not model.translates:
                 raise AskError(f"{path}: the model does not translate.")
