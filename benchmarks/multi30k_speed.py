@@ -150,12 +150,11 @@ def train_job(options):
     batches = train_batches(0, 0, context)
     trainer = training.Trainer(
         model,
-        losses.observed,
+        losses.LabelSmoothing(losses.observed, config.label_smoothing)
+        if config.label_smoothing
+        else losses.observed,
         training_choices.make_optimizer(config, model),
         train_batches,
-        penalty=pair_training.penalty_beside(
-            config.label_smoothing, losses.observed
-        ),
         steps=1,
         clip_norm=1.0,
         verbose=False,

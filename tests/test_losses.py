@@ -59,12 +59,39 @@ def test_marginal_adds_up_all_ways():
 @pytest.mark.parametrize("name", ["generated", "observed", "marginal"])
 def test_label_smoothing_mixes_in_the_cost_of_all_that_can_be_said(name):
     loss = getattr(losses, name)
-    cost = helpers.to_numpy(loss(BATCH, distribution()))
-    penalty = losses.LabelSmoothing(loss, 0.1)(BATCH, distribution())
+    expected = helpers.to_numpy(loss(BATCH, distribution()))
+    cost, penalty = losses.LabelSmoothing(loss, 0.1)(BATCH, distribution())
     words = 0.6 * SHORTLIST[EOS:] + [0.0, 0.0, 0.4 * 0.3]
+    helpers.assert_close(cost, expected)
     helpers.assert_close(
-        cost + penalty, 0.9 * cost - 0.1 * np.log(words).mean()
+        cost + penalty, 0.9 * expected - 0.1 * np.log(words).mean()
     )
+
+
+@pytest.mark.parametrize("name", ["generated", "observed", "marginal"])
+def test_smoothing_leaves_the_gradient_of_the_loss_as_it_is(name):
+    loss = getattr(losses, name)
+    split = distribution()
+
+    def gradient_of(loss):
+        def cost(logits):
+            changed = split._replace(generate_logits=logits)
+            return ops.sum(loss(BATCH, changed))
+
+        return helpers.gradients(cost, split.generate_logits)[1]
+
+    smoothing = losses.LabelSmoothing(loss, 0.1)
+    smoothed = gradient_of(lambda *x: smoothing(*x)[0])
+    helpers.assert_close(smoothed, gradient_of(loss))
+
+
+def test_smoothing_looks_up_only_the_words_that_it_is_asked_for():
+    def other(batch, distribution):
+        ids = np.roll(batch["target_ids"], 1, axis=1)
+        return -copying.generate_log_probs(distribution, ids)
+
+    cost, _ = losses.LabelSmoothing(other, 0.1)(BATCH, distribution())
+    helpers.assert_close(cost, other(BATCH, distribution()))
 
 
 @pytest.mark.parametrize("copied", [0.0, 0.3, 0.9])
@@ -77,9 +104,9 @@ def test_label_smoothing_is_the_same_however_a_word_is_said(copied):
         "source_copy_ids": np.array([[5, 7, 5]], "int32"),
         "target_ids": np.array([[5]], "int32"),
     }
-    penalty = losses.LabelSmoothing(losses.marginal, 0.1)
+    smoothing = losses.LabelSmoothing(losses.marginal, 0.1)
     helpers.assert_close(
-        penalty(batch, helpers.distribution_of(generated, location)),
+        smoothing(batch, helpers.distribution_of(generated, location))[1],
         [[0.1 * (np.log(0.6) - np.log([0.2, 0.1, 0.6]).mean())]],
     )
 
@@ -89,12 +116,12 @@ def test_label_smoothing_of_words_that_nothing_points_at():
     split = helpers.distribution_of(
         np.tile(SHORTLIST, (1, 5, 1)), np.zeros((1, 5, S))
     )
-    penalty = losses.LabelSmoothing(losses.generated, 0.1)
+    smoothing = losses.LabelSmoothing(losses.generated, 0.1)
 
     def cost(x):
         logits, copied = x
         changed = split._replace(generate_logits=logits, copy_log_probs=copied)
-        return ops.sum(penalty(BATCH, changed))
+        return ops.sum(smoothing(BATCH, changed)[1])
 
     _, found, _ = helpers.gradients(
         cost, (split.generate_logits, split.copy_log_probs)

@@ -1,8 +1,8 @@
 """The losses: negative log-likelihoods of a `CopyDistribution`.
 
 A loss takes the batch (see `data.pipeline`) and the model's distribution, and
-gives the cost of each target word, `(B, T)`, in nats. The caller masks the
-padding.
+gives the cost of each target word, `(B, T)`, in nats; `LabelSmoothing` gives a
+penalty with it. The caller masks the padding.
 
 Models that read definitions give scores instead. `next_word` has the shape of
 the others; `span` and `label` have one cost per example, `(B, 1)`, and need the
@@ -192,7 +192,7 @@ class CommitmentPenalty:
 
 
 class LabelSmoothing:
-    """What label smoothing adds to a loss, as a penalty for `Trainer`.
+    """A loss, and what label smoothing adds to it as a penalty.
 
     With the rate `e` the objective is `(1 - e) loss - e / W sum_w log p(w)`,
     which keeps a head from being certain of any word. The sum is over the W
@@ -213,10 +213,12 @@ class LabelSmoothing:
         self.rate = rate
 
     def __call__(self, batch, distribution):
-        uniform = -copying.mean_log_probs(
-            distribution, batch["source_copy_ids"]
+        """Returns `(loss, penalty)`, `(B, T)` each."""
+        mean, distribution = copying.mean_log_probs(
+            distribution, batch["target_ids"], batch["source_copy_ids"]
         )
-        return self.rate * (uniform - self.loss(batch, distribution))
+        cost = self.loss(batch, distribution)
+        return cost, self.rate * (-mean - cost)
 
 
 class GuidedAlignment:

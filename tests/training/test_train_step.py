@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests.training import standin
-from tfcopy import training
+from tfcopy import losses, training
 from tfcopy.training import Targets
 from tfcopy.training.reports import Progress
 from tfcopy.training.train_step import announced
@@ -77,6 +77,22 @@ def test_evaluation_is_a_mean_over_examples_of_batches_of_all_sizes():
     logits = embeddings[ids].mean(axis=1) @ kernel + bias
     right = np.mean(logits.argmax(axis=1) == labels)
     assert scores.metrics["accuracy"] == pytest.approx(right)
+
+
+def test_a_loss_may_come_with_a_penalty_of_its_own():
+    def loss(batch, logits):
+        cost = losses.label(batch, logits)
+        return cost, 2.0 * tf.ones_like(cost)
+
+    def penalty(batch, logits):
+        return tf.ones_like(logits[:, :1])
+
+    scores, plain = (
+        make_trainer(**options).evaluate(standin.labelled_dev_data)
+        for options in ({"loss": loss, "penalty": penalty}, {})
+    )
+    assert scores.penalty == 3.0 and plain.penalty == 0.0
+    assert scores.nll == plain.nll
 
 
 @pytest.mark.parametrize("normalize", ["tokens", "sentences", "examples"])

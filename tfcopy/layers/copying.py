@@ -74,6 +74,12 @@ class PlannedDistribution(NamedTuple):
     generate_offset = CopyDistribution.generate_offset
 
 
+class _LookedUp(CopyDistribution):
+    """One whose logits were looked up at some ids: `ids, log_probs`."""
+
+    known = None, None
+
+
 def generation_ids(ids, vocabulary_size):
     """Ids within the vocabulary: copied OOV words become UNK."""
     return ops.where(ids >= vocabulary_size, tokens.UNK, ids)
@@ -99,8 +105,10 @@ def generate_log_probs(distribution, ids):
     Returns:
         `(B, T)`.
     """
-    ids = generation_ids(ids, distribution.vocabulary_size)
-    log_probs = log_softmax_at(distribution.generate_logits, ids)
+    known, log_probs = getattr(distribution, "known", (None, None))
+    if known is not ids:
+        ids = generation_ids(ids, distribution.vocabulary_size)
+        log_probs = log_softmax_at(distribution.generate_logits, ids)
     return log_probs + distribution.log_generate
 
 
@@ -135,15 +143,21 @@ def word_log_probs(distribution, source_copy_ids):
     return log_add(generated, ops.log(ops.maximum(copied, 1e-30)))
 
 
-def mean_log_probs(distribution, source_copy_ids):
-    """The mean of `log p(word)` over what can be said, `(B, T)`.
+def mean_log_probs(distribution, ids, source_copy_ids):
+    """The mean of `log p(word)` over what can be said; looks up ids as well.
 
-    That is the vocabulary without PAD, UNK and BOS. A word that the source
-    holds may be copied as well as generated.
+    The mean is over the vocabulary without PAD, UNK and BOS. A word that the
+    source holds may be copied as well as generated. One operation on the logits
+    gives both.
 
     Args:
         distribution: A `CopyDistribution`.
+        ids: Extended ids, `(B, T)`.
         source_copy_ids: `(B, S)`.
+
+    Returns:
+        `(mean, distribution)`: `(B, T)`, and a `CopyDistribution` of which
+        `generate_log_probs` of the same `ids` costs nothing.
     """
     size = distribution.vocabulary_size
     same, first = same_words(source_copy_ids)
@@ -151,13 +165,14 @@ def mean_log_probs(distribution, source_copy_ids):
     known = ops.logical_and(known, source_copy_ids < size)
     known = ops.logical_and(known, source_copy_ids > tokens.BOS)
     never = ops.convert_to_tensor([tokens.PAD, tokens.UNK, tokens.BOS])
-    ids = ops.where(known, source_copy_ids, tokens.PAD)
-    ids = ops.concatenate([ops.zeros_like(ids[:, :1]) + never, ids], axis=1)
-    # (B, T, 3 + S)
-    steps = ops.zeros_like(distribution.log_generate, dtype="int32")
-    ids = ops.expand_dims(steps, 2) + ops.expand_dims(ids, 1)
-    mean, some = mean_log_softmax(distribution.generate_logits, ids)
-    never, generated = some[..., :3], some[..., 3:]
+    places = ops.where(known, source_copy_ids, tokens.PAD)
+    never = ops.zeros_like(places[:, :1]) + never
+    places = ops.expand_dims(ops.concatenate([never, places], axis=1), 1)
+    said = ops.expand_dims(generation_ids(ids, size), 2)
+    # (B, T, 1 + 3 + S)
+    places = ops.concatenate([said, ops.zeros_like(said) + places], axis=2)
+    mean, some = mean_log_softmax(distribution.generate_logits, places)
+    said, never, generated = some[..., 0], some[..., 1:4], some[..., 4:]
     generated = generated + ops.expand_dims(distribution.log_generate, -1)
     # (B, T, S) x (B, S, S): each word's mass, at its first position.
     copied = ops.matmul(ops.exp(distribution.copy_log_probs), same)
@@ -168,7 +183,9 @@ def mean_log_probs(distribution, source_copy_ids):
     )
     size = ops.cast(size, "float32")
     total = mean * size - ops.sum(never, -1) + ops.sum(gained, -1)
-    return total / (size - 3) + distribution.log_generate
+    looked_up = _LookedUp(*distribution[: len(_LookedUp._fields)])
+    looked_up.known = ids, said
+    return total / (size - 3) + distribution.log_generate, looked_up
 
 
 def gather_last(x, indices):

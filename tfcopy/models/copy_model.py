@@ -23,8 +23,9 @@ class CopyModel(keras.Model):
 
     The loss is the mean cost of a target word in nats, by the head's
     `log_likelihood`, or by a `loss` that `compile` is given: a callable
-    `(batch, distribution)` that gives the costs `(B, T)`, such as those of
-    `tfcopy.losses`. Padding costs nothing. Losses of layers are added.
+    `(batch, distribution)` that gives the costs `(B, T)`, or a tuple of costs
+    that are added, such as those of `tfcopy.losses`. Padding costs nothing.
+    Losses of layers are added.
 
     A batch is a dict of the model's inputs and of what the loss reads, or such
     a dict and a second one with the rest:
@@ -59,6 +60,7 @@ class CopyModel(keras.Model):
         batch = _batch(x, y)
         loss = self.loss or self._negative_log_likelihood
         costs = loss(batch, y_pred)
+        costs = sum(costs) if isinstance(costs, tuple) else costs
         mask = ops.cast(batch["target_ids"] != tokens.PAD, "float32")
         costs = ops.where(mask > 0, costs, 0.0)
         if sample_weight is not None:

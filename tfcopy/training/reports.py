@@ -174,7 +174,6 @@ class Reports:
         events: `EventLog`.
         options: `Options`.
         optimizer: Keras optimizer, whose learning rate is reported.
-        has_penalty: Whether the objective has a penalty.
         on_eval: Optional callable `(update, writer)`, called after each dev
             score.
     """
@@ -185,14 +184,12 @@ class Reports:
         events,
         options,
         optimizer,
-        has_penalty=False,
         on_eval=None,
     ):
         self._progress = progress
         self._events = events
         self._options = options
         self._optimizer = optimizer
-        self._has_penalty = has_penalty
         self._on_eval = on_eval
 
     def line(self, text):
@@ -231,7 +228,7 @@ class Reports:
             + ("  (best)" if is_best else "")
         )
         values = _losses(scores.nll, scores.per_example)
-        if self._has_penalty:
+        if scores.penalty:
             values["penalty"] = scores.penalty
         values |= scores.metrics
         self._events.scalars(state.update, values, prefix="dev/")

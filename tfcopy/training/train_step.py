@@ -76,7 +76,7 @@ class Objective:
         model: Keras model of a dict of inputs.
         loss: Callable `(batch, distribution)` that returns the negative log
             likelihood of each target, of shape `(B, T)`; `(B, 1)` where each
-            example has one target.
+            example has one target. Or two of these: that, and a penalty.
         targets: `Targets` of the batches.
         penalty: Optional callable `(batch, distribution)` that returns what
             the objective adds to the loss of each target, `(B, T)`.
@@ -139,14 +139,16 @@ class Objective:
     def _costs(self, batch, distribution):
         """Loss and penalty (or `None`) of each target, zero on padding."""
         mask = self.targets.mask(batch)
-        costs = []
-        for function in (self._loss, self._penalty):
-            cost = function and function(Batch(batch), distribution)
-            if cost is not None:  # (B, T)
-                self.targets.check_costs(cost)
-                cost = tf.where(mask, cost, tf.zeros_like(cost))
-            costs.append(cost)
-        return costs
+        costs = self._loss(Batch(batch), distribution)
+        nll, *added = costs if isinstance(costs, tuple) else (costs,)
+        if self._penalty:
+            added.append(self._penalty(Batch(batch), distribution))
+        for cost in (nll, *added):  # (B, T)
+            self.targets.check_costs(cost)
+        nll, *added = (
+            tf.where(mask, x, tf.zeros_like(x)) for x in (nll, *added)
+        )
+        return nll, sum(added) if added else None
 
 
 def is_worth_compiling(model):

@@ -36,7 +36,8 @@ class Trainer:
             `CopyDistribution`, built under the scope of the strategy.
         loss: Callable `(batch, distribution)` that returns the negative log
             likelihood of each target, of shape `(B, T)`; `(B, 1)` where each
-            example has one target, which the option `targets` names.
+            example has one target, which the option `targets` names. Or two
+            of these: that, and a penalty as below, such as `LabelSmoothing`.
         optimizer: Keras optimizer, made under the same scope, or its name.
         train_data: `tf.data.Dataset` of dicts of tensors, the batches of an
             epoch, one for one replica at a time, the same each time. Or a
@@ -232,7 +233,6 @@ class Trainer:
             events,
             self.options,
             self.optimizer,
-            has_penalty=self.penalty is not None,
             on_eval=self.on_eval if self.replicas.is_chief else None,
         )
         return TrainingLoop(

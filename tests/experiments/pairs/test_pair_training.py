@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import helpers
 from tests.data.pairs.test_pipeline import corpus
-from tests.test_losses import BATCH, distribution
 from tests.training import standin
 from tests.training.test_resume import assert_same_bits, stop_after
-from tfcopy import losses, training
+from tfcopy import training
 from tfcopy.experiments import training_choices
 from tfcopy.experiments.pairs import pair_training
 from tfcopy.experiments.training_choices import Batching
@@ -37,25 +35,6 @@ def test_the_flag_says_whether_xla_compiles(xla, compiles, monkeypatch):
         system, None, None, None, optimizer="adam"
     )
     assert options["jit_compile"] is compiles and options["fresh"] is False
-
-
-def test_label_smoothing_comes_beside_what_a_system_adds():
-    plain, smoothing = 0.0, 0.25
-    assert pair_training.penalty_beside(plain, losses.marginal) is None
-
-    def own(batch, distribution):
-        return 7.0
-
-    cost = losses.marginal(BATCH, distribution())
-    expected = losses.LabelSmoothing(losses.marginal, 0.25)
-    expected = expected(BATCH, distribution())
-    for share, penalty, added in (
-        (plain, own, 7.0),
-        (smoothing, None, expected),
-        (smoothing, own, 7.0 + expected),
-    ):
-        found = pair_training.penalty_beside(share, losses.marginal, penalty)
-        helpers.assert_close(cost + found(BATCH, distribution()), cost + added)
 
 
 @pytest.mark.parametrize("batch_tokens", [None, 50])

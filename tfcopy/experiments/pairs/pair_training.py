@@ -52,7 +52,9 @@ def train(system: System, data, loss, **options):
     penalties = [options.pop("penalty", None)]
     if data.train.alignment is not None:
         penalties.append(losses.GuidedAlignment(config.guided_alignment_weight))
-    penalty = penalty_beside(config.label_smoothing, loss, *penalties)
+    penalty = losses.total([x for x in penalties if x is not None])
+    if config.label_smoothing:
+        loss = losses.LabelSmoothing(loss, config.label_smoothing)
     if size := options.pop("restricted", None):
         loss = losses.restricted(loss, size)
         penalty = penalty and losses.restricted(penalty, size)
@@ -83,20 +85,6 @@ def train(system: System, data, loss, **options):
             "history": reporting.history(result, data.validation),
         },
     )
-
-
-def penalty_beside(label_smoothing, loss, *own):
-    """What the objective adds to a loss, or `None`.
-
-    Args:
-        label_smoothing: What the flag says.
-        loss: The loss.
-        own: What the system adds to it anyway, each a penalty or `None`.
-    """
-    penalties = [penalty for penalty in own if penalty is not None]
-    if label_smoothing:
-        penalties.append(losses.LabelSmoothing(loss, label_smoothing))
-    return losses.total(penalties)
 
 
 def compiled_shapes(batching: Batching, data) -> list[tuple[int, int]]:
