@@ -1,7 +1,9 @@
 """Our search in TensorFlow and in LiteRT, beside CTranslate2, on Multi30k.
 
     pip install ctranslate2
-    python -m benchmarks.engines DATA/multi30k/tok --workdir engines
+    python -m benchmarks.engines --multi30k DATA/multi30k/tok --workdir engines
+    python -m benchmarks.engines --run tensorboard_logs/pydocs_ps/mine/copynet \\
+        --texts test.en --references test.es --set must_copy=true --workdir w
 
 Trains, once, the models of docs/results.md's Multi30k (2,000 updates each, 45
 minutes in all): a Transformer with a softmax, one with pointer softmax, and the
@@ -62,7 +64,16 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("data_dir", help="the publisher's .gz files")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--multi30k", help="folder of the publisher's .gz files")
+    which.add_argument("--run", help="folder of a system of a finished run")
+    parser.add_argument(
+        "--texts", type=Path, help="with --run: a file of lines"
+    )
+    parser.add_argument("--references", type=Path, help="likewise")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="of exports"
+    )
     parser.add_argument("--workdir", required=True, type=Path)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 8, 32])
@@ -72,16 +83,31 @@ def main():
         ("updates", 2_000, "of training"),
     )
     options = parser.parse_args()
-    source, target = (
-        _test_lines(options.data_dir, language) for language in ("en", "fr")
-    )
+    if options.multi30k:
+        source, target = (
+            _test_lines(options.multi30k, language) for language in ("en", "fr")
+        )
+    elif options.texts is None or options.references is None:
+        parser.error("--run needs --texts and --references.")
+    else:
+        source, target = (
+            x.read_text("utf-8").splitlines()
+            for x in (options.texts, options.references)
+        )
     texts = options.workdir / "test.txt"
     options.workdir.mkdir(parents=True, exist_ok=True)
     texts.write_text("".join(f"{x}\n" for x in source), encoding="utf-8")
-    for name in options.models:
+    own = dict(x.split("=", 1) for x in options.set)
+    for name in (
+        options.models if options.multi30k else [Path(options.run).name]
+    ):
         folder = options.workdir / name.replace(" ", "_")
         if not (folder / "ready").exists():
-            make(name, options, folder)
+            run = options.run or train(name, options, folder)
+            export(run, own, folder)
+            if MODELS.get(name, ("", ""))[1] == "nmt":
+                write_ctranslate2(run, folder)
+            (folder / "ready").touch()
         report = race(name, folder, texts, target, options)
         (folder / "report.json").write_text(json.dumps(report, indent=1))
         print(f"\n{name}\n\n{table(report)}", flush=True)
@@ -93,16 +119,14 @@ def _test_lines(folder, language):
         return [" ".join(line.split()) for line in file]
 
 
-def make(name, options, folder):
-    """Trains a model and writes what the engines read."""
+def train(name, options, folder):
+    """Trains a model on Multi30k; returns the folder of its system."""
     from tfcopy import models
     from tfcopy.recipes import europarl_ps
-    from tfcopy.serving import saved_model
-    from tfcopy.serving.servables import storage
 
     sizes, system = MODELS[name]
     run = folder / "run"
-    config = recipe_config(options.data_dir, "float32", sizes, run)
+    config = recipe_config(options.multi30k, "float32", sizes, run)
     config = dataclasses.replace(
         config,
         systems=[system],
@@ -111,32 +135,48 @@ def make(name, options, folder):
         eval_every=250,
         savedmodel_dir=str(folder / "of_recipe"),
     )
-    plain = system == "nmt"
-    change = without_deep_output if plain else lambda make: make
+    change = without_deep_output if system == "nmt" else lambda make: make
     changed = change(models.gru_translator)
     with mock.patch.object(models, "gru_translator", changed):
         europarl_ps.run(config)
+    return str(run / system)
+
+
+def export(run, own, folder):
+    """Writes what our engines read.
+
+    Args:
+        run: The folder of a system of a run.
+        own: Settings of all exports, as of `export --set`.
+        folder: Where to.
+    """
+    from tfcopy.serving import saved_model
+    from tfcopy.serving.servables import storage
+
     for kind, settings in SETTINGS.items():
-        stored = storage.load(str(run / system), settings)
+        stored = storage.load(run, own | settings)
         saved_model.export(
             stored.served,
             str(folder / kind),
             warmup_texts=stored.warmup_texts,
             details=stored.details,
         )
-    if plain:
-        from benchmarks import ctranslate2_model
 
-        served = storage.load(str(run / system), {}).served
-        sides = served.source_vocabulary, served.target_vocabulary
-        for precision in ("float32", "int8"):
-            ctranslate2_model.write(
-                served.model,
-                [side.words for side in sides],
-                str(folder / f"ctranslate2_{precision}"),
-                precision,
-            )
-    (folder / "ready").touch()
+
+def write_ctranslate2(run, folder):
+    """Writes what CTranslate2 reads, of the same weights."""
+    from benchmarks import ctranslate2_model
+    from tfcopy.serving.servables import storage
+
+    served = storage.load(run, {}).served
+    sides = served.source_vocabulary, served.target_vocabulary
+    for precision in ("float32", "int8"):
+        ctranslate2_model.write(
+            served.model,
+            [side.words for side in sides],
+            str(folder / f"ctranslate2_{precision}"),
+            precision,
+        )
 
 
 def without_deep_output(make):
