@@ -25,6 +25,7 @@ from tfcopy.serving.client_library import litert_search
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.servables import litert_export, settings
+from tfcopy.serving.servables.translation import program_lengths
 
 pytest.importorskip("ai_edge_litert")
 pytestmark = pytest.mark.optimised_graphs
@@ -100,12 +101,10 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
             )
 
 
-def test_programs_have_few_shapes():
-    found = litert_export.shapes("float32", 200)
-    assert found[0] == (1, 16) and (1, 256) in found and (8, 256) in found
-    assert litert_export.shapes("int8", 200) == found[: len(found) // 2]
-    assert litert_export.shapes("float32", 15) == [(1, 16), (8, 16)]
-    assert (1, 32) in litert_export.shapes("int8", 16)  # and EOS
+def test_programs_have_few_lengths():
+    assert program_lengths(200) == [16, 32, 64, 128, 256]
+    assert program_lengths(15) == [16]
+    assert program_lengths(16) == [16, 32]  # and EOS
 
 
 TERMS = Glossary([("the session", "la séance")])
@@ -178,9 +177,9 @@ def test_words_of_a_request_are_required(models):
 
 
 @pytest.mark.long
-def test_a_program_answers(models, monkeypatch):
-    """And not TensorFlow, for more texts than any program has, too."""
-    model, _ = models
+@pytest.mark.parametrize("engine", ["litert", None])
+def test_a_program_answers(export, monkeypatch, engine):
+    """And not TensorFlow; by default for a few texts at once alone."""
     found = []
     answer = litert_search.LitertSearch.answer
 
@@ -189,12 +188,27 @@ def test_a_program_answers(models, monkeypatch):
         found.append(outputs is not None)
         return outputs
 
+    model = LocalModel(export, engine=engine, batch_size=64)
+    most = litert_search.MOST_ROWS
     monkeypatch.setattr(litert_search.LitertSearch, "answer", told)
-    model.ask("serving_default", {"text": ["the session"]})
-    model.ask("serving_default", {"text": ["the session"] * 32})
+    for rows in (1, most, most + 1, 33):
+        model.ask("serving_default", {"text": ["the session"] * rows})
     model.ask("analyse", {"text": ["the session"]})
-    model.ask("serving_default", {"text": ["the session"] * 33})
-    assert found == [True, True, False, True]
+    by_program = engine == "litert"
+    assert found == [True, True, by_program, by_program, False]
+
+
+@pytest.mark.long
+def test_older_programs_of_several_texts_are_passed_over(models, monkeypatch):
+    search, _ = (x._programs for x in models)
+    with search._interpreter() as interpreter:
+        names = interpreter.get_signature_list()
+        older = [*names, *(x.replace("_1x", "_8x") for x in names)]
+        monkeypatch.setattr(interpreter, "get_signature_list", lambda: older)
+        path, monkeypatched = search._path, lambda _: interpreter
+    monkeypatch.setattr(litert_search, "_open", monkeypatched)
+    found = litert_search.LitertSearch(path, search._model, 1)
+    assert found._programs == search._programs
 
 
 @pytest.mark.parametrize(

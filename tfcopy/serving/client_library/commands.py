@@ -16,8 +16,8 @@ class LoadingOptions:
     """How an export is loaded, as in `LocalModel`.
 
     Attributes:
-        engine: what searches: litert, where the export has its programs and
-            LiteRT is installed, or tensorflow
+        engine: what searches: litert or tensorflow; if not given litert, where
+            the export has its programs, LiteRT is installed, and it is faster
         trust: run even operations that no export has, such as writing files
     """
 

@@ -8,7 +8,6 @@ import hashlib
 import importlib.util
 import os
 import queue
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,45 +26,13 @@ _PADDING = {
 }
 
 
-def program_name(kind: str, rows: int, length: int) -> str:
-    """The name of a program, a signature of the file."""
-    return f"{kind}_{rows}x{length}"
+# In float32 TensorFlow answers more texts than this faster, all at once.
+MOST_ROWS = 6
 
 
-class _Program(NamedTuple):
-    """A signature of the file.
-
-    Attributes:
-        kind: As of `program_name`.
-        rows: B.
-        length: S.
-    """
-
-    kind: str
-    rows: int
-    length: int
-
-    @classmethod
-    def of(cls, name):
-        """The program of a name."""
-        kind, shape = name.split("_")
-        return cls(kind, *map(int, shape.split("x")))
-
-    @property
-    def name(self):
-        return program_name(*self)
-
-    def positions(self, rows):
-        """How many are computed for so many texts."""
-        return -(-rows // self.rows) * self.rows * self.length
-
-    def fitted(self, x, name):
-        """The first `(B, S)` of an input; missing texts are the first again."""
-        size = x.shape[1]
-        full = np.full((self.rows, self.length), _PADDING[name], x.dtype)
-        full[:, :size] = x[:1]
-        full[: len(x), :size] = x[: self.rows]
-        return full
+def program_name(kind: str, length: int) -> str:
+    """The name of a program of one text, a signature of the file."""
+    return f"{kind}_1x{length}"
 
 
 def is_installed() -> bool:
@@ -85,22 +52,25 @@ class LitertSearch:
     Args:
         path: The file of the programs.
         model: The loaded SavedModel.
-        most: How many interpreters there may be, each of which answers one
+        at_once: How many interpreters there may be, each of which answers one
             batch at a time.
+        most_rows: The texts of the largest batch that is answered, if there is
+            a limit.
 
     Raises:
         ImportError: If LiteRT is not installed.
         ValueError: If the file holds no programs.
     """
 
-    def __init__(self, path, model, most: int):
-        self._path, self._model = path, model
+    def __init__(self, path, model, at_once: int, most_rows=None):
+        self._path, self._model, self._most_rows = path, model, most_rows
         self._free = queue.LifoQueue()
-        for _ in range(most):
+        for _ in range(at_once):
             self._free.put(None)
         with self._interpreter() as interpreter:
-            names = interpreter.get_signature_list()
-        self._programs = [_Program.of(name) for name in names]
+            names = [x.split("_1x") for x in interpreter.get_signature_list()]
+        # Earlier releases had programs of several texts, too.
+        self._programs = [(x[0], int(x[1])) for x in names if len(x) == 2]
 
     def answer(self, signature: str, inputs: dict):
         """Outputs of a signature by name, or `None` if no program fits.
@@ -109,44 +79,40 @@ class LitertSearch:
             signature: Name of a signature.
             inputs: Tensors by name.
         """
-        suffix = _FUNCTIONS.get(signature)
-        if suffix is None or not len(inputs["text"]):
+        suffix, rows = _FUNCTIONS.get(signature), len(inputs["text"])
+        if suffix is None or not 0 < rows <= (self._most_rows or rows):
             return None
         read = getattr(self._model, f"read{suffix}", None)
         if read is None:
             return None
         found = dict(read(**inputs))
         arrays = {k: found[k].numpy() for k in _PADDING if k in found}
-        rows, length = arrays["ids"].shape
+        length = arrays["ids"].shape[1]
         kind = "required" if "protected" in found else "free"
-        program = self._best(kind, rows, length)
-        if program is None:
+        fits = [n for x, n in self._programs if x == kind and n >= length]
+        if not fits:
             return None
+        size = min(fits)
+        padded = {
+            name: np.pad(
+                x,
+                [(0, 0), (0, size - length)],
+                constant_values=_PADDING[name],
+            )
+            for name, x in arrays.items()
+        }
         with self._interpreter() as interpreter:
-            run = interpreter.get_signature_runner(program.name)
+            run = interpreter.get_signature_runner(program_name(kind, size))
             results = [
-                run(**{k: program.fitted(x[i:], k) for k, x in arrays.items()})
-                for i in range(0, rows, program.rows)
+                run(**{name: x[i : i + 1] for name, x in padded.items()})
+                for i in range(rows)
             ]
         for name in results[0]:
-            x = np.concatenate([x[name] for x in results])[:rows]
+            x = np.concatenate([x[name] for x in results])
             if name == "attention":
                 x = x[..., :length]
             found[f"result_{name}"] = x
         return getattr(self._model, f"write{suffix}")(found)
-
-    def _best(self, kind, rows, length):
-        """The program that computes the least, of equal ones that of most rows.
-
-        A batch that is larger than a program is cut; `None` if it is longer
-        than all.
-        """
-        fits = [
-            x for x in self._programs if x.kind == kind and x.length >= length
-        ]
-        return min(
-            fits, key=lambda x: (x.positions(rows), -x.rows), default=None
-        )
 
     @contextlib.contextmanager
     def _interpreter(self):

@@ -139,9 +139,10 @@ class LocalModel(BatchedModel):
         at_once: Positive integer, the most batches at a time; `num_at_once()`
             if not given.
         engine: What searches: `"litert"` or `"tensorflow"`; LiteRT if not
-            given, where the export has its programs and LiteRT is installed. A
-            text that is too long for all programs, and `analyse`, are left to
-            TensorFlow.
+            given, where the export has its programs and LiteRT is installed,
+            but in float32 TensorFlow for batches of many texts, where it is
+            faster. A text that is too long for all programs, and `analyse`, are
+            left to TensorFlow.
         trust: Whether the graph may have operations that no export has, such
             as writing files.
 
@@ -227,9 +228,14 @@ class LocalModel(BatchedModel):
     def _open(self, programs, engine):
         if programs is None:
             return None
+        is_slower = self.config["litert"]["precision"] == "float32"
+        most_rows = litert_search.MOST_ROWS
         try:
             return litert_search.LitertSearch(
-                programs, self._model, self.at_once
+                programs,
+                self._model,
+                self.at_once,
+                most_rows if is_slower and engine is None else None,
             )
         except ImportError:
             if engine is None:

@@ -2,7 +2,7 @@
 
 TensorFlow starts some hundred operations at each step of a search; LiteRT runs
 a program of fixed shapes with hardly anything between its products. One file
-holds a program for each of a few shapes of a batch, which share their weights.
+holds a program of one text for each of a few lengths; they share their weights.
 Texts are still cut into words, and answers written, by functions of the
 SavedModel.
 
@@ -10,7 +10,6 @@ Shapes: B texts, S source positions, N hypotheses, L maximum length.
 """
 
 import dataclasses
-import itertools
 import tempfile
 
 import tensorflow as tf
@@ -25,17 +24,8 @@ from tfcopy.serving.servables.translation import (
     program_lengths,
 )
 
-# Texts of a program's batch. In int8 a text takes no longer alone than in a
-# batch, where all wait for the longest answer.
-_ROWS = {"float32": (1, 8), "int8": (1,)}
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 _LINES = tf.TensorSpec([None, None], tf.string, name="glossary")
-
-
-def shapes(precision: str, longest: int) -> list[tuple[int, int]]:
-    """The shapes `(B, S)` of programs for texts of so many words."""
-    lengths = program_lengths(longest)
-    return list(itertools.product(_ROWS[precision], lengths))
 
 
 def write(path, translator, module, examples) -> dict:
@@ -56,13 +46,9 @@ def write(path, translator, module, examples) -> dict:
     """
     with without_gradients():
         functions = {
-            program_name(kind, rows, length): _program(
-                translator, kind, rows, length
-            )
+            program_name(kind, length): _program(translator, kind, length)
             for kind in kinds(translator)
-            for rows, length in shapes(
-                translator.litert, translator.max_source_length
-            )
+            for length in program_lengths(translator.max_source_length)
         }
     with open(path, "wb") as file:
         file.write(convert(functions, translator.resources, translator.litert))
@@ -112,7 +98,7 @@ def kinds(translator) -> tuple[str, ...]:
     return ("free", "required") if translator.protects else ("free",)
 
 
-def _program(translator, kind, rows, length):
+def _program(translator, kind, length):
     options = dataclasses.replace(
         translator.search_options(),
         static_shapes=True,
@@ -128,7 +114,7 @@ def _program(translator, kind, rows, length):
         return {name: kept[name] for name in _results(options)}
 
     return tf.function(search, autograph=False).get_concrete_function(
-        *(tf.TensorSpec([rows, length], tf.int32, name=x) for x in names)
+        *(tf.TensorSpec([1, length], tf.int32, name=x) for x in names)
     )
 
 
