@@ -16,7 +16,7 @@ ROOT = pathlib.Path(tfcopy.__file__).parent
 ROOMS = {
     "": (12, 1684),
     "data": (80, 12503),
-    "decoding": (12, 1393),
+    "decoding": (12, 1395),
     "evaluation": (5, 535),
     "experiments": (32, 5196),
     "figures": (4, 629),

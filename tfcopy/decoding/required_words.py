@@ -151,7 +151,10 @@ def _equal_runs(same, starts, length):
     found = take_each(different, places + length)
     found = found - different[:, :-1]
     equal = _of_distance(ops.cast(found == 0, "float32"))
-    equal = ops.maximum(equal, ops.transpose(equal, (0, 2, 1)))
+    # Not `transpose`: LiteRT's converter confuses it with one of the loop's.
+    turned = ops.expand_dims(places * size, 0) + ops.expand_dims(places, 1)
+    flat = ops.reshape(equal, (-1, size * size))
+    equal = ops.maximum(equal, ops.take(flat, turned, axis=1))
     equal = equal * ops.cast(
         ops.expand_dims(length, 1) == ops.expand_dims(length, 2), "float32"
     )
