@@ -224,12 +224,22 @@ def test_numbers_of_files_are_taken(tmp_path):
     assert set(os.listdir(tmp_path)) == {"01", "3", "4"}
 
 
-def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        tf.errors.ResourceExhaustedError(
+            None, None, "{{function_node __wrapped__}} No space left on device"
+        ),
+    ],
+)
+def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch, error):
     def full(*_, **__):
-        raise OSError(28, "No space left on device")
+        raise error
 
     monkeypatch.setattr(tf.saved_model, "save", full)
-    with pytest.raises(OSError, match="a: the SavedModel cannot be written"):
+    told = r"a: the SavedModel cannot be written \(No space left on device\)."
+    with pytest.raises(OSError, match=told):
         export(Echo(), tmp_path / "a")
     assert os.listdir(tmp_path / "a") == []
     (tmp_path / "file").write_text("")

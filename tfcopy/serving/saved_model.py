@@ -40,7 +40,7 @@ from tfcopy.serving.client_library.local_model import (
     numbers_in,
 )
 from tfcopy.serving.servables import litert_export
-from tfcopy.terminal import quiet
+from tfcopy.terminal import one_line, quiet
 
 Inputs = Mapping[str, Sequence] | Sequence[str]
 
@@ -156,7 +156,7 @@ def export(
             _write(served, temporary, target, names, warmup_texts, details)
             return _publish(target, directory, version)
     except (OSError, tf.errors.OpError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = getattr(error, "strerror", None) or one_line(error)
         raise OSError(
             f"{directory}: the SavedModel cannot be written ({reason})."
         ) from error
