@@ -2,7 +2,7 @@
 
     pip install ctranslate2
     python -m benchmarks.engines --multi30k DATA/multi30k/tok --workdir engines
-    python -m benchmarks.engines --run tensorboard_logs/pydocs_ps/mine/copynet \\
+    python -m benchmarks.engines --run tensorboard_logs/pydocs_ps/r/copynet \\
         --texts test.en --references test.es --set must_copy=true --workdir w
 
 Trains, once, the models of docs/results.md's Multi30k (2,000 updates each, 45

@@ -40,6 +40,14 @@ from tfcopy.training.schedule import InverseSquareRoot, WarmUp
 LONGEST, HELD_OUT = 120, 1_000
 MASKED, RUN = 0.3, 3.0  # the share of a line, and the mean of Poisson's lengths
 MASK = {"bart": "<mask>", "t5": "<extra_id_0>"}
+# T5's embeddings begin with a standard deviation of 1: steps of one size for
+# all weights would hardly move them.
+OPTIMIZERS = {
+    "bart": functools.partial(
+        keras.optimizers.AdamW, beta_2=0.98, weight_decay=0.01
+    ),
+    "t5": keras.optimizers.Adafactor,
+}
 SIZES = {
     "num_layers": 4,
     "num_heads": 6,
@@ -118,14 +126,11 @@ def run(arguments):
         )
 
     warm_up = max(1, arguments.updates // 10)
+    rate = WarmUp(InverseSquareRoot(arguments.rate, warm_up), warm_up)
     trainer = training.Trainer(
         model,
         losses.generated,
-        keras.optimizers.AdamW(
-            WarmUp(InverseSquareRoot(arguments.rate, warm_up), warm_up),
-            beta_2=0.98,
-            weight_decay=0.01,
-        ),
+        OPTIMIZERS[kind](rate),
         batches,
         data.batches(
             Infilling(encoded(dev), mask)(0), limit, drop_remainder=False
