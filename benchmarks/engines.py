@@ -74,7 +74,12 @@ def main():
     parser.add_argument(
         "--set", nargs="+", default=[], metavar="NAME=VALUE", help="of exports"
     )
-    parser.add_argument("--workdir", required=True, type=Path)
+    parser.add_argument(
+        "--workdir",
+        required=True,
+        type=Path,
+        help="one for each run and its settings: exports there are used again",
+    )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 8, 32])
     timing.add_numbers(

@@ -228,14 +228,13 @@ class LocalModel(BatchedModel):
     def _open(self, programs, engine):
         if programs is None:
             return None
-        is_slower = self.config["litert"]["precision"] == "float32"
-        most_rows = litert_search.MOST_ROWS
+        is_float = self.config["litert"]["precision"] == "float32"
         try:
             return litert_search.LitertSearch(
                 programs,
                 self._model,
                 self.at_once,
-                most_rows if is_slower and engine is None else None,
+                litert_search.MOST_ROWS if is_float and not engine else None,
             )
         except ImportError:
             if engine is None:
