@@ -20,8 +20,6 @@ from tfcopy import losses
 from tfcopy.models import gru_translator
 
 MODELS = ("generated", "observed", "marginal")
-# What the backends do in files of their own: loops, cuts and a softmax.
-FIRST = ("bidirectional_gru", "copynet_head", "plan_attention", "generated")
 # How many definitions there are is data, which nobody differentiates by; where
 # it ties with the 1 in `maximum(number, 1)` the backends do it differently.
 NUMBERS = ("counts",)
@@ -133,13 +131,8 @@ def both(request, tmp_path_factory):
     return expected, actual
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in FIRST else pytest.param(name, marks=pytest.mark.long)
-        for name in (*LAYERS, *MODELS)
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*LAYERS, *MODELS])
 def test_outputs_and_gradients_are_the_same(both, name):
     expected, actual = both
     helpers.assert_close(tuple(actual[name]), tuple(expected[name]))

@@ -103,6 +103,7 @@ def test_results_hold_what_was_agreed(finished):
     assert (finished / "logs" / "demo" / "dev_nll.png").exists()
 
 
+@pytest.mark.long
 def test_finished_run_is_not_trained_again(
     finished, corpus, capsys, monkeypatch
 ):

@@ -70,6 +70,7 @@ def test_rules_have_the_variables_and_lengths_of_their_type(count):
     assert (min(sizes), max(sizes)) == (5, 20)
 
 
+@pytest.mark.long
 def test_rules_of_the_default_lengths():
     rules = copy_rules.make_rules(1000)
     lefts, rights, places, shared, orders = set(), set(), set(), [], []

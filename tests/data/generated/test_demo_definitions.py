@@ -127,6 +127,7 @@ def test_texts_are_the_same_on_every_machine(load, digest):
 # === The dictionary ===
 
 
+@pytest.mark.long
 def test_every_invented_word_is_defined_in_plain_words(definitions):
     assert len(definitions) > 432 and len(PLAIN) < 300
     texts = list(itertools.chain.from_iterable(definitions.values()))

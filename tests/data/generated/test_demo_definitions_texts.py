@@ -79,6 +79,7 @@ def check_question(example, dictionary, num_things):
     return i
 
 
+@pytest.mark.long
 def test_the_dictionary_answers_each_question(dictionary):
     corpus = demo.questions(num_train=2_000)
     for name in SPLITS:
@@ -97,6 +98,7 @@ def test_questions_of_any_size_have_one_answer(num_words, num_things, seed):
         check_question(example, dictionary, num_things)
 
 
+@pytest.mark.long
 def test_without_the_dictionary_an_answer_is_a_guess(dictionary):
     """Neither its place, its statement nor a plain word gives it away."""
     rows = []
@@ -134,6 +136,7 @@ def test_without_the_dictionary_an_answer_is_a_guess(dictionary):
         assert sum(found) / len(found) < 1 / 3 + MARGIN, name
 
 
+@pytest.mark.long
 def test_answers_are_persons_and_places_alike():
     counts = collections.Counter()
     for example in demo.questions(num_train=3_000).train:
@@ -152,6 +155,7 @@ def pairs():
     return [pair for pair in train if not is_plain(pair.premise)]
 
 
+@pytest.mark.long
 def test_the_dictionary_decides_each_pair(dictionary):
     corpus = demo.entailments(num_train=2_000)
     for name in SPLITS:
@@ -170,6 +174,7 @@ def test_the_dictionary_decides_each_pair(dictionary):
             assert is_plain(example.hypothesis)
 
 
+@pytest.mark.long
 def test_labels_are_balanced():
     corpus = demo.entailments(num_test=600)
     for name in SPLITS:
@@ -184,6 +189,7 @@ def test_labels_are_balanced():
             assert max(of_source.values()) - min(of_source.values()) <= 1
 
 
+@pytest.mark.long
 def test_neither_side_alone_tells_the_label(pairs):
     for name, key in {
         "hypothesis": lambda x: x.hypothesis,
@@ -200,6 +206,7 @@ def test_neither_side_alone_tells_the_label(pairs):
         assert found < 1 / 3 + MARGIN, name
 
 
+@pytest.mark.long
 def test_no_plain_word_tells_the_label(pairs):
     """Nor do two next to each other."""
     counts = collections.defaultdict(collections.Counter)
@@ -213,6 +220,7 @@ def test_no_plain_word_tells_the_label(pairs):
             assert max(of_key.values()) / of_key.total() < 0.42, key
 
 
+@pytest.mark.long
 def test_a_plain_premise_tells_no_label_by_itself():
     train = demo.entailments(num_train=24_000).train
     plain = [x for x in train if is_plain(x.premise)]
@@ -239,6 +247,7 @@ def verbs_after_things(sentences):
                 yield words[:i], word, words[i + 1], verbs[words[i + 1]]
 
 
+@pytest.mark.long
 def test_what_follows_a_thing_fits_its_definition(dictionary):
     corpus = demo.sentences(num_train=2_000)
     for name in SPLITS:
@@ -248,6 +257,7 @@ def test_what_follows_a_thing_fits_its_definition(dictionary):
             assert explained(word, dictionary)["kind"] == kind
 
 
+@pytest.mark.long
 def test_verbs_are_even_and_no_context_tells_them():
     rows = [
         (words, verb)

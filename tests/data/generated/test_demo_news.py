@@ -81,6 +81,7 @@ def test_stories_are_the_same_on_every_machine():
 # === What stands in it ===
 
 
+@pytest.mark.long
 def test_names_of_the_test_set_are_never_seen_in_training(stories, counts):
     for split in ("validation", "test"):
         for _, summary in stories[split]:
@@ -89,6 +90,7 @@ def test_names_of_the_test_set_are_never_seen_in_training(stories, counts):
                 assert sum(counts[name] == 0 for name in names) >= 2, sentence
 
 
+@pytest.mark.long
 def test_names_are_nearly_all_out_of_the_vocabulary(stories, counts):
     vocabulary = {word for word, _ in counts.most_common(VOCABULARY_SIZE)}
     for split in ("train", "test"):
@@ -103,6 +105,7 @@ def test_names_are_nearly_all_out_of_the_vocabulary(stories, counts):
     assert sum(w in frequent for w in ordinary) > 0.97 * len(ordinary)
 
 
+@pytest.mark.long
 def test_articles_hold_every_name_of_their_summary(stories, counts):
     for split in ("train", "test"):
         for article, summary in stories[split]:
@@ -110,6 +113,7 @@ def test_articles_hold_every_name_of_their_summary(stories, counts):
             assert rare <= set(words(article)), (article, summary)
 
 
+@pytest.mark.long
 def test_lengths(stories):
     for side, low, mean, high in (
         (0, 45, (60, 85), 110),
@@ -120,6 +124,7 @@ def test_lengths(stories):
         assert mean[0] < sum(lengths) / len(lengths) < mean[1]
 
 
+@pytest.mark.long
 def test_stories_vary(stories):
     assert len(set(stories["train"])) == len(stories["train"])
     starts = collections.Counter(
@@ -128,11 +133,13 @@ def test_stories_vary(stories):
     assert len(starts) > 200
 
 
+@pytest.mark.long
 def test_summaries_repeat_no_trigram(stories):
     summaries = [words(summary) for _, summary in stories["test"]]
     assert summary_evaluation.repeated_ngram_rate(summaries, n=3) == 0
 
 
+@pytest.mark.long
 def test_summaries_use_words_of_their_own(stories):
     articles, summaries = (
         [words(text) for text in texts] for texts in zip(*stories["test"])
@@ -141,6 +148,7 @@ def test_summaries_use_words_of_their_own(stories):
     assert 50 < rate < 90
 
 
+@pytest.mark.long
 def test_order_of_the_summary_tells_nothing(stories, counts):
     """The event told first is equally often any of those of the story."""
     ranks = collections.Counter()
@@ -160,6 +168,7 @@ def test_order_of_the_summary_tells_nothing(stories, counts):
         assert 0.21 < ranks[rank] / total < 0.29
 
 
+@pytest.mark.long
 def test_names_have_many_shapes(stories):
     text = " ".join(summary for _, summary in stories["test"])
     for pattern in ("[À-ž]", r"\w'\w", r"\w-\w", "[α-ω]", "[а-я]", "[一-龥]"):
@@ -220,6 +229,7 @@ def test_patterns_hold_the_names_they_should(kind):
     assert len(kind["summaries"]) == 7
 
 
+@pytest.mark.long
 def test_every_sentence_ends_with_a_token_of_its_own(stories):
     for side in (0, 1):
         texts = [story[side] for story in stories["test"]]
@@ -238,6 +248,7 @@ def test_slots_are_filled():
     assert grammar._fill(line, event, 4) == expected
 
 
+@pytest.mark.long
 def test_examples_hold_their_names_on_both_sides(counts):
     examples = demo_news.examples()
     text = " ".join(article for article, _ in examples)

@@ -83,6 +83,7 @@ def test_sentences_are_the_same_on_every_machine(size, digest):
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == digest
 
 
+@pytest.mark.long
 def test_the_small_corpus_has_half_of_the_words():
     large, small = (
         {
@@ -99,6 +100,7 @@ def test_the_small_corpus_has_half_of_the_words():
 # === What stands in it ===
 
 
+@pytest.mark.long
 def test_names_of_the_test_set_are_never_seen_in_training(pairs):
     """Most capitalised words at inner places of a sentence are names."""
     seen = {w for pair in pairs["train"] for text in pair for w in words(text)}
@@ -128,6 +130,7 @@ def test_every_name_belongs_to_one_split(seed, split):
         assert split_of(word) == split
 
 
+@pytest.mark.long
 def test_there_are_tens_of_thousands_of_names_in_many_scripts():
     names = Names(Grammar(0, "train").rng, "train")
     drawn = {names.full_name() for _ in range(30_000)}
@@ -145,6 +148,7 @@ def test_there_are_tens_of_thousands_of_names_in_many_scripts():
     assert any("-" in name for name in surnames)
 
 
+@pytest.mark.long
 def test_names_are_the_same_on_both_sides(pairs):
     """A word of the source that is no ordinary word stands in the target."""
     counts = collections.Counter(
@@ -156,6 +160,7 @@ def test_names_are_the_same_on_both_sides(pairs):
                 assert word in words(target), (source, target)
 
 
+@pytest.mark.long
 def test_vocabulary_of_ordinary_words_fits_into_2000(pairs):
     for side in (0, 1):
         counts = collections.Counter(
@@ -169,6 +174,7 @@ def test_vocabulary_of_ordinary_words_fits_into_2000(pairs):
         assert len(counts) > 15_000
 
 
+@pytest.mark.long
 def test_lengths(pairs):
     for side in (0, 1):
         lengths = [len(words(pair[side])) for pair in pairs["train"]]
@@ -176,6 +182,7 @@ def test_lengths(pairs):
         assert max(lengths) <= 30
 
 
+@pytest.mark.long
 def test_sentences_vary(pairs):
     assert len(set(pairs["train"])) > 0.95 * len(pairs["train"])
     starts = collections.Counter(s.split()[0] for s, _ in pairs["train"])
@@ -213,6 +220,7 @@ def test_patterns_use_the_same_names_on_both_sides():
         assert slots(en) == slots(fr), (en, fr)
 
 
+@pytest.mark.long
 def test_examples_hold_their_names_on_both_sides(pairs):
     examples = demo_parliament.examples()
     text = " ".join(source for source, _ in examples)

@@ -83,6 +83,7 @@ def test_format(tmp_path):
     assert "human_label" not in (tmp_path / "PART_I.txt").read_text()
 
 
+@pytest.mark.long
 def test_scores_are_those_of_lcsts():
     for split, counts in lcsts.SCORE_COUNTS.items():
         for number in (1, 2, 7, 500, 1106):
@@ -168,6 +169,7 @@ def test_news_are_the_same_on_every_machine():
 # === What stands in them ===
 
 
+@pytest.mark.long
 def test_names_of_the_test_set_are_never_seen_in_training(corpora):
     """A name has a capital, or is made of ideographs."""
     tables = map(text_tables.read, ("newsgen_words", "newsgen_patterns"))
@@ -195,6 +197,7 @@ def test_every_name_belongs_to_one_split(seed, split):
     assert {split_of(name) for name in story.names} == {split}
 
 
+@pytest.mark.long
 def test_unknown_words_of_summaries(corpus):
     words = vocabulary(corpus, WORDS, VOCABULARY_SIZE)
     for split in corpus.splits.values():
@@ -211,6 +214,7 @@ def test_oov_rate_by_hand():
     )
 
 
+@pytest.mark.long
 def test_ideographs_of_the_tail_are_unknown(corpora):
     corpus = corpora["cjk"]
     known = vocabulary(corpus, CHARACTERS, 3000)
@@ -222,6 +226,7 @@ def test_ideographs_of_the_tail_are_unknown(corpora):
     assert 2000 < len(set(ideographs))
 
 
+@pytest.mark.long
 def test_latin_characters_are_all_known(corpus):
     known = vocabulary(corpus, CHARACTERS, 3000)
     for split in corpus.splits.values():
@@ -266,6 +271,7 @@ def test_summaries_copy_seven_words_of_ten_from_the_key_sentence():
     assert 0.66 < sum(copied) / len(copied) < 0.74
 
 
+@pytest.mark.long
 def test_lengths(corpus):
     for tokenizer, text_limit, limit in (
         (WORDS, 140, 32),
@@ -277,6 +283,7 @@ def test_lengths(corpus):
             assert max(map(len, tokens(summaries, tokenizer))) <= limit
 
 
+@pytest.mark.long
 def test_news_vary(corpus):
     assert len(set(corpus.train)) == SIZES["train"]
     counts = collections.Counter(

@@ -52,11 +52,11 @@ def cases():
         if "defined" in model:
             continue
         for name in OPTIONS:
-            quick = model in ("transformer", "pag") and name == "plain"
+            # The first tier has those of the exports below.
             long = model == "pointer_softmax"
+            long |= model in ("transformer", "pag") and name == "plain"
             mark = pytest.mark.long if long else pytest.mark.slow
-            marks = () if quick else mark
-            yield pytest.param(model, name, marks=marks, id=f"{model}-{name}")
+            yield pytest.param(model, name, marks=mark, id=f"{model}-{name}")
 
 
 @pytest.mark.parametrize(("model", "options"), cases())

@@ -130,7 +130,7 @@ def test_lines_that_define_nothing_are_ignored(made, function, name):
     assert_close(ask(function(name), texts, mixed), expected)
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_any_texts_are_answered(made, function, name):
     served = made[name][0]
