@@ -81,6 +81,9 @@ def main():
         help="one for each run and its settings: exports there are used again",
     )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
+    parser.add_argument(
+        "--engines", nargs="+", choices=ENGINES, default=ENGINES
+    )
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 8, 32])
     timing.add_numbers(
         parser,
@@ -205,9 +208,9 @@ def race(name, folder, texts, references, options):
     import sacrebleu
 
     engines = {
-        engine: (kind, option, folder / part)
-        for engine, (kind, option, part) in ENGINES.items()
-        if (folder / part).exists()
+        engine: (*ENGINES[engine][:2], folder / ENGINES[engine][2])
+        for engine in options.engines
+        if (folder / ENGINES[engine][2]).exists()
     }
     report = {"matrix_gflops": [timing.matrix_rate() / 1e9]}
     with contextlib.ExitStack() as stack:
@@ -219,9 +222,13 @@ def race(name, folder, texts, references, options):
         for size in (0, *options.batches):
             for number in range(options.rounds + 1):
                 for engine in list(sides)[:: 1 if number % 2 else -1]:
-                    done = sides[engine].ask(size)
-                    if number:  # The first warms up.
-                        found[engine].setdefault(size, []).append(done)
+                    side = sides[engine]
+                    if number:
+                        found[engine].setdefault(size, []).append(
+                            side.ask(size)
+                        )
+                    else:
+                        side.ask(size, WARM_UP)
     first = None
     for engine, by_size in found.items():
         row = {
@@ -255,6 +262,8 @@ def race(name, folder, texts, references, options):
 
 
 QUARTILES = [0.25, 0.5, 0.75]
+# Texts before the first round of a size.
+WARM_UP = 128
 
 
 class Side:
@@ -270,8 +279,8 @@ class Side:
         )
         self.loaded = self._read()
 
-    def ask(self, size):
-        print(size, file=self.process.stdin, flush=True)
+    def ask(self, size, most=None):
+        print(size, most or "", file=self.process.stdin, flush=True)
         return self._read()
 
     def _read(self):

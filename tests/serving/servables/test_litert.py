@@ -54,7 +54,7 @@ def cases():
         for name in OPTIONS:
             # The first tier has those of the exports below.
             long = model == "pointer_softmax"
-            long |= model in ("transformer", "pag") and name == "plain"
+            long |= model == "transformer" and name == "plain"
             mark = pytest.mark.long if long else pytest.mark.slow
             yield pytest.param(model, name, marks=mark, id=f"{model}-{name}")
 
