@@ -73,7 +73,7 @@ DEMOS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", DEMOS)
 def test_no_example_stands_in_two_splits(tmp_path, name):
     train, validation, test = DEMOS[name](tmp_path)
