@@ -220,15 +220,12 @@ def race(name, folder, texts, references, options):
         }
         found = {engine: {} for engine in engines}
         for size in (0, *options.batches):
-            for number in range(options.rounds + 1):
-                for engine in list(sides)[:: 1 if number % 2 else -1]:
-                    side = sides[engine]
-                    if number:
-                        found[engine].setdefault(size, []).append(
-                            side.ask(size)
-                        )
-                    else:
-                        side.ask(size, WARM_UP)
+            for side in sides.values():
+                side.ask(size, WARM_UP)
+            for number in range(options.rounds):
+                for engine in list(sides)[:: -1 if number % 2 else 1]:
+                    done = sides[engine].ask(size)
+                    found[engine].setdefault(size, []).append(done)
     first = None
     for engine, by_size in found.items():
         row = {
