@@ -54,10 +54,11 @@ class SearchOptions:
             best, as the pointer softmax paper does. Samples add them up.
         return_attention: Whether the result holds the attention.
         same_in_every_batch: Whether no hypothesis depends on the number of
-            sentences searched for at once, to the last bit: sentences then
-            leave a batch by eights, since sums of other numbers of rows are
-            rounded differently. Where sentences do not leave, on other backends
-            than TensorFlow, it has no effect.
+            sentences searched for at once, to the last bit on processors with
+            AVX-512: sentences then leave a batch by eights, since sums of
+            other numbers of rows are rounded differently there. Where
+            sentences do not leave, on other backends than TensorFlow, it has
+            no effect.
         static_shapes: Whether no shape depends on values, so that XLA can
             compile the search; on other backends than TensorFlow it is always
             so. Sentences that are done then stay in the batch.

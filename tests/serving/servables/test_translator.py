@@ -1,4 +1,5 @@
 import dataclasses
+import pathlib
 
 import numpy as np
 import pytest
@@ -140,6 +141,11 @@ def test_a_megabyte_is_cut(copying):
     assert outputs["text"].numpy()[1] == b"x" * 1_000_000
 
 
+# TensorFlow's products of other processors take rows by sixes, not by eights.
+_CPUINFO = pathlib.Path("/proc/cpuinfo")
+_HAS_AVX512 = _CPUINFO.exists() and "avx512f" in _CPUINFO.read_text()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("num_beams", [1, 3])
 def test_an_answer_does_not_depend_on_the_batch(num_beams):
@@ -153,8 +159,11 @@ def test_an_answer_does_not_depend_on_the_batch(num_beams):
         found = [random.translate(tf.constant(part)) for part in parts]
         for name, expected in together.items():
             joined = tf.concat([part[name] for part in found], axis=0)
-            # To the last bit.
-            np.testing.assert_array_equal(joined, expected)
+            if name == "text" or _HAS_AVX512:
+                # To the last bit.
+                np.testing.assert_array_equal(joined, expected)
+            else:
+                np.testing.assert_allclose(joined, expected, rtol=1e-5)
 
 
 def test_what_is_cut_off_may_be_the_best_answer(eagerly, random):

@@ -108,7 +108,8 @@ def what_answers_must_have(options, requested, tokenizer):
 _UNK_WORD = special.SPECIAL_TOKENS[special.UNK]
 _EOS_WORD = special.SPECIAL_TOKENS[special.EOS]
 # How sums are rounded depends on the shapes of the matrices multiplied, but, as
-# was measured to the last bit, not between shapes of this multiple.
+# was measured to the last bit with AVX-512, not between shapes of this
+# multiple.
 _POSITIONS = 16
 
 

@@ -38,8 +38,8 @@ from tfcopy.serving.servables.translation import (
 )
 
 # How sums are rounded depends on the shapes of the matrices multiplied, but, as
-# was measured to the last bit, not between shapes of this multiple. For a
-# single text it is enough to search for as many hypotheses.
+# was measured to the last bit with AVX-512, not between shapes of this
+# multiple. For a single text it is enough to search for as many hypotheses.
 _TEXTS = 8
 # Words that a shortlist always holds.
 _FREQUENT = 200
@@ -54,8 +54,8 @@ class Translator:
     A text without words gives an empty answer with a score of 0; one of more
     than `max_source_length` words is cut there. Control characters count as
     blanks, invalid UTF-8 as U+FFFD. No answer depends on the other texts of
-    its batch, to the last bit: batches are filled up to shapes that are
-    rounded alike.
+    its batch, to the last bit on processors with AVX-512: batches are filled
+    up to shapes that are rounded alike there.
 
     Args:
         model: A `Seq2Seq`, or anything else that `beam_search` takes.
