@@ -18,7 +18,7 @@ import yaml
 from tests.data.generated import demo_catalog_files
 from tfcopy.data.generated import demo_parliament
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(1800)
 
 ROOT = pathlib.Path(__file__).parents[2]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -95,6 +95,7 @@ def write_pairs(folder, name, count, seed):
         (folder / f"{name}.{side}").write_text(text)
 
 
+@pytest.mark.long
 def test_from_own_pairs_to_a_served_model(installed, tmp_path):
     write_pairs(tmp_path, "my", 200, 0)
     write_pairs(tmp_path, "test", 20, 1)
@@ -112,6 +113,7 @@ def test_from_own_pairs_to_a_served_model(installed, tmp_path):
         assert not name or (compose.parent / places["/config"] / name).exists()
 
 
+@pytest.mark.slow
 def test_a_head_of_ones_own_in_a_recipe(installed, tmp_path):
     head = PROGRAM.search(read("tutorials/a_new_head.md"))[1]
     (tmp_path / "my_heads.py").write_text(head)
@@ -124,6 +126,7 @@ def test_a_head_of_ones_own_in_a_recipe(installed, tmp_path):
         assert saved.exists()
 
 
+@pytest.mark.slow
 def test_a_head_on_a_model_of_ones_own(installed, tmp_path):
     programs = PROGRAM.findall(read("tutorials/your_own_decoder.md"))
     (tmp_path / "own.py").write_text("\n".join(programs))
@@ -132,6 +135,7 @@ def test_a_head_on_a_model_of_ones_own(installed, tmp_path):
     assert float(losses[1]) < float(losses[0])
 
 
+@pytest.mark.long
 def test_a_gettext_catalogue(installed, tmp_path):
     folder = tmp_path / "locale" / "es"
     folder.mkdir(parents=True)
@@ -156,6 +160,7 @@ CHANGED = re.compile(
 )
 
 
+@pytest.mark.long
 def test_a_projects_catalogues(installed, tmp_path):
     page = "tutorials/a_projects_catalogues.md"
     program = PROGRAM.search(read(page))[1]

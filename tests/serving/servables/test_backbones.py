@@ -62,7 +62,7 @@ PAGE = pathlib.Path(__file__).parents[3] / "docs" / "backbones.md"
 PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*shuffle=True. was passed")
 def test_the_program_of_the_page(tmp_path, monkeypatch, capsys):
     """From two files of lines to an export; with a small preset."""
