@@ -170,9 +170,8 @@ class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
     num_beams: Beams = search(10, "Beam size; 1 for greedy search.")
     same_in_every_batch: bool = search(
         True,
-        "Whether an answer is the same, to the last bit on processors with "
-        "AVX-512, whatever other texts are asked with it; false is a third "
-        "faster for few texts.",
+        "Whether an answer is the same whatever other texts are asked with "
+        "it, scores to 1e-5; false is a third faster for few texts.",
     )
     length_penalty: NonNegativeFloat = search(
         1.0,
