@@ -210,14 +210,18 @@ class FixedHistory(NamedTuple):
         return ops.slice_update(x, start, new)
 
 
-def first_history(rows, prompt=()):
+def first_history(like, prompt=()):
     """The `History` before the first step.
 
     Args:
-        rows: Nested tensors `(B, H, 0, d)`.
+        like: Nested tensors `(B, H, *, d)`, of the shapes that rows have.
         prompt: As in `History`.
     """
-    batch = ops.shape(tree.flatten(rows)[0])[0]
+    batch = ops.shape(tree.flatten(like)[0])[0]
+    # TensorFlow does not know the shape of a slice `:0`.
+    rows = tree.map_structure(
+        lambda x: ops.zeros((batch, x.shape[1], 0, x.shape[3]), x.dtype), like
+    )
     own = ops.zeros((batch, 0), "bool")
     return History(rows, own, ops.zeros((batch, 1), "int32"), prompt)
 

@@ -351,8 +351,13 @@ def test_a_shortlist_generates_translations_of_the_sources_words(
     assert generated - {TARGET.words[i] for i in always}
 
 
+TRANSFORMER = {"encoder": "transformer", "decoder": "transformer"}
+
+
 @pytest.mark.long
-def test_one_text_is_searched_for_by_xla(random):
+@pytest.mark.parametrize("sizes", [{}, TRANSFORMER])
+def test_one_text_is_searched_for_by_xla(sizes):
+    random = random_translator(dims=(8, 8), sizes=sizes)
     free = random.copy(
         options=dataclasses.replace(random.options, same_in_every_batch=False)
     )

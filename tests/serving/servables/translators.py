@@ -94,19 +94,24 @@ def copier(generate_unk=False, **options):
     return Translator(Copier(generate_unk), SOURCE, TARGET, **options)
 
 
-def random_translator(dtype="float32", dims=(6, 7), **options):
+def random_translator(dtype="float32", dims=(6, 7), sizes=None, **options):
     """A small model whose weights are large and random.
 
     Args:
         dtype: Name of the dtype policy.
         dims: Sizes of the embeddings and of the states.
+        sizes: Further arguments of `gru_translator`.
         options: Of `Translator`.
     """
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy(dtype)
     try:
         model = gru_translator(
-            SOURCE.size, TARGET.size, embedding_dim=dims[0], units=dims[1]
+            SOURCE.size,
+            TARGET.size,
+            embedding_dim=dims[0],
+            units=dims[1],
+            **(sizes or {}),
         )
     finally:
         keras.config.set_dtype_policy(policy)

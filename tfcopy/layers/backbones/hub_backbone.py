@@ -7,7 +7,7 @@ candidates.
 
 import keras
 import numpy as np
-from keras import ops, tree
+from keras import ops
 
 from tfcopy.keras_internals import all_layers, serialize_shared
 from tfcopy.layers.backbones.bart_parts import BartParts
@@ -313,10 +313,8 @@ class BackboneCell(OfBackbone, HistoryCell):
         caches = self.parts.source_caches(annotations)
         return memory.updated({"caches": caches})
 
-    def _no_rows(self, memory):
-        return tree.map_structure(
-            lambda x: x[:, :, :0], memory.sentences["caches"]
-        )
+    def _like_rows(self, memory):
+        return memory.sentences["caches"]
 
     def _all_steps(self, words, memory, training):
         sentences = memory.sentences

@@ -5,7 +5,7 @@ G heads of keys and values, d size of a head.
 """
 
 import keras
-from keras import ops, tree
+from keras import ops
 
 from tfcopy.layers.backbones.hub_backbone import BackboneCell, BackboneEncoder
 from tfcopy.layers.loop import first_history
@@ -81,9 +81,8 @@ class PromptCell(BackboneCell):
             state: The `prompt` of a `PromptEncoder`.
             memory: From `prepare`.
         """
-        no_rows = tree.map_structure(lambda x: x[:, :, :0], state)
         return {
-            "history": first_history(no_rows, state),
+            "history": first_history(state, state),
             "attention": self._attention_state(memory),
         }
 

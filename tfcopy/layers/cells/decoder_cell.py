@@ -229,7 +229,7 @@ class HistoryCell(DecoderCell):
     attention reads of all steps before in a `History`, and has beams. It takes
     no first state from the encoder.
 
-    A subclass has `_all_steps`, `_one_step` and `_no_rows`.
+    A subclass has `_all_steps`, `_one_step` and `_like_rows`.
 
     Args:
         units: As in `DecoderCell`.
@@ -267,8 +267,8 @@ class HistoryCell(DecoderCell):
         """
         raise NotImplementedError
 
-    def _no_rows(self, memory):
-        """The rows of a `History` before the first step."""
+    def _like_rows(self, memory):
+        """Nested tensors `(B, H, *, d)`, shaped as the rows of a `History`."""
         raise NotImplementedError
 
     def _prepare(self, annotations, mask, weights, sentences=None):
@@ -286,7 +286,7 @@ class HistoryCell(DecoderCell):
             memory: From `prepare_search`.
         """
         return {
-            "history": first_history(self._no_rows(memory)),
+            "history": first_history(self._like_rows(memory)),
             "attention": self._attention_state(memory),
         }
 

@@ -154,10 +154,10 @@ class TransformerCell(HistoryCell):
             memory = memory.updated(*part)
         return memory
 
-    def _no_rows(self, memory):
+    def _like_rows(self, memory):
         return {
             block.name: {
-                part: memory.sentences[block.name][part][:, :, :0]
+                part: memory.sentences[block.name][part]
                 for part in ("keys", "values")
             }
             for block in self.blocks
