@@ -1,12 +1,12 @@
 import errno
 import os
 import random
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.growth import check_linear
 from tfcopy.data.pairs.encoding import encode
 from tfcopy.data.parallel import CHUNK_SIZE
 from tfcopy.data.text.entities import Entities
@@ -299,11 +299,11 @@ def test_a_fingerprint_saves_reading(tmp_path, vocabularies):
 
 
 def test_a_long_sentence_costs_little(vocabularies):
-    start = time.perf_counter()
-    pairs = [("the", "la"), ("Zoé " * 10_000, "la")] * 20
-    encoded = encode(pairs, *vocabularies)
-    assert len(encoded) == 20 and encoded.num_too_long == 20
-    assert time.perf_counter() - start < 20
+    def encode_beside(sentence):
+        encoded = encode([("the", "la"), (sentence, "la")], *vocabularies)
+        assert len(encoded) == 1 and encoded.num_too_long == 1
+
+    check_linear(encode_beside, lambda size: "Zoé " * (size // 4))
 
 
 def test_europarl_as_published():
