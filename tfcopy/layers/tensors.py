@@ -66,11 +66,7 @@ def repeat(x, times):
     """
     if not _ON_TENSORFLOW:
         return ops.repeat(x, times, axis=0)
-    x = tf.convert_to_tensor(x)
-    shape = x.shape[1:]
-    if not shape.is_fully_defined():
-        shape = tf.shape(x)[1:]
-    return tf.reshape(copies(x, times), tf.concat([[-1], shape], axis=0))
+    return tf.reshape(copies(x, times), [-1, *ops.shape(x)[1:]])
 
 
 def take(x, indices, axis=0):
@@ -156,10 +152,10 @@ def masked_softmax(scores, mask, axis):
     Returns:
         Tensor of the shape of `scores`, float32.
     """
-    scores = ops.cast(scores, "float32")
-    scores = ops.where(mask, scores, MASKED)
-    # `ops.softmax` warns of texts of a single word.
-    return ops.exp(ops.log_softmax(scores, axis=axis))
+    scores = ops.where(mask, ops.cast(scores, "float32"), MASKED)
+    if scores.shape[axis] == 1:  # `ops.softmax` warns of it.
+        return ops.ones_like(scores)
+    return ops.softmax(scores, axis=axis)
 
 
 def split_heads(x, num_heads):
