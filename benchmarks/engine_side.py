@@ -37,10 +37,11 @@ def open_export(folder, engine):
     return answer
 
 
-def open_ctranslate2(folder, precision):
-    """CTranslate2's model of the same weights."""
+def open_ctranslate2(folder, option):
+    """CTranslate2's model of the same weights: "int8", or "int8 PATIENCE"."""
     import ctranslate2
 
+    precision, patience = (*option.split(), 1)[:2]
     model = ctranslate2.Translator(
         folder,
         device="cpu",
@@ -57,6 +58,7 @@ def open_ctranslate2(folder, precision):
             batch_type="examples",
             max_decoding_length=MOST_WORDS,
             length_penalty=1.0,
+            patience=float(patience),
         )
         return [" ".join(x.hypotheses[0]) for x in found]
 
