@@ -20,7 +20,7 @@ ROOMS = {
     "evaluation": (5, 535),
     "experiments": (32, 5196),
     "figures": (4, 629),
-    "layers": (50, 5203),
+    "layers": (50, 5200),
     "models": (16, 1689),
     "recipes": (14, 2648),
     "serving": (74, 10463),

@@ -329,7 +329,7 @@ def _rows_of_groups(x):
 
 
 class _Arrays:
-    """TensorArrays in a nested structure, read and written together."""
+    """TensorArrays, or tensors, in a nested structure, used together."""
 
     def __init__(self, structure, arrays):
         self.structure = structure
@@ -337,30 +337,16 @@ class _Arrays:
 
     @classmethod
     def unstack(cls, structure, length):
-        arrays = []
-        for x in tf.nest.flatten(structure):
-            array = tf.TensorArray(
-                x.dtype,
-                length,
-                element_shape=x.shape[1:],
-                clear_after_read=False,
-            )
-            arrays.append(array.unstack(x))
+        flat = tf.nest.flatten(structure)
+        arrays = [_array(_step_spec(x), length).unstack(x) for x in flat]
         return cls(structure, arrays)
 
     @classmethod
     def empty(cls, structure, length):
         """`structure` holds one step's tensors or specs."""
-        arrays = [
-            tf.TensorArray(
-                x.dtype,
-                length,
-                element_shape=x.shape,
-                clear_after_read=False,
-            )
-            for x in tf.nest.flatten(structure)
-        ]
-        return cls(structure, arrays)
+        make = _array if _KEEPS.get() else _rows
+        specs = tf.nest.flatten(structure)
+        return cls(structure, [make(x, length) for x in specs])
 
     def read(self, t):
         return tf.nest.pack_sequence_as(
@@ -369,12 +355,37 @@ class _Arrays:
 
     def write(self, arrays, t, values):
         values = tf.nest.flatten(values)
-        return [a.write(t, x) for a, x in zip(arrays, values)]
+        return [_write(a, t, x) for a, x in zip(arrays, values)]
 
     def stack(self, arrays):
         return tf.nest.pack_sequence_as(
-            self.structure, [a.stack() for a in arrays]
+            self.structure,
+            [a if tf.is_tensor(a) else a.stack() for a in arrays],
         )
+
+
+def _array(spec, length):
+    return tf.TensorArray(
+        spec.dtype, length, element_shape=spec.shape, clear_after_read=False
+    )
+
+
+def _rows(spec, length):
+    """A tensor for the steps' outputs, where LiteRT is to run the loop.
+
+    It does not know the shape of what TensorArrays hold. It then prepares this
+    loop and all later ones anew at each step, and each time XNNPACK keeps some
+    memory that it goes through from then on: searches became ever slower.
+    """
+    return tf.zeros((length, *spec.shape), spec.dtype)
+
+
+def _write(array, t, x):
+    """A TensorArray, or a tensor `(T, ...)`, with `x` at `t`."""
+    if not tf.is_tensor(array):
+        return array.write(t, x)
+    start = [t] + [0] * len(x.shape)
+    return keras.ops.slice_update(array, start, x[tf.newaxis])
 
 
 def _length(inputs):

@@ -9,6 +9,7 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.lite.python import schema_py_generated as schema
 
 from tests.decoding.searching import COPY_IDS, MODELS, SOURCE_IDS
 from tests.serving.servables.translators import (
@@ -20,6 +21,7 @@ from tfcopy.data import Tokenizer
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
 from tfcopy.decoding import SearchOptions, beam_search
+from tfcopy.layers.tensorflow_loop import without_gradients
 from tfcopy.serving import evaluate, saved_model
 from tfcopy.serving.client_library import litert_search
 from tfcopy.serving.client_library.local_model import LocalModel
@@ -82,12 +84,14 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
         arrays["protected"] = PROTECTED
     specs = [tf.TensorSpec(x.shape, x.dtype, k) for k, x in arrays.items()]
     function = tf.function(search, autograph=False)
-    function = function.get_concrete_function(*specs)
+    with without_gradients():
+        function = function.get_concrete_function(*specs)
     path = tmp_path / "search.tflite"
     resources = [x.value for x in model.variables]
     path.write_bytes(
         litert_export.convert({"search": function}, resources, "float32")
     )
+    assert not unknown_shapes(path)
     interpreter = litert_search._open(path)
     found = interpreter.get_signature_runner("search")(**arrays)
     expected = function(*map(tf.constant, arrays.values()))
@@ -99,6 +103,17 @@ def test_a_program_finds_what_tensorflow_finds(model, options, tmp_path):
             np.testing.assert_allclose(
                 found[name], x, rtol=1e-5, atol=1e-5, err_msg=name
             )
+
+
+def unknown_shapes(path):
+    """Tensors for which LiteRT would prepare a loop at each of its steps."""
+    model = schema.ModelT.InitFromPackedBuf(path.read_bytes())
+    return [
+        (graph.name, tensor.name)
+        for graph in model.subgraphs
+        for tensor in graph.tensors
+        if tensor.shapeSignature is not None and -1 in tensor.shapeSignature
+    ]
 
 
 def test_programs_have_few_lengths():
