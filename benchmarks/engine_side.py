@@ -41,7 +41,7 @@ def open_ctranslate2(folder, option):
     """CTranslate2's model of the same weights: "int8", or "int8 PATIENCE"."""
     import ctranslate2
 
-    precision, patience = (*option.split(), 1)[:2]
+    precision, _, patience = option.partition(" ")
     model = ctranslate2.Translator(
         folder,
         device="cpu",
@@ -58,7 +58,7 @@ def open_ctranslate2(folder, option):
             batch_type="examples",
             max_decoding_length=MOST_WORDS,
             length_penalty=1.0,
-            patience=float(patience),
+            patience=float(patience or 1),
         )
         return [" ".join(x.hypotheses[0]) for x in found]
 

@@ -26,7 +26,8 @@ _KEEPS = contextvars.ContextVar("keeps", default=True)
 def without_gradients():
     """Loops that are made inside have no gradients, and keep nothing for them.
 
-    For graphs that only answer, where nobody else drops what is not used.
+    For graphs that only answer, such as LiteRT's programs, where nobody else
+    drops what is not used. All shapes in them must be known.
     """
     token = _KEEPS.set(False)
     try:
