@@ -33,8 +33,8 @@ Decoder(cell, **kwargs)
 DeepOutput(units, dropout=0.0, kernel_initializer='glorot_uniform', seed=None,
     **kwargs)
 DefinitionEmbedding(vocabulary_size, embedding_dim, *, reader='mean',
-    definition_vocabulary_size=None, depth=0, phrases=False, spelling=None,
-    combine='sum', stop_gradient=False, dropout=0.0, embeddings=None,
+    definition_vocabulary_size=None, spelling=None, combine='sum',
+    stop_gradient=False, dropout=0.0, embeddings=None,
     definition_embeddings=None, embeddings_initializer='uniform',
     kernel_initializer='glorot_uniform', recurrent_initializer='orthogonal',
     seed=None, **kwargs)
@@ -57,7 +57,6 @@ MultiHeadCoverageAttention(units, num_heads=4,
 NoisyTanh(alpha=1.15, scale=0.5, half_normal=True, seed=None, **kwargs)
 OutputProjection(units, dropout=0.0, kernel_initializer='glorot_uniform',
     seed=None, **kwargs)
-PhraseCombination(dropout=0.0, seed=None, **kwargs)
 PlanAttention(units, use_bias=True, kernel_initializer='glorot_uniform',
     plan_steps=10, mode='plan', summary_units=64, use_gate=True,
     reads_words=True, switch='previous', resample=False,

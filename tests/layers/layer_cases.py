@@ -300,14 +300,6 @@ LAYERS = {
         lambda: FlatReader(layers.MeanReader(5)),
         {"table": normal(9, 3), **FLAT_DEFINITIONS},
     ),
-    "phrase_combination": (
-        layers.PhraseCombination,
-        {
-            "words": normal(B, S, 3),
-            "phrases": normal(B, S, 5),
-            "positions": SLOTS[..., 0],
-        },
-    ),
     "recurrent_reader": (
         lambda: FlatReader(layers.RecurrentReader(layers.ForwardLSTM(5))),
         {"table": normal(9, 3), **PADDED_DEFINITIONS},

@@ -5,18 +5,11 @@ import numpy as np
 
 from tests.layers.definitions.test_definition_readers import flat, padded
 from tfcopy.layers import DefinitionEmbedding
-from tfcopy.layers.definitions.definition_readers import level_names
 from tfcopy.models import definition_layout
-from tfcopy.tokens import BOS, EOS, PAD, UNK
+from tfcopy.tokens import BOS, EOS, PAD
 
 V, E = 12, 6
 GLOSSES = [([4, 5], 1), ([6], 1), ([5, 7, 8], 2)]
-# With a depth, the last of these: id V is the headword, then come slots.
-LEVELS = [
-    [([4, V], 1), ([V + 1], 1), ([5, 7, V + 2], 2)],
-    [([4, V + 1], 1), ([6, 8], 2), ([V], 2)],
-    [([UNK, 7], 1)],
-]
 SPELLINGS = [[EOS, PAD, PAD], [BOS, 4, EOS], [BOS, 5, EOS]]
 SPELLING = {"characters": 7, "units": E}
 
@@ -44,17 +37,8 @@ def batch_for(embedding, texts, spare=0):
         for name, x in slots.items():
             batch[f"{name}_slots"] = np.stack([x, x % 2], axis=-1)
         pack = {"flat": flat, "padded": padded}[layout]
-        levels = LEVELS[2 - embedding.depth :] if embedding.depth else [GLOSSES]
-        for level, read in enumerate(levels):
-            for key, x in pack(read).items():
-                batch[f"definition_{level_names(level)[key]}"] = x
-        if embedding.phrases:
-            # The first two words of each text are a phrase.
-            for name, x in texts.items():
-                positions = np.zeros_like(x)
-                positions[:, :2] = 1, 3
-                batch[f"{name}_phrase_positions"] = positions
-                batch[f"{name}_phrase_slots"] = np.where(positions, 2, 0)
+        for key, x in pack(GLOSSES).items():
+            batch[f"definition_{key}"] = x
     if embedding.spelling is not None:
         for name, x in slots.items():
             batch[f"{name}_spelling_slots"] = x

@@ -54,8 +54,6 @@ def make(name, embedding_options, options):
 
 
 LSTM_READER = {"reader": "lstm", "combine": "transform"}
-DEEP = {"reader": "mean", "depth": 2, "phrases": True}
-DEEP_LSTM = {"reader": "lstm", "depth": 1, "combine": "transform"}
 BOTH = {"reader": "mean_linear", "spelling": SPELLING, "combine": "bands"}
 # One of each model first.
 CASES = {
@@ -63,8 +61,6 @@ CASES = {
     "esim": ("esim", LSTM_READER, {}),
     "language": ("language", {"reader": None, "spelling": SPELLING}, {}),
     "coattention": ("coattention", {"reader": "mean"}, {}),
-    "coattention-deep": ("coattention", DEEP, {}),
-    "esim-deep": ("esim", DEEP_LSTM, {}),
     "esim-none": ("esim", {"reader": None}, {"share_encoders": True}),
     "language-dict1": ("language", *shared_lstm()),
 }

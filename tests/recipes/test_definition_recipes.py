@@ -19,7 +19,7 @@ TINY = """--units 4 --embedding_dim 6 --vectors_dim 8 --updates 2 --eval_every 1
 RECIPES = {
     "lm": (
         lm1b_definitions,
-        "--systems=[dict_mean] --depth=1 --ema=0.5 --average=last".split(),
+        "--systems=[dict_mean] --ema=0.5 --average=last".split(),
     ),
     "nli": (snli_definitions, ["--systems=[dict]"]),
     "qa": (squad_definitions, ["--systems=[S]"]),

@@ -73,7 +73,7 @@ COMMON = {
     *("corpus", "data", "train_file", "validation_file", "test_file"),
     *("num_train", "dictionary", "wordnet", "vectors", "datasets"),
     *("rules_per_type", "instances", "num_nodes", "num_words", "q"),
-    *("units", "encoder", "decoder", "head", "depth", "systems", "devices"),
+    *("units", "encoder", "decoder", "head", "systems", "devices"),
     *("learning_rate", "batch_size", "updates", "seed", "num_beams"),
     "backbone",
     *("preset", "run", "savedmodel_dir", "fresh"),

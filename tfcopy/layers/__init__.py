@@ -16,10 +16,7 @@ from tfcopy.layers.cells.transformer_cell import TransformerCell
 from tfcopy.layers.cells.two_layer_cells import BiscaleGRUCell, TwoLayerGRUCell
 from tfcopy.layers.copying import CopyDistribution, PlannedDistribution
 from tfcopy.layers.decoder import Decoder
-from tfcopy.layers.definitions.combination import (
-    PhraseCombination,
-    WordCombination,
-)
+from tfcopy.layers.definitions.combination import WordCombination
 from tfcopy.layers.definitions.definition_embedding import DefinitionEmbedding
 from tfcopy.layers.definitions.definition_readers import (
     LSTMReader,
@@ -74,7 +71,6 @@ __all__ = [
     "MultiHeadCoverageAttention",
     "NoisyTanh",
     "OutputProjection",
-    "PhraseCombination",
     "PlanAttention",
     "PlannedDistribution",
     "PointerGeneratorHead",

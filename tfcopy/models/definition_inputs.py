@@ -8,11 +8,11 @@ batch, K the longest, W words that are spelt.
 import keras
 
 from tfcopy.layers.definitions.definition_embedding import DefinitionEmbedding
-from tfcopy.layers.definitions.definition_readers import MeanReader, level_names
+from tfcopy.layers.definitions.definition_readers import MeanReader
 from tfcopy.layers.tensors import PaddingMask
 
-_PHRASES = ("phrase_slots", "phrase_positions")
 _FLOATS = ("definition_weights", "definition_counts")
+_DEFINITIONS = ("ids", "owners", "weights", "counts")
 
 
 def definition_layout(embedding):
@@ -35,12 +35,9 @@ def definition_inputs(names, embedding):
     Each text NAME has `NAME_ids`, `(B, T)`. With a reader of definitions it
     has `NAME_slots`, `(B, T, L)`, too, and all texts together
     `definition_ids`, `definition_owners`, `definition_weights` and
-    `definition_counts`; with a depth also those of deeper levels,
-    `definition_ids_1` and so on. With phrases it has `NAME_phrase_slots` and
-    `NAME_phrase_positions`, `(B, T)`. With a spelling it has
-    `NAME_spelling_slots`, `(B, T)`, and all together `spelling_ids`,
-    `(W + 1, K)`. Batches of these names are those of
-    `tfcopy.data.definitions.features`.
+    `definition_counts`. With a spelling it has `NAME_spelling_slots`,
+    `(B, T)`, and all together `spelling_ids`, `(W + 1, K)`. Batches of these
+    names are those of `tfcopy.data.definitions.features`.
 
     Args:
         names: Names of the texts, which are read together.
@@ -81,14 +78,9 @@ def _ranks(names, embedding):
     if layout is not None:
         for name in names:
             yield f"{name}_slots", 3
-        if embedding.phrases:
-            for key in _PHRASES:
-                for name in names:
-                    yield f"{name}_{key}", 2
-        for level in range(embedding.depth + 1):
-            for kind, name in level_names(level).items():
-                is_row = kind == "ids" and layout == "padded"
-                yield f"definition_{name}", 1 + is_row
+        for name in _DEFINITIONS:
+            is_row = name == "ids" and layout == "padded"
+            yield f"definition_{name}", 1 + is_row
     if embedding.spelling is not None:
         for name in names:
             yield f"{name}_spelling_slots", 2
@@ -118,12 +110,10 @@ def embed_texts(names, embedding, inputs):
 
     sources = {}
     if embedding.reader is not None:
-        definitions = sources["definitions"] = {"slots": of_texts("slots")}
-        for key in _PHRASES if embedding.phrases else ():
-            definitions[key] = of_texts(key)
-        for level in range(embedding.depth + 1):
-            for name in level_names(level).values():
-                definitions[name] = inputs[f"definition_{name}"]
+        sources["definitions"] = {
+            "slots": of_texts("slots"),
+            **{name: inputs[f"definition_{name}"] for name in _DEFINITIONS},
+        }
     if embedding.spelling is not None:
         sources["spellings"] = {
             "slots": of_texts("spelling_slots"),

@@ -9,7 +9,7 @@ from tests.serving.servables.text_models import make
 
 # What a model may be like, one way of each kind.
 CASES = {
-    "answers": ("answers", {"spelling": True, "phrases": True}),
+    "answers": ("answers", {"spelling": True}),
     "entailment": ("entailment", {"reader": "mean_linear", "combine": "bands"}),
     # Its own LSTM reads its definitions: one layer in two places.
     "language": ("language", {"reader": "shared", "combine": "sum"}),

@@ -20,7 +20,7 @@ from tfcopy.serving.servables.text_model import AnswerFinder, WordPredictor
     "options",
     [
         {"reader": "lstm"},
-        {"reader": "mean", "combine": "sum", "exclude_top_k": -1, "depth": 1},
+        {"reader": "mean", "combine": "sum", "exclude_top_k": -1},
     ],
     ids=["lstm", "mean-excluding"],
 )

@@ -12,7 +12,6 @@ from tfcopy.data.definitions import (
     DefinitionLookup,
     DefinitionPacker,
     Definitions,
-    PhraseLookup,
     count_characters,
 )
 from tfcopy.data.text.tokenization import Tokenizer
@@ -83,8 +82,6 @@ def make(
     combine="transform",
     spelling=False,
     exclude_top_k=None,
-    depth=0,
-    phrases=False,
     **options,
 ):
     """A model with large random weights, the same at each call.
@@ -103,8 +100,6 @@ def make(
             layout="flat" if reader.startswith("mean") else "padded",
             max_length=6,
             exclude_top_k=exclude_top_k,
-            depth=depth,
-            lookup=lookup if depth else None,
         )
     if reader == "shared":
         model_options["lstm"] = ForwardLSTM(UNITS, name="lstm")
@@ -114,8 +109,6 @@ def make(
         UNITS,
         reader=reader,
         definition_vocabulary_size=GLOSSES.size if reader else None,
-        depth=depth,
-        phrases=phrases,
         spelling={"characters": CHARACTERS.size, "units": UNITS}
         if spelling
         else None,
@@ -130,7 +123,6 @@ def make(
         TEXT,
         lookup=lookup,
         packer=packer,
-        phrases=PhraseLookup(definitions) if phrases else None,
         characters=CHARACTERS if spelling else None,
         **marks,
     )

@@ -9,5 +9,4 @@ from tfcopy.data.definitions.features import (
 )
 from tfcopy.data.definitions.lookup import NUM_ENTRIES, DefinitionLookup
 from tfcopy.data.definitions.packing import DefinitionPacker
-from tfcopy.data.definitions.phrases import PhraseLookup
 from tfcopy.data.definitions.text_batches import TextBatches

@@ -24,12 +24,8 @@ from tfcopy.data.definitions.packing import (
     num_fillers,
     without_frequent,
 )
-from tfcopy.data.definitions.phrases import PhraseLookup
 from tfcopy.data.ragged_rows import keep, rows_of
 from tfcopy.data.text.vocabulary import Vocabulary
-
-# What a packer gives for each text; the rest is for all texts together.
-_OF_TEXTS = ("slots", "phrase_slots", "phrase_positions")
 
 
 def flat_inputs(
@@ -47,13 +43,11 @@ def flat_inputs(
             the model reads none.
 
     Returns:
-        Dict of `NAME_ids`, `(B, T)`, of each text NAME. With definitions of
-        `NAME_slots`, `(B, T, L)`, too, if phrases are packed of
-        `NAME_phrase_slots` and `NAME_phrase_positions`, `(B, T)`; and of
-        `definition_ids`, `(M,)` or `(N, K)`, `definition_owners`,
-        `definition_weights` and `definition_counts`, `(U + 1,)`, and if deeper
-        levels are packed of `definition_ids_1` and so on. With spellings of
-        `NAME_spelling_slots`, `(B, T)`, and of `spelling_ids`, `(W + 1, K)`.
+        Dict of `NAME_ids`, `(B, T)`, of each text NAME. With definitions it
+        also has `NAME_slots`, `(B, T, L)`; `definition_ids`, `(M,)` or
+        `(N, K)`; `definition_owners`, `definition_weights` and
+        `definition_counts`, `(U + 1,)`. With spellings it also has
+        `NAME_spelling_slots`, `(B, T)`, and `spelling_ids`, `(W + 1, K)`.
 
     Raises:
         ValueError: If the names of texts differ, or if two tensors would have
@@ -61,9 +55,8 @@ def flat_inputs(
     """
     tensors = [(f"{name}_ids", x) for name, x in ids.items()]
     of_texts = {} if spelt is None else {"spelling_slots": spelt["slots"]}
-    for key in _OF_TEXTS:
-        if definitions is not None and key in definitions:
-            of_texts[key] = definitions[key]
+    if definitions is not None:
+        of_texts["slots"] = definitions["slots"]
     for key, given in of_texts.items():
         _check_names(ids, given)
         tensors += [(f"{name}_{key}", given[name]) for name in ids]
@@ -71,7 +64,7 @@ def flat_inputs(
         tensors += [
             (f"definition_{key}", x)
             for key, x in definitions.items()
-            if key not in _OF_TEXTS
+            if key != "slots"
         ]
     if spelt is not None:
         tensors.append(("spelling_ids", spelt["ids"]))
@@ -102,8 +95,6 @@ class DefinitionFeatures(FromArguments, tf.Module):
         lookup: `DefinitionLookup`; `None` if no definitions are read.
         packer: `DefinitionPacker` of the same definitions; `None` if none are
             read, or if a table replaces them (see `rows`).
-        phrases: `PhraseLookup` of the same definitions; `None` if headwords
-            of several words are not looked for.
         characters: `Vocabulary` of characters; `None` if words are not spelt.
         exclude_top_k: Number of frequent words that are not spelt, as in
             `spellings`; the packer decides which get no definition.
@@ -118,7 +109,6 @@ class DefinitionFeatures(FromArguments, tf.Module):
     _: dataclasses.KW_ONLY
     lookup: DefinitionLookup | None = None
     packer: DefinitionPacker | None = None
-    phrases: PhraseLookup | None = None
     characters: Vocabulary | None = None
     exclude_top_k: int | None = None
     only: Vocabulary | None = None
@@ -144,15 +134,11 @@ class DefinitionFeatures(FromArguments, tf.Module):
 
         Returns:
             Dict of `ids`, int32 of the same shape; and `entries`, int32
-            `(..., L)`, if there is a `lookup`. With `phrases` their `numbers`
-            of words, too.
+            `(..., L)`, if there is a `lookup`.
         """
         found = {"ids": self.vocabulary.lookup(words)}
-        usable = self._usable(words)
         if self.lookup is not None:
-            found["entries"] = self.lookup.entries(usable)
-        if self.phrases is not None:
-            found["phrases"] = self.phrases.numbers(usable)
+            found["entries"] = self.lookup.entries(self._usable(words))
         return found
 
     def inputs(self, words: Mapping, found: Mapping | None = None) -> dict:
@@ -205,13 +191,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         """
         ids, packed, spelt = known["ids"], None, None
         if self.packer is not None:
-            found = None
-            if self.phrases is not None:
-                found = {
-                    name: self.phrases.match(x)
-                    for name, x in known["phrases"].items()
-                }
-            packed = self.packer.pack(known["entries"], ids, phrases=found)
+            packed = self.packer.pack(known["entries"], ids)
         if self.characters is not None:
             spelt = spellings(
                 words,

@@ -7,69 +7,15 @@ Reference: Bahdanau et al., 2017, https://arxiv.org/abs/1706.00286, section 3.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from tfcopy import tokens as special
 from tfcopy.data.definitions.dictionary_entries import Definitions
-from tfcopy.data.definitions.lookup import DefinitionLookup, FromArguments
+from tfcopy.data.definitions.lookup import FromArguments
 from tfcopy.data.text.vocabulary import Vocabulary
-
-
-class DefinedWords:
-    """Numbers for the words of definitions, known, defined, or neither.
-
-    With V the size of the vocabulary, the number of a word is
-
-        its id  if it is known,
-        V       if it has definitions, and is the very word that is defined,
-        V + n   if it has definitions, those of the `n`th of `entries`,
-        UNK     if it has none.
-
-    Words with the same entries, such as forms of one lemma, share a number.
-
-    Args:
-        definitions: For each entry its definitions, each of some words; an
-            entry of none is no entry.
-        vocabulary: `Vocabulary` of V words.
-        look_up: Gives words, `(N,)`, their entries, `(N, L)`, numbers from 1
-            on, else 0; such as `DefinitionLookup.entries`.
-    """
-
-    def __init__(
-        self,
-        definitions: Sequence[Sequence[Sequence[str]]],
-        vocabulary: Vocabulary,
-        look_up: Callable,
-    ):
-        words = {w for entry in definitions for row in entry for w in row}
-        unknown = sorted(w for w in words if vocabulary.id(w) == special.UNK)
-        with tf.init_scope():
-            found = look_up(tf.constant(unknown, tf.string)).numpy().tolist()
-        self._vocabulary = vocabulary
-        self._entries, self._numbers = {}, {}
-        for word, numbers in zip(unknown, found):
-            entries = tuple(i for i in numbers if i and definitions[i - 1])
-            if entries:
-                self._entries[word] = entries
-                self._numbers.setdefault(entries, len(self._numbers) + 1)
-
-    @property
-    def entries(self) -> tuple[tuple[int, ...], ...]:
-        """Which entries are read for the words of each number from 1 on."""
-        return tuple(self._numbers)
-
-    def number(self, word: str, entry: int) -> int:
-        """The number of a word in a definition of an entry."""
-        entries = self._entries.get(word)
-        if entries is None:
-            return self._vocabulary.id(word)
-        is_itself = entry in entries
-        return self._vocabulary.size + (
-            0 if is_itself else self._numbers[entries]
-        )
 
 
 class Rows:
@@ -270,14 +216,6 @@ class DefinitionPacker(FromArguments):
     tokens. An entry that keeps none is no entry. A batch then only needs
     gathers, in `tf.data` or in a served graph.
 
-    A word of a definition may be missing from the vocabulary and be defined
-    itself. With `depth` K its own definitions are packed too, one level
-    deeper, and so on down to level K, where such words are `UNK`; cycles simply
-    continue to that level. In the ids of level k, with V the size of the
-    vocabulary, V is the word that is being defined itself, never read, and
-    V + u is slot u of level k + 1. The slots of a level below 0 are those of
-    words with all of their entries.
-
     Args:
         definitions: `Definitions`; entry number 1 is the first headword.
         vocabulary: `Vocabulary` of the tokens of definitions.
@@ -296,15 +234,9 @@ class DefinitionPacker(FromArguments):
             averages over both.
         multiple: Pads M or N, and U, to a multiple, and K to the longest
             definition of all, for few distinct shapes.
-        depth: How many levels of definitions of definitions are packed.
-        deeper_definitions: Most definitions of an entry below level 0,
-            `None` for as many as at level 0.
-        lookup: With a `depth`, the `DefinitionLookup` of the words of
-            definitions, used only here.
 
     Raises:
-        ValueError: If an option is out of its range, or a `depth` has no
-            `lookup`.
+        ValueError: If an option is out of its range.
     """
 
     definitions: Definitions
@@ -317,9 +249,6 @@ class DefinitionPacker(FromArguments):
     exclude_top_k: int | None = None
     boundaries: bool | None = None
     multiple: int | None = None
-    depth: int = 0
-    deeper_definitions: int | None = 3
-    lookup: DefinitionLookup | None = None
 
     def __post_init__(self):
         check_choice("layout", self.layout, LAYOUTS)
@@ -329,44 +258,30 @@ class DefinitionPacker(FromArguments):
             max_length=self.max_length,
             exclude_top_k=self.exclude_top_k,
             multiple=self.multiple,
-            deeper_definitions=self.deeper_definitions,
         )
-        if self.depth < 0 or (self.depth and self.lookup is None):
-            raise ValueError(
-                "`depth` must be at least 0, and 0 without a `lookup`. "
-                f"Received: depth={self.depth}, lookup={self.lookup}."
-            )
         if self.boundaries is None:
             self.boundaries = self.layout == "padded"
         kept = list(map(self._cut, self.definitions.definitions))
-        look_up = self.lookup.entries if self.depth else _nothing
-        words = DefinedWords(kept, self.vocabulary, look_up)
         begin = [special.BOS] * self.boundaries
         end = [special.EOS] * self.boundaries
         # Row 0 is the filler. An LSTM needs a step that is not padding.
         is_flat = self.layout == "flat"
         filler = [special.PAD] if is_flat else [*begin, special.EOS]
         rows, groups = [filler], [[]]  # entry 0 has none
-        for number, entry in enumerate(kept, start=1):
+        for entry in kept:
             groups.append(range(len(rows), len(rows) + len(entry)))
             for row in entry:
-                ids = [words.number(word, number) for word in row]
+                ids = [self.vocabulary.id(word) for word in row]
                 rows.append([*begin, *ids, *end])
-        most = self.deeper_definitions
-        deeper = [[]] + [
-            [row for i in entries for row in groups[i][:most]]
-            for entries in words.entries
-        ]
         self._rows = Rows(rows)
         self._entries = Rows(groups)
-        self._deeper = Rows(deeper)
 
     @property
     def num_entries(self) -> int:
         """The number of entries of the dictionary."""
         return len(self.definitions.definitions)
 
-    def pack(self, entries, ids=None, phrases=None):
+    def pack(self, entries, ids=None):
         """The definitions of the words of one batch.
 
         Entries, and then their definitions, are in order of first occurrence.
@@ -378,9 +293,6 @@ class DefinitionPacker(FromArguments):
             ids: int32 of shape `(B, T)`, ids of the words in the text's own
                 vocabulary; of the structure of `entries`. Used by
                 `exclude_top_k` only.
-            phrases: Optional pair, the entry of the phrase of each word and
-                its position there, int32 of shape `(B, T)`, as `PhraseLookup`
-                gives them; or a structure of such pairs, that of `entries`.
 
         Returns:
             Dict of `slots`, int32 of the structure and shapes of `entries`, 0
@@ -389,43 +301,20 @@ class DefinitionPacker(FromArguments):
             `(N,)`; `weights`, float32, one over the length of its definition
             `(M,)`, or ones `(N,)`; and `counts`, float32, `(U + 1,)`, the
             number of definitions of each slot, 0 for slot 0. Fillers of M or N
-            (one, if nothing is defined) have owner and weight 0. Deeper levels
-            have the last four too, with their own sizes: `ids_1` and so on.
-            With `phrases` there are `phrase_slots` and `phrase_positions`,
-            int32 `(B, T)`, of the structure of `entries`, both 0 for words of
-            none; slots of words come first.
+            (one, if nothing is defined) have owner and weight 0.
 
         Raises:
-            ValueError: If `entries` have no axis L, if `ids` are missing or
-                of other shapes, or if `phrases` are no pairs.
+            ValueError: If `entries` have no axis L, or if `ids` are missing
+                or of other shapes.
         """
-        usable, packed = self._usable(entries, ids), {}
-        if phrases is None:
-            numbers, packed["slots"] = distinct(usable, nothing=0)
-        else:
-            # An entry is read once, whether a word or a phrase has it.
-            found, places = _unzipped(phrases, entries)
-            pair = usable, self._kept(found)
-            numbers, slots = distinct(pair, nothing=0)
-            packed["slots"], packed["phrase_slots"] = slots
-            packed["phrase_positions"] = tf.nest.map_structure(
-                lambda x, y: tf.where(x > 0, y, 0), slots[1], places
-            )
-        packed |= self._block(self._entries, numbers)
-        name = "ids"
-        for level in range(1, self.depth + 1):
-            numbers, packed[name] = self._go_deeper(packed[name])
-            block = self._block(self._deeper, numbers)
-            packed |= {f"{key}_{level}": x for key, x in block.items()}
-            name = f"ids_{level}"
-        ids = packed[name]
-        packed[name] = tf.where(ids > self.vocabulary.size, special.UNK, ids)
-        return packed
+        usable = self._usable(entries, ids)
+        numbers, slots = distinct(usable, nothing=0)
+        return {"slots": slots, **self._read(numbers)}
 
-    def _block(self, groups, numbers):
-        """The definitions of one level, those of groups of these numbers."""
-        counts = groups.lengths(numbers)
-        rows, owners = groups.gather(numbers, counts)
+    def _read(self, numbers):
+        """Gathers the definitions of the entries of these numbers."""
+        counts = self._entries.lengths(numbers)
+        rows, owners = self._entries.gather(numbers, counts)
         is_flat = self.layout == "flat"
         size = tf.size(rows)
         if is_flat:
@@ -454,12 +343,6 @@ class DefinitionPacker(FromArguments):
             "counts": counts,
         }
 
-    def _go_deeper(self, ids):
-        """The words to be read for these ids, and the ids with their slots."""
-        number = tf.maximum(ids - self.vocabulary.size, 0)
-        numbers, slots = distinct(number, nothing=0)
-        return numbers, ids - number + slots
-
     def _usable(self, entries, ids):
         """`entries` without those that are excluded or keep no definition."""
         tensors = [tf.convert_to_tensor(x) for x in tf.nest.flatten(entries)]
@@ -484,20 +367,3 @@ class DefinitionPacker(FromArguments):
         return tf.nest.map_structure(
             lambda x: tf.where(self._entries.lengths(x) > 0, x, 0), entries
         )
-
-
-def _unzipped(pairs, entries):
-    """Pairs, in the structure of `entries`, as a pair of such structures."""
-    tensors = tf.nest.flatten(pairs)
-    number = len(tf.nest.flatten(entries))
-    if len(tensors) != 2 * number:
-        raise ValueError(
-            "`phrases` must be a pair of entries and positions for each text, "
-            f"{2 * number} tensors. Received: {len(tensors)}."
-        )
-    return [tf.nest.pack_sequence_as(entries, tensors[i::2]) for i in range(2)]
-
-
-def _nothing(words):
-    """Entries of words that are never looked up: `(N,)` to `(N, 0)`."""
-    return tf.zeros([tf.size(words), 0], tf.int32)

@@ -11,7 +11,6 @@ from tfcopy.data.definitions import (
     DefinitionLookup,
     DefinitionPacker,
     Definitions,
-    PhraseLookup,
     count_characters,
 )
 from tfcopy.data.text.vocabulary import Vocabulary
@@ -70,8 +69,6 @@ def make_embedding(
         combine=sources.combine if sources.reads_more else "sum",
         stop_gradient=sources.stop_gradient,
         dropout=config.embedding_dropout,
-        depth=features.packer.depth if features.packer else 0,
-        phrases=features.phrases is not None,
         embeddings=fixed,
         definition_embeddings=definition_vectors,
         embeddings_initializer=_embeddings_initializer(config),
@@ -120,7 +117,7 @@ def make_features(
             definitions and are not spelt.
         **options: More arguments of `DefinitionFeatures`.
     """
-    characters = lookup = packer = phrases = None
+    characters = lookup = packer = None
     if sources.fixed:
         text = Vocabulary.build(dict.fromkeys(data.words, 1))
     else:
@@ -135,7 +132,6 @@ def make_features(
         lookup = data.lookup
         if sources.reads == "vector":
             lookup = DefinitionLookup(definitions, lemmas=False)
-        is_text = sources.reads == "definitions"
         packer = DefinitionPacker(
             definitions,
             words,
@@ -143,19 +139,11 @@ def make_features(
             max_definitions=config.max_definitions,
             max_length=config.max_definition_length,
             exclude_top_k=exclude_top_k,
-            depth=config.depth if is_text else 0,
-            lookup=lookup,
         )
-        if config.phrases and is_text:
-            most_frequent = text.words[NUM_SPECIALS : NUM_SPECIALS + 200]
-            phrases = PhraseLookup(
-                definitions, frequent=most_frequent, tokenizer=data.tokenizer
-            )
     return DefinitionFeatures(
         text,
         lookup=lookup,
         packer=packer,
-        phrases=phrases,
         characters=characters if sources.spelling else None,
         exclude_top_k=exclude_top_k,
         **options,

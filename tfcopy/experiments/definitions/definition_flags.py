@@ -108,10 +108,6 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
     max_definition_length: PositiveInt = model(
         30, "Definitions are truncated to this many words."
     )
-    depth: NonNegativeInt = model(
-        0, "How many levels deep words in definitions are looked up themselves."
-    )
-    phrases: bool = model(False, "Look up headwords of several words as well.")
     dropout: Share = model(0.0, "Dropout rate of states or hidden layers.")
     embedding_dropout: Share = model(
         0.0, "Dropout rate of embeddings, before they are combined."

@@ -10,15 +10,8 @@ import numpy as np
 from keras import ops
 
 from tfcopy.layers.configured import Configured, Unmasked
-from tfcopy.layers.definitions.combination import (
-    PhraseCombination,
-    WordCombination,
-)
-from tfcopy.layers.definitions.definition_readers import (
-    LSTMReader,
-    MeanReader,
-    read_levels,
-)
+from tfcopy.layers.definitions.combination import WordCombination
+from tfcopy.layers.definitions.definition_readers import LSTMReader, MeanReader
 
 READERS = ("mean", "mean_linear", "lstm")
 
@@ -45,11 +38,6 @@ class DefinitionEmbedding(Configured, Unmasked):
             (of E units), a layer such as `LSTMReader`, or `None`.
         definition_vocabulary_size: Rows of a separate table for the words of
             definitions; `None` if they share the text's table.
-        depth: Number of levels of definitions of the words of definitions, see
-            `read_levels`. If there are any, one more row is trained: for a
-            headword in its own definitions.
-        phrases: Whether the definitions of phrases are added to their words;
-            see `PhraseCombination`.
         spelling: Optional dict of `characters`, the size of their vocabulary,
             and `units`, the size of their embeddings and of the `LSTMReader`
             that reads them, and of its further arguments, if any. `None` if
@@ -76,9 +64,7 @@ class DefinitionEmbedding(Configured, Unmasked):
             of such, texts that are read together.
         definitions: Dict of a `DefinitionPacker`: `slots`, `(B, T, L)`, of the
             structure of `ids`, and the definitions, in the layout that the
-            reader asks for; with `phrases` there may also be `phrase_slots`
-            and `phrase_positions`, `(B, T)`, of the structure of `ids`. `None`
-            if nothing is defined.
+            reader asks for. `None` if nothing is defined.
         spellings: Dict of `slots`, `(B, T)`, of the structure of `ids`, and
             `ids`, `(W + 1, K)`, the spelling of each slot; that of slot 0
             stands for none. `None` if nothing is spelt.
@@ -111,8 +97,6 @@ class DefinitionEmbedding(Configured, Unmasked):
         *,
         reader="mean",
         definition_vocabulary_size=None,
-        depth=0,
-        phrases=False,
         spelling=None,
         combine="sum",
         stop_gradient=False,
@@ -147,14 +131,6 @@ class DefinitionEmbedding(Configured, Unmasked):
             dtype=self.dtype_policy,
             name="combination",
         )
-        self.phrase_combination = None
-        if phrases:
-            self.phrase_combination = PhraseCombination(
-                dropout,
-                seed=seed,
-                dtype=self.dtype_policy,
-                name="phrase_combination",
-            )
 
     def _make_definitions(self, reader, embeddings):
         self.reader_name = reader if isinstance(reader, str) else None
@@ -173,14 +149,6 @@ class DefinitionEmbedding(Configured, Unmasked):
             )
             if self.stop_gradient:
                 self.own_definition_table.trainable = False
-        self.headword_table = None
-        if self.depth < 0:
-            raise ValueError(
-                f"`depth` must be at least 0. Received: {self.depth}."
-            )
-        if self.depth:
-            self.headword_table = self._make_table("headword", (1, size))
-            self.headword_table.trainable = not self.stop_gradient
 
     def _make_reader(self, name):
         if name not in READERS:
@@ -251,32 +219,9 @@ class DefinitionEmbedding(Configured, Unmasked):
                     if not layer.built:
                         layer.build(*shapes)
                 sizes[name] = (None, None, reader.output_dim(shape[-1]))
-        if self.depth:
-            self._build_headword(sizes.get("definitions"))
-        if self.phrases:
-            self._build_phrases(sizes.get("definitions"))
         self.combination.build(
             (None, None), (None, None, self.embedding_dim), sizes
         )
-
-    def _build_headword(self, read):
-        embedding_dim = self.headword_table.output_dim
-        if read is None or read[-1] != embedding_dim:
-            raise ValueError(
-                "With a `depth`, what is read must be as large as the "
-                f"embeddings of the words of definitions, {embedding_dim}. "
-                f"Received: {'no reader' if read is None else read[-1]}, "
-                f"depth={self.depth}."
-            )
-        self.headword_table.build()
-
-    def _build_phrases(self, read):
-        if read is None:
-            raise ValueError(
-                "With `phrases` there must be a reader of their definitions. "
-                "Received: reader=None."
-            )
-        self.phrase_combination.build((None, None, self.embedding_dim), read)
 
     def call(
         self,
@@ -306,8 +251,6 @@ class DefinitionEmbedding(Configured, Unmasked):
             )
             for i, text in enumerate(texts)
         ]
-        if definitions is not None and "phrase_slots" in definitions:
-            outputs = self._with_phrases(outputs, definitions, rows, training)
         return keras.tree.pack_sequence_as(ids, outputs)
 
     def read(self, definitions, training=False):
@@ -326,14 +269,8 @@ class DefinitionEmbedding(Configured, Unmasked):
             )
         if not self.built:
             self.build()
-        headword = self.headword_table
-        sums = read_levels(
-            self.reader,
-            ops.convert_to_tensor(self.definition_table.embeddings),
-            definitions,
-            headword and ops.convert_to_tensor(headword.embeddings),
-            training=training,
-        )
+        table = ops.convert_to_tensor(self.definition_table.embeddings)
+        sums = self.reader(table, definitions, training=training)
         return ops.stop_gradient(sums) if self.stop_gradient else sums
 
     def table(self, packs):
@@ -368,28 +305,6 @@ class DefinitionEmbedding(Configured, Unmasked):
         return [
             _of_request(x, request["vectors"], y)
             for x, y in zip(matches, vectors)
-        ]
-
-    def _with_phrases(self, outputs, definitions, rows, training):
-        """Words of each text with the definitions of their phrases."""
-        if not self.phrases:
-            raise ValueError(
-                "`phrase_slots` are given, but the layer has no `phrases`."
-            )
-        slots, positions = (
-            keras.tree.flatten(definitions[name])
-            for name in ("phrase_slots", "phrase_positions")
-        )
-        _check_structure(slots, outputs)
-        _check_structure(positions, outputs)
-        return [
-            self.phrase_combination(
-                words,
-                _mean_of_entries(*rows, ops.expand_dims(x, -1)),
-                places,
-                training=training,
-            )
-            for words, x, places in zip(outputs, slots, positions)
         ]
 
     def _spelt(self, spellings, training):
@@ -439,6 +354,19 @@ class DefinitionEmbedding(Configured, Unmasked):
             "reader": self.reader_name or reader,
             "spelling": self.spelling and dict(self.spelling),
         }
+
+    @classmethod
+    def from_config(cls, config):
+        # Earlier configs have two options that are gone.
+        for name in ("depth", "phrases"):
+            if config.get(name):
+                raise ValueError(
+                    f"`{name}` is no longer supported. Train the model again "
+                    f"without it. Received: {name}={config[name]}."
+                )
+        gone = {"depth", "phrases"}
+        kept = {k: v for k, v in config.items() if k not in gone}
+        return super().from_config(kept)
 
 
 def _shape(fixed):

@@ -37,7 +37,6 @@ from tfcopy.data.definitions import (
     DefinitionLookup,
     DefinitionPacker,
     Definitions,
-    PhraseLookup,
     dictionary_entries,
 )
 from tfcopy.data.text.byte_pair_tokenizer import BytePairTokenizer
@@ -379,12 +378,17 @@ _FILES = {
         for kind in (BytePairTokenizer, SentencepieceTokenizer)
     },
 }
+# Arguments in earlier exports that are gone.
+_GONE = {
+    DefinitionFeatures: ("phrases",),
+    DefinitionPacker: ("depth", "deeper_definitions", "lookup"),
+}
 # Nothing else is made from JSON.
 _CLASSES = {
     x.__name__: x
     for x in (
         *(*_FILES, DefinitionFeatures, DefinitionLookup, DefinitionPacker),
-        *(Entities, PhraseLookup, ProtectedTokenizer, SearchOptions, Tokenizer),
+        *(Entities, ProtectedTokenizer, SearchOptions, Tokenizer),
     )
 }
 
@@ -487,7 +491,8 @@ class Decoder:
             return self._model.get_layer(content["name"])
         if kind is None:
             raise ValueError(f"there is no class {name}")
-        arguments = {k: self(x) for k, x in content.items()}
+        gone = _GONE.get(kind, ())
+        arguments = {k: self(x) for k, x in content.items() if k not in gone}
         if dataclasses.is_dataclass(kind):  # They are hashed.
             arguments = {
                 k: tuple(x) if isinstance(x, list) else x

@@ -47,7 +47,7 @@ class DefinitionTable(tf.Module):
             self._sums = tf.Variable(sums, trainable=False, name="sums")
             self._counts = tf.Variable(counts, trainable=False, name="counts")
 
-    def pack(self, entries, ids, phrases=None):
+    def pack(self, entries, ids):
         """The entries of the words of one batch.
 
         Args:
@@ -55,38 +55,17 @@ class DefinitionTable(tf.Module):
                 or of further rows, from `size` on.
             ids: Dict of int32 `(B, T)`. As in `DefinitionPacker.pack`, but
                 frequent words may have further rows as well.
-            phrases: Optional dict of pairs of int32 `(B, T)`, as in
-                `DefinitionPacker.pack`.
 
         Returns:
             Dict of `slots`, int32 of the structure and shapes of `entries`,
-            and `numbers`, int32 `(U + 1,)`, what each slot stands for. With
-            `phrases` their `phrase_slots` and `phrase_positions`, too.
+            and `numbers`, int32 `(U + 1,)`, what each slot stands for.
         """
         usable = without_frequent(entries, ids, self.exclude_top_k, 0)
         entries = tf.nest.map_structure(
             lambda x, y: tf.where(x < self.size, y, x), entries, usable
         )
-        if phrases is None:
-            numbers, slots = distinct(entries, nothing=0)
-            return {"slots": slots, "numbers": numbers}
-        phrase_entries = {
-            name: tf.where(tf.gather(self._counts, x) > 0, x, 0)
-            for name, (x, _) in phrases.items()
-        }
-        numbers, (slots, of_phrases) = distinct(
-            (entries, phrase_entries), nothing=0
-        )
-        positions = {
-            name: tf.where(of_phrases[name] > 0, x, 0)
-            for name, (_, x) in phrases.items()
-        }
-        return {
-            "slots": slots,
-            "numbers": numbers,
-            "phrase_slots": of_phrases,
-            "phrase_positions": positions,
-        }
+        numbers, slots = distinct(entries, nothing=0)
+        return {"slots": slots, "numbers": numbers}
 
     def rows(self, numbers, further=None):
         """The reader's output for entries.
@@ -283,14 +262,9 @@ class TextReader:
                 "ids": inputs["spelling_ids"],
             }
         ids = self._of_texts(inputs, "ids")
-        kinds = [
-            kind
-            for kind in ("slots", "phrase_slots", "phrase_positions")
-            if f"{self._names[0]}_{kind}" in inputs
-        ]
         vectors = self._embedding(
             ids,
-            {kind: self._of_texts(inputs, kind) for kind in kinds},
+            {"slots": self._of_texts(inputs, "slots")},
             spellings=spellings,
             rows=(inputs["sums"], inputs["counts"]),
         )
