@@ -1,151 +1,373 @@
-"""Whether commands survive kills, full disks, forbidden folders and each other.
+"""Attacks commands: kills, full disks, forbidden folders, two at once.
 
-    python -m benchmarks.attacks --kills 200 --flips 5000
-    python -m benchmarks.attacks --attacked prepare batch --only pairs
+    python -m benchmarks.attacks --kills 20 --only prepare batch
 
-Attacks a tiny run of europarl_ps and the commands `prepare`, `batch`,
-`translate_po`, `export` and `evaluate`: each is killed (SIGKILL) at random
-moments and before random uses of files; meets full disks of several sizes, the
-recipe in each of its stages; may not write where it would; and runs twice at
-once, also with other flags. Single bits of the run's files change. Afterwards
-the command has to end with the output of one that was left alone, of a run its
-figures, weights and export, or to say in one line what is wrong. No value may
-be loaded that was not written, nothing may hang, no traceback and no signal end
-it, no checkpoint may be lost, nothing half-written may have its final name at
-any time or be left over in the end, and what others have written stays as it
-is. Ends with status 1 if anything of that has happened.
+Each command runs undisturbed first. Then it is killed (SIGKILL) at random
+moments and before random uses of files, meets full disks, may not write, and
+runs twice at once. Each time it must end with the undisturbed output or with
+one line that says what is wrong; repeated, it must give that output. Files of
+others must stay as they are, and no half-written file may have its final name.
+Ends with status 1 if anything of that fails.
 
-Full disks are small file systems in memory, for which the command starts itself
-again by `unshare`; without it there are none.
+Full disks are file systems in memory: run it under `unshare --user
+--map-root-user --mount`, or they are left out.
 """
 
 import argparse
-import concurrent.futures
+import collections
+import ctypes
+import dataclasses
+import functools
+import json
+import multiprocessing
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from benchmarks import attacked_commands, attacked_process, timing
-from benchmarks.attacked_run import RECIPE
-from benchmarks.command_attacks import CommandAttacks, Tally
-from benchmarks.run_attacks import STAGES, RunAttacks
+import numpy as np
+import tensorflow as tf
 
-ATTACKS = ("output", "kills", "disks", "permissions", "pairs", "bits")
-COMMANDS = {x.name: x for x in (RECIPE, *attacked_commands.COMMANDS)}
-# Kilobytes that are left on a disk.
-SIZES = (40, 64, 80, 100, 200, 1000)
-_ALONE = "TFCOPY_ATTACKS_ALONE"
+from tfcopy import checked_files
+from tfcopy.data import prepare
+from tfcopy.experiments import command_line
+from tfcopy.serving import batch, evaluate, export, translate_po
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["benchmarks.attacks", "sacrebleu"])
+_EVENTS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir")
+_ERROR = re.compile(
+    r"^(Error|batch|evaluate|export|prepare|translate_po): ", re.M
+)
+_TIME = re.compile(rb"\d{4}-\d\d-\d\dT[\d:]+Z")
+_FOREIGN = ("notes.txt", ".writing-notes.txt", "folder/notes.txt")
+# Event logs, and what TensorFlow writes differently each time.
+_UNSTABLE = re.compile(
+    r"(^|/)(\.|events\.|saved_model\.pb|fingerprint\.pb|variables\.index)"
+)
 
 
-def main(arguments=None):
-    options = _parse(arguments)
-    if _ALONE not in os.environ:
-        _start_with_own_mounts()
-    tally = Tally()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        pool = concurrent.futures.ThreadPoolExecutor(options.processes)
+def _recipe(arguments):
+    from tfcopy.recipes import europarl_ps as recipe
+    from tfcopy.training import trainer
+
+    # A checkpoint after each update, or there would be one in all.
+    trainer.Options = functools.partial(trainer.Options, progress_seconds=0)
+    parts = recipe.Config, recipe.PRESETS, recipe.run, recipe.__doc__
+    return command_line.main(*parts, arguments)
+
+
+def _fill_often(arguments):
+    from tfcopy.serving.catalogs import catalog_filling
+
+    catalog_filling._INTERVAL = 0.0  # Else it writes every few seconds.
+    return translate_po.main(arguments)
+
+
+# Functions of arguments that return a status, and the arguments, in which
+# {s} is the folder of what they read and {o} that of what they write.
+COMMANDS = {
+    "europarl_ps": (
+        _recipe,
+        "--units 8 --encoder_units 8 --embedding_dim 8 --updates 6 --run demo "
+        "--save_every 1 --eval_every 2 --batch_size 8 --max_target_length 6 "
+        "--num_beams 2 --systems [pointer_softmax] --log_dir={o}/logs "
+        "--train [{s}/a.en,{s}/a.fr] --savedmodel_dir={o}/served",
+    ),
+    "prepare": (
+        prepare.main,
+        "--train {s}/a.en {s}/a.fr --output {o} --pairs_per_shard 20",
+    ),
+    "batch": (
+        batch.main,
+        "{s}/served --input {s}/a.en --output {o} --shard_size 16",
+    ),
+    "translate_po": (
+        _fill_often,
+        "{s}/served {s}/a.po --output {o}/a.po --language fr --batch_size 4",
+    ),
+    "export": (export.main, "{s}/run --to {o} --version 1"),
+    "evaluate": (
+        evaluate.main,
+        "{s}/served --source {s}/a.en --reference {s}/a.fr --samples 20",
+    ),
+}
+# These write files that they change later.
+_IN_STEPS = ("europarl_ps", "translate_po")
+
+
+@dataclasses.dataclass
+class Ended:
+    """The status of a process (`None` if it hung), and what it printed."""
+
+    status: int | None
+    text: str
+    seconds: float
+    events: int
+
+    @property
+    def problem(self):
+        """What no command may ever do, in words, or `None`."""
+        if self.status is None:
+            return "hangs"
+        if self.status < 0 and self.status != -signal.SIGKILL:
+            return f"ended by {signal.Signals(-self.status).name}"
+        if "Traceback" in self.text or "Exception ignored" in self.text:
+            return "traceback"
+        if self.status > 0 and len(_ERROR.findall(self.text)) != 1:
+            return "no line that says what is wrong"
+        return None
+
+
+class Job:
+    """A command with a folder of its own, among files of others."""
+
+    def __init__(self, name, folder, sources):
+        self.main, self.arguments = COMMANDS[name]
+        self.name, self.sources, self.folder = name, sources, Path(folder)
+        self.output = self.folder / "place" / "out"
+
+    def set_up(self):
+        for name in _FOREIGN:
+            path = self.output / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("of somebody else")
+        return self
+
+    def begin(self, number=0, event=None, obeys=False):
+        """Starts the command; returns its process, log and count of events."""
+        log, events = self.folder / f"log-{number}", _CONTEXT.RawValue("q", 0)
+        log.write_text("")
+        arguments = self.arguments.format(s=self.sources, o=self.output)
+        given = self.main, arguments.split(), str(log), events, event, obeys
+        process = _CONTEXT.Process(target=_run, args=given, daemon=True)
+        process.start()
+        return process, log, events
+
+    def start(self, seconds=None, **how):
+        """Runs the command to its end, or kills it after so many seconds."""
+        begin = time.monotonic()
+        return _end(*self.begin(**how), begin, seconds)
+
+    def outcome(self):
+        """The files that it has written, without times, by their names."""
+        found = {}
+        for path in sorted(self.output.rglob("*")):
+            name = str(path.relative_to(self.output))
+            is_own = path.is_file() and name not in _FOREIGN
+            if is_own and not _UNSTABLE.search(name):
+                found[name] = self._value(path)
+        return found
+
+    def _value(self, path):
+        if path.name.startswith("variables.data"):  # Their order varies.
+            reader = tf.train.load_checkpoint(str(path.parent / "variables"))
+            kinds = reader.get_variable_to_dtype_map().items()
+            floats = [reader.get_tensor(x) for x, y in kinds if y.is_floating]
+            return sorted(x.tobytes() for x in floats)
+        if path.suffix == ".npz":
+            arrays = checked_files.read_arrays(path)
+            return {k: x.tobytes() for k, x in arrays.items() if k != "info"}
+        if path.suffix == ".json":
+            return json.dumps(_timeless(checked_files.read_json(path)))
+        data = path.read_bytes().replace(os.fsencode(self.folder), b"")
+        return _TIME.sub(b"", data)
+
+    def damage(self, expected):
+        """What is wrong with the files that are there, or `None`."""
+        for name in _FOREIGN:
+            path = self.output / name
+            if not path.exists() or path.read_text() != "of somebody else":
+                return f"{name} of others has changed"
         try:
-            _attack(Path(folder) / "attacked", pool, tally, options)
-        except KeyboardInterrupt:
-            print("Interrupted; so far:")
-        finally:
-            pool.shutdown(cancel_futures=True)
-    tally.print()
-    print(f"\n{tally.num_problems:,} went wrong (seed {options.seed}).")
-    return int(tally.num_problems > 0)
+            found = self.outcome()
+        except (OSError, ValueError) as error:
+            return f"{type(error).__name__}: {error}"
+        if self.name not in _IN_STEPS:
+            for name in found.keys() & expected.keys():
+                if found[name] != expected[name]:
+                    return f"a half-written or wrong {name}"
+        return None
 
 
-def _parse(arguments):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def _run(main, arguments, log, counter, event, obeys):
+    """Runs a command in its own process."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(descriptor, stream)
+
+    def audit(name, values):
+        if name in _EVENTS and "/attacked/" in str(values[0]):
+            counter.value += 1
+            if counter.value == event:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    if obeys:  # Root obeys the permissions of files from now on.
+        version_and_process = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert not libc.capset(version_and_process, (ctypes.c_uint32 * 6)())
+    sys.addaudithook(audit)
+    sys.exit(main(arguments))
+
+
+def _end(process, log, events, begin, seconds=None):
+    process.join(300 if seconds is None else seconds)
+    status = process.exitcode
+    if process.is_alive():
+        process.kill()
+        process.join()
+        status = None if seconds is None else process.exitcode
+    took, text = time.monotonic() - begin, log.read_text(errors="replace")
+    return Ended(status, text, took, events.value)
+
+
+def _timeless(value):
+    if not isinstance(value, dict):
+        return value
+    gone = ("second", "sha256", "created")
+    return {
+        k: _timeless(v)
+        for k, v in value.items()
+        if not any(x in k for x in gone)
+    }
+
+
+class Attacks:
+    """The attacks on one command, and how often each came to what."""
+
+    def __init__(self, name, folder, sources, seed):
+        self.name, self.folder, self.sources = name, folder, sources
+        self.rng = np.random.default_rng([seed, *name.encode()])
+        self.counts, self.number = collections.Counter(), 0
+        self.whole, other = self.job(), self.job()
+        self.ended = self.whole.start()
+        assert self.ended.status == other.start().status == 0, self.ended.text
+        found = self.whole.outcome(), other.outcome()
+        # What differs between two undisturbed runs tells nothing.
+        self.expected = {k: x for k, x in found[0].items() if x == found[1][k]}
+
+    def job(self):
+        self.number += 1
+        folder = self.folder / f"{self.name}-{self.number}"
+        return Job(self.name, folder, self.sources).set_up()
+
+    def note(self, attack, job, ended, must_end=False):
+        """Counts what came of an attack; prints what is wrong."""
+        problem = ended.problem or job.damage(self.expected)
+        if not problem and ended.status == 0:
+            found = job.outcome()
+            wrong = [k for k, x in self.expected.items() if found.get(k) != x]
+            problem = f"other {', '.join(wrong)}" if wrong else None
+        elif not problem and must_end:
+            problem = f"status {ended.status}"
+        outcome = {0: "done", -signal.SIGKILL: "killed"}.get(ended.status)
+        self.counts[attack, "WRONG" if problem else outcome or "refused"] += 1
+        if problem:
+            print(f"\n{self.name}, {attack}: {problem}\n{ended.text[-2000:]}")
+
+    def kill(self, count):
+        for number in range(count):
+            if number % 5 == 0:
+                job = self.job()
+            how = {"seconds": self.rng.random() * self.ended.seconds}
+            if number % 2:
+                how = {"event": int(self.rng.integers(1, self.ended.events))}
+            self.note("kill", job, job.start(**how))
+            if number % 5 == 4 or number == count - 1:
+                self.note("repeated after kills", job, job.start(), True)
+
+    def fill_disks(self, count):
+        files = [x for x in self.whole.output.rglob("*") if x.is_file()]
+        used = sum(-(-x.stat().st_size // 4096) * 4096 for x in files)
+        for number in range(count):
+            job = self.job()
+            _mount(job.output, 65_536 + used * number // count)
+            try:
+                job.set_up()
+                self.note("full disk", job, job.start())
+                _mount(job.output, 64_000_000, "remount")
+                self.note("repeated with room", job, job.start(), True)
+            finally:
+                subprocess.run(["umount", "--lazy", job.output], check=True)
+
+    def forbid(self):
+        job = self.job()
+        for mode in (0o555, 0o755):
+            job.output.chmod(mode)
+            ended = job.start(obeys=mode == 0o555)
+            self.note("no permission, then some", job, ended, mode == 0o755)
+
+    def start_two(self, count):
+        for _ in range(count):
+            job, begin = self.job(), time.monotonic()
+            first = job.begin()
+            time.sleep(self.rng.random() * self.ended.seconds)
+            second = job.begin(number=1)
+            for started in (first, second):
+                self.note("two at once", job, _end(*started, begin))
+            self.note("repeated after two", job, job.start(), True)
+
+
+def _mount(folder, size, *options):
+    options = ",".join([*options, f"size={size}"])
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    subprocess.run(command, check=True)
+
+
+def _write_sources(folder):
+    folder.mkdir(parents=True)
+    for name, the in (("a.en", "the"), ("a.fr", "le")):
+        lines = [f"{the} name{i} is {i % 7} .\n" for i in range(60)]
+        (folder / name).write_text("".join(lines))
+    header = 'msgid ""\nmsgstr "Language: fr\\nContent-Type: text/plain; '
+    entries = [f'msgid "the name{i}"\nmsgstr ""\n' for i in range(12)]
+    (folder / "a.po").write_text(
+        "\n".join([header + 'charset=UTF-8\\n"\n', *entries])
     )
-    timing.add_numbers(
-        parser,
-        ("kills", 200, "kills of runs"),
-        ("kills_of_commands", 20, "kills of each other command"),
-        ("pairs", 4, "times that a command runs twice at once"),
-        ("flips", 5000, "bits that change before a file is loaded"),
-        ("commands", 40, "bits that change before the command is repeated"),
-        ("processes", 2, "commands at the same time"),
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of all moments")
-    for flag, values, text in (
-        ("only", ATTACKS, "attacks"),
-        ("attacked", [*COMMANDS], "commands"),
-        ("stages", STAGES, "of a run"),
-    ):
-        parser.add_argument(
-            f"--{flag}", nargs="+", choices=values, default=values, help=text
-        )
-    parser.add_argument(
-        "--sizes",
-        nargs="+",
-        type=timing.positive,
-        default=SIZES,
-        help="kilobytes left on full disks of a run (default: %(default)s)",
-    )
-    return parser.parse_args(arguments)
 
 
-def _attack(folder, pool, tally, options):
-    """Leaves the recipe alone, then attacks it and the commands."""
-    texts, sources = folder / "texts", folder / "sources"
-    attacked_commands.write_sources(texts)
-    attacked_commands.write_sources(sources)
-    attacked_process.warm_up()
-    run = RunAttacks(RECIPE, folder, texts, tally, options.seed)
-    shutil.copytree(run.whole.run_folder, sources / "run")
-    shutil.copytree(run.whole.served, sources / "served")
-    only = options.only
-    for name in options.attacked:
-        attacks, kills = run, options.kills
-        if name != RECIPE.name:
-            attacks = CommandAttacks(
-                COMMANDS[name], folder, sources, tally, options.seed
-            )
-            kills = options.kills_of_commands
-        if "kills" in only:
-            attacks.kill(pool, kills)
-        if "disks" in only and os.environ.get(_ALONE) == "yes":
-            if attacks is run:
-                run.fill_disks_in_stages(pool, options.stages, options.sizes)
-            else:
-                attacks.fill_disks(pool)
-        if "permissions" in only:
-            attacks.forbid(pool)
-        if "pairs" in only:
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name, default in (("kills", 20), ("disks", 6), ("pairs", 4)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", choices=COMMANDS)
+    options = parser.parse_args()
+    places = [os.readlink(f"/proc/{x}/ns/mnt") for x in ("self", os.getppid())]
+    can_mount = places[0] != places[1]  # Nobody else sees the disks.
+    num_wrong = 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        folder = Path(folder) / "attacked"
+        sources = folder / "sources"
+        _write_sources(sources)
+        run = Job("europarl_ps", folder / "run", sources).set_up()
+        assert run.start().status == 0
+        shutil.copytree(run.output / "logs" / "demo", sources / "run")
+        shutil.copytree(run.output / "served", sources / "served")
+        for name in options.only or COMMANDS:
+            attacks = Attacks(name, folder, sources, options.seed)
+            attacks.kill(options.kills)
+            attacks.fill_disks(options.disks if can_mount else 0)
+            attacks.forbid()
             attacks.start_two(options.pairs)
-    if RECIPE.name in options.attacked:
-        if "output" in only:
-            run.close_output(pool)
-        if "bits" in only:
-            run.flip_and_load(options.flips)
-            run.flip_and_repeat(pool, options.commands)
-
-
-def _start_with_own_mounts():
-    """Starts the command again, in a process that may mount."""
-    command = [sys.executable, "-m", "benchmarks.attacks", *sys.argv[1:]]
-    alone = ["unshare", "--user", "--map-root-user", "--mount"]
-    can = shutil.which("unshare") and not subprocess.call(
-        [*alone, "true"], stderr=subprocess.DEVNULL
-    )
-    if not can:
-        print("No `unshare`, therefore no full disks.", file=sys.stderr)
-    os.environ[_ALONE] = "yes" if can else "no"
-    # Killed processes leave the semaphores of their progress bars.
-    os.environ["PYTHONWARNINGS"] = (
-        "ignore::UserWarning:multiprocessing.resource_tracker"
-    )
-    command = [*alone, *command] if can else command
-    os.execvp(command[0], command)
+            for (attack, outcome), count in sorted(attacks.counts.items()):
+                print(f"{name:14}{attack:28}{outcome:10}{count:>6,}")
+                num_wrong += count * (outcome == "WRONG")
+    print(f"\n{num_wrong:,} went wrong (seed {options.seed}).")
+    return int(num_wrong > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from benchmarks import attacks
+
+    # Processes find it by that name; they need not run this file once more.
+    __spec__ = None
+    del __file__
+    sys.exit(attacks.main())
