@@ -35,7 +35,6 @@ FIGURES = ["matplotlib>=3.9"]
 JIEBA = ["jieba>=0.42.1"]
 LITERT = ["ai-edge-litert>=2.1,<3"]
 SERVE = [
-    "babel>=2.16",
     "fastapi>=0.115",
     "fastapi-offline>=1.7.4",
     "limits>=4",
@@ -92,6 +91,7 @@ setup(
         # TensorFlow 2.21 no longer brings it.
         "tensorboard>=2.21,<3",
         "google-re2>=1.1",
+        "babel>=2.16",
         "docutils>=0.20",
         "sacrebleu>=2.6,<3",
         "rouge-score>=0.1.2",

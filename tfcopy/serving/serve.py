@@ -49,7 +49,7 @@ examples:
 Needs pip install "tfcopy[serve]". Ctrl-C, or SIGTERM, stops it, when what is
 under way is answered."""
 
-_NEEDED = "babel fastapi_offline limits prometheus_client py3langid uvicorn"
+_NEEDED = "fastapi_offline limits prometheus_client py3langid uvicorn"
 # What a request may have besides its texts, of which JSON may write a
 # character in 12 bytes.
 _LEAST_BYTES = 1 << 18

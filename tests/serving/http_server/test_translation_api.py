@@ -218,11 +218,17 @@ def test_languages_are_matched_and_listed(client):
         {"code": "fr", "name": "French", "targets": []},
         {"code": "pt-BR", "name": "Portuguese (Brazil)", "targets": []},
     ]
-    for source, target in (("en_US", "fr-FR"), ("EN", "PT_br")):
+    for source, target in (
+        ("en_US", "fr-FR"),
+        ("EN", "PT_br"),
+        ("eng", "pb"),
+        ("ger", "fr"),
+        ("en", "pt"),
+    ):
         assert translate(client, "a", source, target)[0] == 200
-    assert translate(client, "a", "en", "pt") == (
+    assert translate(client, "a", "en", "zh") == (
         400,
-        {"error": "pt is not supported"},
+        {"error": "zh is not supported"},
     )
     assert translate(client, "a", "fr", "en") == (
         400,

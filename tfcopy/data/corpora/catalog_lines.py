@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tfcopy.data.corpora import plural_forms
 from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.text.languages import base_language
 
 # Columns of a line with its quotes, as gettext's programs wrap.
 _WIDTH = 79
@@ -406,8 +407,3 @@ def _is_like_ascii(charset):
         return b'msgid "\\a"\n'.decode(charset) == 'msgid "\\a"\n'
     except (LookupError, UnicodeError):
         return False
-
-
-def base_language(language: str) -> str:
-    """A language without its country and its script."""
-    return re.split(r"[_@.-]", language.lower())[0]

@@ -18,7 +18,6 @@ from tfcopy.data.corpora import plural_forms
 from tfcopy.data.corpora.catalog_lines import (
     Entry,
     Header,
-    base_language,
     decoded,
     entries_of,
     read_header,
@@ -32,6 +31,7 @@ from tfcopy.data.corpora.corpus import (
     splits,
 )
 from tfcopy.data.text.accelerators import letter_of, without_mark
+from tfcopy.data.text.languages import base_language, normal_code
 
 # Of the translated entries; files are held out whole.
 _HELD_OUT_SHARE = 20
@@ -87,8 +87,8 @@ def load(
     entries = collections.defaultdict(list)
     for path, catalog in catalogs.items():
         parts = os.path.relpath(path.removesuffix(".po"), folder).split(os.sep)
-        language = _normal(catalog.header.language)
-        name = tuple(x for x in parts if _normal(x) != language)
+        language = normal_code(catalog.header.language)
+        name = tuple(x for x in parts if normal_code(x) != language)
         entries[name] += _pairs(catalog)
     pairs = {
         name: [pair for pair in some if not is_blank(pair)]
@@ -200,9 +200,9 @@ def of_language(
     paths = sorted(_catalogs_below(folder))
     if not paths:
         raise CorpusError(f"{folder}: no .po file there. {_ADVICE}")
-    base, wanted = base_language(language), _normal(language)
+    base, wanted = base_language(language), normal_code(language)
     catalogs, found = {}, _languages_of_paths(folder, paths)
-    named = {path for path in paths if _normal(found[path]) == wanted}
+    named = {path for path in paths if normal_code(found[path]) == wanted}
     for path in paths:
         catalogs[path] = None
         try:
@@ -212,7 +212,7 @@ def of_language(
                 raise
         else:
             found[path] = catalogs[path].header.language or found[path]
-        found[path] = _normal(found[path])
+        found[path] = normal_code(found[path])
     alike = [
         x for x in paths if not found[x] or base_language(found[x]) == base
     ]
@@ -230,10 +230,6 @@ def of_language(
         {path: catalogs[path] for path in alike},
         {path: catalogs[path] for path in paths if path not in alike},
     )
-
-
-def _normal(language):
-    return language.replace("-", "_").partition(".")[0].lower()
 
 
 def _languages_of_paths(folder, paths) -> dict[str, str]:

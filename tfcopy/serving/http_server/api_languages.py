@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import babel
 
+from tfcopy.data.text.languages import best_language, normal_code
 from tfcopy.serving.http_server.api_messages import ApiError
 
-# The least probability of a language that is told, and the most of them.
-_LEAST, _MOST = 0.01, 5
+# The least confidence of a language that is told, and the most of them.
+_LEAST, _MOST = 1, 5
 # Characters of a text by which its language is detected.
 _LOOKED_AT = 2_000
 
@@ -21,11 +22,11 @@ class Detected(NamedTuple):
 
     Attributes:
         language: Its code.
-        confidence: Its probability, per cent.
+        confidence: Its probability, a whole number of per cent.
     """
 
     language: str
-    confidence: float
+    confidence: int
 
 
 class Languages:
@@ -59,84 +60,77 @@ class Languages:
         ]
 
     def pair(self, source: str, target: str) -> tuple[str, str]:
-        """The pair that is served for what a request names.
+        """Returns the pair that is served for the languages of a request.
 
-        A region or script that is not served is left out: `pt_BR` is taken for
-        `pt`.
+        A code may be written otherwise than the served one, or name another
+        region, as `best_language` tells.
 
         Raises:
             ApiError: 400 if there is none.
         """
+        found = best_language(source, self.sources_of(target))
+        if found is not None:
+            return found, best_language(target, self._targets[found])
         codes = {x["code"]: x["name"] for x in self.listed()}
-        found = []
+        pair = []
         for asked in (source, target):
-            code = _served(asked, codes)
+            code = best_language(asked, codes)
             if code is None:
                 raise ApiError(400, f"{asked[:40]} is not supported")
-            found.append(code)
-        source, target = found
-        if target not in self._targets.get(source, ()):
-            raise ApiError(
-                400,
-                f"{codes[target]} ({target}) is not available as a target "
-                f"language from {codes[source]} ({source})",
-            )
-        return source, target
+            pair.append(f"{codes[code]} ({code})")
+        raise ApiError(
+            400,
+            f"{pair[1]} is not available as a target language from {pair[0]}",
+        )
 
     def sources_of(self, target: str) -> list[str]:
         """The codes of languages that are translated to one."""
         return [
             source
             for source, targets in self._targets.items()
-            if _served(target, targets)
+            if best_language(target, targets)
         ]
-
-
-def _served(asked, codes):
-    """The code that is meant, `None` if there is none of them."""
-    by_form = {x.lower(): x for x in codes}
-    parts = asked.replace("_", "-").lower().split("-")
-    forms = ("-".join(parts[:n]) for n in range(len(parts), 0, -1))
-    return next((by_form[x] for x in forms if x in by_form), None)
 
 
 def name_of_language(code: str) -> str:
     """A language's name in English; its code if it has none."""
     try:
-        locale = babel.Locale.parse(code.replace("-", "_"))
+        locale = babel.Locale.parse(normal_code(code), sep="-")
     except (ValueError, babel.UnknownLocaleError):
         return code
     return locale.get_display_name("en") or code
 
 
 def detected(text: str, among: Iterable[str] | None = None) -> list[Detected]:
-    """The languages that a text may be in, the most probable first.
+    """Returns the languages that a text may be in, the most probable first.
+
+    A text without letters is in none of them: the answer is then English, or
+    the first of `among`, with a confidence of 0.
 
     Args:
         text: The text.
         among: Codes of those that it must be one of; any language if `None`.
     """
-    scores = _identifier().rank(text[:_LOOKED_AT])
-    # Those with a code of ISO 639-1: of some 180, few others are ever meant.
-    scores = [(language, x) for language, x in scores if len(language) == 2]
-    highest = max(score for _, score in scores)
-    likely = {x: math.exp(max(-700, y - highest)) for x, y in scores}
-    total = sum(likely.values())
-    found = [Detected(x, 100 * y / total) for x, y in likely.items()]
+    found = []
+    if any(map(str.isalpha, text)):
+        scores = _identifier().rank(text[:_LOOKED_AT])
+        # Codes of ISO 639-1: of some 180 others, few are ever meant.
+        scores = [(language, x) for language, x in scores if len(language) == 2]
+        highest = max(score for _, score in scores)
+        likely = {x: math.exp(max(-700, y - highest)) for x, y in scores}
+        total = 0.01 * sum(likely.values())
+        found = [Detected(x, round(y / total)) for x, y in likely.items()]
     if among is not None:
-        codes = {x.lower().split("-")[0]: x for x in reversed([*among])}
-        found = [
-            Detected(codes[x.language], x.confidence)
+        codes = [*among]
+        named = (
+            Detected(code, x.confidence)
             for x in found
-            if x.language in codes
-        ] or [Detected(x, 0.0) for x in codes.values()]
-        return [_rounded(x) for x in found[:1]]
-    told = [x for x in found[:_MOST] if x.confidence >= 100 * _LEAST]
-    return [_rounded(x) for x in told or found[:1]]
-
-
-def _rounded(x):
-    return x._replace(confidence=round(x.confidence, 1))
+            if (code := best_language(x.language, codes))
+        )
+        other = best_language("en", codes) or codes[0]
+        return [next(named, Detected(other, 0))]
+    told = [x for x in found[:_MOST] if x.confidence >= _LEAST]
+    return told or found[:1] or [Detected("en", 0)]
 
 
 @functools.cache

@@ -120,7 +120,7 @@ class DetectedLanguage(BaseModel):
     """A language that a text may be in."""
 
     language: str
-    confidence: Annotated[float, Field(description="Per cent.")]
+    confidence: Annotated[int, Field(description="Per cent.")]
 
 
 class TranslateAnswer(BaseModel):

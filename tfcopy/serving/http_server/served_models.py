@@ -30,7 +30,7 @@ from tfcopy.serving.http_server.api_messages import ApiError
 from tfcopy.serving.http_server.kept_spans import Question
 from tfcopy.serving.http_server.request_batches import RequestBatches
 
-_LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*"
+_LANGUAGE = r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*(?:@[a-z]+)?"
 _PLACE = re.compile(rf"(?:({_LANGUAGE}):({_LANGUAGE})=)?(.+)", re.DOTALL)
 # Words of the text that finds out how many a model reads.
 _MANY_WORDS = 2000

@@ -29,9 +29,11 @@ from tfcopy.serving.http_server.api_messages import (
     TranslateRequest,
     read_request,
 )
-from tfcopy.serving.http_server.api_metrics import Metrics
 from tfcopy.serving.http_server.host_guard import HostGuard
-from tfcopy.serving.http_server.translation_service import TranslationService
+from tfcopy.serving.http_server.translation_service import (
+    Metrics,
+    TranslationService,
+)
 from tfcopy.terminal import one_line
 
 _ABOUT = """\

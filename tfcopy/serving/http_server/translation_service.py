@@ -7,12 +7,22 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
 from tfcopy.data.text.span_patterns import NAMES, PATTERNS, lost_spans
 from tfcopy.serving.client_library.remote_model import RemoteModel, RequestError
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.http_server.api_languages import Languages, detected
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
-from tfcopy.serving.http_server.api_metrics import Metrics
 from tfcopy.serving.http_server.html_parts import HtmlText
 from tfcopy.serving.http_server.plain_parts import PlainText
 from tfcopy.serving.http_server.request_batches import (
@@ -29,6 +39,8 @@ ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
 _WEBLATE_CHECK = "en", "de", ["test"]
 # Phrases of a request's glossary, each of which is looked for in each line.
 _MOST_TERMS = 1000
+# Bounds of the buckets of a histogram of seconds.
+_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Limits(NamedTuple):
@@ -49,6 +61,61 @@ class _Translated(NamedTuple):
     text: str
     alternatives: list[str]
     lost: list[str]
+
+
+class Metrics:
+    """Counts and times of a server for Prometheus, without texts or keys."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self):
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        self.requests = self._new(
+            Counter, "requests", "Requests.", ["path", "status"]
+        )
+        self.seconds = self._new(
+            Histogram,
+            "request_seconds",
+            "Seconds of a request.",
+            ["path"],
+            buckets=_SECONDS,
+        )
+        pair = ["source", "target"]
+        self.texts = self._new(Counter, "texts", "Texts translated.", pair)
+        self.characters = self._new(
+            Counter, "characters", "Characters of these texts.", pair
+        )
+        self.lost_spans = self._new(
+            Counter, "lost_spans", "Spans that answers did not keep.", pair
+        )
+        self.batch_size = self._new(
+            Histogram,
+            "batch_size",
+            "Questions of a batch.",
+            ["model"],
+            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
+        )
+        self.batch_seconds = self._new(
+            Histogram,
+            "batch_seconds",
+            "Seconds that a model takes for a batch.",
+            ["model"],
+            buckets=_SECONDS,
+        )
+        self.waiting = self._new(
+            Gauge, "waiting", "Questions that wait for a model."
+        )
+
+    def _new(self, kind, name, help, labels=(), **options):
+        return kind(
+            f"tfcopy_{name}", help, labels, registry=self._registry, **options
+        )
+
+    def shown(self) -> bytes:
+        """All metrics, in Prometheus's format."""
+        return generate_latest(self._registry)
 
 
 class TranslationService:

@@ -1,0 +1,111 @@
+"""Codes of languages: one language under many spellings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcopy.data.text.languages import (
+    base_language,
+    best_language,
+    normal_code,
+)
+
+
+@pytest.mark.parametrize(
+    "code, normal",
+    [
+        ("PT_br", "pt-BR"),
+        ("pt_BR.UTF-8", "pt-BR"),
+        ("pb", "pt-BR"),
+        ("zt", "zh-Hant"),
+        ("zh_hans_cn", "zh-Hans-CN"),
+        ("zh-cmn-Hans", "zh-Hans"),
+        ("sr@latin", "sr-Latn"),
+        ("sr_RS@latin", "sr-Latn-RS"),
+        ("sh", "sr-Latn"),
+        ("iw", "he"),
+        ("in", "id"),
+        ("no", "nb"),
+        ("eng", "en"),
+        ("ger", "de"),
+        ("deu_AT", "de-AT"),
+        ("ca@valencia", "ca-valencia"),
+        ("de-1996-x-own", "de-1996"),
+        ("German", "german"),
+        ("", ""),
+    ],
+)
+def test_a_code_has_one_spelling(code, normal):
+    assert normal_code(code) == normal
+    assert normal_code(normal) == normal
+    assert base_language(code) == normal.partition("-")[0]
+
+
+@pytest.mark.parametrize(
+    "available, wanted",
+    [
+        ("pt-BR", "pb pt pt_br pt-PT por"),
+        ("zh-TW", "zt zh-Hant zh zh-HK zh_Hant_TW chi"),
+        ("zh-Hans", "zh zh-CN zh_CN zh-SG cmn"),
+        ("zh", "zh-Hans zh-TW"),
+        ("nb", "no nb_NO nor"),
+        ("sr-Latn", "sr@latin sr sr_ME sh"),
+        ("he", "iw heb he_IL"),
+        ("iw", "he"),
+        ("id", "in ind"),
+        ("en", "EN en_US en-GB eng"),
+        ("en-GB", "en en-US"),
+        ("tl", "fil"),
+    ],
+)
+def test_a_language_is_found_under_its_codes(available, wanted):
+    for code in wanted.split():
+        assert best_language(code, ["xx", available, "fr"]) == available
+
+
+@pytest.mark.parametrize(
+    "wanted, available",
+    [
+        ("pt", "es"),
+        ("zh-CN", "zh-TW"),
+        ("zh-Hant", "zh-Hans"),
+        ("nn", "nb"),
+        ("yue", "zh"),
+        ("sr_RS", "sr@latin"),
+        ("", ""),
+        ("-", "en"),
+        ("e", "en"),
+    ],
+)
+def test_and_not_under_others(wanted, available):
+    assert best_language(wanted, [available]) is None
+    assert best_language(available, [wanted]) is None
+
+
+@pytest.mark.parametrize(
+    "wanted, available",
+    [  # the best one first
+        ("pt", "pt pt-BR pt-PT"),
+        ("pt", "pt-BR pt-PT"),
+        ("pt-PT", "pt_PT pt pt-BR"),
+        ("pt-AO", "pt-PT pt pt-BR"),
+        ("zh-HK", "zh-TW zh zh-CN"),
+        ("zh", "zh zh-Hans zh-TW"),
+        ("zh-CN", "zh-CN zh-Hans zh zh-SG"),
+        ("es-MX", "es-MX es-419 es es-ES"),
+        ("sr@latin", "sr@latin sr"),
+        ("ca", "ca ca@valencia"),
+        ("ca@valencia", "ca-valencia ca"),
+    ],
+)
+def test_the_nearest_is_taken(wanted, available):
+    codes = available.split()
+    assert best_language(wanted, codes) == codes[0]
+    assert best_language(wanted, codes[::-1]) == codes[0]
+
+
+@given(st.text(st.sampled_from("eEnNzhHantTWsr@_-.19 xü"), max_size=12))
+def test_any_text_has_a_code_and_finds_itself(text):
+    assert normal_code(normal_code(text)) == normal_code(text)
+    found = best_language(text, [text, "de"])
+    assert found == (text if base_language(text) else None)

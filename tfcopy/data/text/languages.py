@@ -1,0 +1,137 @@
+"""Codes of languages, compared as translation tools write them.
+
+A code may be BCP 47's (`pt-BR`, `zh-Hans-CN`), gettext's (`pt_BR.UTF-8`,
+`sr@latin`), an older or a longer one (`iw`, `eng`) or LibreTranslate's (`pb`).
+Likely subtags (of Unicode CLDR, by Babel) fill in what a code leaves out: `zh`
+is `zh-Hans-CN`, `zh-TW` is `zh-Hant-TW`.
+"""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from babel.core import get_global
+
+# Codes that CLDR does not know, or keeps apart; Argos Translate has the first
+# two, and `no` is written for Bokmål.
+_ALIASES = {"pb": "pt_BR", "zt": "zh_Hant", "no": "nb"}
+# Modifiers of gettext's codes that are scripts.
+_SCRIPTS = {
+    "arabic": "Arab",
+    "cyrillic": "Cyrl",
+    "devanagari": "Deva",
+    "iqtelif": "Latn",
+    "latin": "Latn",
+}
+
+
+class _Code(NamedTuple):
+    """A language; parts that a code does not have are blank."""
+
+    language: str
+    script: str = ""
+    region: str = ""
+    variant: str = ""
+
+
+def base_language(code: str) -> str:
+    """Returns a language's ISO 639 code without its country and its script."""
+    return _parsed(code).language
+
+
+def normal_code(code: str) -> str:
+    """Returns a code as BCP 47 writes it: `pt-BR` for `PT_br`, `he` for `iw`.
+
+    Args:
+        code: Code of a language. Returned in lower case if it is none.
+    """
+    return "-".join(filter(None, _parsed(code)))
+
+
+def best_language(wanted: str, available: Iterable[str]) -> str | None:
+    """Finds a language under whatever code, or else the nearest of its regions.
+
+    An equal code is preferred, then one that means the same (`zh-Hant` for
+    `zh-TW`), then the language without a region, then another region. A code
+    that names a script, or a region where another script is written, does not
+    match one that names a different script: `zh-CN` is no `zh-TW`.
+
+    Args:
+        wanted: Code of a language.
+        available: Codes to choose from, the preferred one first.
+
+    Returns:
+        One of `available`, or `None` if none of them is in the language.
+    """
+    asked = _parsed(wanted)
+    parent = get_global("parent_exceptions").get(_joined(*asked[:3]), "")
+
+    def nearness(code):
+        found = _parsed(code)
+        return (
+            _likely(found)[1] == _likely(asked)[1],
+            found == asked,
+            _likely(found) == _likely(asked),
+            found.variant == asked.variant,
+            found == _parsed(parent),
+            found[1:3] == ("", ""),
+        )
+
+    alike = (x for x in available if _are_alike(asked, _parsed(x)))
+    return max(alike, key=nearness, default=None)
+
+
+def _are_alike(one, other):
+    """Whether two codes may be of one language in one script."""
+    if one.language != other.language or not one.language:
+        return False
+    is_plain = ("", "") in (one[1:3], other[1:3])
+    return is_plain or _likely(one)[1] == _likely(other)[1]
+
+
+@functools.lru_cache(maxsize=4096)
+def _likely(code):
+    """Language, script and region, the most likely where one is missing."""
+    language, script, region, _ = code
+    subtags = get_global("likely_subtags")
+    known = _Code(language)
+    for key in (
+        (language, script, region),
+        (language, region),
+        (language, script),
+        (language,),
+    ):
+        if _joined(*key) in subtags:
+            known = _parsed(subtags[_joined(*key)])
+            break
+    return language, script or known.script, region or known.region
+
+
+def _joined(*parts):
+    return "_".join(filter(None, parts))
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(code):
+    """`_Code` of a text."""
+    name = re.sub(r"\.[^@]*", "", code.lower())
+    language, *parts = (x.strip() for x in re.split("[-_@]", name))
+    if not language:
+        return _Code("")
+    while parts and re.fullmatch("[a-z]{3}", parts[0]):  # zh-cmn
+        language = parts.pop(0)
+    found = {}
+    # A single letter begins an extension, or what is private.
+    for part in itertools.takewhile(lambda x: len(x) > 1, parts):
+        if re.fullmatch("[a-z]{4}", part) or part in _SCRIPTS:
+            found.setdefault("script", _SCRIPTS.get(part, part.capitalize()))
+        elif re.fullmatch("[a-z]{2}|[0-9]{3}", part):
+            found.setdefault("region", part.upper())
+        else:
+            found.setdefault("variant", part)
+    aliases = get_global("language_aliases") | _ALIASES
+    if language in aliases:
+        return _Code(**{**_parsed(aliases[language])._asdict(), **found})
+    return _Code(language, **found)
