@@ -246,15 +246,6 @@ def test_help_shows_what_is_changed_most(capsys, name):
     assert found.items() <= helps(capsys, recipe, "--help_all")[1].items()
 
 
-def test_common_flags_are_there():
-    recipes = [
-        importlib.import_module(f"tfcopy.recipes.{name}")
-        for name in tfcopy_command.recipes()
-    ]
-    fields = [dataclasses.fields(recipe.Config) for recipe in recipes]
-    assert config.COMMON <= {field.name for some in fields for field in some}
-
-
 @pytest.mark.parametrize("flag", ["--help", "--help_all"])
 def test_help_comes_before_tensorflow(flag):
     """A process of its own: only there is it not imported yet."""

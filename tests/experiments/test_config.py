@@ -1,6 +1,7 @@
 import ast
 import dataclasses
 import importlib
+import re
 import typing
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 
 import tfcopy
 from tfcopy.decoding.options import MOST_BEAMS, SearchOptions
-from tfcopy.experiments import config
+from tfcopy.experiments import command_line, config
 from tfcopy.experiments.config import TOPICS, RunConfig, TrainingConfig
+from tfcopy.serving import model_card
 
 ROOT = Path(tfcopy.__file__).parent
 RECIPES = sorted(path.stem for path in (ROOT / "recipes").glob("[a-z]*.py"))
@@ -147,6 +149,63 @@ def test_flags_of_a_recipe_have_a_topic_a_help_and_a_type(name):
 def test_a_run_is_named_after_its_data(recipe, flags, expected):
     recipe = importlib.import_module(f"tfcopy.recipes.{recipe}")
     assert config.run_name(recipe.Config(**flags)) == expected
+
+
+@pytest.mark.parametrize(
+    ("corpus", "value", "name"),
+    [
+        ("file", "x/talks.v1.txt.gz", "talks.v1"),
+        ("folder", "x/talks.v1/", "talks.v1"),
+        ("dataset", "talks/en:1", "talks-en-1"),
+        ("place", "x/talks", "talks"),
+    ],
+)
+def test_a_new_flag_of_a_corpus_is_known_everywhere(
+    capsys, corpus, value, name
+):
+    @config.configuration("my_recipe")
+    class Own(Config):
+        talks: str | None = config.corpus_file("Talks to read.", corpus)
+
+    def parse(*flags):
+        presets = {"demo": {"units": 9}, "paper": {}}
+        return command_line.parse(Own, presets, "", flags)
+
+    with pytest.raises(SystemExit):
+        parse("--help")
+    assert "Talks to read." in capsys.readouterr().out
+    assert parse().units == 9 and config.run_name(parse()) == "demo"
+    made = parse("--talks", value)
+    assert made.units == 8, "the preset is for its own corpus"
+    assert config.run_name(made) == name
+    shown = model_card.card(
+        {
+            **dict.fromkeys(("recipe", "tensorflow", "keras", "created"), "x"),
+            "flags": config.changed(made),
+            "origin": config.origin(made),
+        }
+    )
+    assert f"Trained on: `--talks {value}`\n" in shown
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_card_names_each_file_that_a_model_is_made_from(name):
+    """But those that only score it, and what a preset reads by itself."""
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    for field in dataclasses.fields(recipe.Config):
+        if field.metadata.get("is_file"):
+            found = config.origin(recipe.Config(**{field.name: "x"}))
+            (role,) = (x for x in found if x != "of_preset")
+            scores = re.match("test|validation", field.name)
+            assert role == (scores[0] if scores else "input")
+            assert found[role] == {field.name: "x"}
+    asides = "devices run log_dir savedmodel_dir license fresh".split()
+    found = config.origin(recipe.Config(**dict.fromkeys(asides, "x")))
+    assert found == {"of_preset": None, "aside": dict.fromkeys(asides, "x")}
+    for preset, flags in recipe.PRESETS.items():
+        found = config.origin(recipe.Config(preset=preset, **flags))
+        is_papers = preset == "paper" and name in ("europarl_ps", "wmt15_pag")
+        assert (found["of_preset"] is not None) == is_papers
 
 
 @pytest.mark.parametrize("name", RECIPES)

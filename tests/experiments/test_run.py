@@ -180,6 +180,7 @@ def test_a_system_is_stored_before_it_is_trained(tmp_path, saved):
         "recipe": "my_recipe",
         "system": "a",
         "flags": options["details"]["flags"],
+        "origin": config.origin(run.config),
         "dataset": "x",
     }
     flags = options["details"]["flags"]
@@ -204,6 +205,7 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     assert saved[-1][0] == "export"
     details = saved[-1][3]["details"]
     assert details.pop("flags")["log_dir"] == run.config.log_dir
+    assert details.pop("origin")["aside"]["log_dir"] == run.config.log_dir
     assert details == {
         "system": "a",
         "bleu": 1.5,

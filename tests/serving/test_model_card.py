@@ -29,6 +29,13 @@ MUCH = {
         "log_dir": "logs",
         "license": "CC-BY-4.0",
     },
+    "origin": {
+        "of_preset": None,
+        "corpus": {"train": ["my corpus.en", "b.fr"]},
+        "input": {"backbone": "t5_small_multi"},
+        "test": {"test": ["t.en", "t.fr"]},
+        "aside": {"log_dir": "logs", "license": "CC-BY-4.0"},
+    },
     "scores": {
         "bleu": 54.83,
         "bleu_interval": [53.4, 56.2],
@@ -46,6 +53,7 @@ def test_all_that_is_known_is_told():
         'tfcopy.load("savedmodels/europarl_ps")',
         "by TensorFlow 2.21 and Keras 3.15 on\n2026-11-23.",
         "Trained on: `--train 'my corpus.en' b.fr`",
+        "Made with: `--backbone t5_small_multi`\n",
         "Parameters: 15,567,378",
         "    python -m tfcopy.recipes.europarl_ps --train 'my corpus.en' b.fr "
         "--test t.en t.fr --dropout 0.2 --tied_embeddings true\n",
@@ -66,9 +74,16 @@ def test_what_is_not_known_is_left_out():
     assert "# mine\n\nTask: entailment; reads a." in card
     assert "## Scores" not in card and "Where it is from" not in card
     assert "Not stated (`--license`)." in card
-    generated = model_card.card({**MUCH, "flags": {}, "ensemble": ["a", "b"]})
-    assert "Texts that the recipe generates." in generated
+    generated = model_card.card(
+        {**MUCH, "origin": {"of_preset": None}, "ensemble": ["a", "b"]}
+    )
+    assert "Trained on: Texts that the recipe generates." in generated
     assert "An ensemble of 2 runs." in generated
+    named = model_card.card({**MUCH, "origin": {"of_preset": "Europarl v7"}})
+    assert "Trained on: Europarl v7\n" in named
+    # Stored by an earlier release.
+    earlier = {name: x for name, x in MUCH.items() if name != "origin"}
+    assert "Trained on" not in model_card.card(earlier)
 
 
 def test_markup_and_commands_stay_what_they_are():
@@ -79,7 +94,17 @@ def test_markup_and_commands_stay_what_they_are():
     }
     scores = {"bleu": 5.0, "bleu_signature": "nrefs:1|bs:9", "interval": [4, 6]}
     card = model_card.card(
-        {**MUCH, "flags": flags, "scores": scores, "pieces": {"source": True}},
+        {
+            **MUCH,
+            "flags": flags,
+            "origin": {
+                "of_preset": None,
+                "corpus": {"train": flags["train"]},
+                "aside": {"license": flags["license"]},
+            },
+            "scores": scores,
+            "pieces": {"source": True},
+        },
         "sm: $x",
     )
     for expected in (
@@ -111,6 +136,12 @@ def test_what_is_typed_changes_no_other_line(texts):
             "target_language": second,
             "system": system,
             "flags": {"license": licence, "train": [file], "test": [test]},
+            "origin": {
+                "of_preset": second,
+                "corpus": {"train": [file]},
+                "input": {"vectors": test},
+                "test": {"test": [test]},
+            },
             "scores": {first: 1.0, "bleu_signature": second},
         }
         return model_card.card(config, name).split("\n")

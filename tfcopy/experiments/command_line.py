@@ -8,12 +8,11 @@ import sys
 
 from tfcopy import flags
 from tfcopy.experiments.config import (
-    COMMON,
     PRETRAINED,
     REPLACED,
     TOPICS,
-    corpus_flag,
     has_backbone,
+    names_corpus,
 )
 from tfcopy.terminal import (
     hide_notes,
@@ -87,12 +86,14 @@ def parse(config_class, presets, description, arguments=None):
     """The config that a command line asks for.
 
     Flags win over `--config`, and both over the preset. A wrong flag ends the
-    process with a message and the status 2. `--help` shows the flags of
-    `config.COMMON`, `--help_all` all.
+    process with a message and the status 2. `--help` shows the flags
+    that are declared as common, `--help_all` all.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    names = {field.name for field in dataclasses.fields(config_class)}
-    shown = names if "--help_all" in given else names & COMMON
+    fields = dataclasses.fields(config_class)
+    names = {field.name for field in fields}
+    shown = {field.name for field in fields if field.metadata.get("common")}
+    shown = names if "--help_all" in given else shown
     more = f"--help_all shows all {len(names)} flags."
     parser = flags.Parser(
         config_class,
@@ -113,7 +114,7 @@ def parse(config_class, presets, description, arguments=None):
         parser.error(one_line(error))
     config = parser.parse(given)
     preset = presets.get(config.preset)
-    if preset and not (config.preset == "demo" and corpus_flag(config)):
+    if preset and not (config.preset == "demo" and names_corpus(config)):
         # Its warm-up is for its own number of updates.
         is_short = preset.get("warmup") and config.updates < 200
         parser.set_defaults(**preset | ({"warmup": 0} if is_short else {}))

@@ -63,38 +63,52 @@ ENDLESS_SCHEDULES = ("constant", "inverse_sqrt", "plateau")
 # Headings of `--help`, in its order.
 TOPICS = ("data", "model", "training", "search", "results")
 
-# What `--help` shows of a recipe; `--help_all` shows all flags.
-COMMON = {
-    *("train", "validation", "test", "tfds", "data_dir", "catalogs"),
-    *("source_column", "target_column", "source_language", "target_language"),
-    *("tokenization", "tokenizations"),
-    *("source_vocabulary_size", "target_vocabulary_size", "vocabulary_size"),
-    *("max_source_length", "bin_dir", "pointers"),
-    *("corpus", "data", "train_file", "validation_file", "test_file"),
-    *("num_train", "dictionary", "wordnet", "vectors", "datasets"),
-    *("rules_per_type", "instances", "num_nodes", "num_words", "q"),
-    *("units", "encoder", "decoder", "head", "systems", "devices"),
-    *("learning_rate", "batch_size", "updates", "seed", "num_beams"),
-    "backbone",
-    *("preset", "run", "savedmodel_dir", "fresh"),
-}
+
+def _declaring(*arguments, **metadata):
+    """Returns a function that declares a flag, as `flag` does.
+
+    Args:
+        *arguments: The default, where it is always the same.
+        **metadata: Metadata of the flag. `topic` is one of `TOPICS`. `fixed`
+            tells whether it must stay the same when a run is resumed. What
+            may change is how long is trained, what is tested and how, and what
+            files are called: their content counts (`PairData.identity`,
+            `DefinitionData.identity`). `role` tells what a model card says of
+            it: see `origin`.
+
+    The function's `common` declares a flag that `--help` shows; `--help_all`
+    shows all flags.
+    """
+    declare = functools.partial(flag, *arguments, **metadata)
+    declare.common = functools.partial(declare, common=True)
+    return declare
 
 
-# Each is a flag with its `topic`, one of `TOPICS`, and `fixed`: whether it must
-# stay the same when a run is resumed. What may change is how long is trained,
-# what is tested and how, and what files are called: their content counts
-# (`PairData.identity`, `DefinitionData.identity`). `is_file` names a file or
-# folder, or a list of them, that is read after the corpus: `Run` checks first
-# that it is there.
-data = functools.partial(flag, topic="data", fixed=True)
-model = functools.partial(flag, topic="model", fixed=True)
-training = functools.partial(flag, topic="training", fixed=True)
-search = functools.partial(flag, topic="search", fixed=False)
-results = functools.partial(flag, topic="results", fixed=False)
-systems = functools.partial(training, fixed=False)
-# What names a corpus, which is read first of all, and what names other files.
-corpus_file = functools.partial(data, None, fixed=False)
-file = functools.partial(corpus_file, is_file=True)
+data = _declaring(topic="data", fixed=True)
+model = _declaring(topic="model", fixed=True)
+training = _declaring(topic="training", fixed=True)
+search = _declaring(topic="search", fixed=False)
+results = _declaring(topic="results", fixed=False)
+aside = _declaring(topic="results", fixed=False, role="aside")
+systems = functools.partial(training.common, fixed=False)
+# A file or folder, or a list of them, that is read after the corpus: `Run`
+# checks first that it is there.
+file = _declaring(None, topic="data", fixed=False, is_file=True, role="input")
+
+
+def corpus_file(help, corpus="file", **more):
+    """Declares a flag that names a corpus, which is read first of all.
+
+    Args:
+        help: Its description in `--help`.
+        corpus: What it names, after which a run is named: a `"file"`, a
+            `"folder"`, a `"dataset"`, or a `"place"` that has the corpus that
+            another flag or the preset names.
+        **more: More metadata. `of_preset` tells that it names the preset's own
+            corpus if the preset has one.
+    """
+    more = {"fixed": False, "corpus": corpus, **more}
+    return data.common(None, help, **more)
 
 
 def group(cls):
@@ -102,13 +116,14 @@ def group(cls):
     return dataclasses.dataclass(frozen=True)(cls)
 
 
-def configuration(recipe, *, baselines=(), minutes={}, **defaults):
+def configuration(recipe, *, baselines=(), minutes={}, corpora={}, **defaults):
     """Makes a class the config of a recipe.
 
     Args:
         recipe: Name of the recipe, which its folders are named after.
         baselines: The systems that flags `baseline_X` are those of.
         minutes: Preset to the minutes that it takes on two cores, measured.
+        corpora: Preset to the corpus that it reads where no flag names one.
         **defaults: What the recipe wants for flags that it inherits.
 
     Raises:
@@ -130,7 +145,7 @@ def configuration(recipe, *, baselines=(), minutes={}, **defaults):
             cls.__annotations__[name] = field.type
             setattr(cls, name, flag(default, **field.metadata))
         cls.recipe, cls.baselines = recipe, tuple(baselines)
-        cls.minutes = minutes
+        cls.minutes, cls.corpora = minutes, corpora
         return group(cls)
 
     return decorate
@@ -147,22 +162,26 @@ class RunConfig:
     presets: ClassVar[dict[str, dict]] = {}
     baselines: ClassVar[tuple[str, ...]] = ()
     minutes: ClassVar[dict[str, float]] = {}
+    corpora: ClassVar[dict[str, str]] = {}
 
     systems: list[str] = systems([], "Systems to train.")
-    preset: str = results(
+    preset: str = results.common(
         "demo",
         "Set of defaults for corpus, model sizes and training. What is shown "
         "below holds where a flag names your data. Without one, demo is the "
         "quickest way to see what a recipe does; thorough takes longer.",
     )
-    devices: str | None = training(
+    devices: str | None = training.common(
         None,
         "Where to train: cpu, cpu:2 (two logical CPUs), gpu (all GPUs), "
         "gpu:0,2 (two of them); by default all GPUs, or the CPU if there is "
         "none. `tfcopy worker` uses several machines.",
         fixed=False,
+        role="aside",
     )
-    seed: Seed = training(0, "Random seed of weights, shuffling and noise.")
+    seed: Seed = training.common(
+        0, "Random seed of weights, shuffling and noise."
+    )
     init_from: str | None = file(
         "Folder of an earlier run, or of one of its systems: training begins "
         "with its best weights (fine-tuning). Words of other vocabularies are "
@@ -170,23 +189,23 @@ class RunConfig:
         topic="training",
         fixed=True,
     )
-    run: str | None = results(
+    run: str | None = aside.common(
         None,
         "Name of the run; if not given, that of your data, or the preset's.",
     )
-    log_dir: str = results(
+    log_dir: str = aside(
         "",
         "Folder for logs, checkpoints and results; like all paths it may be a "
         "URL, such as gs://bucket/logs.",
     )
-    savedmodel_dir: str = results(
+    savedmodel_dir: str = aside.common(
         "", "Folder for the SavedModel of the exported system."
     )
-    license: str | None = results(
+    license: str | None = aside(
         None,
         "Licence of the exported model, for its model card, such as CC-BY-4.0.",
     )
-    fresh: bool = results(
+    fresh: bool = aside.common(
         False,
         "Start over: discard the checkpoints and logs of an earlier run "
         "of this name. The same command, repeated after an interruption, "
@@ -201,7 +220,7 @@ class TrainingConfig:
     optimizer: Literal["adam", "adagrad", "adadelta"] = training(
         "adam", "adam, adagrad (accumulators start at 0.1), or adadelta."
     )
-    learning_rate: PositiveFloat = training(
+    learning_rate: PositiveFloat = training.common(
         2e-3, "Learning rate of the optimizer."
     )
     weight_decay: NonNegativeFloat = training(
@@ -229,7 +248,7 @@ class TrainingConfig:
         "Updates over which the learning rate rises linearly to "
         "--learning_rate, before the --schedule begins.",
     )
-    batch_size: PositiveInt = training(
+    batch_size: PositiveInt = training.common(
         32,
         "Examples per batch, over all devices; all of them if there are fewer.",
     )
@@ -245,7 +264,7 @@ class TrainingConfig:
     clip_norm: PositiveFloat | None = training(
         5.0, "Gradients are clipped to this global norm; null for no clipping."
     )
-    updates: PositiveInt = training(
+    updates: PositiveInt = training.common(
         1_000, "Maximum number of updates for each system.", fixed=False
     )
     eval_every: PositiveInt = training(
@@ -292,7 +311,7 @@ class ModelConfig:
     """Sizes that nearly all models have."""
 
     embedding_dim: PositiveInt = model(64, "Size of the embeddings.")
-    units: PositiveInt = model(
+    units: PositiveInt = model.common(
         128, "Size of the recurrent layers, per direction in an encoder."
     )
     dropout: Share = model(
@@ -392,11 +411,23 @@ def from_flags(make, config, **own):
     return make(**flags | own)
 
 
-# Flags that name a corpus, those first that say more than others.
-_CORPORA = ("train", "prepared", "catalogs", "bin_dir", "train_file", "data")
-_CORPORA += ("tfds", "corpus", "data_dir", "download")
-# Where a preset's own corpus is.
-_PLACES = ("bin_dir", "data", "data_dir", "download")
+def origin(config: RunConfig) -> dict:
+    """Returns what a model card has to know of the flags.
+
+    Returns:
+        Dict from a role to the flags that have it and are not at their
+        defaults: `"corpus"` is trained on, `"test"` tested on, other `"input"`
+        read, and those `"aside"` change nothing of what is made. `"of_preset"`
+        is the corpus that is read where no flag names one; `None` if the
+        recipe generates it.
+    """
+    roles = {"of_preset": config.corpora.get(config.preset)}
+    given = changed(config)
+    for field in dataclasses.fields(config):
+        role = "corpus" if _corpus(field) else field.metadata.get("role")
+        if field.name in given and role:
+            roles.setdefault(role, {})[field.name] = given[field.name]
+    return roles
 
 
 def has_backbone(config: RunConfig) -> bool:
@@ -413,44 +444,55 @@ def run_name(config: RunConfig) -> str:
     """
     if has_backbone(config):
         own = run_name(dataclasses.replace(config, backbone=None))
-        return f"{own}_{_readable('backbone', config.backbone)}"
+        return f"{own}_{_readable(config.backbone)}"
     is_demo = config.preset == "demo"
-    flag = corpus_flag(config, () if is_demo else _PLACES)
-    if flag is None:
+    field = _corpus_field(config, but_the_presets=not is_demo)
+    if field is None:
         return config.preset
-    name = _readable(flag, getattr(config, flag)) or "data"
+    value = getattr(config, field.name)
+    name = field.name if value is True else _readable(value, _corpus(field))
+    name = name or "data"
     if not is_demo or name in ("demo", *config.presets):
         return f"{config.preset}_{name}"
     return name
 
 
-def corpus_flag(config: RunConfig, ignored=()) -> str | None:
-    """The flag that names another corpus than the preset's, if one does.
+def names_corpus(config: RunConfig) -> bool:
+    """Returns whether a flag names another corpus than the preset's."""
+    return _corpus_field(config) is not None
 
-    Args:
-        config: The recipe's config.
-        ignored: Flags that do not count.
-    """
-    flags = {field.name: field.default for field in dataclasses.fields(config)}
-    flags |= config.presets.get(config.preset, {})
-    for name in _CORPORA:
-        if name not in flags or name in ignored:
-            continue
-        if getattr(config, name) not in (flags[name], None, "files", []):
-            return name
+
+# What flags of a corpus name, that first which says more than others.
+_SAYING = ("file", "folder"), ("dataset",), ("place",)
+
+
+def _corpus_field(config, but_the_presets=False):
+    """The flag that names another corpus than the preset's, if one does."""
+    preset = config.presets.get(config.preset, {})
+    for kinds in _SAYING:
+        for field in dataclasses.fields(config):
+            if _corpus(field) not in kinds:
+                continue
+            own = preset.get(field.name, default_of(field))
+            is_own = field.metadata.get("of_preset") or kinds == ("place",)
+            if getattr(config, field.name) not in (own, None, "files", []):
+                if not (but_the_presets and is_own):
+                    return field
     return None
 
 
-def _readable(flag, value):
+def _corpus(field):
+    return field.metadata.get("corpus")
+
+
+def _readable(value, corpus="file"):
     """A name for a folder, made of what a flag says."""
-    if flag == "download":
-        return flag
     value = value[0] if isinstance(value, list) else value
-    if flag not in ("tfds", "corpus"):
+    if corpus != "dataset":
         value = os.path.basename(os.path.abspath(value))
-        if flag not in ("prepared", "catalogs", "bin_dir", "data_dir"):
-            stem, extension = os.path.splitext(value.removesuffix(".gz"))
-            value = stem or extension
+    if corpus == "file":
+        stem, extension = os.path.splitext(value.removesuffix(".gz"))
+        value = stem or extension
     return re.sub(r"[^\w.+-]+", "-", value).strip(".-")[:60]
 
 

@@ -27,6 +27,7 @@ from tfcopy.experiments.config import (
     from_flags,
     identity,
     of_system,
+    origin,
     run_name,
 )
 from tfcopy.experiments.training_choices import Batching
@@ -249,7 +250,12 @@ class Run:
         if self.is_chief or not self.config.fresh:
             earlier_run.check_system(shared, own_identity)
         served = make_served(model)
-        details = {"system": name, "flags": changed(config), **details}
+        details = {
+            "system": name,
+            "flags": changed(config),
+            "origin": origin(config),
+            **details,
+        }
         storage.save(
             served,
             folder,

@@ -60,12 +60,14 @@ class Config(
 
     bin_dir: str | None = config.corpus_file(
         "Folder with the publisher's files train_*.bin, val_*.bin and "
-        "test_*.bin."
+        "test_*.bin.",
+        "folder",
+        of_preset=True,
     )
     vocabulary: str | None = config.file(
         "Vocabulary file; built from the training data if not given."
     )
-    vocabulary_size: config.VocabularySize = config.data(
+    vocabulary_size: config.VocabularySize = config.data.common(
         800,
         "Size of the vocabulary that both sides share, special words included.",
     )
@@ -74,16 +76,16 @@ class Config(
         "Systems to train, any of lead_3 (which needs no training), "
         "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
     )
-    head: config.PointingHead = config.model(
+    head: config.PointingHead = config.model.common(
         "pointer_generator",
         "Output head of the systems that point: pointer_generator, "
         "pointer_softmax, copynet, or your own, as MODULE:CLASS.",
     )
-    encoder: Literal["lstm", "transformer"] = config.model(
+    encoder: Literal["lstm", "transformer"] = config.model.common(
         "lstm",
         "Encoder: lstm (the paper's), or transformer, twice --units wide.",
     )
-    decoder: Literal["lstm", "transformer"] = config.model(
+    decoder: Literal["lstm", "transformer"] = config.model.common(
         "lstm", "Decoder: lstm (the paper's), or transformer, --units wide."
     )
     initializers: Literal["keras", "paper"] = config.model(

@@ -41,10 +41,10 @@ PAPER = {
 class Config(model_flags.CopyNetConfig):
     """Rules, model, training, search, and where the results go."""
 
-    rules_per_type: PositiveInt = config.data(
+    rules_per_type: PositiveInt = config.data.common(
         8, "Number of rules of each of the five types."
     )
-    instances: PositiveInt = config.data(
+    instances: PositiveInt = config.data.common(
         200, "Number of pairs per rule; half for training, half for testing."
     )
     num_symbols: PositiveInt = config.data(

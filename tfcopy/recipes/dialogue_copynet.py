@@ -55,12 +55,12 @@ class Config(
 ):
     """Dialogues, model, training, search, and where the results go."""
 
-    datasets: list[Literal["DS-I", "DS-II"]] = config.data(
+    datasets: list[Literal["DS-I", "DS-II"]] = config.data.common(
         ["DS-I", "DS-II"],
         "Generated datasets to train on, DS-I, DS-II or both.",
         fixed=False,
     )
-    tokenization: Literal["words", "characters"] = config.data(
+    tokenization: Literal["words", "characters"] = config.data.common(
         "words", "words, or characters, as in the paper (of Chinese)."
     )
     min_count: PositiveInt = config.data(
@@ -73,10 +73,10 @@ class Config(
         "Maximum size of the vocabulary, special words included; no limit "
         "if not given.",
     )
-    max_source_length: PositiveInt = config.data(
+    max_source_length: PositiveInt = config.data.common(
         200, "Inputs are truncated to this many tokens."
     )
-    num_train: PositiveInt = config.data(
+    num_train: PositiveInt = config.data.common(
         6_500, "Number of dialogues to generate for training."
     )
     num_test: PositiveInt = config.data(

@@ -42,11 +42,15 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 class Config(model_flags.PlannerConfig):
     """Graphs, models, training, search, and where the results go."""
 
-    num_nodes: PositiveInt = config.data(5, "Number of nodes in the ring.")
+    num_nodes: PositiveInt = config.data.common(
+        5, "Number of nodes in the ring."
+    )
     num_distractors: config.Seed = config.data(
         4, "Number of nodes outside the ring: 0, or at least 3."
     )
-    num_train: PositiveInt = config.data(60_000, "Number of training graphs.")
+    num_train: PositiveInt = config.data.common(
+        60_000, "Number of training graphs."
+    )
     num_validation: PositiveInt = config.data(
         300, "Number of validation graphs."
     )

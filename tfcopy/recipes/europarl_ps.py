@@ -23,6 +23,7 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 @config.configuration(
     "europarl_ps",
     minutes={"demo": 4, "thorough": 13},
+    corpora={"paper": "Europarl v7"},
     unmatched="attention_argmax",
     embedding_dim=128,
     units=256,
@@ -40,12 +41,14 @@ class Config(corpus_flags.TranslatorConfig, corpus_flags.DemoConfig):
 
     data_dir: str | None = config.corpus_file(
         "Folder with europarl-v7.fr-en.en and .fr (or fr-en.tgz); with "
-        "--tfds, where TFDS keeps its datasets."
+        "--tfds, where TFDS keeps its datasets.",
+        "place",
     )
     download: bool = config.data(
         False,
         "Download Europarl into --data_dir if it is not there.",
         fixed=False,
+        corpus="place",
     )
 
 

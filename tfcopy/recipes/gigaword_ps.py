@@ -103,7 +103,7 @@ class Config(
         list(SYSTEMS),
         "Systems to train, any of nmt_lvt and pointer_softmax_lvt.",
     )
-    head: config.PointingHead = config.model(
+    head: config.PointingHead = config.model.common(
         "pointer_softmax",
         f"Output head of the system that points: {config.POINTING}",
     )
@@ -112,7 +112,7 @@ class Config(
         "How search combines several ways to produce a word (generating, "
         "copying): max (the paper's) or sum.",
     )
-    run: str | None = config.results(
+    run: str | None = config.aside.common(
         None,
         "Name of the run; if not given, that of your data, or the preset's, "
         "with the suffix _entity for --pointers entity.",

@@ -55,9 +55,10 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
 
     data_dir: str | None = config.corpus_file(
         "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; news "
-        "are generated if not given."
+        "are generated if not given.",
+        "place",
     )
-    num_train: PositiveInt = config.data(
+    num_train: PositiveInt = config.data.common(
         20_000, "Number of news items to generate for training."
     )
     num_test: PositiveInt = config.data(
@@ -75,7 +76,7 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
     news_seed: config.Seed = config.data(
         0, "Random seed of the generated news."
     )
-    tokenizations: list[Literal["characters", "words"]] = config.data(
+    tokenizations: list[Literal["characters", "words"]] = config.data.common(
         ["words"],
         "Tokenisations to train with: characters, words, or both in turn.",
         fixed=False,
@@ -91,7 +92,7 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
     word_vocabulary_size: config.VocabularySize = config.data(
         10_000, "Size of the word vocabulary, special words included."
     )
-    max_source_length: PositiveInt | None = config.data(
+    max_source_length: PositiveInt | None = config.data.common(
         None,
         "Texts are truncated to this many tokens; if not given, to 140, or to "
         "600 for characters of English.",

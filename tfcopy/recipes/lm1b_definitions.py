@@ -63,14 +63,16 @@ PAPER = {
 class Config(definition_flags.DefinitionsConfig):
     """Text, models, training, and where the results go."""
 
-    corpus: Literal["demo", "brown", "lm1b", "files"] = config.data(
+    corpus: Literal["demo", "brown", "lm1b", "files"] = config.data.common(
         "demo",
         "demo (invented words), brown, lm1b (One Billion Words) or files.",
+        corpus="dataset",
     )
     data: str | None = config.corpus_file(
         "Where the corpus is: brown.zip or its folder; the folder of One "
         "Billion Words, downloaded by TensorFlow Datasets if not given; or a "
-        "file or folder with one sentence per line."
+        "file or folder with one sentence per line.",
+        of_preset=True,
     )
     num_shards: PositiveInt = config.data(
         1,

@@ -86,7 +86,7 @@ class Config(definition_flags.LabelledTextsConfig):
         "learning rate.",
         fixed=False,
     )
-    updates: PositiveInt | None = config.training(
+    updates: PositiveInt | None = config.training.common(
         3_000,
         "Maximum number of updates for each system.",
         fixed=False,

@@ -53,6 +53,7 @@ SYSTEMS = ("baseline", "baseline_ln", "pag", "pag_ln", "rpag", "rpag_ln")
 @config.configuration(
     "wmt15_pag",
     minutes={"demo": 6, "thorough": 12},
+    corpora={"paper": "WMT15, as TensorFlow Datasets has it"},
     baselines=["baseline", "baseline_ln"],
     unfinished_compete=True,
     forbid_unk=True,
@@ -82,15 +83,15 @@ class Config(
         "Vocabulary file of target characters, one per line; built from "
         "the training data if not given."
     )
-    source_vocabulary_size: config.VocabularySize | None = config.data(
+    source_vocabulary_size: config.VocabularySize | None = config.data.common(
         None,
         "Maximum size of the source vocabulary, special words included; "
         "no limit if not given.",
     )
-    target_vocabulary_size: config.VocabularySize = config.data(
+    target_vocabulary_size: config.VocabularySize = config.data.common(
         304, "Maximum size of the target vocabulary, special words included."
     )
-    max_source_length: PositiveInt = config.data(
+    max_source_length: PositiveInt = config.data.common(
         49,
         "Maximum length in pieces of training sources; longer pairs are "
         "left out.",

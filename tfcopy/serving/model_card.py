@@ -11,12 +11,6 @@ from collections.abc import Mapping
 
 from tfcopy.terminal import printable
 
-# Flags that tell what a model was trained on.
-_CORPORA = ("train", "train_file", "catalogs", "tfds", "data", "data_dir")
-_CORPORA += ("bin_dir",)
-_TESTS = ("test", "test_file")
-# Flags about where a run was, not what it did.
-_PLACES = ("log_dir", "savedmodel_dir", "fresh", "devices", "run", "license")
 # What Markdown would take for markup: anywhere, and as the first of a line.
 _MARKUP = re.compile(r"[\\`*\[\]<>|&~$]|(?<!\w)_|_(?!\w)")
 _FIRST = re.compile(r"^(\d*)([-#+=.)])")
@@ -28,6 +22,7 @@ def card(config: Mapping, name: str | None = None) -> str:
     Args:
         config: What `assets.extra/tfcopy.json` holds. Of an export that was
             made by a recipe, `flags` are those that its command changed,
+            `origin` tells which of them name what it was made from,
             `scores` those of the test set, `parameters` a number.
         name: The name of the model, that of its folder; that of the recipe if
             not given.
@@ -79,24 +74,21 @@ by TensorFlow {config["tensorflow"]} and Keras {config["keras"]} on
 def _origin(config):
     if "flags" not in config:
         return None
-    flags = config["flags"]
-    given = {name: flags[name] for name in _CORPORA if name in flags}
-    corpus = "Texts that the recipe generates."
-    if given:
-        corpus = "; ".join(
-            _code(f"--{k} {_value(x)}") for k, x in given.items()
-        )
-    command = " ".join(
-        [
-            f"python -m tfcopy.recipes.{config['recipe']}",
-            *(
-                f"--{name} {_value(value)}"
-                for name, value in flags.items()
-                if name not in _PLACES
-            ),
-        ]
+    origin = config.get("origin", {})
+    corpus, read = (
+        "; ".join(map(_code, _given(origin.get(role, {}))))
+        for role in ("corpus", "input")
     )
-    lines = [f"Trained on: {corpus}"]
+    lines = []
+    if origin:  # Earlier releases stored none.
+        own = origin["of_preset"] or "Texts that the recipe generates."
+        lines.append(f"Trained on: {corpus or _text(own)}")
+    if read:
+        lines.append(f"Made with: {read}")
+    aside = origin.get("aside", ())
+    flags = {k: x for k, x in config["flags"].items() if k not in aside}
+    recipe = f"python -m tfcopy.recipes.{config['recipe']}"
+    command = " ".join([recipe, *_given(flags)])
     if "parameters" in config:
         lines.append(f"Parameters: {config['parameters']:,}")
     if "ensemble" in config:
@@ -127,9 +119,8 @@ def _scores(config):
         rows.append(f"| {_text(name)} | {_text(value)} |")
     if "interval" in intervals:
         rows.append(f"| interval of 95 % | {intervals['interval']} |")
-    flags = config.get("flags", {})
-    tested = [flags[name] for name in _TESTS if name in flags]
-    where = _text(f" ({_value(tested[0])})") if tested else ""
+    tested = config.get("origin", {}).get("test", {})
+    where = _text(f" ({_value([*tested.values()])})") if tested else ""
     return (
         f"## Scores on the test set {where}".rstrip()
         + "\n\n| | |\n|---|---|\n"
@@ -177,6 +168,11 @@ def _licence(config):
     return (
         "Not stated (`--license`). What it was trained on may restrict its use."
     )
+
+
+def _given(flags):
+    """Flags as a command line has them."""
+    return [f"--{name} {_value(value)}" for name, value in flags.items()]
 
 
 def _value(value):

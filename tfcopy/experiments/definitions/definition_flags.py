@@ -70,26 +70,29 @@ class WordSources:
 class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
     """Models that read definitions of the words that they do not know."""
 
-    corpus: str = data(
+    corpus: str = data.common(
         "demo",
         "demo (invented words), files, or the name of a dataset in TensorFlow "
         "Datasets (TFDS).",
+        corpus="dataset",
     )
-    data_dir: str | None = corpus_file("Folder where TFDS keeps its datasets.")
-    num_train: PositiveInt = data(
+    data_dir: str | None = corpus_file(
+        "Folder where TFDS keeps its datasets.", "place"
+    )
+    num_train: PositiveInt = data.common(
         20_000, "Number of training examples of the demo."
     )
-    dictionary: str | None = file(
+    dictionary: str | None = file.common(
         "File of `headword<TAB>definition` lines, plain or compressed."
     )
-    wordnet: str | None = file(
+    wordnet: str | None = file.common(
         "Folder of WordNet's database, instead of a --dictionary."
     )
-    vectors: str | None = file(
+    vectors: str | None = file.common(
         "File of word vectors, such as GloVe's, for the system that reads them."
     )
     vectors_dim: PositiveInt = data(48, "Dimension of the --vectors.")
-    vocabulary_size: PositiveInt = data(
+    vocabulary_size: PositiveInt = data.common(
         3_000,
         "Number of words with embeddings of their own, the four special ones "
         "included.",
@@ -118,7 +121,7 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
         "deviation 1, all else by Keras's defaults), glorot_uniform, or "
         "uniform (-0.05 to 0.05, as in the paper's code).",
     )
-    learning_rate: PositiveFloat = training(
+    learning_rate: PositiveFloat = training.common(
         3e-3, "Learning rate of the optimizer."
     )
 
@@ -128,11 +131,12 @@ class LabelledTextsConfig(DefinitionsConfig):
     """Texts with labels, whose most frequent words are not looked up."""
 
     train_file: str | None = corpus_file("Training file.")
-    validation_file: str | None = file(
-        "Validation file; held out from --train_file if not given."
+    validation_file: str | None = file.common(
+        "Validation file; held out from --train_file if not given.",
+        role="validation",
     )
-    test_file: str | None = file(
-        "Test file; held out from --train_file if not given."
+    test_file: str | None = file.common(
+        "Test file; held out from --train_file if not given.", role="test"
     )
     num_held_out: PositiveInt | None = data(
         None,

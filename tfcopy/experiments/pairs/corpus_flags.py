@@ -33,15 +33,18 @@ class FilesConfig:
         "Two text files to train on, source and target, one example per line, "
         "plain or compressed: a.en a.fr."
     )
-    validation: list[str] | None = file(
-        "Validation files; held out from --train if not given."
+    validation: list[str] | None = file.common(
+        "Validation files; held out from --train if not given.",
+        role="validation",
     )
-    test: list[str] | None = file(
-        "Test files; held out from --train if not given."
+    test: list[str] | None = file.common(
+        "Test files; held out from --train if not given.", role="test"
     )
     prepared: str | None = corpus_file(
         "Folder that tfcopy.data.prepare has written, instead of --train: the "
-        "same words, ids and batches, read from its shards."
+        "same words, ids and batches, read from its shards.",
+        "folder",
+        common=False,
     )
 
 
@@ -50,9 +53,11 @@ class CorpusConfig(FilesConfig):
     """Pairs of texts from files or TensorFlow Datasets."""
 
     tfds: str | None = corpus_file(
-        "Name of a dataset in TensorFlow Datasets (TFDS)."
+        "Name of a dataset in TensorFlow Datasets (TFDS).", "dataset"
     )
-    data_dir: str | None = corpus_file("Folder where TFDS keeps its datasets.")
+    data_dir: str | None = corpus_file(
+        "Folder where TFDS keeps its datasets.", "place"
+    )
 
 
 @group
@@ -67,10 +72,10 @@ class VocabulariesConfig:
         "Vocabulary file of the target; built from the training data if "
         "not given."
     )
-    source_vocabulary_size: VocabularySize = data(
+    source_vocabulary_size: VocabularySize = data.common(
         2_000, "Size of the source vocabulary, special words included."
     )
-    target_vocabulary_size: VocabularySize = data(
+    target_vocabulary_size: VocabularySize = data.common(
         2_000, "Size of the target vocabulary, special words included."
     )
 
@@ -86,10 +91,11 @@ class TranslationConfig(CorpusConfig, VocabulariesConfig):
     )
     catalogs: str | None = corpus_file(
         "Folder of gettext catalogues (.po) with translations; files are held "
-        "out whole for validation and test."
+        "out whole for validation and test.",
+        "folder",
     )
-    source_language: str = data("en", "Language code of the source.")
-    target_language: str = data("fr", "Language code of the target.")
+    source_language: str = data.common("en", "Language code of the source.")
+    target_language: str = data.common("fr", "Language code of the target.")
     bleu_tokenize: Literal["13a", "none", "intl", "zh", "char"] = results(
         "13a",
         "Tokenisation by sacreBLEU: 13a, intl, zh, char, or none for text "
@@ -127,18 +133,18 @@ class SummariesConfig(CorpusConfig, CaseConfig):
         "Two text files to train on, source and target, plain or compressed; "
         "or one table: a.csv, .tsv or .jsonl."
     )
-    source_column: str | None = data(
+    source_column: str | None = data.common(
         None,
         "Column of the source: its name, or its number (from 1) in a table "
         "without a header; in a TFDS dataset, the feature.",
     )
-    target_column: str | None = data(
+    target_column: str | None = data.common(
         None, "Column or feature of the target, like --source_column."
     )
-    tokenization: Literal["moses", "space"] = data(
+    tokenization: Literal["moses", "space"] = data.common(
         "moses", "moses, or space for text that is already tokenised."
     )
-    max_source_length: PositiveInt = data(
+    max_source_length: PositiveInt = data.common(
         100, "Sources are truncated to this many words."
     )
     max_target_length: PositiveInt = data(
@@ -163,7 +169,7 @@ class SummariesConfig(CorpusConfig, CaseConfig):
 class EntitiesConfig:
     """Named entities as placeholders that can be pointed at."""
 
-    pointers: Literal["unk", "entity"] = data(
+    pointers: Literal["unk", "entity"] = data.common(
         "unk",
         "What is pointed at: unk (out-of-vocabulary words), or entity (these, "
         "and the placeholders of named entities).",
@@ -191,10 +197,10 @@ class EntitiesConfig:
         "expects tagged text, such as `acme￨ORG of`.",
     )
     validation_tags: list[str] | None = file(
-        "Tag files for --validation, like --train_tags."
+        "Tag files for --validation, like --train_tags.", role="validation"
     )
     test_tags: list[str] | None = file(
-        "Tag files for --test, like --train_tags."
+        "Tag files for --test, like --train_tags.", role="test"
     )
 
 
@@ -205,7 +211,7 @@ SYSTEMS = ("nmt", "pointer_softmax")
 class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     """Words or pieces, the baseline (nmt) and a model that points."""
 
-    tokenization: Literal["moses", "space", "sentencepiece"] = data(
+    tokenization: Literal["moses", "space", "sentencepiece"] = data.common(
         "moses",
         "moses; space for text that is already tokenised; or sentencepiece "
         "for the pieces of --sentencepiece_model, which are then what other "
@@ -238,7 +244,7 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
         "which a pretrained network can read and of which --must_copy lets "
         "each follow the one before.",
     )
-    dictionary: str | None = file(
+    dictionary: str | None = file.common(
         "TSV file of target words and their source translations, for pointer "
         "labels."
     )
@@ -274,7 +280,7 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     systems: list[Literal[SYSTEMS]] = systems(
         list(SYSTEMS), "Systems to train, any of nmt and pointer_softmax."
     )
-    head: PointingHead = model(
+    head: PointingHead = model.common(
         "pointer_softmax",
         "Output head of the system that points, which is named after it: "
         f"{POINTING}",

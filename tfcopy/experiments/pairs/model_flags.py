@@ -33,7 +33,7 @@ from tfcopy.flags import (
 class TransformerConfig(ModelConfig):
     """Sizes of encoder and decoder, and which of them is a Transformer."""
 
-    encoder: Literal["gru", "transformer"] = model(
+    encoder: Literal["gru", "transformer"] = model.common(
         "gru",
         "Encoder: gru (the paper's), or transformer, twice --units wide.",
     )
@@ -43,7 +43,7 @@ class TransformerConfig(ModelConfig):
     encoder_heads: PositiveInt = model(
         4, "Number of attention heads per block of a Transformer encoder."
     )
-    decoder: Literal["gru", "transformer"] = model(
+    decoder: Literal["gru", "transformer"] = model.common(
         "gru", "Decoder: gru (the paper's), or transformer, --units wide."
     )
     decoder_layers: PositiveInt = model(
@@ -167,7 +167,7 @@ class PairsConfig(TransformerConfig, TrainingConfig, RunConfig):
         "Share of the loss that is the mean cost of all words of the "
         "vocabulary instead of the target's; 0.1 is usual for Transformers.",
     )
-    num_beams: Beams = search(10, "Beam size; 1 for greedy search.")
+    num_beams: Beams = search.common(10, "Beam size; 1 for greedy search.")
     same_in_every_batch: bool = search(
         True,
         "Whether an answer is the same whatever other texts are asked with "
@@ -213,13 +213,14 @@ class AttentionConfig:
 class BackboneConfig:
     """A pretrained network in the place of the recipe's own."""
 
-    backbone: str | None = model(
+    backbone: str | None = model.common(
         None,
         "Pretrained network of KerasHub instead of the recipe's own encoder "
         "and decoder: a preset such as bart_base_en or t5_small_multi, an "
         "address such as hf://USER/NAME, or a preset's folder. Its tokenizer "
         "cuts texts and lengths count its pieces; a learning rate of 1e-4 is "
         "the default then. docs/backbones.md",
+        role="input",
     )
     freeze: Literal["none", "encoder", "all"] = model(
         "none",
@@ -301,7 +302,7 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig, BackboneConfig):
 class CopyNetConfig(PairsConfig, AttentionConfig):
     """CopyNet, the paper's baselines, and additions of the authors' code."""
 
-    head: PointingHead = model(
+    head: PointingHead = model.common(
         "copynet",
         "Output head of the system copynet: copynet, pointer_softmax, "
         "pointer_generator, or your own, as MODULE:CLASS.",
@@ -338,12 +339,12 @@ class CopyNetConfig(PairsConfig, AttentionConfig):
 class PlannerConfig(PairsConfig):
     """Decoders that plan their alignment, and the baseline without a plan."""
 
-    decoder: Literal["gru", "biscale", "transformer"] = model(
+    decoder: Literal["gru", "biscale", "transformer"] = model.common(
         "gru",
         "Decoder: gru (two layers, as in the released script), biscale (the "
         "paper's), or, for the baseline alone, transformer.",
     )
-    head: Head = model(
+    head: Head = model.common(
         "softmax",
         f"Output head: softmax, or one that can copy, {POINTING}",
     )
@@ -404,12 +405,12 @@ class PlannerConfig(PairsConfig):
 class RarestWordConfig(TrainingConfig, RunConfig):
     """The task of naming the rarest word of a sequence, and its models."""
 
-    num_words: PositiveInt = data(600, "Size of the vocabulary.")
+    num_words: PositiveInt = data.common(600, "Size of the vocabulary.")
     num_pointed: PositiveInt = data(
         60, "How many of the rarest words are pointed at."
     )
     length: PositiveInt = data(7, "Words per sequence.")
-    q: Share = data(
+    q: Share = data.common(
         0.002,
         "Relative drop in frequency from each word to the next; the paper "
         "does not state it, and its figures need 0.0022 or less.",
@@ -433,7 +434,9 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         "Systems to train, any of softmax and pointer_softmax.",
     )
     embedding_dim: PositiveInt = model(256, "Size of the embeddings.")
-    units: PositiveInt = model(256, "Size of the GRU and of all hidden layers.")
+    units: PositiveInt = model.common(
+        256, "Size of the GRU and of all hidden layers."
+    )
     pointer: Literal["dense", "attention"] = model(
         "dense",
         "Pointer: dense (an output for each position, as in the paper), or "
@@ -448,11 +451,11 @@ class RarestWordConfig(TrainingConfig, RunConfig):
     switch_bias: float = model(
         1.0, "Initial bias of the switch; above 0 it favours the shortlist."
     )
-    learning_rate: PositiveFloat = training(
+    learning_rate: PositiveFloat = training.common(
         4e-3, "Learning rate of the optimizer."
     )
-    batch_size: PositiveInt = training(250, "Sequences per batch.")
-    updates: PositiveInt = training(
+    batch_size: PositiveInt = training.common(250, "Sequences per batch.")
+    updates: PositiveInt = training.common(
         1_500, "Number of updates for each system.", fixed=False
     )
     eval_every: PositiveInt = training(
