@@ -65,9 +65,9 @@ class Place(typing.NamedTuple):
 
 def main(arguments=None):
     options, others = parse(arguments)
-    config = command_line.parse(
-        rarest_word_ps.Config, rarest_word_ps.PRESETS, __doc__, others
-    )
+    # What the demo chooses is what a map compares.
+    presets = {**rarest_word_ps.PRESETS, "demo": {}}
+    config = command_line.parse(rarest_word_ps.Config, presets, __doc__, others)
     try:
         check_writable(options.folder, "--folder")
         found = read(os.path.join(options.folder, "results.json"), config)

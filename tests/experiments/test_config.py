@@ -42,6 +42,17 @@ def test_a_recipe_changes_defaults_and_keeps_help():
     assert made.savedmodel_dir == "savedmodels/my_recipe"
 
 
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_claims_something_about_systems_of_its_demo(name):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    trained = recipe.PRESETS.get("demo", {}).get("systems")
+    trained = trained or recipe.Config().systems
+    for claim in recipe.Config.claims:
+        better, *_, worse = claim.text.split()
+        assert {better, worse} <= {*trained} and better != worse
+    assert recipe.Config.claims
+
+
 def test_each_config_has_lists_of_its_own():
     Config().systems.append("b")
     assert Config().systems == ["a"]

@@ -13,7 +13,7 @@ from tensorboard.backend.event_processing import plugin_event_accumulator
 
 import tfcopy
 from tfcopy import figures
-from tfcopy.experiments import reporting
+from tfcopy.experiments import config, reporting
 from tfcopy.experiments import reporting as optional
 from tfcopy.experiments.definitions import (
     answering_steps,
@@ -182,6 +182,96 @@ def test_lead_is_told(capsys):
             "not reached by slow, whose best is 7",
         )
     ]
+
+
+A_100 = {"bleu": 100.0, "bleu_interval": [90.0, 100.0]}
+A_100_MORE = {**A_100, "interval": [0.0, 1.0], "part": {"errors": 2.0}}
+EXPECTED = "Expected: a does better than b. "
+NOT_SEEN = f"{EXPECTED}Not seen here: "
+SEE = "; see docs/results.md."
+
+
+@pytest.mark.parametrize(
+    ("metric", "results", "train", "seen", "sentence"),
+    [
+        (
+            "bleu",
+            {"a": A_100_MORE, "b": {"bleu": 50, "bleu_interval": [40, 60]}},
+            None,
+            "yes",
+            f"{EXPECTED}Seen: 100 against 50 BLEU (yes).",
+        ),
+        (
+            "bleu",  # Within noise.
+            {"a": A_100, "b": {"bleu": 89.12, "bleu_interval": [80, 91]}},
+            None,
+            "too close to tell",
+            f"{NOT_SEEN}100 against 89.12 BLEU (too close to tell){SEE}",
+        ),
+        (
+            "bleu",  # Ahead of noise, the wrong way round.
+            {"b": A_100, "a": {"bleu": 5, "bleu_interval": [4, 6]}},
+            None,
+            "no",
+            f"{NOT_SEEN}5 against 100 BLEU (no){SEE}",
+        ),
+        (
+            "-part.errors",  # Less is better; no interval.
+            {"a": {"part": {"errors": 3.111}}, "b": {"part": {"errors": 14.9}}},
+            None,
+            "yes",
+            f"{EXPECTED}Seen: 3.111 against 14.9 % (yes).",
+        ),
+        (
+            "-part.errors",
+            {"a": A_100_MORE, "b": A_100_MORE},
+            None,
+            "too close to tell",
+            f"{NOT_SEEN}2 against 2 % (too close to tell){SEE}",
+        ),
+        (
+            "exact_match",
+            {x: {"exact_match": 9, "interval": [8, 10]} for x in "ab"},
+            ["mine"],
+            "too close to tell",
+            "The paper: a does better than b. Seen: 9 against 9 % (too close "
+            "to tell).",
+        ),
+        (
+            "-part.errors",  # Missing, in part or as a whole.
+            {"a": A_100_MORE},
+            None,
+            None,
+            f"{EXPECTED}Not compared: this run has not trained both.",
+        ),
+    ],
+)
+def test_claims_are_judged(metric, results, train, seen, sentence):
+    @config.configuration(
+        "my_recipe", config.Claim("a does better than b", metric)
+    )
+    class Config(config.RunConfig):
+        train: list[str] | None = config.corpus_file("Files.")
+
+    (judged,) = reporting.judge(Config(train=train), results)
+    assert (judged["seen"], judged["sentence"]) == (seen, sentence)
+    assert list(judged["figures"]) == ["a", "b"]
+
+
+def test_claims_about_what_was_not_trained_are_left_out():
+    texts = ("a does better than b", "c does better than b")
+
+    @config.configuration(
+        "my_recipe", *(config.Claim(text, "exact_match") for text in texts)
+    )
+    class Config(config.RunConfig):
+        """No flags."""
+
+    results = {x: {"exact_match": i} for i, x in enumerate("cb")}
+    for results, left in [(results, texts[1]), ({}, texts[0])]:
+        (judged,) = reporting.judge(Config(), results)
+        assert left in judged["sentence"]
+    assert reporting.judge(config.RunConfig(), results) == []
 
 
 def test_picture_is_on_disk_and_in_tensorboard(tmp_path):

@@ -15,7 +15,9 @@ from tfcopy.experiments import run as run_module
 from tfcopy.experiments.run import Run
 
 
-@config.configuration("my_recipe")
+@config.configuration(
+    "my_recipe", config.Claim("a translates better than b", "bleu")
+)
 class Config(config.TrainingConfig, config.RunConfig):
     """The flags of a recipe with two systems."""
 
@@ -194,7 +196,8 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     run.results["a"] = {"bleu": 1.5, "updates": 2}
     choice = reporting.best("bleu", {"a": 2.5, "b": 1.0})
     report = run.finish(choice, paper={"a": {"bleu": 2}}, more=3)
-    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    keys = """recipe preset seed seconds config systems paper claims
+        savedmodel""".split()
     assert list(report) == [*keys, "exported", "exported_by", "more"]
     assert report["exported"] == "a" and report["more"] == 3
     assert report["exported_by"] == {
@@ -213,7 +216,10 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
         "scores": {"bleu": 1.5, "updates": 2},
     }
     assert read_json(f"{run.folder}/results.json") == report
+    (claim,) = report["claims"]
+    assert claim["figures"] == {"a": 1.5, "b": None} and not claim["seen"]
     out = capsys.readouterr().out
+    assert out.endswith(f"\n\n{claim['sentence']}\n")
     assert "python -m tfcopy.serving.ask" in out
     # Within single quotes of the shell.
     assert shlex.quote('{"instances": ["it\'s a text"]}') in out

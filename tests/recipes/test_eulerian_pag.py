@@ -29,7 +29,8 @@ def finished(tmp_path_factory):
 
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
-    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    keys = """recipe preset seed seconds config systems paper claims
+        savedmodel""".split()
     assert list(found) == [*keys, "exported", "exported_by", "pairs"]
     assert found["paper"] == {
         "baseline": {"exact_match": 90.4},

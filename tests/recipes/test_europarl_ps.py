@@ -80,7 +80,8 @@ def finished(tmp_path_factory, corpus):
 
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
-    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    keys = """recipe preset seed seconds config systems paper claims
+        savedmodel""".split()
     assert list(found) == [*keys, "exported", "exported_by", "pairs"]
     # The only one: no score chose it.
     assert found["exported"] == "pointer_softmax"

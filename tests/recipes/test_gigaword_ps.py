@@ -108,7 +108,8 @@ def finished_entity(entity_run):
 
 def test_results_hold_what_was_agreed(finished):
     found = results(finished)
-    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    keys = """recipe preset seed seconds config systems paper claims
+        savedmodel""".split()
     assert list(found)[: len(keys)] == keys
     assert list(found["systems"]) == ["nmt_lvt", "pointer_softmax_lvt"]
     for system, scores in found["systems"].items():

@@ -176,7 +176,8 @@ def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
     assert "not comparable with figures on LCSTS" in output
     assert "rnn_context, words " in output and ", paper" not in output
     found = results(tmp_path)
-    keys = "recipe preset seed seconds config systems paper savedmodel".split()
+    keys = """recipe preset seed seconds config systems paper claims
+        savedmodel""".split()
     assert list(found) == [*keys, "exported", "exported_by", "pairs", "corpus"]
     assert found["recipe"] == "lcsts_copynet" and found["preset"] == "demo"
     assert found["corpus"] == "generated"

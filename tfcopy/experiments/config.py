@@ -116,11 +116,29 @@ def group(cls):
     return dataclasses.dataclass(frozen=True)(cls)
 
 
-def configuration(recipe, *, baselines=(), minutes={}, corpora={}, **defaults):
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A claim of a paper: one system scores better than another.
+
+    Attributes:
+        text: The claim. Its first word names the system that is expected ahead,
+            its last word the other one.
+        metric: Name of a figure in the systems' results; dots lead to a part. A
+            minus before it tells that less is better.
+    """
+
+    text: str
+    metric: str
+
+
+def configuration(
+    recipe, *claims, baselines=(), minutes={}, corpora={}, **defaults
+):
     """Makes a class the config of a recipe.
 
     Args:
         recipe: Name of the recipe, which its folders are named after.
+        *claims: The paper's `Claim`s, which each run checks.
         baselines: The systems that flags `baseline_X` are those of.
         minutes: Preset to the minutes that it takes on two cores, measured.
         corpora: Preset to the corpus that it reads where no flag names one.
@@ -145,7 +163,7 @@ def configuration(recipe, *, baselines=(), minutes={}, corpora={}, **defaults):
             cls.__annotations__[name] = field.type
             setattr(cls, name, flag(default, **field.metadata))
         cls.recipe, cls.baselines = recipe, tuple(baselines)
-        cls.minutes, cls.corpora = minutes, corpora
+        cls.minutes, cls.corpora, cls.claims = minutes, corpora, claims
         return group(cls)
 
     return decorate
@@ -163,6 +181,7 @@ class RunConfig:
     baselines: ClassVar[tuple[str, ...]] = ()
     minutes: ClassVar[dict[str, float]] = {}
     corpora: ClassVar[dict[str, str]] = {}
+    claims: ClassVar[tuple[Claim, ...]] = ()
 
     systems: list[str] = systems([], "Systems to train.")
     preset: str = results.common(
@@ -446,7 +465,7 @@ def run_name(config: RunConfig) -> str:
         own = run_name(dataclasses.replace(config, backbone=None))
         return f"{own}_{_readable(config.backbone)}"
     is_demo = config.preset == "demo"
-    field = _corpus_field(config, but_the_presets=not is_demo)
+    field = own_corpus(config)
     if field is None:
         return config.preset
     value = getattr(config, field.name)
@@ -457,27 +476,23 @@ def run_name(config: RunConfig) -> str:
     return name
 
 
-def names_corpus(config: RunConfig) -> bool:
-    """Returns whether a flag names another corpus than the preset's."""
-    return _corpus_field(config) is not None
-
-
 # What flags of a corpus name, that first which says more than others.
 _SAYING = ("file", "folder"), ("dataset",), ("place",)
 
 
-def _corpus_field(config, but_the_presets=False):
-    """The flag that names another corpus than the preset's, if one does."""
+def own_corpus(config: RunConfig):
+    """Returns the field that names other data than the preset's, or `None`."""
     preset = config.presets.get(config.preset, {})
     for kinds in _SAYING:
         for field in dataclasses.fields(config):
             if _corpus(field) not in kinds:
                 continue
             own = preset.get(field.name, default_of(field))
-            is_own = field.metadata.get("of_preset") or kinds == ("place",)
-            if getattr(config, field.name) not in (own, None, "files", []):
-                if not (but_the_presets and is_own):
-                    return field
+            of_preset = field.metadata.get("of_preset") or kinds == ("place",)
+            is_own = config.preset == "demo" or not of_preset
+            value = getattr(config, field.name)
+            if is_own and value not in (own, None, "files", []):
+                return field
     return None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 import tensorflow as tf
 
 from tfcopy import filesystem
+from tfcopy.experiments.config import own_corpus
 from tfcopy.serving.run_folder import is_run
 from tfcopy.terminal import shown
 from tfcopy.tokens import BLANK, START
@@ -203,6 +204,63 @@ def print_lead(results):
             f"{first}'s best dev score, {best:.4g} nats per target after "
             f"{needed:,} updates, {when}."
         )
+
+
+# Of the figures of claims that are no percentages.
+_UNITS = {"bleu": "BLEU", "rouge1": "ROUGE-1", "after_oov": "perplexity"}
+
+
+def judge(config, results) -> list[dict]:
+    """Compares systems as the claims of a paper do.
+
+    Args:
+        config: The flags, with `claims`. Nothing is expected of own data.
+        results: Dict from the systems to their results.
+
+    Returns:
+        A dict for each `config.Claim`: the `figures` of its two systems;
+        whether it is `seen`, `"yes"`, `"no"` or, where 95 % intervals overlap,
+        `"too close to tell"`; and a `sentence`. Claims about systems that were
+        not trained are left out, unless all are.
+    """
+    is_own = own_corpus(config) is not None
+    judged = [_judged(claim, results, is_own) for claim in config.claims]
+    return [x for x in judged if x["seen"]] or judged[:1]
+
+
+def _judged(claim, results, is_own):
+    better, *_, worse = claim.text.split()
+    path = claim.metric.removeprefix("-").split(".")
+    found = [_figure_in(results.get(x, {}), *path) for x in (better, worse)]
+    values, lows, highs = zip(*found)
+    title = "The paper" if is_own else "Expected"
+    seen, told = None, "Not compared: this run has not trained both"
+    if None not in values:
+        best = min(values) if claim.metric.startswith("-") else max(values)
+        seen = "yes" if values[0] == best else "no"
+        if max(lows) <= min(highs):
+            seen = "too close to tell"
+        told = "{:.4g} against {:.4g} ".format(*values)
+        told += f"{_UNITS.get(path[-1], '%')} ({seen})"
+        if is_own or seen == "yes":
+            told = f"Seen: {told}"
+        else:
+            told = f"Not seen here: {told}; see docs/results.md"
+    return {
+        "figures": dict(zip((better, worse), values)),
+        "seen": seen,
+        "sentence": f"{title}: {claim.text}. {told}.",
+    }
+
+
+def _figure_in(scores, *path):
+    """A figure, and the ends of its interval, or twice itself without one."""
+    *parts, name = path
+    for part in parts:
+        scores = scores.get(part, {})
+    figure = scores.get(name)
+    interval = scores.get("interval", (figure, figure))
+    return figure, *scores.get(f"{name}_interval", interval)
 
 
 def draw(results, folder, y_label):

@@ -336,6 +336,7 @@ class Run:
                 },
                 **more,
             }
+        claims = reporting.judge(self.config, self.results)
         seconds = round(time.monotonic() - self._start, 1)
         report = {
             "recipe": self.config.recipe,
@@ -345,6 +346,7 @@ class Run:
             "config": dataclasses.asdict(self.config),
             "systems": self.results,
             "paper": paper,
+            "claims": claims,
             **more,
         }
         write_json(os.path.join(self.folder, RESULTS_NAME), report)
@@ -352,6 +354,7 @@ class Run:
         earlier_run.unlock(self.folder)
         if choice is not None:
             self._print_next_steps(system, path, seconds)
+        print("\n".join(["", *(claim["sentence"] for claim in claims)]))
         return report
 
     def _print_next_steps(self, system, path, seconds):

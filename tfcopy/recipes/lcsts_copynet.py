@@ -44,6 +44,7 @@ LEAST_OOV_RATE = 10.0
 
 @config.configuration(
     "lcsts_copynet",
+    config.Claim("copynet writes better summaries than rnn_context", "rouge1"),
     minutes={"demo": 4, "thorough": 12},
     unfinished_compete=True,
     forbid_unk=True,
@@ -322,7 +323,6 @@ def print_comparison(results, tokenizations, generated):
     """A table of the systems; beside the paper's, where they compare."""
     metrics = {"R-1": "rouge1", "R-2": "rouge2", "R-L": "rougeL"}
     metrics.update({"% UNK": "unk_rate", "% copied": "copy_rate"})
-    print(f"\n{'':34}" + "".join(f"{title:>10}" for title in metrics))
     rows = {
         f"{system}, {name}": scores[name]
         for name in tokenizations
@@ -334,10 +334,7 @@ def print_comparison(results, tokenizations, generated):
             for name in tokenizations
             for system in results
         }
-    for title, scores in rows.items():
-        cells = [scores.get(name) for name in metrics.values()]
-        cells = ["" if x is None else f"{x:.2f}" for x in cells]
-        print(f"{title:34}" + "".join(f"{cell:>10}" for cell in cells))
+    reporting.print_table(rows, metrics)
     if generated:
         print("Generated news: not comparable with figures on LCSTS.")
 
