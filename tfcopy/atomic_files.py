@@ -278,7 +278,7 @@ def scratch_folder(directory, prefix) -> Iterator[str]:
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a write failed for lack of space."""
+    """Returns whether a write failed for lack of space."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -338,7 +338,7 @@ def lock(path, make: bool = False) -> int:
 
 
 def is_left_over(path, remove: Callable = lambda path: None) -> bool:
-    """Whether no living process has locked what is at a path.
+    """Returns whether no living process holds the lock of a path.
 
     Args:
         path: The path.

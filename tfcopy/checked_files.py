@@ -119,7 +119,7 @@ def seal(record, paths: Sequence) -> None:
 
 
 def is_sealed(record, paths: Sequence) -> bool:
-    """Whether all files are there, as they were when they were sealed."""
+    """Returns whether all files are unchanged since they were sealed."""
     try:
         with filesystem.open(record, "rb") as file:
             return file.read() == _checksums(paths)

@@ -78,7 +78,7 @@ def open_plain(path):
 
 
 def plain(file, name, *, keep_mark: bool = False):
-    """What a file holds, as a buffered file of bytes.
+    """Opens a file's decompressed content as a buffered file of bytes.
 
     Args:
         file: A binary file, at its beginning; it is returned itself if it is
@@ -149,7 +149,7 @@ def visible_members(archive: zipfile.ZipFile) -> list[str]:
 
 
 def is_visible(parts) -> bool:
-    """Whether no part of a path is hidden."""
+    """Returns whether no part of a path is hidden."""
     return not any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
@@ -190,7 +190,7 @@ def _buffered(*arguments):
 
 
 class _Plain(io.RawIOBase):
-    """What a function reads, of files that are closed in their order."""
+    """Raw stream over a read function; closes its files in order."""
 
     def __init__(self, read, form, name, *files):
         self._read, self._form, self._name = read, form, name

@@ -29,7 +29,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def is_url(path) -> bool:
-    """Whether a path names a scheme, as `gs://bucket/run` does."""
+    """Returns whether a path is a URL, such as `gs://bucket/run`."""
     return isinstance(path, str) and _URL.match(path) is not None
 
 
@@ -209,7 +209,7 @@ def relpath(path, start=os.curdir) -> str:
 
 
 def samefile(path, other) -> bool:
-    """Whether two paths that exist are of the same file."""
+    """Returns whether two existing paths name the same file."""
     if is_url(path) or is_url(other):
         return abspath(path) == abspath(other)
     return os.path.samefile(path, other)

@@ -42,7 +42,7 @@ _SKIPPED = {
 
 
 class Check(NamedTuple):
-    """What a value is besides its type: `Annotated[int, Check(...)]`.
+    """Constraint on a value besides its type: `Annotated[int, Check(...)]`.
 
     Attributes:
         expected: What messages call it.
@@ -88,7 +88,7 @@ def flag(default, help, **more):
 
 
 def default_of(field: dataclasses.Field):
-    """What a flag is if it is not given; `MISSING` if it must."""
+    """Returns the default of a flag, or `MISSING` if it is required."""
     if field.default_factory is not MISSING:
         return field.default_factory()
     return field.default
@@ -210,7 +210,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def _options(self, field):
-        """What `add_argument` is told of a field."""
+        """Returns the arguments of `add_argument` for a field."""
         kind, default = self.kinds[field.name], default_of(field)
         text = field.metadata.get("help") or self.helps.get(field.name, "")
         options = {"help": text.replace("%", "%%")}
@@ -344,7 +344,7 @@ def _described(config_class):
 
 
 def _program(module):
-    """What runs a module."""
+    """Returns the command that runs a module."""
     if module == "__main__":
         spec = getattr(sys.modules[module], "__spec__", None)
         if spec is None:
@@ -415,7 +415,7 @@ def _yaml(text):
 
 
 def _expected(kind):
-    """What messages say a flag must be."""
+    """Returns the expected form of a flag, for messages."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         return arguments[1].expected
@@ -429,7 +429,7 @@ def _expected(kind):
 
 
 def _metavar(kind, choices):
-    """What stands for a value in the help; may be its choices."""
+    """Returns the placeholder of a value in the help; may be its choices."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated and arguments[1].metavar:
         return arguments[1].metavar

@@ -1,4 +1,4 @@
-"""What commands tell: errors in one line, output, and how they end.
+"""Output of commands: errors in one line, progress, exit statuses.
 
 A pipe that is read no longer, a closed terminal and a full disk cost the text
 that cannot be written, and not the work that it tells of.
@@ -24,7 +24,7 @@ _TENSOR = re.compile(r"OOM when allocating tensor with (shape\[[\d,]*\])")
 
 
 def one_line(error) -> str:
-    """What an error says, in one line, without control characters.
+    """Returns an error's message in one line, without control characters.
 
     Args:
         error: An exception, or a text.

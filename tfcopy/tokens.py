@@ -1,4 +1,4 @@
-"""What all parts agree on: special ids and pieces, fields of batches, heads."""
+"""Shared constants: special ids and subwords, fields of batches, heads."""
 
 PAD = 0
 UNK = 1

@@ -62,7 +62,7 @@ def cluster(hosts, index) -> str:
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """Which workers there are, and which of them this is.
+    """Addresses of all workers, and the index of this one.
 
     Attributes:
         hosts: host:port of all workers

@@ -86,7 +86,7 @@ _METRICS = ("cosine", "euclidean")
 def category_scores(
     vectors: np.ndarray, categories: Sequence[str], metric: str = "cosine"
 ) -> dict[str, float]:
-    """How well the vectors separate the categories.
+    """Measures how well the vectors separate the categories.
 
     Args:
         vectors: `(N, D)`, such as embeddings of words, all finite.

@@ -1,4 +1,4 @@
-"""How much markup translations keep: code, links, placeholders, tags."""
+"""Scores of kept markup: code, links, placeholders, tags."""
 
 import collections
 from collections.abc import Sequence

@@ -249,7 +249,7 @@ def _turn(is_open, word):
 
 
 def _closes(word, is_open):
-    """Whether a word only closes the sentence before it."""
+    """Returns whether a word only closes the sentence before it."""
     return is_open.get(word, False) or word in _STOPS or word in _CLOSING
 
 

@@ -220,7 +220,7 @@ def changed_answers(
     after: Sequence[str],
     references: Sequence[Sequence[str]],
 ) -> dict:
-    """How many answers of two systems differ, and for the better.
+    """Counts answers in which two systems differ, for better or worse.
 
     Args:
         before, after: Answers to the same texts.
@@ -256,7 +256,7 @@ def _scores(metric, texts, references, places):
 
 
 def _p(difference, drawn):
-    """How often the drawn differences are as far from what is usual.
+    """Returns the share of drawn differences that deviate at least as much.
 
     Unlike sacrebleu, it counts equal ones: what is the same is no better.
     """

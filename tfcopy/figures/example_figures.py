@@ -254,7 +254,7 @@ def _rows_around(spans, length, count):
 
 
 def _drawn_rows(span, kept):
-    """Which of the rows that are drawn belong to a span."""
+    """Returns which of the drawn rows belong to a span."""
     return [i for i, row in enumerate(kept) if span[0] <= row < span[1]]
 
 

@@ -88,7 +88,7 @@ def inches(labels):
 
 
 def _columns(text):
-    """How wide a text is, in columns; Chinese characters count twice."""
+    """Returns a text's width in columns; Chinese characters count twice."""
     return sum(1 + (unicodedata.east_asian_width(x) in "WF") for x in text)
 
 

@@ -1,4 +1,4 @@
-"""What layers share: checks of arguments, their config, masks, initial values.
+"""Helpers of layers: checks of arguments, configs, masks, initializers.
 
 The initial values are those of the dl4mt tutorial, the base of several papers'
 systems.

@@ -211,7 +211,7 @@ def gather_last(x, indices):
 
 
 def same_words(source_copy_ids):
-    """Which positions of the source hold the same word.
+    """Returns which positions of the source hold the same word.
 
     A position that must not be copied holds the same as none.
 
@@ -232,7 +232,7 @@ def same_words(source_copy_ids):
 
 
 def matches(ids, source_copy_ids):
-    """Where the source holds the word: `(B, T)`, `(B, S)` to `(B, T, S)`."""
+    """Compares the words of target and source, `(B, T, S)`."""
     return ops.expand_dims(ids, -1) == ops.expand_dims(source_copy_ids, -2)
 
 

@@ -52,7 +52,7 @@ else:
 
 
 def beside(x, rows):
-    """What a sentence has, with the axis of beams that its rows may have.
+    """Adds a beam axis to a per-sentence tensor where its rows carry one.
 
     Args:
         x: `(B, ...)`.
@@ -65,7 +65,7 @@ def beside(x, rows):
 
 
 class Memory(NamedTuple):
-    """What every step of a decoder reads besides its inputs and its state.
+    """Tensors that every decoder step reads besides its inputs and state.
 
     It has two parts, since sentences that are done leave a search, while all
     share the weights. The beams of a sentence share its entries.
@@ -176,7 +176,7 @@ class History(NamedTuple):
 
 
 class FixedHistory(NamedTuple):
-    """As `History`, for compiled loops: its shape does not change.
+    """History of a fixed shape, for compiled loops; see `History`.
 
     Attributes:
         rows: Nested tensors `(B, H, R, d)`, R the steps that there is room for
@@ -227,12 +227,12 @@ def first_history(like, prompt=()):
 
 
 def is_history(x):
-    """Whether it is a `History`, or a `FixedHistory`."""
+    """Returns whether a value is a `History` or a `FixedHistory`."""
     return isinstance(x, (History, FixedHistory))
 
 
 def has_history(nested):
-    """Whether a `History` is among nested tensors."""
+    """Returns whether nested tensors hold a `History`."""
     found = []
     tree.traverse(lambda x: found.append(x) if is_history(x) else None, nested)
     return bool(found)

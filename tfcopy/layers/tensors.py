@@ -235,7 +235,7 @@ else:
         )
 
     def mean_log_softmax(logits, ids):
-        """That of all words, and some of it; see `tensorflow_log_softmax`."""
+        """Mean log-softmax, and that of `ids`; see `tensorflow_log_softmax`."""
         log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
         some = ops.take_along_axis(log_probs, ids, axis=-1)
         return ops.mean(log_probs, axis=-1), some

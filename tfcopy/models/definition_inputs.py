@@ -16,7 +16,7 @@ _DEFINITIONS = ("ids", "owners", "weights", "counts")
 
 
 def definition_layout(embedding):
-    """How definitions must be packed for an embedding.
+    """Returns the layout in which definitions must be packed for an embedding.
 
     Returns:
         `"flat"` or `"padded"`, for a `DefinitionPacker`; `None` if the

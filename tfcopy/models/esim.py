@@ -1,4 +1,4 @@
-"""Whether a premise entails a hypothesis: the enhanced sequential inference.
+"""Enhanced sequential inference model (ESIM) of natural language inference.
 
 Shapes: B batch, N words of the premise, M words of the hypothesis, C labels.
 """

@@ -145,7 +145,7 @@ class RarestWord(keras.Model):
         return FIRST_ID + self.num_words - self.num_pointed
 
     def encode(self, source_ids, source_copy_ids):
-        """What a search of length 1 needs; see `Seq2Seq.encode`."""
+        """Encodes for a search of length 1; see `Seq2Seq.encode`."""
         distribution = self({"source_ids": source_ids})
         parts = dict(zip(CopyDistribution._fields, distribution))
         memory = Memory(parts, weights={})

@@ -216,7 +216,7 @@ class Seq2Seq(CopyModel):
         return memory.updated(weights={"layers": layers}), state
 
     def encode_sentences(self, source_ids, source_copy_ids, **source_inputs):
-        """As `encode`, without the weights of the layers of steps.
+        """Encodes as `encode` does, without the weights of the step layers.
 
         Whoever calls it gets these from `step_weights`.
         """

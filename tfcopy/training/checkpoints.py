@@ -286,7 +286,7 @@ class Checkpoints:
 
 
 def is_weights(name):
-    """Whether a file of such a name holds weights."""
+    """Returns whether a file of this name holds weights."""
     return name in (_BEST_NAME, _OLD_BEST_NAME) or bool(_NAME.fullmatch(name))
 
 

@@ -1,4 +1,4 @@
-"""Where a model trains: one device, all GPUs, or several machines."""
+"""Distribution of training: one device, all GPUs, or several machines."""
 
 import contextlib
 import os

@@ -207,7 +207,7 @@ class Reports:
         )
 
     def are_due(self, update):
-        """Whether the scalars of an `Update` are to be logged."""
+        """Returns whether to log the scalars of an `Update`."""
         is_due = update.number % self._options.log_every == 0
         return is_due and self._events.folder is not None
 

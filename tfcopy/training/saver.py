@@ -31,7 +31,7 @@ class MovingAverage:
 
     @property
     def exists(self):
-        """Whether there is one: there is none before the first update."""
+        """True once there are averages: not before the first update."""
         return bool(self._averages) and self._optimizer.iterations.numpy() > 0
 
     def variables(self):
@@ -85,7 +85,7 @@ def mean_weights(several):
 
 @dataclasses.dataclass
 class State:
-    """What a checkpoint holds besides weights and optimizer.
+    """State of training that a checkpoint holds besides weights and optimizer.
 
     The `tokens` in the names of checkpoints are targets of any kind.
     """
@@ -225,7 +225,7 @@ class Saver:
             )
 
     def is_due(self, state):
-        """Whether it is time for a checkpoint."""
+        """Returns whether a checkpoint is due."""
         if state.update == self._saved_update:
             return False
         waited = time.monotonic() - self._saved_at

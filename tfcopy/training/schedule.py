@@ -99,7 +99,7 @@ class InverseSquareRoot(LearningRateSchedule):
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
-    """What changes after a number of updates.
+    """Change of training after a number of updates.
 
     It begins with the best weights found so far. From then on the best weights
     are determined anew, since another objective gives other scores.
@@ -132,7 +132,7 @@ class Phase:
             )
 
     def is_due(self, update, epoch):
-        """Whether the phase begins after as many updates, or whole epochs."""
+        """Returns whether the phase has begun by this update and epoch."""
         return (epoch if self.unit == "epochs" else update) >= self.start
 
 
@@ -213,7 +213,7 @@ class Schedule:
         state.evaluation_due = self._has_dev_data
 
     def is_finished(self, state):
-        """Whether training is at its end."""
+        """Returns whether training has reached its end."""
         if self.phase_due(state) is not None:
             return False
         options = self._options
@@ -224,7 +224,7 @@ class Schedule:
         )
 
     def is_average_due(self, state):
-        """Whether the weights that were kept are to be averaged now."""
+        """Returns whether to average the kept weights now."""
         return (
             bool(state.kept)
             and state.average is None

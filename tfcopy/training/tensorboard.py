@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a run: scalars, embeddings and pictures.
+"""TensorBoard logs of a run: scalars, embeddings and plots.
 
 A scalar's tag is `<group>/<name>`; the groups are `dev`, `train` and `test`.
 Systems that are compared write the same tags, each in its own folder, and each
@@ -47,7 +47,7 @@ _PERPLEXITIES = ("perplexity", "after_oov", "after_known", "known_targets")
 
 
 def describe(tag):
-    """What a scalar means, with its unit; `None` if unknown."""
+    """Returns the description of a scalar with its unit; `None` if unknown."""
     group, _, name = tag.partition("/")
     if group == "test" and name not in _PERPLEXITIES:
         return "Of the test set, after training; shares in percent."

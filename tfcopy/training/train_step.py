@@ -42,7 +42,7 @@ class Targets:
 
     @property
     def unit(self):
-        """What is counted, as in the names of scores."""
+        """Unit that the losses are averaged over, as in the names of scores."""
         return "examples" if self.per_example else "target_tokens"
 
     def mask(self, batch):
@@ -152,7 +152,7 @@ class Objective:
 
 
 def is_worth_compiling(model):
-    """Whether there is a GPU, and XLA can compile all layers."""
+    """Returns whether there is a GPU and XLA can compile all layers."""
     return bool(tf.config.list_physical_devices("GPU")) and all(
         layer.supports_jit for layer in keras_internals.all_layers(model)
     )
@@ -324,7 +324,7 @@ class TrainStep:
         )
 
     def predict(self, batch):
-        """What the model makes of a batch, on one device."""
+        """Returns the model's outputs for a batch, on one device."""
         return self._predict_with(tuple(batch))(batch)
 
     def _signature(self, element_spec):

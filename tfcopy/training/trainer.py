@@ -218,7 +218,7 @@ class Trainer:
         return self._step
 
     def _events(self):
-        """What TensorBoard shows of the run, written by the first worker."""
+        """Returns the event log of the run, written by the first worker."""
         return EventLog(
             self._log_dir if self.replicas.is_chief else None,
             first_step=self.state.update + 1,

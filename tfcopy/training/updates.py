@@ -32,7 +32,7 @@ class Update(NamedTuple):
 
     @property
     def ends_epoch(self):
-        """Whether an epoch ends with one of its batches."""
+        """Returns whether an epoch ends with one of the update's batches."""
         return any(item.last_of_epoch for item in self.items)
 
 

@@ -10,7 +10,7 @@ from tfcopy.keras_internals import weight_names
 
 
 class Words(NamedTuple):
-    """Where the words of a weight stand in the weight of another model.
+    """Rows of a weight's words in the weight of another model.
 
     Attributes:
         axis: The axis of the words.

@@ -120,7 +120,7 @@ class BahdanauAttention(Configured, PointingAttention):
         return ops.stop_gradient(bias) + 0.0 * bias
 
     def project(self, inputs, training=False):
-        """What the previous words add to the queries of all steps.
+        """Projects the previous words for the queries of all steps.
 
         Args:
             inputs: Embedded words, `(..., E)`.

@@ -14,7 +14,7 @@ FEATURES = ("vector", "scalar")
 
 
 class Coverage:
-    """What attentions with coverage share: a state, and its weight `w_c`.
+    """Mixin of attentions with coverage: its state and its weight `w_c`.
 
     A subclass sets `starts_enabled`, and has `_coverage_size`, the size of
     `w_c`.

@@ -38,7 +38,7 @@ class FinalContext(keras.layers.Layer):
         return ops.zeros((self.query_size, 0), self.compute_dtype)
 
     def project(self, inputs, training=False):
-        """What words add to the query: nothing."""
+        """Returns `None`: the previous words add nothing to the query."""
         return None
 
     def combine(self, product, words, memory):

@@ -203,7 +203,7 @@ class PlanAttention(BahdanauAttention):
         return ops.concatenate(parts, axis=-1)
 
     def project(self, inputs, training=False):
-        """What previous words and noise add to the queries of all steps.
+        """Projects the previous words, and draws noise, for all queries.
 
         Args:
             inputs: Embedded words, `(..., E)`.

@@ -1,4 +1,4 @@
-"""What all attentions share: values, a softmax over them, and both faces.
+"""Base class of attentions: values, a softmax, one step and all steps.
 
 Shapes: B batch, T target steps, S source steps.
 """
@@ -41,7 +41,7 @@ class PointingAttention(keras.layers.Layer):
         return Memory(sentences, {})
 
     def project(self, inputs, training=False):
-        """What the previous words add to the queries of all steps: nothing."""
+        """Returns `None`: the previous words add nothing by default."""
         return None
 
     def initial_state(self, memory):

@@ -16,7 +16,7 @@ from tfcopy.layers.tensors import masked_softmax
 
 
 def of_all(dense, x):
-    """What a dense layer of KerasHub makes of all words, in one product.
+    """Applies an einsum-dense layer of KerasHub to all words in one product.
 
     Its own call multiplies sentence by sentence. These have few rows in a step
     of a search, which takes TensorFlow half as long again.
@@ -53,7 +53,7 @@ def by_head(x):
 def attend(
     queries, rows, visible, scale=None, soft_cap=None, bias=None, drop=None
 ):
-    """What queries read of the rows, of their shape.
+    """Attends to the rows; returns the shape of the queries.
 
     Args:
         queries: `(B, H, N, d)`; several heads share keys and values.

@@ -1,4 +1,4 @@
-"""What a network of KerasHub offers to the layers made of it; the base.
+"""Base class of the parts of a KerasHub network that our layers call.
 
 Shapes: B batch, S source steps, T target steps, K beams, E size of the
 encoder, D of the decoder, H heads of keys and values, d size of a head.
@@ -88,7 +88,7 @@ class BackboneParts:
         raise NotImplementedError
 
     def source_caches(self, annotations):
-        """What the blocks' attention over the source reads at each step.
+        """Returns the source's keys and values for each cross-attention.
 
         Returns:
             By the name of a block, its dict of `keys` and `values`,

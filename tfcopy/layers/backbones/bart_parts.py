@@ -1,4 +1,4 @@
-"""How BART reads a source and writes a target.
+"""Encoding of a source, and decoding of a target, by BART.
 
 Shapes: B batch, N any rows, D hidden size, H heads, d size of a head.
 """
@@ -92,7 +92,7 @@ class BartParts(BackboneParts):
 
 
 def _keys_and_values(attention, x):
-    """What an attention reads of `(B, N, D)`, by head."""
+    """Returns the keys and values of `(B, N, D)`, by head."""
     return {
         "keys": by_head(of_all(attention.key_dense, x)),
         "values": by_head(of_all(attention.value_dense, x)),
@@ -100,7 +100,7 @@ def _keys_and_values(attention, x):
 
 
 def _read(attention, x, rows, visible):
-    """What an attention makes of `(B, N, D)`, of its shape."""
+    """Attends with queries `(B, N, D)`; returns their shape."""
     queries = by_head(of_all(attention.query_dense, x))
     found = attend(queries, [rows], visible)
     return of_all(attention.output_dense, by_head(found))

@@ -1,4 +1,4 @@
-"""How a decoder-only network reads a prompt, and writes what follows it.
+"""Decoder-only networks: encoding of a prompt, decoding of what follows.
 
 The source is the prompt: the network reads it from left to right, and its
 hidden states are the annotations. A target goes on where the prompt of its own
@@ -190,11 +190,11 @@ class CausalParts(BackboneParts):
 
     @property
     def _soft_cap(self):
-        """What scores are capped by, or `None`."""
+        """Returns the soft cap of the attention scores, or `None`."""
         return getattr(self.backbone, "attention_logit_soft_cap", None)
 
     def _begin(self, words, places, training):
-        """What the first block reads, `(B, N, D)`."""
+        """Returns the inputs of the first block, `(B, N, D)`."""
         return words
 
     def _projected(self, attention, side, x, places):
@@ -379,7 +379,7 @@ def _attention(block):
 
 
 def _window(block):
-    """How many words back a block's attention reads, or `None` for all."""
+    """Returns how many positions back a block attends, or `None` for all."""
     size = getattr(block, "sliding_window_size", None)
     size = getattr(block, "sliding_window", size)
     return (
@@ -403,7 +403,7 @@ def _row_places(mask, steps):
 
 
 def _beside(mask, own):
-    """What is visible of a prompt and of rows, `(B or 1, N, R)`, together."""
+    """Joins the masks of a prompt and of rows, `(B or 1, N, R)`."""
     rows = ops.expand_dims(mask, 1)  # (B, 1, S)
     batch, length = ops.shape(mask)
     many, written = ops.shape(own)[1:]

@@ -308,7 +308,7 @@ class BackboneCell(OfBackbone, HistoryCell):
         )
 
     def prepare_search(self, annotations, mask):
-        """As `prepare`, with the caches of the attentions over the source."""
+        """Prepares a search: `prepare` with the cross-attentions' caches."""
         memory = self.prepare(annotations, mask)
         caches = self.parts.source_caches(annotations)
         return memory.updated({"caches": caches})

@@ -1,4 +1,4 @@
-"""How T5 reads a source and writes a target.
+"""Encoding of a source, and decoding of a target, by T5.
 
 Shapes: B batch, K beams, H heads, R rows that the beams have written, N any
 rows, M rows that they attend to, D hidden size.
@@ -106,7 +106,7 @@ class T5Parts(BackboneParts):
 
 
 def _bias(attention, visible, history):
-    """What a step adds to the scores of the rows, `(1, H, 1, R)`."""
+    """Returns the relative position bias of a step, `(1, H, 1, R)`."""
     beams = visible.shape[1]
     steps = ops.shape(visible)[2] // beams
     bias = attention.compute_bias(1, steps, history.steps[0, 0])
@@ -115,7 +115,7 @@ def _bias(attention, visible, history):
 
 
 def _keys_and_values(attention, x):
-    """What an attention reads of `(B, N, D)`, by head."""
+    """Returns the keys and values of `(B, N, D)`, by head."""
     heads = attention.num_heads
     return {
         "keys": split_heads(of_all(attention.key_projector, x), heads),
@@ -124,7 +124,7 @@ def _keys_and_values(attention, x):
 
 
 def _read(attention, x, rows, visible, bias=None):
-    """What an attention makes of `(B, N, D)`, of its shape."""
+    """Attends with queries `(B, N, D)`; returns their shape."""
     queries = of_all(attention.query_projector, x)
     queries = split_heads(queries, attention.num_heads)
     found = attend(queries, [rows], visible, scale=1.0, bias=bias)

@@ -1,4 +1,4 @@
-"""How T5Gemma and T5Gemma 2 read a source and write a target.
+"""Encoding of a source, and decoding of a target, by T5Gemma and T5Gemma 2.
 
 Shapes: B batch, S source steps, K beams, D hidden size, N any rows, R rows that
 the beams have written, H heads of keys and values, d size of a head.
@@ -103,12 +103,12 @@ class T5GemmaParts(BackboneParts):
         return block.self_attn, block.cross_attn
 
     def _window(self, block):
-        """How many steps back a block sees; `None` if all."""
+        """Returns how many steps back a block attends, or `None` for all."""
         is_sliding = block.layer_type == "sliding_attention"
         return block.sliding_window if is_sliding else None
 
     def _attend(self, block, x, queries, rows, visible, cache, mask):
-        """What a block's attentions make of a step, `(B, K, D)`.
+        """Applies the attentions of a block to a step, `(B, K, D)`.
 
         Args:
             block: The block.
@@ -167,7 +167,7 @@ def _scaled(words):
 
 
 def _keys_and_values(attention, x, steps=None):
-    """What `(B, N, *)` offers, `(B, H, N, d)`; a target's keys have a place."""
+    """Returns keys, rotated by `steps`, and values, both `(B, H, N, d)`."""
     keys = _normed(attention, "key", of_all(attention.key_dense, x))
     if steps is not None:
         keys = attention.rotary_embedding(keys, positions=steps)
@@ -176,7 +176,7 @@ def _keys_and_values(attention, x, steps=None):
 
 
 def _read(attention, queries, rows, visible):
-    """What an attention makes of queries, `(B, N, *, d)` to `(B, N, D)`."""
+    """Attends with queries: `(B, N, *, d)` to `(B, N, D)`."""
     found = attend(
         by_head(queries),
         rows,

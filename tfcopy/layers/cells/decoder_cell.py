@@ -52,7 +52,7 @@ class DecoderCell(Configured, keras.layers.Layer):
         return self.units
 
     def project(self, inputs, matches=None, training=False):
-        """What the steps read from the previous words, for all steps at once.
+        """Projects the previous words for all steps at once.
 
         Args:
             inputs: Embedded words, `(..., E)`.
@@ -121,7 +121,7 @@ class DecoderCell(Configured, keras.layers.Layer):
         return self.attention.initial_state(memory.part("attention"))
 
     def prepare_search(self, annotations, mask):
-        """What `prepare` gives, and what search alone reads; by default none.
+        """Prepares the memory of a search; by default that of `prepare`.
 
         Args:
             annotations: `(B, S, C)`.
@@ -143,7 +143,7 @@ class DecoderCell(Configured, keras.layers.Layer):
 
 
 def cell_outputs(hidden, context, log_weights):
-    """What each step gives to the layers after the decoder, a dict.
+    """Returns the dict of outputs that layers after the decoder read.
 
     `hidden`, `context` and `attention`, the logs of the attention weights.
     """
@@ -272,7 +272,7 @@ class HistoryCell(DecoderCell):
         raise NotImplementedError
 
     def _prepare(self, annotations, mask, weights, sentences=None):
-        """As in `DecoderCell`, with the matrix of the attention's query."""
+        """Adds the kernel of the attention's query to the memory."""
         query = Product(self._cast(self.attention.query_matrix()))
         return super()._prepare(
             annotations, mask, {**weights, "query": query}, sentences

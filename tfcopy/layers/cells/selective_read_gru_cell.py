@@ -50,7 +50,7 @@ class SelectiveReadGRUCell(AttentionalGRUCell):
         )
 
     def project(self, inputs, matches, training=False):
-        """What the steps read from the previous words, for all steps at once.
+        """Computes the selective reads of all previous tokens at once.
 
         Args:
             inputs: Embedded words, `(..., B, E)`.

@@ -367,7 +367,7 @@ class TransformerBlock(Configured, keras.layers.Layer):
         return x, rows
 
     def _attend(self, queries, rows, visible, training):
-        """What queries `(B, H, N, d)` read, `(B, N, U)`, float32."""
+        """Attends with queries `(B, H, N, d)`; returns `(B, N, U)`, float32."""
         queries = queries * math.sqrt(self.num_heads / self.units)
         scores = ops.einsum("bhnd,bhmd->bhnm", queries, rows["keys"])
         weights = masked_softmax(scores, ops.expand_dims(visible, 1), axis=-1)

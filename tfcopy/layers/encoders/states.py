@@ -1,4 +1,4 @@
-"""What follows an encoder: the decoder's first state; positions of annotations.
+"""Layers after an encoder: the decoder's first state, positions of annotations.
 
 Shapes: B batch, S source steps, E input size, C annotation size, P positions.
 """
