@@ -64,7 +64,7 @@ _ROWS = 8
 
 @dataclasses.dataclass(frozen=True)
 class TokenLimit:
-    """How many tokens a batch may have, padding included.
+    """Limit of the tokens of a batch, padding included.
 
     They are its examples times the longest text of any of them, so that of a
     pair the longer side counts.

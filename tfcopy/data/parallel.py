@@ -69,7 +69,7 @@ BEAM_MISSING = "Apache Beam is missing: pip install 'tfcopy[beam]'."
 
 
 def has_beam() -> bool:
-    """Whether there is Beam."""
+    """Returns whether Apache Beam is installed."""
     return importlib.util.find_spec("apache_beam") is not None
 
 

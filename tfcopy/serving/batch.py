@@ -221,7 +221,7 @@ def _check_plan(options, paths):
 
 
 def _state(path):
-    """What tells whether a file has changed: its size, and when it was."""
+    """Returns a file's size and time, which show whether it has changed."""
     if filesystem.exists(path) and not filesystem.isfile(path):
         raise AskError(f"{path}: a folder, or a pipe, which is read once only.")
     try:

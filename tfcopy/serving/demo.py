@@ -37,7 +37,7 @@ Needs Gradio: pip install "tfcopy[demo]". Ctrl-C stops it."""
 
 @dataclasses.dataclass(kw_only=True)
 class Options(commands.LoadingOptions):
-    """Which models are shown, and where.
+    """Flags of the demo page: models and address.
 
     Attributes:
         folder: folder of exported models

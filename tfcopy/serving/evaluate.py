@@ -43,7 +43,7 @@ _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 @dataclasses.dataclass(kw_only=True)
 class Options(commands.LoadingOptions):
-    """Which answers are scored, and how.
+    """Flags of `evaluate`: models, texts, metrics.
 
     Attributes:
         systems: exported folder, or file of answers
@@ -148,7 +148,7 @@ def _answers(path, sources, options):
 
 
 def _engines(path, options):
-    """What searches, by names of systems."""
+    """Returns the models to compare, by names of systems."""
     from tfcopy.serving.client_library import litert_search, local_model
 
     config = local_model.read_config(local_model.find_version(path))

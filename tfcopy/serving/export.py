@@ -46,7 +46,7 @@ _Setting = form("NAME=VALUE", "(?s).*=.*")
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """What is exported of which runs.
+    """Flags of `export`: runs, systems, settings.
 
     Attributes:
         runs: folder of a run's logs
@@ -164,7 +164,7 @@ def together(translators: Mapping):
 
 
 def _parts(translator):
-    """What models that search together must have in common."""
+    """Returns the parts that members of an ensemble must share."""
     return {
         "a source vocabulary": translator.source_vocabulary.words,
         "a target vocabulary": translator.target_vocabulary.words,

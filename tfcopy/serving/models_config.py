@@ -110,7 +110,7 @@ _Label = form("NAME:LABEL=V", r"[^:=]+:[\w.-]+=\d+")
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """Which models and versions are served.
+    """Flags of `models_config`: models and versions.
 
     Attributes:
         folder: folder of exported models

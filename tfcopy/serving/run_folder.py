@@ -1,4 +1,4 @@
-"""What a run's folder holds: its recipe, its systems and their checkpoints.
+"""Folder of a run: its recipe, its systems and their checkpoints.
 
 <run>/config.json              {"format": 1, "recipe": ..., "config": {...},
                                "begun": [<system>, <part>/<system>, ...]}
@@ -189,7 +189,7 @@ class RunFolder:
 
 
 def read(folder, name) -> dict | None:
-    """What `config.json` or `results.json` holds; `None` if it is not there.
+    """Reads `config.json` or `results.json`; `None` if it is not there.
 
     Raises:
         ForeignFileError: If no run has written it.
@@ -231,7 +231,7 @@ def system_folders(run_folder) -> list[str]:
 
 
 def is_run(folder) -> bool:
-    """Whether a folder may be a run's."""
+    """Returns whether a folder may be a run's."""
     return filesystem.exists(os.path.join(folder, CONFIG_NAME))
 
 
@@ -241,7 +241,7 @@ def checkpoints_of(folder) -> Checkpoints:
 
 
 def is_trained(folder) -> bool:
-    """Whether the folder of a system has a checkpoint."""
+    """Returns whether the folder of a system has a checkpoint."""
     folder = checkpoints_of(folder).folder
     return filesystem.isdir(folder) and any(
         map(is_weights, filesystem.listdir(folder))

@@ -33,7 +33,7 @@ perplexity of a word is told."""
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """Which run scores which pairs.
+    """Flags of `score`: the run and the pairs.
 
     Attributes:
         run: folder of a run's logs
@@ -92,7 +92,7 @@ def _score(options):
 
 
 class Score(NamedTuple):
-    """What a target has.
+    """Score of a target.
 
     Attributes:
         log_probability: Of all its words and its end, in nats.

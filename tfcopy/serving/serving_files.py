@@ -24,7 +24,7 @@ never replaced: move it away, or name another folder."""
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """Where the files go.
+    """Flags of `serving_files`: the folder.
 
     Attributes:
         folder: folder to write to
@@ -68,7 +68,7 @@ def write(folder: str) -> None:
 
 
 def _is_new(path, text):
-    """Whether nothing is at a path; an error if something else is."""
+    """Returns whether nothing is at a path; raises if another file is."""
     if filesystem.isfile(path):
         with filesystem.open(path, "rb") as file:
             if file.read() == text:

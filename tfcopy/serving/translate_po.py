@@ -72,7 +72,7 @@ line on standard error."""
 
 @dataclasses.dataclass(kw_only=True)
 class Options(commands.LoadingOptions, commands.ConnectionOptions):
-    """Which model fills which catalogues.
+    """Flags of `translate_po`: model, catalogues, checks.
 
     Attributes:
         model: exported folder
@@ -210,7 +210,7 @@ def _fill(files, options, tell):
 
 
 def _memory(options, model):
-    """What the files of --memory hold."""
+    """Reads the files of --memory."""
     memory = Memory()
     languages = (
         model.source_language or "en",

@@ -203,7 +203,7 @@ def build(
 
 
 def _may_be_sense(text, function_words):
-    """Whether words are neither function words, punctuation nor `<unk>`.
+    """Returns whether words are no function words, punctuation or `<unk>`.
 
     Returns:
         List of booleans, by word id.

@@ -193,7 +193,7 @@ _NO_LIMIT = np.iinfo(np.int32).max
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GuidedAlignment:
-    """Which source words a target word is a translation of, for training.
+    """Source words that each target word translates, for training.
 
     The links are those of all pairs; pair i has `splits[i]` to `splits[i + 1]`.
 
@@ -247,7 +247,7 @@ class GuidedAlignment:
         return digest.hexdigest()[:16]
 
     def weights(self, rows: np.ndarray, lengths: tuple[int, int]) -> np.ndarray:
-        """What the attention of some pairs should be.
+        """Returns the target attention of some pairs.
 
         Args:
             rows: int array `(B,)`, the pairs.

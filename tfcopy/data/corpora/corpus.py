@@ -256,7 +256,7 @@ class CheckedPairs:
 
 
 def share_held_out(total: int) -> int:
-    """How many examples are held out by default: one in twenty, at most 2,000.
+    """Returns the default number of held-out examples: 5 %, at most 2,000.
 
     Args:
         total: The number of examples.
@@ -332,7 +332,7 @@ def splits(
 
 
 def is_blank(texts: tuple[str, ...]) -> bool:
-    """Whether a side has nothing but blanks, controls and zero-width marks.
+    """Returns whether a side has only blanks, controls and zero-width marks.
 
     No tokenizer finds a word there.
     """

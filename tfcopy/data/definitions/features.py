@@ -127,7 +127,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
         return dataclasses.replace(self, **changes)
 
     def look_up(self, words) -> dict:
-        """What is known about words, independent of their positions.
+        """Looks up words, independent of their positions.
 
         Args:
             words: String tensor of any shape.

@@ -98,7 +98,7 @@ class Lemmas(tf.Module):
 
 
 def of_distinct(words, function):
-    """What a function gives for words, each of which it sees once.
+    """Applies a function to the distinct words, once to each.
 
     Args:
         words: String tensor of any shape.

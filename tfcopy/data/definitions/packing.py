@@ -102,7 +102,7 @@ def distinct(texts, nothing):
 
 
 def is_frequent(ids, top_k):
-    """Which words are too frequent to get a definition.
+    """Returns which words are too frequent to get a definition.
 
     Unknown words never are; ids are assumed to be ordered by frequency, as in a
     counted `Vocabulary`. The special tokens do not count: 1 is only the most
@@ -174,7 +174,7 @@ def without_frequent(texts, ids, top_k, nothing):
 
 
 def num_fillers(size, multiple):
-    """How many rows to add to `size`, for a multiple that is not 0."""
+    """Returns how many rows to add to `size` for a multiple above 0."""
     multiple = multiple or 1
     return tf.where(size == 0, multiple, -size % multiple)
 

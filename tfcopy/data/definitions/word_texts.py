@@ -130,7 +130,7 @@ class WordTexts:
         )
 
     def counts(self) -> collections.Counter:
-        """How often each word occurs in all texts."""
+        """Counts each word in all texts."""
         size = len(self.numbers)
         totals = sum(
             np.bincount(text.ids, minlength=size)

@@ -211,7 +211,7 @@ class _Buffer:
         return self._take(min(self._start + size, len(self._data)))
 
     def is_text(self, dim: int) -> bool:
-        """Whether the next line is a word and that many numbers."""
+        """Returns whether the next line is a word and this many numbers."""
         line = self.line()
         self._data = line + self._data[self._start :]
         self._start = 0

@@ -16,7 +16,7 @@ NAME = "\ue000"  # precedes each name until the sentence is finished
 
 @dataclasses.dataclass(frozen=True)
 class Phrase:
-    """What fills a slot: its forms in both languages, gender and number."""
+    """Filler of a slot: its forms in both languages, gender and number."""
 
     en: dict[str, str]
     other: dict[str, str]
@@ -31,7 +31,7 @@ class Phrase:
 
     @classmethod
     def same(cls, name: str, feminine=False, plural=False) -> "Phrase":
-        """What is the same in both languages."""
+        """Makes a phrase that is the same in both languages."""
         return cls.plain(name, name, feminine, plural)
 
 

@@ -352,7 +352,7 @@ class _Sentence:
         return Phrase.same(span, plural=self.is_plural)
 
     def _item(self) -> Phrase:
-        """What is counted; its number is that of `{n}`."""
+        """Draws a counted noun, in the number of `{n}`."""
         noun = self.rng.choice(nouns("plain nouns"))
         return Phrase.plain(
             noun.en[self.is_plural],

@@ -93,7 +93,7 @@ class Writer:
             yield self._new(lambda: self._sentence(draws[source]))
 
     def _new(self, write):
-        """What a function writes, as soon as it is not `seen`."""
+        """Calls a function until its text is not `seen`."""
         while text_of(example := write()) in self.seen:
             pass
         return example

@@ -143,7 +143,7 @@ class NewsGrammar:
         return self._in_form("club forms", self._place())
 
     def _act(self) -> str:
-        """Who gives a concert; some call themselves by an emoji."""
+        """Draws a performer; some are named by an emoji."""
         is_emoji = self.rng.random() < 0.03
         name = self.names.emoji() if is_emoji else self._surname()
         return self._in_form("act forms", name)

@@ -139,7 +139,7 @@ class RarestWord:
         return {name: ids.astype(np.int32) for name, ids in batch.items()}
 
     def is_pointed(self, words: np.ndarray) -> np.ndarray:
-        """Whether the rarest word of each sequence is pointed at, `(B,)`."""
+        """Returns which sequences' rarest words are pointed at, `(B,)`."""
         return words.max(axis=1) >= self.num_generated
 
     def expected(

@@ -179,7 +179,7 @@ def encode_pairs(
 
 
 def pointers(target_ids, source_copy_ids, vocabulary_size) -> np.ndarray:
-    """Where words were copied from, the labels of `PointerSoftmaxHead`.
+    """Returns copied positions, the labels of `PointerSoftmaxHead`.
 
     `encode_pairs` has them already; this is for ids that were made otherwise.
 

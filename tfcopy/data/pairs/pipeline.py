@@ -125,7 +125,7 @@ class _Groups:
 
     @functools.cache  # noqa: B019
     def _group(self, start, end, number):
-        """As `best`, of these targets as one group, with `number` shapes."""
+        """Chooses `number` shapes as `best` does, for one group of targets."""
         counts = self._counts[:, start:end].sum(axis=1)
         return self._cut(tuple(counts.tolist()), self._targets[end - 1], number)
 

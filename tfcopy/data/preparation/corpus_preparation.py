@@ -165,7 +165,7 @@ def _foreign(path):
 
 
 def _is_ready(folder, work):
-    """Whether all is made, and some of it published perhaps."""
+    """Returns whether all parts are made; some may be published."""
     try:
         files = files_of(read_manifest(work))
     except ValueError:
@@ -263,7 +263,7 @@ def _write_texts(corpus, settings, work, size):
 
 
 def _about(corpus, settings):
-    """What recipes want to know of a corpus besides its pairs."""
+    """Returns the facts of a corpus that recipes read besides its pairs."""
     train = corpus.train.fingerprint
     changes = (settings.max_ratio, settings.remove_duplicates)
     if changes != (None, False):

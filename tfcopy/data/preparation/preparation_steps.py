@@ -61,7 +61,7 @@ class Preparation:
 
     @property
     def num_checksums(self) -> int:
-        """How many files of checksums there are in `work` at the end."""
+        """Final number of checksum files in `work`."""
         counted = bool(self._counted)
         of_train = 2 * self.settings.remove_duplicates + counted
         of_all = 2  # Texts and vocabularies.

@@ -42,7 +42,7 @@ _FIELDS = {
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How texts become words and ids.
+    """Settings of tokenization and encoding.
 
     Attributes:
         tokenizers: Those of source and target.
@@ -100,7 +100,7 @@ class Settings:
 
 
 def counting_identity(tokenizers, sizes, min_count) -> dict:
-    """What vocabularies depend on besides the texts, by name."""
+    """Returns the settings that vocabularies depend on, by name."""
     return {**_tokenizers(tokenizers), "sizes": sizes, "min_count": min_count}
 
 
@@ -114,7 +114,7 @@ def encoding_identity(
     dictionary=None,
     entities=None,
 ) -> dict:
-    """What ids depend on besides texts and vocabularies, by name.
+    """Returns the settings that ids depend on, by name.
 
     Args:
         tokenizers: Those of source and target.
@@ -133,7 +133,7 @@ def encoding_identity(
 
 
 def read_manifest(folder) -> dict:
-    """What a finished folder holds.
+    """Reads the manifest of a finished folder.
 
     Raises:
         ValueError: If it holds no prepared corpus, or one of another format.
@@ -205,7 +205,7 @@ def _tokenizers(tokenizers):
 
 
 def _content_key(path) -> str:
-    """What the content of a small file is told by."""
+    """Returns a key of the content of a small file."""
     with filesystem.open(path, "rb") as file:
         return fingerprint(file.read())
 

@@ -220,7 +220,7 @@ _IDS = tuple(itertools.chain(*SIDES.values()))
 
 @dataclasses.dataclass(frozen=True)
 class Shard:
-    """What is known of a shard before its file is read.
+    """Facts of a shard that are known before its file is read.
 
     Attributes:
         file: Name of the file in its folder.

@@ -217,7 +217,7 @@ _SPECIALS = special.SPECIAL_TOKENS
 
 
 class HubPieces(NamedTuple):
-    """How a pretrained model reads text.
+    """Vocabulary and subword rules of a pretrained model.
 
     Attributes:
         tokenizer: A `BytePairTokenizer` or a `SentencepieceTokenizer`.
@@ -297,7 +297,7 @@ _SPAN_PIECE = b"\x0a\x07\x0a\x03" + SPAN.encode() + b"\x18\x04"
 
 
 def _sentencepiece(tokenizer, folder):
-    """As `_byte_pairs`."""
+    """Reads a SentencePiece tokenizer; returns the same as `_byte_pairs`."""
     words = [
         # A vocabulary's file has one word on each line.
         piece if piece.split() == [piece] else f"<row{i}>"

@@ -108,7 +108,7 @@ class Dictionary:
 
 
 def emit(words, table):
-    """What to write for words pointed at.
+    """Translates copied words by a table.
 
     Args:
         words: String tensor of any shape, source words.

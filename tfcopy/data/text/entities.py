@@ -65,7 +65,7 @@ _PLACEHOLDER = "@[1-9][0-9]{0,8}"
 
 @dataclasses.dataclass(frozen=True)
 class Entities:
-    """Which tokens are entities, and the placeholders that stand for them.
+    """Tokens that are entities, and their placeholders.
 
     A literal `<unk>` never is an entity. A token that is spelt like a
     placeholder always is, so that it cannot be mistaken for a real one.
@@ -121,7 +121,7 @@ class Entities:
         return tf.strings.regex_replace(words, f"(.){MARK}[^{MARK}]*$", r"\1")
 
     def is_entity(self, words):
-        """Which tokens are entities.
+        """Returns which tokens are entities.
 
         Args:
             words: String tensor of any shape.
@@ -142,7 +142,7 @@ class Entities:
         return found & (surfaces != _UNK_WORD)
 
     def _is_common(self, words):
-        """Which tokens are `common`, apart from an initial capital."""
+        """Returns which tokens are `common`, apart from an initial capital."""
         # Constants need no table, which every graph would have to track.
         known = tf.sort(_hash(tf.constant(self.common)))
         hashes = _hash(lower(words))

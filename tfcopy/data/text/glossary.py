@@ -177,7 +177,7 @@ def mark(text, phrases, protect: str, numbers=None):
 
 
 def mark_each(text, lines, protect: str):
-    """As `mark`, with phrases of its own for each text.
+    """Marks as `mark` does, with phrases of its own for each text.
 
     The marks' numbers are those of the lines, row by row.
 
@@ -197,7 +197,7 @@ def mark_each(text, lines, protect: str):
 
 
 def is_mark(words):
-    """Which of some words are marks, boolean of their shape."""
+    """Returns which words are marks, boolean of their shape."""
     if isinstance(words, tf.RaggedTensor):
         return words.with_flat_values(is_mark(words.flat_values))
     return tf.strings.regex_full_match(words, MARK)

@@ -64,7 +64,7 @@ class SentencepieceTokenizer:
 
     @functools.cached_property
     def model(self) -> bytes:
-        """What is in the file."""
+        """Content of the model file."""
         with filesystem.open(self.model_file, "rb") as file:
             return file.read()
 
@@ -258,5 +258,5 @@ class BothCuttings:
         return tf.concat(both, axis=1)
 
     def fold(self, words):
-        """As of the tokenizer."""
+        """Folds the case as the tokenizer does."""
         return self.tokenizer.fold(words)

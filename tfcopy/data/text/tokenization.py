@@ -455,7 +455,7 @@ def _places(text, tokenizer):
 
 
 def _is_blank(points):
-    """Whether code points are what `normalize_blanks` takes for blanks."""
+    """Returns whether code points are blanks for `normalize_blanks`."""
     is_blank = tf.gather(_IS_BLANK, tf.minimum(points, len(_IS_BLANK) - 1))
     return is_blank | (points == _BYTE_ORDER_MARK)
 

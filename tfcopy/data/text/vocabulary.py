@@ -91,7 +91,7 @@ class Vocabulary:
         return Vocabulary(self.words, path)
 
     def is_file(self, name) -> bool:
-        """Whether it is read from a file of this name that still holds it."""
+        """Returns whether a file of this name still holds the vocabulary."""
         if self.path is None or os.path.basename(self.path) != name:
             return False
         try:

@@ -30,7 +30,7 @@ from tfcopy.terminal import one_line
 
 
 class Answers(NamedTuple):
-    """What a model answers to a block.
+    """Answers of a model to a block.
 
     Attributes:
         block: The block.
@@ -175,7 +175,7 @@ _NAMESPACE = "tfcopy-batch"
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """What is to be answered, and how.
+    """Input files, outputs and options of a batch run.
 
     Attributes:
         paths: The files, whose names differ.

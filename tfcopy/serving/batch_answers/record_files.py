@@ -273,7 +273,7 @@ class Part:
 
 
 def kind_of(path) -> str:
-    """What a file holds by its name, without that of its compression."""
+    """Returns the kind of a file by its name, compressed or not."""
     _, end = os.path.splitext(file_forms.plain_name(path))
     return _KINDS.get(end, "text")
 

@@ -31,7 +31,7 @@ _PIECES = 2
 
 
 def translates(model) -> bool:
-    """Whether a `LocalModel` or a `RemoteModel` is one that translates."""
+    """Returns whether a `LocalModel` or a `RemoteModel` translates."""
     analyse = model.signatures.get("analyse")
     return analyse is not None and "copied_from" in analyse.outputs
 
@@ -42,7 +42,7 @@ def size_of(text: str) -> int:
 
 
 def may_be_cut(text: str, max_words: int) -> bool:
-    """Whether a model might read only the beginning of a text.
+    """Returns whether a model might read only the beginning of a text.
 
     Args:
         text: The text.
@@ -52,7 +52,7 @@ def may_be_cut(text: str, max_words: int) -> bool:
 
 
 def num_words(source_tokens) -> int:
-    """How many words, or pieces, of a text a model has read, without the end.
+    """Counts the tokens of a text that a model has read, without the end.
 
     Args:
         source_tokens: `(S,)`, the output of `analyse` for the text.
@@ -279,7 +279,7 @@ or, for models that do not translate, their whole answer, such as
 
 @dataclasses.dataclass(kw_only=True)
 class AnswerOptions:
-    """How lines are answered: the flags that the commands share.
+    """Flags of how lines are answered, shared by the commands.
 
     Attributes:
         n_best: give the N best answers (at most the model's beam size)

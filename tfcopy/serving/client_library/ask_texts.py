@@ -1,4 +1,4 @@
-"""How the commands ask a `TextModel`."""
+"""Requests of the commands to a `TextModel`."""
 
 import itertools
 import json

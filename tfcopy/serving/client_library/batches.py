@@ -25,7 +25,7 @@ _MOST_AT_ONCE = 16
 
 
 def num_at_once() -> int:
-    """How many batches a model in this process answers best at once.
+    """Returns the best number of concurrent batches for a local model.
 
     One for each core, but a single one for a GPU, which uses all of itself.
     """
@@ -101,7 +101,7 @@ def in_parallel(
 
 
 def count_words(text) -> tuple[int, int]:
-    """How long a text is: blanks estimate its words well, at no cost."""
+    """Returns a text's words between blanks and its characters."""
     return len(text.split()), len(text)
 
 
@@ -175,12 +175,12 @@ class BatchedModel:
 
     @property
     def chunk_size(self) -> int:
-        """How many examples are best asked in one call of `ask`."""
+        """Returns the best number of examples for one call of `ask`."""
         rounds = _ROUNDS if self.at_once > 1 else 1
         return self.batch_size * self.at_once * rounds
 
     def ask(self, signature: str, inputs: Mapping) -> dict[str, np.ndarray]:
-        """What a signature answers.
+        """Calls a signature, batch by batch.
 
         Args:
             signature: Its name.
@@ -229,7 +229,7 @@ class BatchedModel:
         return self.again, ()
 
     def _ask_batch(self, signature, arrays):
-        """What the signature answers to at most `batch_size` examples."""
+        """Calls a signature with at most `batch_size` examples."""
         raise NotImplementedError
 
 

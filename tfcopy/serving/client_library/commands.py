@@ -1,4 +1,4 @@
-"""What the commands of `tfcopy.serving` share: flags, printing, the end."""
+"""Shared parts of the serving commands: flags, printing, exit statuses."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ from tfcopy.terminal import hide_notes, one_line
 
 @dataclasses.dataclass(kw_only=True)
 class LoadingOptions:
-    """How an export is loaded, as in `LocalModel`.
+    """Flags of how an export is loaded, as in `LocalModel`.
 
     Attributes:
         engine: what searches: litert or tensorflow; if not given litert, where
@@ -91,7 +91,7 @@ def write(answer: bytes):
 
 @dataclasses.dataclass(kw_only=True)
 class ConnectionOptions:
-    """How a server is asked.
+    """Flags of the connection to a server.
 
     Attributes:
         version: version to ask (default: the highest)
@@ -118,6 +118,6 @@ class ConnectionOptions:
 
 
 def connection_options(options) -> dict:
-    """What the flags say of a `Connection`, by the names of its arguments."""
+    """Returns the arguments of a `Connection` that the flags give, by name."""
     names = {field.name for field in dataclasses.fields(ConnectionOptions)}
     return {name: getattr(options, name) for name in names - {"at_once"}}

@@ -112,7 +112,7 @@ def open_model(options, server: str | None = None):
 
 
 def is_server(where: str) -> bool:
-    """Whether a model's place is the address of a server, not a folder."""
+    """Returns whether a model's place is a server's address, not a folder."""
     if filesystem.is_url(where):
         return where.split("://")[0].lower() in _SERVERS
     return bool(_HOST_AND_PORT.fullmatch(where)) and not filesystem.exists(
@@ -196,7 +196,7 @@ class ExportedModel:
     def answer(
         self, texts: Iterable, dictionary: Sequence[str] = ()
     ) -> list[dict]:
-        """What the model says, whatever its task: a label, an answer, words.
+        """Answers whatever the model's task is: a label, a span, words.
 
         Args:
             texts: Texts, or dicts of them by the names in `inputs`.

@@ -145,7 +145,7 @@ def _credentials(path):
 
 
 def _ask(call, request, model, timeout):
-    """What a method of a stub answers."""
+    """Calls a method of a stub."""
     spec = request.model_spec
     spec.name = model.name
     if model.version is not None:

@@ -36,7 +36,7 @@ def program_name(kind: str, length: int) -> str:
 
 
 def is_installed() -> bool:
-    """Whether there is LiteRT."""
+    """Returns whether LiteRT is installed."""
     return importlib.util.find_spec("ai_edge_litert") is not None
 
 

@@ -107,7 +107,7 @@ def find_models(folder) -> dict[str, dict[int, str]]:
 
 
 def is_saved_model(folder) -> bool:
-    """Whether a folder is a version of a model."""
+    """Returns whether a folder is a version of a model."""
     return filesystem.isfile(os.path.join(folder, "saved_model.pb"))
 
 
@@ -299,7 +299,7 @@ def _signature(function):
 
 
 def read_config(folder) -> dict:
-    """What the export remembered; empty if it is not there.
+    """Reads the facts that an export stored; empty if there are none.
 
     Raises:
         AskError: If it is damaged, or of a later release.

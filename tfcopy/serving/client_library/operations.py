@@ -1,4 +1,4 @@
-"""What an exported model may do when it is loaded and asked: compute.
+"""Operations that an exported model may run: those that only compute.
 
 A SavedModel is a program. As soon as it is loaded it could write files, call
 Python or run whatever else TensorFlow has an operation for. Exports have none
@@ -99,7 +99,7 @@ def read(folder):
 
 
 def has_pieces(model) -> bool:
-    """Whether a SavedModel needs TensorFlow Text's operations for pieces."""
+    """Returns whether a SavedModel needs subword operations of TF Text."""
     return any(
         x.name == "SentencepieceOp"
         for meta in model.meta_graphs
@@ -108,7 +108,7 @@ def has_pieces(model) -> bool:
 
 
 def strangers(model) -> list[str]:
-    """What no export of tfcopy has, in a SavedModel; nothing of it is run.
+    """Finds operations that no export of tfcopy has, without running anything.
 
     A function counts wherever it is: called by a signature, by another
     function, or by none. Variables are written and read only by the functions
@@ -173,7 +173,7 @@ def _names(nodes: Iterable) -> set[str]:
 
 
 def _only_saver_saves(meta, of_functions, called):
-    """Whether what saves is called by the SavedModel's saver alone.
+    """Returns whether only the SavedModel's saver calls what saves.
 
     Args:
         meta: The graph, with its functions and objects.
@@ -201,7 +201,7 @@ def _only_saver_saves(meta, of_functions, called):
 
 
 def _reads_only_assets(meta, called):
-    """Whether all files that tables are made from are assets."""
+    """Returns whether all files that tables read are assets."""
     objects = meta.object_graph_def
     if _READING in _names(meta.graph_def.node):
         return False

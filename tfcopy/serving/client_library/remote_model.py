@@ -109,7 +109,7 @@ class Connection:
         return sorted(self._call("its status", self._transport.status))
 
     def predict(self, signature: str, inputs, outputs) -> dict:
-        """What a signature answers; see `transport.py`."""
+        """Calls a signature; see `transport.py`."""
         return self._call(
             f"signature {signature!r}",
             self._transport.predict,

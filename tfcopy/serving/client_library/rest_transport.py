@@ -221,12 +221,12 @@ def _path(model):
 
 
 def _reason(error):
-    """What an error of the system says, without its number."""
+    """Returns the message of a system error, without its number."""
     return getattr(error, "strerror", None) or str(error) or repr(error)
 
 
 def _error(response, content):
-    """What the server says of an error."""
+    """Returns the server's message of an error."""
     try:
         return str(parse_json(content)["error"])
     except (JsonError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""What a model's functions take, whoever asks them: texts, as arrays.
+"""Signatures of a model's functions, and texts as their arrays.
 
 What the commands of `tfcopy.serving` ask is a `BatchedModel`: a folder in
 `local_model`, a server in `remote_model`.
@@ -17,7 +17,7 @@ class AskError(Exception):
 
 
 class Signature(NamedTuple):
-    """What a function of a model takes and gives.
+    """Inputs and outputs of a function of a model.
 
     Attributes:
         inputs: Dict from the names of its texts to their rank: 1 for one text

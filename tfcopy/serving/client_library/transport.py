@@ -1,4 +1,4 @@
-"""What the two protocols of TensorFlow Serving have in common.
+"""Common parts of the two protocols of TensorFlow Serving.
 
 A transport, `GrpcTransport` or `RestTransport`, has the methods
 
@@ -75,7 +75,7 @@ class ModelSpec(NamedTuple):
 
 
 class TensorInfo(NamedTuple):
-    """What a signature says of a tensor.
+    """Shape and type of a tensor in a signature.
 
     Attributes:
         dtype: Name in TensorFlow's protocol buffers, such as "DT_STRING".
@@ -115,7 +115,7 @@ class VersionStatus(NamedTuple):
 
 
 class Address(NamedTuple):
-    """Where a server is.
+    """Address of a server.
 
     Attributes:
         is_rest: Whether it is asked by REST, not by gRPC.

@@ -1,4 +1,4 @@
-"""How the answers of a model that copies are shown.
+"""HTML of the answers of a model that copies.
 
 Shapes: N hypotheses, T words of the longest, S source positions.
 """
@@ -25,7 +25,7 @@ _MOST_SWITCHES = 120
 
 
 class Translation(NamedTuple):
-    """What `Translator.analyse` says about one text.
+    """Outputs of `Translator.analyse` for one text.
 
     Attributes:
         text: The source.

@@ -64,7 +64,7 @@ def hues(positions) -> dict[int, int]:
 
 
 def find_words(text, words) -> list[tuple[int, int]] | None:
-    """Where words stand in a text, one after the other, with blanks between.
+    """Finds words in a text, one after the other, with blanks between.
 
     Args:
         text: The text.

@@ -176,7 +176,7 @@ def build(models) -> gr.Blocks:
 
 
 class _Handlers:
-    """What happens on the page; errors become one line of it."""
+    """Event handlers of the page; errors become one line of it."""
 
     def __init__(self, models):
         self.models = models

@@ -132,12 +132,12 @@ def examples_of(
 
 
 def takes_dictionary(model) -> bool:
-    """Whether questions may bring a dictionary."""
+    """Returns whether questions may bring a dictionary."""
     return "dictionary" in model.signatures["analyse"].inputs
 
 
 def analyse(model, texts: Mapping[str, str], rows=()) -> dict[str, np.ndarray]:
-    """What a model says about one example.
+    """Calls `analyse` of a model for one example.
 
     Args:
         model: A `LocalModel` or a `RemoteModel`.
@@ -215,7 +215,7 @@ class Guard(HostGuard):
         super().__init__(app, names, LARGEST_REQUEST)
 
     def further_refusal(self, scope):
-        """As of `HostGuard`."""
+        """Refuses requests that the page never sends."""
         path = scope["path"].rstrip("/")
         if scope["method"] == "POST":
             return (

@@ -1,4 +1,4 @@
-"""How the answers of models that read definitions are shown.
+"""HTML of the answers of models that read definitions.
 
 Shapes: T words of a text, N of a context, M of a question, L entries of a
 word.

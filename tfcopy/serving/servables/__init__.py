@@ -1,1 +1,1 @@
-"""What is exported: models with all that turns text into ids and back."""
+"""Servables: models with the functions from text to ids and back."""

@@ -92,7 +92,7 @@ def convert(functions: dict, resources: list, precision: str) -> bytes:
 
 
 def kinds(translator) -> tuple[str, ...]:
-    """What programs read: `"free"`, or `"required"` words as well."""
+    """Returns `"free"`, and `"required"` if searches can be constrained."""
     if translator.options.must_copy or translator.glossary is not None:
         return ("required",)
     return ("free", "required") if translator.protects else ("free",)
@@ -123,7 +123,7 @@ def _results(options):
 
 
 def text_functions(translator) -> dict:
-    """What is done before a search and after it, as functions by name.
+    """Returns the functions before and after a search, by name.
 
     Returns:
         Dict of `read` and `write`, of the signature `serving_default`, and if
@@ -179,7 +179,7 @@ def _writing(translator, options):
 
 
 def _answers_changed(path, translator, module, examples):
-    """How many answers to examples differ, in int8."""
+    """Counts the examples that int8 answers differently."""
     search = litert_search.LitertSearch(path, module, 1)
     changed = 0
     for example in examples:

@@ -1,4 +1,4 @@
-"""What a decoder's step reads at most: its weights as constants, few words.
+"""Weights of a decoder's step: constants, and columns of few words.
 
 The weights are constants of the graph, for exports. Which words may be
 generated for a source is told by a bilingual dictionary.
@@ -56,19 +56,19 @@ class ConstantWeights:
 
     @property
     def variables(self) -> list:
-        """What is not constant: the weights of the encoder."""
+        """Weights that are no constants: those of the encoder."""
         constant = {id(x) for x in self.model.variables_of_steps()}
         return [x for x in self.model.variables if id(x) not in constant]
 
     def encode(self, source_ids, source_copy_ids, **source_inputs):
-        """As `Seq2Seq.encode`, without the weights."""
+        """Encodes as `Seq2Seq.encode` does, without the weights."""
         memory, state = self.model.encode_sentences(
             source_ids, source_copy_ids, **source_inputs
         )
         return memory._replace(weights={}), state
 
     def restrict(self, memory, candidate_ids, log_weights=None):
-        """As `Seq2Seq.restrict`; what it computes is kept beside constants."""
+        """Restricts as `Seq2Seq.restrict` does, beside the constants."""
         whole = memory._replace(weights=self._constants())
         few = self.model.restrict(whole, candidate_ids, log_weights)
         pairs = zip(whole.weights["layers"], few.weights["layers"])
@@ -82,7 +82,7 @@ class ConstantWeights:
         return few._replace(weights=changed)
 
     def decode_step(self, ids, state, memory):
-        """As `Seq2Seq.decode_step`."""
+        """Decodes a step as `Seq2Seq.decode_step` does."""
         weights = {**self._constants(), **memory.weights}
         layers = [
             memory.weights.get(str(place), x)

@@ -252,7 +252,7 @@ def _precision(policy):
 
 
 def _identity(arguments, values):
-    """What identifies the words that a checkpoint was trained with.
+    """Returns the identity of the words that a checkpoint was trained with.
 
     Earlier releases stored no identity.
 

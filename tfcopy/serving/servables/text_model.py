@@ -147,7 +147,7 @@ class TextModel:
 
     @property
     def config(self) -> dict:
-        """What is remembered about it beside the SavedModel."""
+        """Facts that are stored beside the SavedModel."""
         config = {
             "task": self.task,
             "texts": list(self.texts),
@@ -208,11 +208,11 @@ class TextModel:
         return self
 
     def _answer(self, texts, read: Read) -> dict:
-        """What `serving_default` gives, of texts `(B,)` by name."""
+        """Returns the outputs of `serving_default` for texts, `(B,)`."""
         raise NotImplementedError
 
     def _analyse(self, texts, read: Read) -> dict:
-        """What `analyse` gives."""
+        """Returns the outputs of `analyse`."""
         raise NotImplementedError
 
     def _about_words(self, read: Read) -> dict:

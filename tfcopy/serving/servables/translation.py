@@ -202,7 +202,7 @@ def read_sources(translator, text, rows, must_have=None) -> Sources:
 
 
 def _read(needed, translator, shape):
-    """What must be said of the words that are read, int32 `(B, S)`.
+    """Returns which source words are required, int32 `(B, S)`.
 
     A run that is cut off need not be.
     """
@@ -239,7 +239,7 @@ class SourceSearch:
     def search(
         self, source_ids, source_copy_ids, options, **more
     ) -> SearchResult:
-        """As `beam_search`, among the candidates if there are any."""
+        """Runs `beam_search`, among the candidates if there are any."""
         arguments = self.model, source_ids, source_copy_ids
         if self.candidate_ids is None:
             return beam_search(*arguments, options, **more)

@@ -167,7 +167,7 @@ class Translator:
 
     @classmethod
     def of_task(cls, task, folder, **arguments) -> "Translator":
-        """What a task of KerasHub translates, in its preprocessor's lengths.
+        """Makes a translator of a KerasHub task and its preprocessor.
 
         Args:
             task: A `CopySeq2SeqLM` or `CopyCausalLM` with a preprocessor.
@@ -214,7 +214,7 @@ class Translator:
 
     @property
     def config(self) -> dict:
-        """What is remembered about it beside the SavedModel."""
+        """Facts that are stored beside the SavedModel."""
         return {
             "source_tokenizer": dataclasses.asdict(self.source_tokenizer),
             "target_tokenizer": dataclasses.asdict(self.target_tokenizer),
@@ -496,7 +496,7 @@ class Translator:
         return options, read_sources(self, text, rows, must_have), terms
 
     def written(self, options, result, source, terms):
-        """What `_answer` returns, of the result of a search."""
+        """Detokenizes the result of a search, as `_answer` returns it."""
         hidden = source.is_blank[:, None, None]
         result = result._replace(
             ids=tf.where(hidden, special.PAD, result.ids),
