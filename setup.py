@@ -40,6 +40,7 @@ SERVE = [
     "limits>=4",
     "prometheus-client>=0.21",
     "py3langid>=0.4",
+    "python-multipart>=0.0.20",
     "uvicorn>=0.34",
 ]
 PROJECTION = ["scikit-learn>=1.5"]

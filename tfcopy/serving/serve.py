@@ -49,7 +49,10 @@ examples:
 Needs pip install "tfcopy[serve]". Ctrl-C, or SIGTERM, stops it, when what is
 under way is answered."""
 
-_NEEDED = "fastapi_offline limits prometheus_client py3langid uvicorn"
+_NEEDED = (
+    *("fastapi_offline", "limits", "prometheus_client", "py3langid"),
+    *("python_multipart", "uvicorn"),
+)
 # What a request may have besides its texts, of which JSON may write a
 # character in 12 bytes.
 _LEAST_BYTES = 1 << 18
@@ -118,9 +121,7 @@ def main(arguments=None):
 
 def _serve(options):
     check_flag(options.protect)
-    missing = [
-        x for x in _NEEDED.split() if importlib.util.find_spec(x) is None
-    ]
+    missing = [x for x in _NEEDED if importlib.util.find_spec(x) is None]
     if missing:
         raise AskError(
             f"{', '.join(missing)}: not installed. Run `pip install "

@@ -1,5 +1,6 @@
 """What requests say: JSON or a form, read and checked; and refusals."""
 
+import contextlib
 from typing import Annotated, Literal
 from urllib.parse import parse_qsl
 
@@ -10,6 +11,8 @@ from pydantic import (
     Field,
     ValidationError,
 )
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from tfcopy.data.text.span_patterns import NAMES
 from tfcopy.file_forms import JsonError, parse_json
@@ -44,6 +47,9 @@ class ApiError(Exception):
         self.status = status
         self.message = message
         self.retry_after = retry_after
+
+
+_NO_FORM = ApiError(400, "Invalid request: the form cannot be read")
 
 
 def _whole(text):
@@ -152,23 +158,34 @@ class Error(BaseModel):
     error: str
 
 
-def read_request(kind: type[BaseModel], content_type: str, body: bytes):
-    """The request that a body is.
+async def read_request(kind: type[BaseModel], request: Request):
+    """Reads a request: JSON or a form, of either kind, and the query string.
+
+    Fields that are null or blank have their defaults. A field of the body hides
+    one of the query string.
 
     Args:
         kind: `TranslateRequest` or `DetectRequest`.
-        content_type: Its type: JSON, or a form. What begins with a brace is
-            JSON, whatever the type says.
-        body: Its bytes.
+        request: The request. A body that begins with a brace is JSON, whatever
+            its type says.
 
     Raises:
         ApiError: 400, saying which field is wrong.
     """
+    body = await request.body()
+    content_type = request.headers.get("content-type", "")
     content_type = content_type.partition(";")[0].strip().lower()
     is_json = content_type.endswith("json") or body.lstrip()[:1] == b"{"
-    fields = _json(body) if is_json else _form(content_type, body)
-    if fields.get("q") in ("", []):
-        del fields["q"]
+    fields = _fields(_pairs(request.scope["query_string"]))
+    if is_json:
+        fields |= _json(body)
+    elif content_type == "multipart/form-data":
+        fields |= _fields(await _parts(request, body))
+    elif body and content_type not in ("", "application/x-www-form-urlencoded"):
+        raise ApiError(400, "Invalid request: expected JSON, or a form")
+    else:
+        fields |= _fields(_pairs(body))
+    fields = {k: x for k, x in fields.items() if x not in (None, "", [])}
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
@@ -177,7 +194,7 @@ def read_request(kind: type[BaseModel], content_type: str, body: bytes):
 
 def _reason(error):
     name, given = str(error["loc"][0]), error["input"]
-    if error["type"] == "missing" or given is None:
+    if error["type"] == "missing":
         return f"Invalid request: missing {name} parameter"
     if name == "format":
         return f"{str(given)[:40]} format is not supported"
@@ -203,22 +220,32 @@ def _json(body):
     return fields
 
 
-def _form(content_type, body):
-    if content_type not in ("", "application/x-www-form-urlencoded"):
-        raise ApiError(
-            400, "Invalid request: expected JSON, or a form that is urlencoded"
-        )
+async def _parts(request, body):
+    """Names and texts of a multipart form, which has no files."""
+    most = {"max_fields": _MOST_FIELDS, "max_part_size": len(body)}
     try:
-        pairs = parse_qsl(
-            body.decode(),
+        body.decode()  # Starlette would take it for Latin-1.
+        async with request.form(max_files=0, **most) as form:
+            return form.multi_items()
+    except (UnicodeDecodeError, HTTPException):
+        raise _NO_FORM from None
+
+
+def _pairs(text):
+    """Names and values of an urlencoded form."""
+    try:
+        return parse_qsl(
+            text.decode(),
             keep_blank_values=True,
             max_num_fields=_MOST_FIELDS,
             errors="strict",
         )
     except (UnicodeDecodeError, ValueError):
-        raise ApiError(
-            400, "Invalid request: the form cannot be read"
-        ) from None
+        raise _NO_FORM from None
+
+
+def _fields(pairs):
+    """Fields of a form; several `q`, or a JSON list of texts, are a list."""
     fields = {}
     for name, value in pairs:
         if name == "glossary":
@@ -226,10 +253,15 @@ def _form(content_type, body):
             fields[name] = {x.strip(): y.strip() for x, _, y in terms}
         elif name == "protect":
             fields.setdefault(name, []).extend(value.replace(",", " ").split())
-        elif name == "q" and name in fields:
-            known = fields[name]
-            fields[name] = [*([known] if isinstance(known, str) else known)]
-            fields[name].append(value)
+        elif name == "q":
+            fields.setdefault(name, []).append(value)
         else:
             fields.setdefault(name, value)
+    if len(fields.get("q", [])) == 1:
+        (fields["q"],) = fields["q"]
+        if fields["q"].startswith("["):
+            with contextlib.suppress(JsonError):
+                texts = parse_json(fields["q"])
+                if all(isinstance(x, str) for x in texts):
+                    fields["q"] = texts
     return fields

@@ -45,7 +45,7 @@ class HostGuard:
         if scope["type"] != "http":
             return await send({"type": "websocket.close", "code": 1008})
         refusal = self._refusal(scope) or self.further_refusal(scope)
-        if refusal is None and scope["method"] == "POST":
+        if refusal is None:
             try:
                 async with asyncio.timeout(_PATIENCE):
                     body = await self._body(receive)
@@ -76,6 +76,8 @@ class HostGuard:
         hosts = headers.get(b"host", [])
         if len(hosts) != 1 or not self._is_own(hosts[0]):
             return 403, f"The server is not known by this name. {self.advice}"
+        if headers.keys() >= {b"content-length", b"transfer-encoding"}:
+            return 400, "The length of the body is given in two ways."
         own = {f"{scheme}://{hosts[0].lower()}" for scheme in ("http", "https")}
         if not own.issuperset(x.lower() for x in headers.get(b"origin", [])):
             return 403, "No page of another site may ask."

@@ -55,6 +55,16 @@ class ApiGuard(HostGuard):
 
     advice = "Call it by its number, or start it with --names NAME."
 
+    def further_refusal(self, scope):
+        """As of `HostGuard`: GET, which other sites may send, works, too."""
+        sites = [x for name, x in scope["headers"] if name == b"sec-fetch-site"]
+        own = {b"same-origin", b"none"}
+        if scope["path"] in ("/translate", "/detect") and not own.issuperset(
+            sites
+        ):
+            return 403, "No page of another site may ask."
+        return None
+
     def shown(self, reason):
         """As of `HostGuard`."""
         return b"application/json", json.dumps({"error": reason.rstrip(".")})
@@ -142,6 +152,9 @@ class TranslationApi:
             responses=errors,
             openapi_extra=_reads(DetectRequest),
         )(self.detect)
+        # OmegaT sends a query string by GET.
+        get("/translate", include_in_schema=False)(self.translate)
+        get("/detect", include_in_schema=False)(self.detect)
         get("/languages", response_model=list[Language])(self.languages)
         get("/frontend/settings")(self.settings)
         post("/suggest", responses={403: errors[403]})(self.suggest)
@@ -180,11 +193,7 @@ class TranslationApi:
 
     async def _asked(self, request, kind):
         """What a request says, if it may be asked."""
-        asked = read_request(
-            kind,
-            request.headers.get("content-type", ""),
-            await request.body(),
-        )
+        asked = await read_request(kind, request)
         address = request.client.host if request.client else ""
         self._access.check(asked.api_key or "", address)
         return asked
@@ -254,7 +263,8 @@ class TranslationApi:
 def _reads(kind):
     """What the documentation says that a request has."""
     schema = kind.model_json_schema()
-    types = "application/json", "application/x-www-form-urlencoded"
+    types = ("application/json", "application/x-www-form-urlencoded")
+    types += ("multipart/form-data",)
     content = {name: {"schema": schema} for name in types}
     return {"requestBody": {"required": True, "content": content}}
 

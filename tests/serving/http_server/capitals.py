@@ -1,0 +1,109 @@
+"""A client of the API of models that are functions."""
+
+import contextlib
+import threading
+import time
+
+import numpy as np
+from starlette.testclient import TestClient
+
+from tfcopy.serving.client_library.batches import BatchedModel
+from tfcopy.serving.client_library.signatures import Signature
+from tfcopy.serving.http_server.api_access import Access
+from tfcopy.serving.http_server.request_batches import Batching
+from tfcopy.serving.http_server.served_models import Translating
+from tfcopy.serving.http_server.translation_api import ApiGuard, TranslationApi
+from tfcopy.serving.http_server.translation_service import (
+    Limits,
+    TranslationService,
+)
+
+LIMITS = Limits(characters=1000, texts=5, seconds=10)
+
+
+class Capitals(BatchedModel):
+    """Says a text in capitals, or what a glossary says; two more answers."""
+
+    name = "capitals"
+    config = {}
+    failure = None
+    max_words = 200
+
+    def __init__(self, reads_terms=True):
+        names = ["serving_default", "analyse"]
+        names += ["with_glossary"] * reads_terms
+        self.signatures = {x: Signature({"text": 1}, ()) for x in names}
+        self.asked = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+
+    def ask(self, signature, inputs):
+        self.asked.append((signature, inputs))
+        self.may_answer.wait(20)
+        if self.failure is not None:
+            raise self.failure
+        texts = list(map(self._said, inputs["text"]))
+        if signature == "with_glossary":
+            texts = map(self._with_terms, inputs["text"], inputs["glossary"])
+        texts = [x.encode() for x in texts]
+        answers = {"text": texts, "score": np.zeros(len(texts))}
+        if signature == "analyse":
+            words = [x.split()[: self.max_words] for x in texts]
+            answers["texts"] = [[x, x + b"!", b""] for x in texts]
+            answers["scores"] = np.array([[-1.0, -2.0, -1e9]] * len(texts))
+            answers["source_tokens"] = [[*x, b"</s>"] for x in words]
+        return answers
+
+    def _said(self, text):
+        return text.upper()
+
+    def _with_terms(self, text, lines):
+        said = text.upper()
+        for line in filter(None, lines):
+            phrase, translation = line.decode().split("\t")
+            said = said.replace(phrase.upper(), translation)
+        return said
+
+
+@contextlib.contextmanager
+def served(
+    models,
+    *,
+    access=None,
+    limits=LIMITS,
+    load=None,
+    weblate=False,
+    **batching,
+):
+    """A client of a server of models, by their languages."""
+    batching = {"batch_size": 8, "timeout": 0, "queue_size": 20, **batching}
+
+    def made(metrics):
+        return TranslationService(
+            {x: Translating(y, x, y.max_words) for x, y in models.items()},
+            metrics,
+            batching=Batching(**batching),
+            limits=limits,
+            protect=[r"\[X[0-9]+X\]"],
+            log=told.append,
+            passes_weblate_check=weblate,
+        )
+
+    told, failures = [], []
+    api = TranslationApi(
+        load or (lambda: made), access or Access(None, None), failures.append
+    )
+    app = ApiGuard(api, ["testserver"], 20_000)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        client.told, client.failures = told, failures
+        while load is None and client.get("/health").status_code != 200:
+            assert not failures
+            time.sleep(0.01)
+        yield client
+
+
+def translate(client, q, source="en", target="fr", **more):
+    """Status and message of an answer."""
+    body = {"q": q, "source": source, "target": target, **more}
+    answer = client.post("/translate", json=body)
+    return answer.status_code, answer.json()
