@@ -3,16 +3,15 @@
 import json
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 import urllib.error
-import urllib.request
 
 import libretranslatepy
 import pytest
 
+from tests.serving.http_server.process import Process
 from tests.serving.servables.echo_model import serve as serve_tensorflow
 from tests.serving.servables.translators import copier
 from tfcopy.data import Tokenizer
@@ -120,39 +119,6 @@ def test_models_are_served_by_their_languages(copier_export, copier_model):
         load_all([named, named], told.append, batch_size=8, at_once=1)
     # A server does not tell: it shows.
     assert num_read(copier_model) == 20
-
-
-class Process:
-    """The command, serving; its address, and what it said."""
-
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tfcopy.serving.serve", "--port=0"]
-            + [str(x) for x in arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def __enter__(self):
-        assert self.process.stdout.readline().startswith("Loading ")
-        self.line = self.process.stdout.readline()
-        self.url = self.line.split()[3] if self.line else ""
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.communicate()
-
-    def translate(self, q, **more):
-        body = {"q": q, "source": "en", "target": "fr", **more}
-        request = urllib.request.Request(
-            f"{self.url}/translate",
-            json.dumps(body).encode(),
-            {"content-type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.load(answer)
 
 
 @pytest.mark.slow

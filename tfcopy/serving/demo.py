@@ -11,7 +11,6 @@ from tfcopy.flags import Check, Parser
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.demo_page.demo_server import Guard, Models
-from tfcopy.serving.http_server.listening import address_of, listen
 from tfcopy.terminal import quiet
 
 _DESCRIPTION = """\
@@ -67,6 +66,8 @@ def _serve(options):
     models = Models(options.folder, **options.loading)
     if importlib.util.find_spec("gradio") is None:
         raise AskError('Gradio is not installed: pip install "tfcopy[demo]"')
+    from tfcopy.serving.http_server.listening import address_of, listen
+
     with listen(options.host, options.port) as listening:
         print("Starting ...", flush=True)
         server = serve(models, [options.host, socket.gethostname()])
@@ -83,20 +84,17 @@ def serve(models, names=()):
         names: Host names of the page, besides numbers and localhost.
 
     Returns:
-        A `uvicorn.Server`; its `run` takes a list of listening sockets.
+        A `Server`; its `run` takes a list of listening sockets.
     """
     with quiet():
         import fastapi
-        import uvicorn
 
         from tfcopy.serving.demo_page.demo_page import mount
+        from tfcopy.serving.http_server.listening import Server
 
     app = Guard(mount(fastapi.FastAPI(openapi_url=None), models), names)
     # Open pages keep a connection, for which it must not wait.
-    config = uvicorn.Config(
-        app, log_level="critical", timeout_graceful_shutdown=1
-    )
-    return uvicorn.Server(config)
+    return Server(app, grace=1, program="demo")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import importlib.util
+import ipaddress
 import signal
 import socket
 import sys
@@ -21,7 +22,6 @@ from tfcopy.flags import (
 )
 from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.serving.http_server.listening import address_of, is_private, listen
 from tfcopy.terminal import printable
 
 _DESCRIPTION = """\
@@ -58,6 +58,14 @@ _NEEDED = (
 _LEAST_BYTES = 1 << 18
 
 
+def _is_network(text):
+    with contextlib.suppress(ValueError):
+        return bool(ipaddress.ip_network(text, strict=False))
+
+
+_Proxy = Annotated[str, Check("an address or a network", _is_network)]
+
+
 @dataclasses.dataclass(kw_only=True)
 class Options(commands.LoadingOptions):
     """What is served, where and to whom.
@@ -68,6 +76,8 @@ class Options(commands.LoadingOptions):
         host: address to listen on; by default this machine only
         names: host names by which the server is called, besides numbers and
             localhost (default: the machine's, or any with --host)
+        proxies: addresses, or networks, of proxies whose X-Forwarded-For names
+            the client (default: none)
         api_keys: file of keys, one a line, one of which a request must have;
             behind a tab a key's own limit of requests a minute
         req_limit: requests a minute of a key, or of an address if there are no
@@ -93,6 +103,7 @@ class Options(commands.LoadingOptions):
     port: Annotated[int, Check("a port", lambda x: 0 <= x < 65536)] = 5000
     host: str = "127.0.0.1"
     names: list[str] = dataclasses.field(default_factory=list)
+    proxies: list[_Proxy] = dataclasses.field(default_factory=list)
     api_keys: File | None = None
     req_limit: NonNegativeInt | None = None
     char_limit: PositiveInt = 100_000
@@ -128,6 +139,7 @@ def _serve(options):
             "'tfcopy[serve]'`."
         )
     from tfcopy.serving.http_server.api_access import Access, read_keys
+    from tfcopy.serving.http_server.listening import is_private, listen
     from tfcopy.serving.http_server.served_models import places_of
 
     places = [place for text in options.places for place in places_of(text)]
@@ -151,9 +163,12 @@ def _serve(options):
 
 
 def _server(options, places, access, listening, failures):
-    """A `uvicorn.Server` that puts into a list why it could not begin."""
-    import uvicorn
-
+    """A `Server` that puts into a list why it could not begin."""
+    from tfcopy.serving.http_server.listening import (
+        Server,
+        address_of,
+        is_private,
+    )
     from tfcopy.serving.http_server.request_batches import Batching
     from tfcopy.serving.http_server.served_models import load_all
     from tfcopy.serving.http_server.translation_api import (
@@ -212,13 +227,11 @@ def _server(options, places, access, listening, failures):
     if is_private(listening):
         names = [options.host, socket.gethostname(), *options.names]
     api = TranslationApi(load, access, failed)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            ApiGuard(api, names, _LEAST_BYTES + 12 * options.char_limit),
-            log_level="critical",
-            ws="none",
-            timeout_graceful_shutdown=options.grace,
-        )
+    server = Server(
+        ApiGuard(api, names, _LEAST_BYTES + 12 * options.char_limit),
+        options.grace,
+        "serve",
+        options.proxies,
     )
     return server
 

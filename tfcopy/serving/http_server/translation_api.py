@@ -278,6 +278,8 @@ async def _unless_gone(request, work):
         if task.done():
             return JSONResponse(task.result())
         return Response(status_code=499)  # which nobody reads
+    except asyncio.CancelledError:  # after the time for answers under way
+        raise ApiError(503, "The server is being stopped", 5) from None
     finally:
         task.cancel()
         gone.cancel()
