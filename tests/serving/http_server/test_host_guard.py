@@ -66,6 +66,36 @@ def test_but_not_one_without_end():
     assert start["status"] == 413 and count < 10
 
 
+def test_bodies_of_many_requests_are_bounded():
+    async def ask(guard, last):
+        parts = [part(b"x" * 9), part(b"x", False)]
+        sent = []
+
+        async def receive():
+            if not parts[1:]:
+                await last.wait()
+            return parts.pop(0)
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": "http", "method": "PUT", "path": "/"}
+        scope["headers"] = [(b"host", b"a")]
+        await guard(scope, receive, send)
+        return sent[0]["status"]
+
+    async def work():
+        guard, last = HostGuard(echo, None, 10), asyncio.Event()
+        asked = [asyncio.create_task(ask(guard, last)) for _ in range(150)]
+        await asyncio.sleep(0.1)
+        last.set()
+        statuses = await asyncio.gather(*asked)
+        assert statuses.count(503) == 8 and statuses.count(200) == 142
+        assert await ask(guard, last) == 200
+
+    asyncio.run(work())
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(host_guard, "_PATIENCE", 0.05)
     (start, body), _ = asked([part(b"x")])

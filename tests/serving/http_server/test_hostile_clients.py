@@ -103,11 +103,11 @@ def _sleep(server):
 
 
 @contextlib.contextmanager
-def serving(app):
+def serving(app, proxies=()):
     """The address of a `Server` in a thread."""
     with listening.listen("127.0.0.1", 0) as listener:
         place = listener.getsockname()
-        server = listening.Server(app, 1, "test")
+        server = listening.Server(app, 1, "test", proxies)
         thread = threading.Thread(target=server.run, args=[[listener]])
         thread.start()
         try:
@@ -186,6 +186,33 @@ def test_files_that_run_out_are_told_once(capfd, monkeypatch):
             connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(9) == b"HTTP/1.1 "
     assert not capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "proxies, seen",
+    [
+        ([], "127.0.0.1"),
+        (["192.0.2.1"], "127.0.0.1"),
+        (["127.0.0.1"], "198.51.100.7"),
+        (["127.0.0.0/8"], "198.51.100.7"),
+    ],
+)
+def test_only_a_named_proxy_names_the_client(proxies, seen, monkeypatch):
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
+    clients = []
+
+    async def app(scope, receive, send):
+        if scope["type"] == "http":
+            clients.append(scope["client"][0])
+            await _answers(scope, receive, send)
+
+    get = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    with serving(app, proxies) as place:
+        with socket.create_connection(place, timeout=5) as connection:
+            forwarded = b"X-Forwarded-For: 203.0.113.1, 198.51.100.7\r\n\r\n"
+            connection.sendall(get + forwarded)
+            _received(connection, 5)
+    assert clients == [seen]
 
 
 @pytest.mark.parametrize(

@@ -428,6 +428,21 @@ def test_keys_are_asked_for(tmp_path):
         assert client.get("/frontend/settings").json()["keyRequired"]
 
 
+def test_an_address_that_sends_wrong_keys_has_to_wait(tmp_path):
+    path = tmp_path / "keys"
+    path.write_text("alice\n")
+    access = Access(read_keys(path), None)
+    with served({("en", "fr"): Capitals()}, access=access) as client:
+        for i in range(10):
+            assert translate(client, "a", api_key="alice")[0] == 200
+            assert translate(client, "a", api_key=f"eve {i}")[0] == 403
+        for key in ("eve", "alice"):
+            status, message = translate(client, "a", api_key=key)
+            assert status == 429
+            assert message["error"] == "Slowdown: 10 per 1 minute of wrong keys"
+    access.check("alice", "192.0.2.1")
+
+
 @pytest.mark.parametrize("passes", [False, True])
 def test_the_check_of_weblate_may_be_passed(passes):
     models = {("en", "fr"): Capitals()}

@@ -11,6 +11,9 @@ from tfcopy import file_forms
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.http_server.api_messages import ApiError
 
+# Wrong keys of an address, until it has to wait.
+_WRONG_KEYS = RateLimitItemPerMinute(10)
+
 
 def read_keys(path) -> dict[bytes, int | None]:
     """Reads a file of keys, one a line, with a limit of its own if it has one.
@@ -69,7 +72,8 @@ class Access:
         """Counts a request, or refuses it.
 
         Raises:
-            ApiError: 403 without a key that is known, 429 too often.
+            ApiError: 403 without a key that is known; 429 too often, or from
+                an address that has sent too many wrong keys.
         """
         limit, who = self._limit, address
         if self.needs_key:
@@ -77,8 +81,14 @@ class Access:
                 raise ApiError(
                     403, "Please contact the server operator to get an API key"
                 )
+            # Before the key is looked up: else who guesses loses nothing.
+            if not self._requests.test(_WRONG_KEYS, "wrong keys", address):
+                raise ApiError(
+                    429, f"Slowdown: {_WRONG_KEYS} of wrong keys", 60
+                )
             who = _digest(key)
             if who not in self._keys:
+                self._requests.hit(_WRONG_KEYS, "wrong keys", address)
                 raise ApiError(403, "Invalid API key")
             limit = self._keys[who] if self._keys[who] is not None else limit
             who = who.hex()

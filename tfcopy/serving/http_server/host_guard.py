@@ -16,6 +16,12 @@ _PATIENCE = 60
 # A body that is too large is read to its end if it has not many times as many
 # bytes: who still sends might miss the answer.
 _DRAINED = 64
+# Bodies are held of so many requests of the largest size.
+_HELD = 128
+
+
+class _HasGone(Exception):
+    """The client has closed the connection."""
 
 
 class HostGuard:
@@ -38,29 +44,25 @@ class HostGuard:
         if names is not None:
             self._names = {"localhost", *(name.lower() for name in names)}
         self._largest = largest
+        self._held = 0
 
     async def __call__(self, scope, receive, send):
         if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
         if scope["type"] != "http":
             return await send({"type": "websocket.close", "code": 1008})
-        refusal = self._refusal(scope) or self.further_refusal(scope)
-        if refusal is None:
-            try:
-                async with asyncio.timeout(_PATIENCE):
-                    body = await self._body(receive)
-            except TimeoutError:
-                refusal = 408, f"No whole request within {_PATIENCE} s."
-            except ConnectionError:
-                return None  # There is nobody to be answered.
-            else:
-                if body is None:
-                    refusal = 413, f"More than {self._largest:,} bytes."
-                else:
-                    receive = _again(body, receive)
-        if refusal is not None:
-            return await self._refuse(send, *refusal)
-        return await self._app(scope, receive, send)
+        body = bytearray()
+        try:
+            refusal = self._refusal(scope) or self.further_refusal(scope)
+            if refusal is None:
+                refusal = await self._read(receive, body)
+            if refusal is not None:
+                return await self._refuse(send, *refusal)
+            return await self._app(scope, _again(bytes(body), receive), send)
+        except _HasGone:
+            return None  # There is nobody to be answered.
+        finally:
+            self._held -= len(body)
 
     def further_refusal(self, scope) -> tuple[int, str] | None:
         """A status and its reason; `None` if there is none to refuse it."""
@@ -92,21 +94,30 @@ class HostGuard:
         except ValueError:
             return False
 
-    async def _body(self, receive):
-        """The body of a request; `None` if it is too large."""
-        body, size = bytearray(), 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ConnectionError
-            part = message.get("body", b"")
-            size += len(part)
-            if size <= self._largest:
-                body += part
-            elif size > _DRAINED * self._largest:
-                return None
-            if not message.get("more_body"):
-                return bytes(body) if size <= self._largest else None
+    async def _read(self, receive, body):
+        """Reads the body of a request; tells why it is refused, if it is."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                size, more = 0, True
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise _HasGone
+                    part = message.get("body", b"")
+                    more = message.get("more_body")
+                    size += len(part)
+                    if size <= self._largest:
+                        body += part
+                        self._held += len(part)
+                    elif size > _DRAINED * self._largest:
+                        break
+                    if self._held > _HELD * self._largest:
+                        return 503, "Too many large requests at once."
+        except TimeoutError:
+            return 408, f"No whole request within {_PATIENCE} s."
+        if size > self._largest:
+            return 413, f"More than {self._largest:,} bytes."
+        return None
 
     async def _refuse(self, send, status, reason):
         kind, content = self.shown(reason)
