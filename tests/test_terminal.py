@@ -64,6 +64,10 @@ def test_a_lack_of_memory_is_one_line(text):
 def test_a_name_that_is_not_utf_8_is_told():
     error = raised(lambda: "a\udcff.en".encode())
     assert one_line(error) == "a\\udcff.en: not UTF-8."
+    page = raised(lambda: f"{'<p>' * 5_000}\ud800{'</p>' * 5_000}".encode())
+    told = one_line(page)
+    assert "\\ud800" in told and told.endswith("not UTF-8.")
+    assert len(told) < 300
 
 
 def test_what_tensorflow_says_around_a_reason_is_left_out():

@@ -11,7 +11,7 @@ import sys
 
 # What terminals may obey instead of showing it.
 _CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
-_LONGEST = 1000
+_LONGEST, _NEAR = 1000, 100
 _NO_MEMORY = "Out of memory"
 # What TensorFlow says around the reason of an error.
 _AROUND = re.compile(
@@ -32,7 +32,9 @@ def one_line(error) -> str:
     if isinstance(error, MemoryError):
         text = f"{_NO_MEMORY}: {error}" if str(error) else f"{_NO_MEMORY}."
     elif isinstance(error, UnicodeEncodeError):
-        text = f"{error.object}: not UTF-8."
+        # Of a name all, of a page what is around the place.
+        near = slice(max(0, error.start - _NEAR), error.end + _NEAR)
+        text = f"{error.object[near]}: not UTF-8."
     elif type(error).__module__.startswith("tensorflow"):
         text = _tensorflow_reason(str(error))
     elif isinstance(error, OSError) and error.strerror:
@@ -42,8 +44,6 @@ def one_line(error) -> str:
     else:
         text = str(error)
     text = " ".join(printable(text).split())
-    # Names of files may have bytes that are no text.
-    text = text.encode("utf-8", "backslashreplace").decode()
     if not text and not isinstance(error, str):
         text = type(error).__name__
     if len(text) > _LONGEST:
@@ -77,8 +77,16 @@ def status_of(work, reason=one_line) -> int:
 
 
 def printable(text: str) -> str:
-    """A text with a blank in the place of each control character."""
-    return text.translate(_CONTROLS)
+    """Replaces control characters by blanks; the rest is `encodable`."""
+    return encodable(text.translate(_CONTROLS))
+
+
+def encodable(text: str) -> str:
+    """Escapes halves of characters, such as `\\ud800`, which no file can hold.
+
+    Bytes in names of files that are no text are such halves, too.
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def shown(text: str) -> str:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tfcopy.serving import model_card
@@ -127,6 +127,7 @@ typed = st.text(st.characters(), max_size=9) | st.text("a #`|*_<>-.1\n\\[]'$")
 
 
 @given(st.lists(typed, min_size=7, max_size=7))
+@example(["\ud800"] * 7)
 def test_what_is_typed_changes_no_other_line(texts):
     def card(texts):
         first, second, licence, file, test, system, name = texts
@@ -156,6 +157,7 @@ def test_what_is_typed_changes_no_other_line(texts):
     texts = [text.strip() and f"{text} x" or "x" for text in texts]
     found, plain = card(texts), card(["x"] * 7)
     assert list(map(kind, found)) == list(map(kind, plain))
+    "".join(found).encode()
 
 
 def test_an_export_has_its_card(random_export):

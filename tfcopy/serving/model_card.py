@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from tfcopy.terminal import printable
+from tfcopy.terminal import encodable, printable
 
 # What Markdown would take for markup: anywhere, and as the first of a line.
 _MARKUP = re.compile(r"[\\`*\[\]<>|&~$]|(?<!\w)_|_(?!\w)")
@@ -40,7 +40,7 @@ def card(config: Mapping, name: str | None = None) -> str:
         _limits(config),
         f"## Licence\n\n{_licence(config)}",
     ]
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return encodable("\n\n".join(filter(None, parts)) + "\n")
 
 
 def _purpose(config):

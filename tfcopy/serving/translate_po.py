@@ -23,6 +23,7 @@ from tfcopy.serving.client_library import commands
 from tfcopy.serving.client_library.exported_model import open_model
 from tfcopy.serving.client_library.local_model import find_version, read_config
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import printable
 
 Percent = Annotated[
     float, Check("a number from 1 to 100", lambda x: 1 <= x <= 100)
@@ -294,7 +295,7 @@ def _outputs(names, output):
 
 
 def _print(done):
-    commands.write(f"{done}\n".encode("utf-8", "backslashreplace"))
+    commands.write(f"{printable(str(done))}\n".encode())
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ class ShoutingModel(BatchedModel):
         terms = [x[0] for x in inputs.get("glossary", ()) if x][:1]
         time.sleep(self.seconds)
         outputs = {
-            "text": [shouted(x, terms).encode() for x in texts],
+            "text": [shouted(x, terms).encode(errors="replace") for x in texts],
             "score": [-len(x) / 8 for x in texts],
         }
         if signature == "analyse":

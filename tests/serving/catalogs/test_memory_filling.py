@@ -86,6 +86,12 @@ def test_unlikely_translations_leave_no_trace(folder, fill):
     status, out, _ = fill(folder / "b.po", "--min_score", "-0.5")
     assert status == 0 and (folder / "b.po").read_bytes() == before
     assert "left as they are: 1 with a score below --min_score" in out
+    report = folder / "r.tsv"
+    fill(folder / "b.po", "--min_score", "-0.5", "--report", report)
+    assert _rows(report)[0][3:] == [
+        *("OPEN IT", "-0.88"),
+        "left as it is: with a score below --min_score",
+    ]
     assert fill(folder / "b.po", "--min_score", "-9")[0] == 0
     assert 'msgstr "OPEN IT"' in (folder / "b.po").read_text()
 
@@ -106,19 +112,27 @@ class _Cells(html.parser.HTMLParser):
             self.rows[-1][-1] += data
 
 
+def _rows(path):
+    """The rows of a report, without its head."""
+    text = path.read_bytes().decode()
+    if path.suffix == ".html":
+        cells = _Cells()
+        cells.feed(text)
+        return [[y.strip() for y in x] for x in cells.rows if x]
+    return list(csv.reader(text.splitlines(True), "excel-tab"))[1:]
+
+
 @pytest.mark.parametrize("name", ["report.html", "odd ü.tsv"])
 def test_a_report_shows_what_to_look_at_first(folder, fill, name):
     path = folder / "reports" / name
     arguments = ["--memory", folder / "old.po", "--fuzzy", "80"]
     assert fill(folder / "a.po", *arguments, "--report", path)[0] == 0
-    text = path.read_text("utf-8")
+    rows = _rows(path)
     if path.suffix == ".html":
-        cells = _Cells()
-        cells.feed(text)
-        rows = [[y.strip() for y in x] for x in cells.rows if x]
+        text = path.read_text("utf-8")
         assert "4 entries: 0 left as they are, 1 with a remark" in text
-    else:
-        rows = list(csv.reader(text.splitlines(True), "excel-tab"))[1:]
+        # No line number is broken in two.
+        assert "td:nth-child(2), td:nth-child(5) { white-space: nowrap" in text
     assert [row[2].split("\n")[0] for row in rows] == [
         "Use %s",
         "Open the file",
@@ -131,6 +145,39 @@ def test_a_report_shows_what_to_look_at_first(folder, fill, name):
     lines = (HEADER + OPEN).split("\n")
     for row in rows:
         assert row[2].split("\n")[0] in lines[int(row[1]) - 1]
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.tsv"])
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("A \\xD800 file", "A \\ud800 file"),
+        ("A \\xDCFF\\x1B[2J\\x9B\\000 z", "A \\udcff [2J   z"),
+        ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+        ("+1 a", "'+1 a"),
+        ("-cmd|x", "'-cmd|x"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("\\t\\r =1 a", "'   =1 a"),
+        ("＝1 a", "'＝1 a"),
+        ("<script>a", "<script>a"),
+    ],
+)
+def test_a_report_holds_whatever_is_in_a_catalogue(
+    folder, fill, name, text, shown
+):
+    entry = f'msgid "{text}"\nmsgstr ""\n\nmsgid "b"\nmsgstr "\\xDC00"\n'
+    (folder / "b.po").write_text(HEADER + entry)
+    path = folder / name
+    status, _, error = fill(folder / "b.po", "--report", path)
+    assert (status, error) == (0, "")
+    (row,) = _rows(path)
+    if path.suffix == ".html":  # which is no spreadsheet
+        shown = shown.removeprefix("'").strip()
+    assert row[2] == shown and row[3][:1] == shown[:1]
+    # What is known of a text that is like it is told on one line as well.
+    (folder / "c.po").write_text(HEADER + 'msgid "b"\nmsgstr ""\n')
+    memory = folder / "c.po", "--memory", folder / "b.po"
+    assert fill(*memory, "--report", path)[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import colorsys
 import html.parser
+import re
 
 import numpy as np
 import pytest
@@ -113,13 +114,14 @@ def test_pieces_of_a_word_are_shown_as_one():
     assert "▁" not in page.text and "1 of 2 words copied" in page.text
 
 
-@given(st.text())
+@given(st.text(st.characters()))
 @example(NASTY)
+@example("half \ud800 of a \udfff character")
 def test_texts_are_escaped(text):
     escaped = demo_html.escape(text)
     assert not set(escaped) & set("<>\"'${}`")
     page = Page(f'<p title="{escaped}">{escaped}</p>')
-    expected = text.replace("\x00", "\ufffd")
+    expected = re.sub("[\x00\ud800-\udfff]", "\ufffd", text)
     assert page.text == expected
     assert page.of("p")[0]["title"] == expected
     assert demo_html.error(text).count("\n") == 0

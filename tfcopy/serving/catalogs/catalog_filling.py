@@ -187,7 +187,7 @@ class _Work:
             return outcome
         least = self._reuse.min_score
         if least is not None and outcome.score < least:
-            return Left(UNLIKELY, is_told=False)
+            return Left(UNLIKELY, is_told=False, suggestion=outcome)
         if self._reuse.likeness is None:
             return outcome
         known = self._reuse.memory.near(

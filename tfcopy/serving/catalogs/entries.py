@@ -68,10 +68,12 @@ class Left(NamedTuple):
     Attributes:
         reason: In words.
         is_told: Whether a remark says so; if not, no line of it is changed.
+        suggestion: The translation that was not taken, or `None`.
     """
 
     reason: str
     is_told: bool = True
+    suggestion: Suggestion | None = None
     # As of a `Suggestion`.
     forms, score, lost, told = {}, None, (), ()
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tfcopy.atomic_files import write_atomically
 from tfcopy.serving.catalogs.entries import Left
+from tfcopy.terminal import printable
 
 _COLUMNS = ("file", "line", "source", "translation", "score", "remarks")
 _PAGE = """<!DOCTYPE html>
@@ -18,6 +19,7 @@ table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ border-bottom: 1px solid #ccc; padding: .4em .6em; }}
 th, td {{ text-align: start; vertical-align: top; }}
 td {{ overflow-wrap: anywhere; white-space: pre-wrap; }}
+td:nth-child(2), td:nth-child(5) {{ white-space: nowrap; }}
 .left {{ background: #fbe3e4; }} .told {{ background: #fff4d6; }}
 .memory {{ background: #e6f4ea; }}
 th:first-child {{ width: 20%; }}
@@ -61,9 +63,21 @@ def write(path, rows: Sequence):
         lines = io.StringIO()
         table = csv.writer(lines, "excel-tab", lineterminator="\n")
         table.writerow(_COLUMNS)
-        table.writerows(map(_cells, rows))
+        for cells in map(_cells, rows):
+            table.writerow(map(_defused, _COLUMNS, cells))
         text = lines.getvalue()
     write_atomically(path, lambda file: file.write(text.encode()))
+
+
+# What spreadsheets take for a formula, wide signs of East Asia among them.
+_FORMULA = tuple("=+-@＝＋－＠")
+_NUMBERS = ("line", "score")
+
+
+def _defused(column, cell):
+    """A cell that a spreadsheet shows, and does not compute (OWASP)."""
+    is_formula = cell.lstrip().startswith(_FORMULA)
+    return f"'{cell}" if is_formula and column not in _NUMBERS else cell
 
 
 def _kind(row):
@@ -76,24 +90,28 @@ def _kind(row):
 
 def _urgency(row):
     kind = _kind(row)
-    return list(_KINDS).index(kind), row.outcome.score or 0.0
+    return list(_KINDS).index(kind), _shown(row).score or 0.0
+
+
+def _shown(row):
+    """The translation of a row, also if it was not taken."""
+    return getattr(row.outcome, "suggestion", None) or row.outcome
 
 
 def _cells(row):
-    entry, outcome = row.entry, row.outcome
-    score = outcome.score
+    """The texts of a row, without what no file or page can hold."""
+    entry, shown = row.entry, _shown(row)
     texts = [x for x in (entry.singular, entry.plural) if x is not None]
-    told = [x for x in outcome.remarks if not x.startswith("score ")]
-    if isinstance(outcome, Left):
-        told = [f"left as it is: {outcome.reason}"]
-    return (
+    told = dict.fromkeys([*row.outcome.remarks, *shown.remarks])
+    cells = (
         row.file,
-        entry.start + 1,
+        str(entry.start + 1),
         "\n".join(texts),
-        "\n".join(x for _, x in sorted(outcome.forms.items())),
-        "" if score is None else f"{score:.2f}",
-        "\n".join(told),
+        "\n".join(x for _, x in sorted(shown.forms.items())),
+        "" if shown.score is None else f"{shown.score:.2f}",
+        "\n".join(x for x in told if not x.startswith("score ")),
     )
+    return ["\n".join(map(printable, x.split("\n"))) for x in cells]
 
 
 def _page(rows):
@@ -103,9 +121,7 @@ def _page(rows):
     )
     made = [
         f'<tr class="{kind}">'
-        + "".join(
-            f'<td dir="auto">{html.escape(str(x))}</td>' for x in _cells(row)
-        )
+        + "".join(f'<td dir="auto">{html.escape(x)}</td>' for x in _cells(row))
         + "</tr>"
         for kind, row in zip(kinds, rows)
     ]

@@ -21,10 +21,10 @@ _GOLDEN_ANGLE = 137.508
 _END = "</s>"
 # In the place of a blank text.
 EMPTY = '<span class="tfc-faint">(empty)</span>'
-# No text may look like a placeholder of the template.
-_TEMPLATE_MARKS = str.maketrans(
-    {x: f"&#{ord(x)};" for x in "${}`"} | {"\x00": "\ufffd"}
-)
+# No text may look like a placeholder of the template; no page holds half a
+# character.
+_TEMPLATE_MARKS = str.maketrans({x: f"&#{ord(x)};" for x in "${}`"})
+_TEMPLATE_MARKS |= dict.fromkeys([0, *range(0xD800, 0xE000)], "\ufffd")
 
 
 def escape(text) -> str:
