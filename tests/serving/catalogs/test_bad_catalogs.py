@@ -1,5 +1,8 @@
 """What cannot be filled is named, or left with a comment."""
 
+import contextlib
+import encodings.aliases
+import itertools
 import pathlib
 import re
 
@@ -62,7 +65,8 @@ def test_what_cannot_be_filled_is_left_with_a_comment(tmp_path, fill, model):
         (HEADER + 'msgid "a"\n# x\nmsgstr ""\n', "line 14: .*without msgstr"),
         (HEADER + 'msgid "a\nmsgstr ""\n', "line 14: not a string"),
         (HEADER + 'msgid "a"\nwhat\nmsgstr ""\n', "line 15"),
-        ("\ufeff" + HEADER, "line 1|a.po: not a cat"),
+        ("\ufeff\ufeff" + HEADER, "line 1|a.po: not a cat"),
+        (HEADER + f'msgid "a"\nmsgstr[{"1" * 5_000}] ""\n', "line 15: not a"),
         (b"\xde\x12\x04\x95\0\0\0\0", "compiled catalogue"),
         ((HEADER + 'msgid "í"').encode("latin1"), "line 14: not UTF-8"),
         (HEADER.replace("es_AR", "fr") + BODY, "line 2: .*'fr'.* 'es'"),
@@ -78,3 +82,70 @@ def test_what_is_no_catalogue_is_named(tmp_path, fill, content, message):
     assert re.search(message, error) and str(path) in error
     assert path.read_bytes() == content
     assert pathlib.Path(good).read_text() == HEADER + BODY
+
+
+def _other_spelling(charset):
+    """Bytes of a letter that a charset would write as others."""
+    for pair in itertools.product(range(0x81, 0xFF), range(0x40, 0xFF)):
+        with contextlib.suppress(UnicodeError):
+            if bytes(pair).decode(charset).encode(charset) != bytes(pair):
+                return bytes(pair)
+    raise ValueError(charset)
+
+
+@pytest.mark.parametrize(
+    "charset, text",
+    [
+        *((x, _other_spelling(x)) for x in ("big5", "cp932", "cp950")),
+        ("ISO-2022-JP", b"a\x1b(Bb"),
+        ("utf_8_sig", "í".encode()),
+        *((x, b"a") for x in ("UTF-7", "HZ", "raw_unicode_escape", "rot13")),
+        ("punycode", b"a"),
+    ],
+)
+def test_a_charset_that_would_change_bytes_is_refused(
+    tmp_path, fill, charset, text
+):
+    header = HEADER.replace("UTF-8", charset).encode()
+    content = header + b'msgid "%s"\nmsgstr "%s"\n\nmsgid "b"\nmsgstr ""\n'
+    path = tmp_path / "a.po"
+    path.write_bytes(content % (text, text))
+    status, output, error = fill(path)
+    assert (status, output) == (2, "") and error.count("\n") == 1
+    assert str(path) in error and "`msgconv --to-code UTF-8`" in error
+    assert path.read_bytes() == content % (text, text)
+
+
+def test_each_charset_is_kept_or_refused(tmp_path, fill):
+    body = 'msgid "b"\nmsgstr ""\n'
+    done = '# tfcopy: score -0.12\n#, fuzzy\nmsgid "b"\nmsgstr "B"\n'
+    statuses = set()
+    for charset in {*encodings.aliases.aliases.values()}:
+        header = HEADER.replace("UTF-8", charset)
+        path = write(tmp_path / "a.po", header + body)
+        status, _, error = fill(path)
+        statuses.add(status)
+        found = pathlib.Path(path).read_text()
+        assert found == header + (body if status else done), charset
+        assert bool(status) == (f"{path}, line 10: " in error), error
+    assert statuses == {0, 2}
+
+
+@pytest.mark.parametrize("output", [(), ("--output", "b.po")])
+def test_a_byte_order_mark_is_kept(tmp_path, fill, monkeypatch, output):
+    monkeypatch.chdir(tmp_path)
+    write(pathlib.Path("a.po"), "\ufeff" + HEADER + BODY)
+    for _ in range(2):
+        assert fill("a.po", *output)[0] == 0
+    found = pathlib.Path(output[-1] if output else "a.po")
+    assert found.read_text("utf-8") == "\ufeff" + HEADER + catalogs.FILLED
+
+
+def test_huge_numbers_are_none(tmp_path, fill):
+    many = "1" * 5_000
+    header = HEADER.replace("nplurals=2", f"nplurals={many}")
+    body = f'#, elisp-format\nmsgid "%{many}$s a %s"\nmsgstr ""\n'
+    path = write(tmp_path / "a.po", header + body + "\n" + BODY)
+    status, output, error = fill(path)
+    assert (status, error) == (0, "")
+    assert "1 not the plural forms that the header tells" in output

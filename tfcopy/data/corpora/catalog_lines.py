@@ -5,6 +5,7 @@ Strings are escaped, quoted and wrapped; the first entry is the header.
 Reference: the manual of GNU gettext, "The Format of PO Files".
 """
 
+import codecs
 import dataclasses
 import re
 from collections.abc import Sequence
@@ -98,7 +99,7 @@ def _meaning(match):
 
 
 _STRING = re.compile(
-    r"(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?\s*)?"
+    r"(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,9})\])?\s*)?"
     r'"((?:[^"\\]|\\.|"\s*")*)"'
 )
 # Two strings on a line are one.
@@ -383,6 +384,8 @@ def decoded(path, content: bytes) -> tuple[str, str]:
     charset = found[1].decode() if found else "UTF-8"
     if charset.lower().replace("-", "_") in _NO_CHARSET:
         charset = "UTF-8"
+    if charset == "UTF-8" and content.startswith(codecs.BOM_UTF8):
+        charset = "UTF-8-SIG"  # which keeps the mark
     if not _is_like_ascii(charset):
         line = content.count(b"\n", 0, found.start()) + 1
         raise CorpusError(
@@ -391,19 +394,24 @@ def decoded(path, content: bytes) -> tuple[str, str]:
         )
     try:
         return content.decode(charset), charset
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+    except UnicodeError as error:
+        # Some codecs tell no place.
+        line = content.count(b"\n", 0, getattr(error, "start", 0)) + 1
         advice = "Tell its charset in the header, or convert it by `msgconv`."
-        if charset == "UTF-8":
+        if charset.startswith("UTF-8"):
             advice = "Convert it by `msgconv --to-code UTF-8`."
         raise CorpusError(
             f"{path}, line {line}: not {charset}. {advice}"
         ) from error
 
 
+# Begins what is an escape in UTF-7, HZ, and charsets of Python.
+_ASCII = 'msgid "\\a"\n\\u0041 \\x41 +AEE- ~{AA~}'
+
+
 def _is_like_ascii(charset):
-    """Whether quotes and line breaks are those of ASCII."""
+    """Whether all that is ASCII, escapes as well, is that and nothing else."""
     try:
-        return b'msgid "\\a"\n'.decode(charset) == 'msgid "\\a"\n'
+        return _ASCII.encode().decode(charset) == _ASCII
     except (LookupError, UnicodeError):
         return False

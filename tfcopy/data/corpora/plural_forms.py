@@ -15,7 +15,9 @@ from tfcopy.data.text.answer_check import any_must_be_in_all, have_same_spans
 # Formulas tell numbers apart by their last digits; some languages have a form
 # for millions.
 _NUMBERS = (*range(1_000), 10**6, 2 * 10**6)
-_FIELD = re.compile(r"\s*nplurals\s*=\s*(\d+)\s*(?:;\s*plural\s*=\s*([^;]*))?")
+_FIELD = re.compile(
+    r"\s*nplurals\s*=\s*(\d{1,9})\b\s*(?:;\s*plural\s*=\s*([^;]*))?"
+)
 
 
 def num_forms(field: str) -> int | None:

@@ -44,7 +44,7 @@ class Format(NamedTuple):
 
         `None` if it has no number.
         """
-        number = re.escape(self.numbered).replace(r"\{\}", "([0-9]+)")
+        number = re.escape(self.numbered).replace(r"\{\}", "([0-9]{1,9})")
         found = re.search(number, span) if number else None
         return int(found[1]) - self.first if found else None
 

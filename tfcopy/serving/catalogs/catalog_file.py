@@ -38,8 +38,7 @@ class CatalogFile:
         catalog = self._form.read(self.path)
         _check_header(self.path, catalog, language)
         self.header = catalog.header
-        self.charset = catalog.charset
-        self._text = catalog.text
+        self._text, self.charset = self._decoded(self.path)
         if self._is_there and not filesystem.samefile(path, self._target):
             other = self._form.read(self.name)
             if not _is_continued(catalog.entries, other.entries):
@@ -53,6 +52,18 @@ class CatalogFile:
         self.open_entries = [x for x in is_open if not x.is_credits]
         # Those that only translators can fill.
         self.num_credits = len(is_open) - len(self.open_entries)
+
+    def _decoded(self, path):
+        """The text of a file, and the charset that gives its bytes again."""
+        content = entries.content_of(path)
+        text, charset = self._form.decoded(path, content)
+        if text.encode(charset, "replace") != content:
+            raise AskError(
+                f"{path}: of its charset, {charset}, some bytes would change "
+                "if it were written. Convert it to UTF-8, a catalogue by "
+                "`msgconv --to-code UTF-8`."
+            )
+        return text, charset
 
     @property
     def _is_there(self):
@@ -70,8 +81,7 @@ class CatalogFile:
         """
         before = None
         if self._is_there:
-            content = entries.content_of(self._target)
-            before, _ = self._form.decoded(self._target, content)
+            before, self.charset = self._decoded(self._target)
         text = self._form.filled(self.name, before or self._text, outcomes)
         if text == before:
             return False
