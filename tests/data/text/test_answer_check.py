@@ -7,6 +7,7 @@ from tfcopy.data.text.answer_check import check, have_same_spans
 from tfcopy.data.text.rst_markup import apart, markup_of
 
 ALL = ["rst", "html", "printf", "brace"]
+AFTER = "a letter right after %s"
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,35 @@ ALL = ["rst", "html", "printf", "brace"]
         # Neither does it in this source, whose author errs.
         ("``a``s and :mod:`b`s", "``a``s y :mod:`b`s", "rst", []),
         ("|a| [1]_ :f:`x y`", ":f:`x y` |a| [1]_", "rst", []),
+        # A placeholder that became part of a word.
+        ("Query %s: %s", "Requête %sOrg : %s", "placeholders", [AFTER]),
+        ("Query: {n}", "Requête{n}", "brace", ["a letter right before {n}"]),
+        ("%s of %sMB", "%sMB de %sMB", "c-format", [AFTER]),
+        ("%s of %sMB", "%2$sMB de %1$s", "c-format", []),
+        ("a%s %s", "%s b%s", "placeholders", []),
+        ("%d of %d", "%d5 de %d", "placeholders", ["a letter right after %d"]),
+        ("<b>a</b> %s", "a<b>b</b>c %s", "html placeholders", []),
+        ("a ``x`` %s", "a b``x``c %s", "markdown placeholders", []),
+        ("@@x a", "@@x.b @@y", r"@@\w", ["+ @@y"]),
+        ("@@x a", "b@@x", r"@@\w", ["a letter right before @@x"]),
+        # Scripts without blanks, endings, and words of one letter.
+        ("version %s not", "版本%s不", "placeholders", []),
+        ("%s was read by %s", "%sを%sが", "placeholders", []),
+        ("%s was read", "อ่าน%sจาก", "placeholders", []),
+        ("%s was read", "%s을(를) 읽음", "placeholders", []),
+        ("%s was read", "%sను", "placeholders", []),
+        ("by %s", "ب%s", "placeholders", []),
+        ("by %s", "بواسطة%s", "placeholders", ["a letter right before %s"]),
+        ("by %s", "पढ़ा%s", "placeholders", ["a letter right before %s"]),
+        ("by %s", "a\u0301%s", "placeholders", ["a letter right before %s"]),
+        ("%d column", "%dª columna", "placeholders", []),
+        # The source, too, is of such a script.
+        (
+            "版本%s不",
+            "version%snot",
+            "placeholders",
+            [AFTER, "a letter right before %s"],
+        ),
     ],
 )
 def test_what_is_wrong_is_told(source, answer, names, remarks):
@@ -98,7 +128,9 @@ def test_what_is_wrong_is_told(source, answer, names, remarks):
     assert sorted(found) == sorted(remarks)
 
 
-@pytest.mark.parametrize("part", ["a", "`", ":a", "<b>", "%s ", "(", "``a`` "])
+@pytest.mark.parametrize(
+    "part", ["a", "`", ":a", "<b>", "%s ", "(", "``a`` ", "a%s"]
+)
 def test_long_texts_take_no_longer_than_they_are(part):
     check_linear(
         lambda text: check(text, text + part, [*ALL, "c-format"]),

@@ -21,7 +21,7 @@ from tfcopy.data import (
 )
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
 from tfcopy.data.text.rst_markup import markup_of
-from tfcopy.data.text.span_patterns import spans_of
+from tfcopy.data.text.span_patterns import letters_beside, spans_of
 
 SPANS = {
     "rst": [":func:`ast.parse`", "``%s``", ":py:class:`~a.B <x>`", "|today|"],
@@ -139,6 +139,49 @@ def test_what_a_model_says_beside_a_span_leaves_it_whole(pieces, said):
     (text,) = tokenizer.detokenize(tokens).numpy()
     wanted = collections.Counter(x for x in said if spans_of(x, NAMES) == [x])
     assert wanted <= collections.Counter(spans_of(text.decode(), NAMES))
+
+
+_KINDS = ("html", "placeholders")
+_SAID = ["▁", "a", "9", "▁See", ".", "的", "을", "ب", "हि", "e\u0301", "ª"]
+_SAID += ["%s", "%d", "{name}", "<b>", "\ue0017\ue002"]
+_WRITTEN = [*"a9. 的을", "بو", "%s", "%d", "{name}", "<b>"]
+
+
+@pytest.fixture(scope="module")
+def apart(pieces):
+    """Graph of sources and pieces: the texts, and as without a source."""
+    tokenizer = ProtectedTokenizer(pieces, _KINDS)
+
+    def graph(sources, said):
+        beside = tokenizer.beside_letters(tokenizer.tokenize(sources))
+        tokens = tf.RaggedTensor.from_tensor(said, padding="")
+        plain = tokenizer.detokenize(tokens)
+        return tokenizer.detokenize(tokens, beside), plain
+
+    specs = [tf.TensorSpec([None] * rank, tf.string) for rank in (1, 2)]
+    return tf.function(graph, specs, autograph=False)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.lists(st.sampled_from(_WRITTEN)).map("".join), max_size=3),
+    st.lists(st.lists(st.sampled_from(_SAID)), min_size=3, max_size=3),
+)
+def test_placeholders_do_not_become_parts_of_words(apart, sources, said):
+    said = [[*x, *[""] * 99][:99] for x in said[: len(sources)]]
+    said = np.array(said, object).reshape(len(sources), 99)
+    found = apart(tf.constant(sources, tf.string), said)
+    for source, *both in zip(sources, *(x.numpy() for x in found)):
+        text, before = (x.decode() for x in both)
+        assert text.replace(" ", "") == before.replace(" ", "")
+        had = {(x, y) for x, z in letters_beside(source, _KINDS) for y in z}
+        for span, sides in letters_beside(text, _KINDS):
+            assert had >= {(span, side) for side in sides}, (source, text)
+        # Elsewhere all is as it was.
+        if had >= {
+            (x, y) for x, z in letters_beside(before, _KINDS) for y in z
+        }:
+            assert text == before
 
 
 def test_a_graph_of_any_batch_does_the_same(pieces):

@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.span_formats import in_order, named
-from tfcopy.data.text.span_patterns import replaced_spans, spans_of
+from tfcopy.data.text.span_patterns import (
+    letters_beside,
+    replaced_spans,
+    spans_of,
+)
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
@@ -26,8 +30,9 @@ class Findings(NamedTuple):
         extra: Spans that the answer has more often.
         swapped: Placeholders that only their order tells apart, in the order
             of the answer, if it is another one.
-        others: Tags and brackets without their other half, or after it, and
-            blanks and ends of line at the edges, in words.
+        others: Tags and brackets without their other half, or after it,
+            letters beside placeholders, and blanks and ends of line at the
+            edges, in words.
     """
 
     lost: Sequence[str] = ()
@@ -84,6 +89,7 @@ def check(source: str, answer: str, names: Sequence[str]) -> Findings:
     others = [
         *_unpaired_tags(wanted, found),
         *_unpaired_characters(source, answer, names),
+        *_with_letters(source, answer, names),
         *_edges(source, answer),
     ]
     return Findings(
@@ -197,6 +203,21 @@ def _unpaired_characters(source, answer, names):
         if (was - now) % 2:
             odd = (x for x in signs if other.count(x) % 2)
             yield f"unmatched {next(odd, signs[0])}"
+
+
+def _with_letters(source, answer, names):
+    """What is said of placeholders that have become parts of words."""
+    rows, own = ([*letters_beside(x, names)] for x in (source, answer))
+    spans, found = ([span for span, _ in x] for x in (rows, own))
+    one, other = (_numbered(x, in_order(x, names)) for x in (spans, found))
+    as_in_source, known = dict(zip(one, spans)), {*spans}
+    left = collections.Counter((span, x) for span, y in rows for x in y)
+    for (span, sides), number in zip(own, other):
+        name = as_in_source.get(number, span)
+        for side in sides if name in known else ():  # Others are extra ones.
+            left[name, side] -= 1
+            if left[name, side] < 0:
+                yield f"a letter right {side} {span}"
 
 
 def _edges(source, answer):

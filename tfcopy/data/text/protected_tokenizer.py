@@ -17,7 +17,13 @@ import tensorflow as tf
 from tfcopy.data.ragged_rows import append, join, keep, rows_of
 from tfcopy.data.text.glossary import MARK, cut
 from tfcopy.data.text.rst_markup import PLURAL_BLANK
-from tfcopy.data.text.span_patterns import ORDERED, pattern_of
+from tfcopy.data.text.span_patterns import (
+    BEGINS_WITH_LETTER,
+    ENDS_WITH_LETTER,
+    ORDERED,
+    pattern_of,
+    placeholders_of,
+)
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.tokens import BLANK
 
@@ -202,8 +208,60 @@ class ProtectedTokenizer:
         needed = tf.where(is_ordered, 2, 1) * tf.cast(is_span, tf.int32)
         return words.with_flat_values(needed)
 
-    def detokenize(self, tokens):
-        """Ragged tokens, `(B, None)`, to text of shape `(B,)`."""
+    def detokenize(self, tokens, beside_letters=None):
+        """Ragged tokens, `(B, None)`, to text of shape `(B,)`.
+
+        Args:
+            tokens: Ragged strings.
+            beside_letters: As the method of the source's tokenizer returns
+                them for the sources, row by row. Other placeholders with a
+                letter right beside them get a blank there. If not given, none
+                does.
+        """
+        text, follows = self._cut(tokens)
+        before, after = self._blanks(text.flat_values, follows)
+        if beside_letters is not None:
+            sides, keys = self._sides(text, follows)
+            both = tf.concat([beside_letters, tf.reshape(keys, [-1])], 0)
+            # Numbers of strings, by where these stand first.
+            numbers, count = tf.unique(both).idx, tf.size(beside_letters)
+            is_known = numbers[count:] <= tf.reduce_max(numbers[:count])
+            sides &= ~tf.reshape(is_known, tf.shape(sides))
+            before = tf.where(sides[0], " ", before)
+            after = tf.where(sides[1], " ", after)
+        both = tf.strings.join([text.flat_values, before, follows, after])
+        return join(text.with_flat_values(both))
+
+    def beside_letters(self, tokens):
+        """Strings `(M,)` for placeholders that have a letter right beside them.
+
+        Each is of a row of the tokens, a side, and a placeholder.
+        """
+        sides, keys = self._sides(*self._cut(tokens))
+        return tf.boolean_mask(keys, sides)
+
+    def _sides(self, parts, spans):
+        """Whether a letter is right before and after each placeholder.
+
+        Args:
+            parts, spans: As `_cut` returns them.
+
+        Returns:
+            Boolean `(2, N)`, and strings as of `beside_letters`.
+        """
+        left = parts.flat_values
+        right = tf.concat([left, [""]], 0)[1:]
+        sides = [
+            _matches(left, ENDS_WITH_LETTER),
+            _matches(right, BEGINS_WITH_LETTER),
+        ]
+        pattern = pattern_of(placeholders_of(self.protect))
+        rows = tf.strings.as_string(parts.value_rowids())
+        keys = [tf.strings.join([rows, x, spans]) for x in "<>"]
+        return tf.stack(sides) & _matches(spans, pattern), tf.stack(keys)
+
+    def _cut(self, tokens):
+        """Texts around spans, ragged, and the spans after each, `(N,)`."""
         if self.in_pieces:
             tokens, is_span = self._joined(tokens)
         else:
@@ -212,10 +270,7 @@ class ProtectedTokenizer:
         rest = tokens.with_flat_values(tf.where(is_span, SPAN, values))
         text = tf.strings.split(self.inner.detokenize(rest), SPAN)
         # What follows each part: its span, or nothing at the end.
-        follows = append(keep(tokens, is_span), "").values
-        before, after = self._blanks(text.flat_values, follows)
-        both = tf.strings.join([text.flat_values, before, follows, after])
-        return join(text.with_flat_values(both))
+        return text, append(keep(tokens, is_span), "").values
 
     def _joined(self, tokens):
         """Tokens with each marked run as its span, and which are spans."""

@@ -8,7 +8,7 @@ import collections
 import functools
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import re2
 
@@ -83,6 +83,18 @@ KINDS = tuple(name for name in PATTERNS if not name.endswith(SUFFIX))
 NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
 CHOICES = f"{NAMES}, or regular expressions of RE2"
 _NOTHING = r"[^\x00-\x{10FFFF}]"
+# Kinds of spans that are no placeholders, in whose places no words will be.
+_MARKUP = ("links", "rst", "markdown", "html")
+# Texts that end, or begin, with a letter or digit of a language with blanks
+# between words and none of its endings right after a placeholder, as in Korean
+# or Tamil. Of Arabic and Hebrew a single letter may stand right before one.
+_CASED = r"[\p{Lu}\p{Ll}\p{Nd}]"
+_UNCASED = (
+    r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}]"
+)
+ENDS_WITH_LETTER = rf"(?s).*(?:{_CASED}|{_UNCASED}\pM*{_UNCASED})\pM*"
+BEGINS_WITH_LETTER = rf"(?s)(?:{_CASED}|{_UNCASED}).*"
+_NEAR = 8  # characters that tell the former
 
 
 def pattern_of(names) -> str:
@@ -126,6 +138,39 @@ def places_of(text: str, names) -> list[tuple[int, int]]:
     """Where the spans of a text in one line begin and end, in characters."""
     text = text.encode(errors="replace").decode()
     return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
+
+
+def placeholders_of(names) -> list[str]:
+    """Those of some names, as in `pattern_of`, whose spans stand for words."""
+    return [x for x in names if x not in _MARKUP]
+
+
+def letters_beside(text: str, names) -> Iterator[tuple[str, list[str]]]:
+    """Finds the letters that stand right beside the placeholders of a text.
+
+    Args:
+        text: A string.
+        names: As in `pattern_of`.
+
+    Yields:
+        Each placeholder and its sides with a letter, of "before" and "after".
+    """
+    is_placeholder = _compiled(pattern_of(placeholders_of(names))).fullmatch
+    text = text.encode(errors="replace").decode()
+    places = places_of(text, names)
+    # What is beside a span may be another one.
+    ends = [0, *(end for _, end in places)]
+    begins = [*(begin for begin, _ in places), len(text)][1:]
+    for (begin, end), last, following in zip(places, ends, begins):
+        if is_placeholder(text[begin:end]):
+            before = text[max(last, begin - _NEAR) : begin]
+            beside = {
+                "before": _compiled(ENDS_WITH_LETTER).fullmatch(before),
+                "after": _compiled(BEGINS_WITH_LETTER).fullmatch(
+                    text[end : min(end + 1, following)]
+                ),
+            }
+            yield text[begin:end], [x for x, found in beside.items() if found]
 
 
 def replaced_spans(text: str, names, replacement: str) -> str:

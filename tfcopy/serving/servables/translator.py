@@ -506,14 +506,21 @@ class Translator:
         longest = tf.shape(words)[2]
         is_word = tf.sequence_mask(lengths, longest)
         count = options.num_hypotheses
+        source_words = source.words[:, : source.longest]
+        beside = {}
+        if self.protects:
+            read = tf.repeat(source_words, count, axis=0)
+            read = tf.RaggedTensor.from_tensor(read, padding="")
+            read = self.source_tokenizer.beside_letters(read)
+            beside = {"beside_letters": read}
         texts = self.target_tokenizer.detokenize(
             tf.RaggedTensor.from_tensor(
                 tf.reshape(words, [-1, tf.shape(words)[2]]),
                 tf.reshape(lengths, [-1]),
-            )
+            ),
+            **beside,
         )
         texts = tf.reshape(texts, [-1, count])
-        source_words = source.words[:, : source.longest]
         if getattr(self.source_tokenizer, "in_pieces", False):
             words, source_words = map(unmarked, (words, source_words))
         if terms is not None:
