@@ -136,6 +136,8 @@ setup(
             "twine>=6",
             "wheel",
             "hypothesis>=6.100",
+            # Reads HTML as browsers do.
+            "html5lib>=1.1",
             # Reads and writes catalogues as others do.
             "polib>=1.2",
             # Runs the notebook.

@@ -175,7 +175,9 @@ def test_what_stays_stays(text):
 @pytest.mark.parametrize(
     "part",
     ["<a ", "<!", "<!--", "</", "<a b='", "<a '&amp;", "<code>", "a &lt; ", "&"]
-    + ["<script>", "<p>a", "<b>a ", "<x<", "a ", "a. ", "%d", "\ue003"],
+    + ["<script>", "<p>a", "<b>a ", "<x<", "a ", "a. ", "%d", "\ue003"]
+    + ["<!-- >", "<![CDATA[>", "<?php >", "<title><", "<script><!--<script>"]
+    + ["<b>", "<a b=c '", "&#1", "&ampa", "&copy ", "a\n", "a &nbsp; "],
 )
 @pytest.mark.long
 def test_no_text_takes_long(part):

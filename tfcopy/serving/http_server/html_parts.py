@@ -7,54 +7,85 @@ with names for its tags. Where these come back otherwise than nested as before,
 and for a model that keeps no spans, the text between two tags is asked by
 itself.
 
-RE2 finds the tags, in a time that grows no faster than the text; html.parser
-takes minutes for 100,000 characters of tags that do not end.
+Tags and character references end where they end in a browser. The patterns do
+not backtrack: html.parser takes minutes for 100,000 characters of tags that do
+not end.
+
+Reference: the HTML Standard, "Tokenization",
+https://html.spec.whatwg.org/multipage/parsing.html
 """
 
+import collections
 import html
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from html.entities import html5
 from typing import NamedTuple
 
 import re2
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
-from tfcopy.serving.http_server.kept_spans import PRIVATE, Question, name_of
+from tfcopy.serving.http_server.kept_spans import Piece, Question, Source
 from tfcopy.serving.http_server.plain_parts import PlainText, has_words
 
-# They have no elements in them, and end only with their own end tag.
-_RAW = "iframe noembed noframes script style textarea xmp".split()
-_REST = r"""(?:[\s/](?:[^<>"']|"[^"]*"|'[^']*')*)?>"""
-_ELEMENTS = "|".join(rf"(?i:<{x}{_REST}.*?(?:</{x}[\s/]*>|\z))" for x in _RAW)
-_TOKEN = re2.compile(
-    rf"(?s){_ELEMENTS}"
-    r"|<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[!?][^>]*>"
-    rf"|</?[A-Za-z][^\s<>\"'/]*{_REST}"
-    r"|&(?:[A-Za-z][A-Za-z0-9]*|#[0-9]+|#[xX][0-9A-Fa-f]+);"
-    f"|{PRIVATE}"
+_S = r"\ \t\n\f\r"
+_VALUE = rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_S}>"'][^{_S}>]*+)"""
+_REST = (  # of a tag
+    rf"(?:[{_S}/]++|[^{_S}/>][^{_S}/>=]*+(?:[{_S}]*+=[{_S}]*+{_VALUE}?+)?+)*+"
 )
-_TAG = re.compile(r"<(/?)([A-Za-z][^\s<>/\"']*)")
+_SCRIPT, _TITLE = (rf"</{x}(?=[{_S}/>])" for x in ("script", "title"))
+_TOKEN = re.compile(
+    rf"""(?aisx)
+    # Elements in which there are no tags; <!-- <script> in a script goes on
+    # behind </script>.
+    (?P<whole> <script(?=[{_S}/>]){_REST}> (?:
+        <!(?=--) (?:
+            <script(?=[{_S}/>]) (?:(?!-->|{_SCRIPT}).)*+ (?:</script)?+
+            | (?!-->|{_SCRIPT}).
+        )*+
+        | (?!{_SCRIPT}).
+    )*+ (?:</script{_REST}(?:>|\Z))?+
+    | <(iframe|noembed|noframes|style|textarea|xmp)(?=[{_S}/>]){_REST}>
+        .*? (?:</\2(?=[{_S}/>]){_REST}(?:>|\Z)|\Z)
+    | <title(?=[{_S}/>]){_REST}> (?![^<]*+{_TITLE})
+        .*? (?:{_TITLE}{_REST}(?:>|\Z)|\Z)
+    | <plaintext(?=[{_S}/>]).*+ )
+    | <!--(?:-?>|.*?(?:--!?>|\Z)) | <!\[CDATA\[.*?(?:\]\]>|\Z)
+    | <\?(?:php|=).*?(?:\?>|\Z) | <(?:[!?]|/(?![a-z]))[^>]*+(?:>|\Z)
+    | </?[a-z][^{_S}/>]*+{_REST}(?:>|\Z)
+    """
+)
+_TAG = re.compile(rf"<(/?)([A-Za-z][^{_S}/>]*)")
 _UNTRANSLATED = re2.compile(
     r"(?i)\stranslate\s*=\s*[\"']?no\b|\sclass\s*=[^=]*\bnotranslate\b"
 )
+_PIECE = re.compile(
+    r"[ \t\n\f\r\v\x1c-\x1e\x85\u2028\u2029]+"
+    r"|&(?:#[xX][0-9a-fA-F]+|#[0-9]+|[A-Za-z][A-Za-z0-9]{1,31});?"
+)
+# What may be a reference, or a tag, together with what follows it.
+_UNFINISHED = re.compile(r"(?:<|&[#\w]*)\Z", re.ASCII)
+_LONGEST = max(map(len, html5)) + 1
+# What is read in the place of markup: a private character.
+_MARKUP = "\ue000"
 # Elements within a sentence; any other one ends it.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd "
     "label mark math meter output progress q ruby s samp small span strike "
     "strong sub sup svg time tt u var wbr".split()
 )
-# Whose text is no language, or is laid out.
-_KEPT = frozenset("code kbd math pre samp svg tt var".split())
+# Whose text is no language, or is laid out, or is markup for some readers.
+_KEPT = frozenset("code kbd math noscript pre samp svg tt var".split())
 _VOID = frozenset(
     "area base br col embed hr img input link meta param source track "
     "wbr".split()
 )
-_TEXT, _ENTITY, _INSIDE, _OUTSIDE = range(4)
+_TEXT, _INSIDE, _OUTSIDE, _WHOLE = range(4)
 
 
 class _Token(NamedTuple):
-    kind: int  # text, an entity, markup inside a sentence or outside of it
+    kind: int  # text, markup inside a sentence or outside of it, an element
     text: str
 
 
@@ -77,10 +108,12 @@ class _Parts:
 
     def answer(self, answers: Mapping, rank: int = 0) -> str:
         """As of `PlainText`."""
-        return "".join(
-            x if isinstance(x, str) else x.answer(answers, rank)
-            for x in self._said(answers)
-        )
+        return "".join(self.parts(answers, rank))
+
+    def parts(self, answers: Mapping, rank: int = 0) -> Iterator[str]:
+        """As of `PlainText`."""
+        for x in self._said(answers):
+            yield from [x] if isinstance(x, str) else x.parts(answers, rank)
 
     def lost(self, answers: Mapping) -> list[str]:
         """As of `PlainText`."""
@@ -92,51 +125,52 @@ class HtmlText(_Parts):
 
     Args:
         text: The HTML, a part of a page or a whole one.
-        protect: What the spans of its texts are; `None` for a model that keeps
-            none.
-        max_words: The words, or pieces, that the model reads.
+        *options: As of `PlainText`: `protect`, `max_words` and `phrases`.
     """
 
-    def __init__(
-        self, text: str, protect: Sequence[str] | None, max_words: int
-    ):
+    def __init__(self, text: str, *options):
         self._parts = []  # markup, and what is asked
         groups = itertools.groupby(
-            _without_kept(_tokens(text)), lambda x: x.kind == _OUTSIDE
+            _without_kept(_tokens(text)), lambda x: x.kind >= _OUTSIDE
         )
         for is_outside, tokens in groups:
             tokens = list(tokens)
-            if is_outside or not has_words(_joined(tokens)):
+            if is_outside or not _have_words(tokens):
                 self._parts.append(_joined(tokens))
             else:
-                self._parts.append(_Paragraph(tokens, protect, max_words))
+                self._parts.append(_Paragraph(tokens, *options))
 
 
 class _Paragraph(_Parts):
     """Texts that no tag but those within a sentence separates."""
 
-    def __init__(self, tokens, protect, max_words):
+    def __init__(self, tokens, protect, max_words, *options):
         self._whole = None
-        self._parts = []  # tags, and texts between them
-        groups = itertools.groupby(tokens, lambda x: x.kind == _INSIDE)
-        groups = [(is_tags, list(x)) for is_tags, x in groups]
-        for is_tags, part in groups:
-            text = _joined(part)
-            if is_tags or not has_words(html.unescape(text)):
-                self._parts.append(text)
-            else:
-                self._parts += _between_blanks(part, protect, max_words)
-        if protect is None or len(groups) == 1:
+        self._parts = [  # tags, and texts between them
+            _Text([x], protect, max_words, *options)
+            if _have_words([x])
+            else x.text
+            for x in tokens
+        ]
+        inner = _without_edges(tokens)
+        if protect is None or len(tokens) == 1 or inner is None:
             return
-        before, inner, after = _without_edges(tokens)
-        whole = _between_blanks(inner, protect, max_words)
-        questions = whole[1].questions
+        first, last = inner
+        whole = _Text(tokens[first:last], protect, max_words, *options)
         # What is cut into sentences may be cut within tags.
-        if len(questions) == 1 and not may_be_cut(questions[0].text, max_words):
-            (self._question,) = questions
-            self._partners = _partners("".join(self._question.spans))
-            if self._partners is not None:
-                self._whole = [before, *whole, after]
+        if len(whole.questions) != 1:
+            return
+        (self._question,) = whole.questions
+        if may_be_cut(self._question.text, max_words):
+            return
+        # The numbers of the tags, as they stand in the question.
+        tags = [_tags(x) for x in self._question.spans]
+        self._partners = _partners(itertools.chain(*tags))
+        if self._partners is not None:
+            ends = itertools.accumulate(map(len, tags))
+            self._tags = [range(y - len(x), y) for x, y in zip(tags, ends)]
+            before, after = _joined(tokens[:first]), _joined(tokens[last:])
+            self._whole = [before, whole, after]
 
     def open_questions(self, answers):
         if self._whole is not None and self._question not in answers:
@@ -147,14 +181,10 @@ class _Paragraph(_Parts):
         """The parts that make the answer: all at once, or text by text."""
         if self._whole is None:
             return self._parts
-        spans = self._question.spans
         places = self._question.places(answers[self._question][0])
-        if sorted(places) != list(range(len(spans))):
+        if sorted(places) != list(range(len(self._tags))):
             return self._parts
-        # The numbers of the tags, as they stand in the question.
-        ends = itertools.accumulate(len(_tags(x)) for x in spans)
-        tags = [range(y - len(_tags(x)), y) for x, y in zip(spans, ends)]
-        order = [tag for place in places for tag in tags[place]]
+        order = [tag for place in places for tag in self._tags[place]]
         return self._whole if self._is_nested(order) else self._parts
 
     def _is_nested(self, order):
@@ -168,37 +198,98 @@ class _Paragraph(_Parts):
         return True
 
 
+class _Text(PlainText):
+    """Text of HTML, with markup in it where a model keeps spans."""
+
+    def __init__(self, tokens, *options):
+        pieces = itertools.chain(*map(_pieces, tokens))
+        super().__init__(Source(pieces), *options)
+
+    def _restored(self, question, answer, begin, end):
+        if self._protect is not None:
+            return _closed(question.parts(answer, _escaped))
+        # What a reference stands for is written as in the source.
+        written = collections.defaultdict(collections.deque)
+        for place in self._source.spans(begin, end):
+            read = self._source.text[slice(*place)]
+            written[read].append(self._source.written(*place))
+        read = "|".join(map(re.escape, sorted(written, key=len)[::-1]))
+        (text,) = question.parts(answer)
+        parts = re.split(f"({read})", text) if read else [text]
+        return _closed(
+            [
+                written[x].popleft() if i % 2 and written[x] else _escaped(x)
+                for i, x in enumerate(parts)
+            ]
+        )
+
+
+def _escaped(text):
+    return html.escape(text, quote=False)
+
+
+def _closed(parts):
+    """Parts of HTML of which none becomes another by what follows it."""
+    closed, after = [], ""
+    for part in reversed(parts):
+        if found := _UNFINISHED.search(part[-_LONGEST:]):
+            size, tail = _reference_at(found[0]), found[0]
+            if tail == "<":
+                if re.match("[A-Za-z!?/]", after):
+                    tail = "&lt;"
+            elif _reference_at(tail + after) != size:
+                begin = tail[:size] + ";" if size else "&amp;"
+                tail = begin + tail[max(size, 1) :]
+            part = part[: len(part) - len(found[0])] + tail
+        closed.append(part)
+        after = (part[:_LONGEST] + after)[:_LONGEST]
+    return closed[::-1]
+
+
 def _tokens(text):
     """The `_Token`s of HTML, which are all of it."""
     end = 0
     for match in _TOKEN.finditer(text):
-        yield _Token(_TEXT, text[end : match.start()])
+        if end < match.start():
+            yield _Token(_TEXT, text[end : match.start()])
         end = match.end()
-        tag = _TAG.match(match[0])
-        kind = _INSIDE
-        if match[0].startswith("&"):
-            kind = _ENTITY
-        elif tag and tag[2].lower() not in _INLINE:
-            kind = _OUTSIDE
+        kind = _WHOLE if match["whole"] else _kind(match[0])
+        # What does not end in the text must stay behind all of it.
+        if end == len(text) and _TOKEN.match(match[0] + "\0").end() > (
+            len(match[0])
+        ):
+            kind = _WHOLE
         yield _Token(kind, match[0])
-    yield _Token(_TEXT, text[end:])
+    if end < len(text):
+        yield _Token(_TEXT, text[end:])
+
+
+def _kind(text):
+    tag = _TAG.match(text)
+    if tag:
+        return _INSIDE if tag[2].lower() in _INLINE else _OUTSIDE
+    # Some readers take the first > for the end of what is no comment.
+    is_one = text[1] != "!" and ">" not in text[:-1]
+    return _INSIDE if is_one or text.startswith("<!--") else _OUTSIDE
 
 
 def _without_kept(tokens):
     """Tokens with one in the place of each element that is kept as it is."""
     kept, name, depth = [], "", 0
     for token in tokens:
-        tag = _TAG.match(token.text) if token.kind >= _INSIDE else None
+        tag = None
+        if token.kind in (_INSIDE, _OUTSIDE):
+            tag = _TAG.match(token.text)
         if kept:
             kept.append(token.text)
             if tag and tag[2].lower() == name:
                 depth += -1 if tag[1] else 1
             if not depth:
-                yield _Token(_kind(name), "".join(kept))
+                yield _Token(_kind(kept[0]), "".join(kept))
                 kept = []
         elif tag and _begins_kept(tag, token.text):
             kept, name, depth = [token.text], tag[2].lower(), 1
-        elif token.text:
+        else:
             yield token
     if kept:
         yield _Token(_OUTSIDE, "".join(kept))
@@ -206,71 +297,97 @@ def _without_kept(tokens):
 
 def _begins_kept(tag, text):
     slash, name = tag[1], tag[2].lower()
-    if slash or name in _VOID or name in _RAW or text.endswith("/>"):
+    if slash or name in _VOID or text.endswith("/>"):
         return False
     return name in _KEPT or bool(_UNTRANSLATED.search(text))
-
-
-def _kind(name):
-    return _INSIDE if name in _INLINE else _OUTSIDE
 
 
 def _joined(tokens):
     return "".join(x.text for x in tokens)
 
 
-def _between_blanks(tokens, protect, max_words):
-    """The blanks around what tokens say, and that as a `PlainText`."""
-    parts, spans = [], []
-    for token in tokens:
-        text = html.unescape(token.text)
-        is_letter = token.kind == _ENTITY and text.isalnum()
-        if token.kind == _TEXT or is_letter or protect is None:
-            parts.append(text)
-        else:
-            parts.append(name_of(len(spans)))
-            spans.append(token.text)
-    text = "".join(parts)
-    words = text.strip()
-    before, after = text.split(words)[0], text[len(text.rstrip()) :]
-    plain = PlainText(
-        re.sub(r"\s+", " ", words),
-        protect,
-        max_words,
-        spans,
-        lambda x: html.escape(x, quote=False),
+def _have_words(tokens):
+    # References to letters are words, the names of others are none.
+    return any(
+        has_words(
+            "".join(y.read for y in _pieces(x)) if "&" in x.text else x.text
+        )
+        for x in tokens
+        if x.kind == _TEXT
     )
-    return [before, plain, after]
+
+
+def _pieces(token):
+    """Yields the `Piece`s of a `_Token`."""
+    if token.kind != _TEXT:
+        yield Piece(_MARKUP, token.text, is_span=True)
+        return
+    text, end = token.text, 0
+    for match in _PIECE.finditer(text):
+        begin, written = match.start(), match[0]
+        read = " "
+        if is_reference := written[0] == "&":
+            read, size = _reference(written)
+            written = written[:size]
+        if read == written or not written:
+            continue
+        yield Piece(*[text[end:begin]] * 2)
+        yield Piece(read, written, is_reference and not read.isalpha())
+        end = begin + len(written)
+    yield Piece(*[text[end:]] * 2)
+
+
+def _reference(text):
+    """What a character reference at the begin of a text is, and its length.
+
+    The text is one that `_PIECE` matches; the length is 0 if there is none.
+    """
+    if text[1] == "#":
+        digits, base = text[2:].rstrip(";"), 10
+        if digits[0] in "xX":
+            digits, base = digits[1:], 16
+        # So many digits are beyond Unicode.
+        code = int(digits.lstrip("0")[:8] or "0", base)
+        return html.unescape(f"&#{code};") or "\ufffd", len(text)
+    # Some old names need no semicolon, whatever follows them.
+    for end in (len(text), *range(min(len(text), 7), 2, -1)):
+        if text[1:end] in html5:
+            return html5[text[1:end]], end
+    return "", 0
+
+
+def _reference_at(text):
+    match = _PIECE.match(text)
+    return _reference(match[0])[1] if match else 0
 
 
 def _without_edges(tokens):
-    """Tokens without those around all of them, and the text of these."""
-    first, last = 0, len(tokens)
-    while first < last - 1:
+    """Where tokens begin and end without those around all of them.
+
+    `None` if their tags are not nested.
+    """
+    tags = [_tags(x.text) if x.kind == _INSIDE else [] for x in tokens]
+    owners = [i for i, x in enumerate(tags) for _ in x]
+    partners = _partners(itertools.chain(*tags))
+    if partners is None:
+        return None
+    pairs = {owners[begin]: owners[end] for end, begin in partners.items()}
+    first, last = 0, len(tokens) - 1
+    while first < last:
         if not tokens[first].text.strip():
             first += 1
-        elif not tokens[last - 1].text.strip():
+        elif not tokens[last].text.strip():
             last -= 1
-        elif _is_around(tokens[first:last]):
+        elif pairs.get(first) == last:
             first, last = first + 1, last - 1
         else:
             break
-    inner = tokens[first:last]
-    return _joined(tokens[:first]), inner, _joined(tokens[last:])
-
-
-def _is_around(tokens):
-    """Whether the first and the last are the tags of one element."""
-    if not tokens[0].kind == tokens[-1].kind == _INSIDE:
-        return False
-    tags = [x for x in tokens if x.kind == _INSIDE]
-    partners = _partners(_joined(tags)) or {}
-    return partners.get(len(_tags(_joined(tags))) - 1) == 0
+    return first, last + 1
 
 
 def _tags(text):
     """Whether each tag of some markup ends an element, and its name."""
-    tags = (_TAG.match(x) for x in _TOKEN.findall(text))
+    tags = (_TAG.match(x[0]) for x in _TOKEN.finditer(text))
     return [
         (bool(x[1]), x[2].lower())
         for x in tags
@@ -278,14 +395,14 @@ def _tags(text):
     ]
 
 
-def _partners(text):
+def _partners(tags):
     """For the number of each end tag that of its start tag.
 
     Returns:
         A dict; `None` if they are not nested.
     """
     begun, partners = [], {}
-    for number, (is_end, name) in enumerate(_tags(text)):
+    for number, (is_end, name) in enumerate(tags):
         if not is_end:
             begun.append((number, name))
         elif not begun or begun[-1][1] != name:

@@ -1,78 +1,168 @@
-"""What a model is asked of a text, and what it must not touch in it.
+"""Splits a text into segments to translate and spans to keep.
 
 The spans that an export keeps are fixed in its graph. Further ones, which a
-request names, are kept by its glossary: in the question a name stands for each
-span, and the request's own terms say that a name is translated by itself. So
-whatever the span is, markup with blanks in it or a placeholder beside letters,
-the model reads one word to point at, and its answer has the span to the byte.
+request names, are kept by its glossary: a name replaces each span in the
+question, and the request's own terms translate a name by itself. So the model
+reads one word to point at, and the answer has the span to the byte, whatever it
+is: markup with blanks in it, or a placeholder beside letters. The terms of a
+request are names, too, so that a model repeats nothing longer than a name.
 """
 
+import bisect
 import functools
+import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import re2
 
-from tfcopy.data.text.span_patterns import pattern_of
+from tfcopy.data.text.span_patterns import pattern_of, with_texts
 
-# The name of a span: private characters of Unicode around its number. Those
-# that a text has itself are spans, as are the marks of glossaries among them.
+# The name of a span: its number between private characters of Unicode, in
+# digits that are private, too, lest a format takes them for a number.
 _OPEN, _CLOSE = "\ue003", "\ue004"
-PRIVATE = "[\ue000-\ue004]+"
-_NAME = re.compile(f"{_OPEN}([0-9]{{1,6}}){_CLOSE}")
+_DIGITS = {ord(str(x)): chr(0xE010 + x) for x in range(10)}
+_NUMBERS = {ord(x): chr(y) for y, x in _DIGITS.items()}
+_NAME = re.compile(f"{_OPEN}([{_DIGITS[48]}-{_DIGITS[57]}]{{1,6}}){_CLOSE}")
+# Those that a text has itself are spans, as are the marks of glossaries.
+_MARKS = "[\ue000-\ue004]+"
+_PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
+
+
+class Piece(NamedTuple):
+    """A part of a text that may be read otherwise than it is written.
+
+    Attributes:
+        read: The text for the model.
+        written: The same in the request.
+        is_span: Whether an answer must have it as it is written.
+    """
+
+    read: str
+    written: str
+    is_span: bool = False
+
+
+class Source:
+    """A text as it is read, and its places in the request.
+
+    Args:
+        pieces: The `Piece`s that make it.
+
+    Attributes:
+        text: The text as it is read.
+    """
+
+    def __init__(self, pieces: Iterable[Piece]):
+        pieces = [*pieces]
+        self.text = "".join(x.read for x in pieces)
+        self._written = "".join(x.written for x in pieces)
+        self._begins = _sums(len(x.read) for x in pieces)
+        self._origins = _sums(len(x.written) for x in pieces)
+        self._is_same = [x.read == x.written for x in pieces] + [False]
+        self._spans = [i for i, x in enumerate(pieces) if x.is_span]
+
+    def written(self, begin: int, end: int) -> str:
+        """Returns what the request has for a part of `text`."""
+        return self._written[self._origin(begin) : self._origin(end)]
+
+    def _origin(self, place):
+        i = bisect.bisect_right(self._begins, place) - 1
+        within = (place - self._begins[i]) * self._is_same[i]
+        return self._origins[i] + within
+
+    def spans(self, begin: int, end: int) -> list[tuple[int, int]]:
+        """Returns the places of the spans of a part of `text`."""
+        first, last = (
+            bisect.bisect_left(self._spans, x, key=self._begins.__getitem__)
+            for x in (begin, end)
+        )
+        return [
+            (self._begins[i], self._begins[i + 1])
+            for i in self._spans[first:last]
+        ]
+
+
+def _sums(sizes):
+    return [*itertools.accumulate(sizes, initial=0)]
 
 
 class Question(NamedTuple):
-    """A text that a model is asked.
+    """A text for a model.
 
     Attributes:
         text: The text, with names in the place of spans.
-        spans: What the names stand for, by their numbers.
+        spans: The spans, by the numbers of their names.
+        phrases: Pairs of a phrase and its translation, whose names have the
+            numbers after these.
     """
 
     text: str
     spans: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, str], ...] = ()
 
     @property
     def terms(self) -> list[str]:
         """The lines of a glossary that keeps the names."""
-        names = map(name_of, range(len(self.spans)))
-        return [f"{name}\t{name}" for name in names]
+        names = [*map(name_of, range(len(self.spans) + len(self.phrases)))]
+        known = names[: len(self.spans)] + [x for x, _ in self.phrases]
+        return [f"{x}\t{y}" for x, y in zip(known, names)]
 
     def places(self, answer: str) -> list[int]:
-        """The numbers of the spans of an answer, in its order."""
-        places = map(int, _NAME.findall(answer))
+        """Returns the numbers of the spans of an answer, in its order."""
+        places = map(_number, _NAME.findall(answer))
         return [x for x in places if x < len(self.spans)]
 
     def lost(self, answer: str) -> list[str]:
-        """The spans that an answer does not have."""
+        """Returns the spans that an answer does not have."""
         had = set(self.places(answer))
         return [x for i, x in enumerate(self.spans) if i not in had]
 
-    def restored(self, answer: str, escape: Callable[[str], str] = str) -> str:
-        """An answer with its spans.
+    def parts(
+        self, answer: str, escape: Callable[[str], str] = str
+    ) -> list[str]:
+        """Returns the parts of an answer: text and restored spans, by turns.
 
-        A model puts a blank between a name and letters. It is taken away on
-        those sides of a span that had letters in the question.
+        A model puts a blank between a name and letters. It is removed on
+        those sides of a span that had letters in the question. So are private
+        characters that the question does not have.
 
         Args:
             answer: The model's answer.
             escape: Function of what is no span.
         """
-        parts, letters = _NAME.split(answer), self._letters()
+        own, parts, named = self.text, [answer], []
+        if not (self.spans or self.phrases or _PRIVATE.search(answer)):
+            return [escape(answer)]
+        if self.spans or self.phrases:
+            own, parts = _NAME.sub("", own), _NAME.split(answer)
+        own, letters = {*_PRIVATE.findall(own)}, self._letters()
         for i in range(1, len(parts), 2):
-            number = int(parts[i])
-            if number not in letters:  # no name of this question
-                parts[i] = name_of(number)
-                continue
-            before, after = letters[number]
+            number = _number(parts[i])
+            before, after = letters.get(number, (False, False))
             if before:
                 parts[i - 1] = parts[i - 1].removesuffix(" ")
             if after:
                 parts[i + 1] = parts[i + 1].removeprefix(" ")
-            parts[i] = self.spans[number]
-        return "".join(x if i % 2 else escape(x) for i, x in enumerate(parts))
+            named.append(number)
+        parts[::2] = [
+            escape(_PRIVATE.sub(lambda x: x[0] if x[0] in own else "", part))
+            for part in parts[::2]
+        ]
+        kept = functools.cache(lambda number: self._kept(number, escape))
+        parts[1::2] = map(kept, named)
+        return parts
+
+    def restored(self, answer: str) -> str:
+        """Returns an answer with its spans."""
+        return "".join(self.parts(answer))
+
+    def _kept(self, number, escape):
+        if number < len(self.spans):
+            return self.spans[number]
+        further = self.phrases[number - len(self.spans) :][:1]
+        return "".join(escape(y) for _, y in further)
 
     def _letters(self):
         """Whether there are letters before, and behind, each span."""
@@ -81,41 +171,56 @@ class Question(NamedTuple):
         parts, found = _NAME.split(self.text), {}
         for i in range(1, len(parts), 2):
             sides = parts[i - 1][-1:].isalnum(), parts[i + 1][:1].isalnum()
-            found[int(parts[i])] = sides
+            found[_number(parts[i])] = sides
         return found
 
 
 def name_of(number: int) -> str:
-    """What stands for a span in a question."""
-    return f"{_OPEN}{number}{_CLOSE}"
+    """Returns what replaces a span in a question."""
+    return f"{_OPEN}{str(number).translate(_DIGITS)}{_CLOSE}"
+
+
+def _number(digits):
+    return int(digits.translate(_NUMBERS))
 
 
 def question_of(
-    text: str, protect: Sequence[str], spans: Sequence[str] = ()
+    text: str,
+    protect: Sequence[str],
+    phrases: Sequence[tuple[str, str]] = (),
+    kept: Iterable[tuple[int, int]] = (),
+    written: Callable[[int, int], str] | None = None,
 ) -> Question:
-    """A question with names for the spans of a text; those that touch are one.
+    """Returns a question with names for the spans of a text.
+
+    Spans that touch are one.
 
     Args:
         text: The text.
         protect: Names of formats, or regular expressions, as in `pattern_of`.
-        spans: What names stand for that are in the text already.
+        phrases: Pairs of a phrase and its translation; those that the text
+            has not are left out.
+        kept: Places of further spans.
+        written: Function of the begin and the end of a span to what it is in
+            an answer; the text between them by default.
     """
-    pattern = _compiled(tuple(protect), bool(spans))
-    parts, found, end = [], [], 0
-    for match in pattern.finditer(text):
-        start, stop = match.span()
-        if found and start == end:
-            found[-1] += text[start:stop]
+    found = (x.span() for x in _compiled(tuple(protect)).finditer(text))
+    places = []
+    for begin, end in sorted([*found, *kept]):
+        if places and begin <= places[-1][1]:
+            places[-1][1] = max(end, places[-1][1])
         else:
-            parts += [text[end:start], name_of(len(found))]
-            found.append(text[start:stop])
-        end = stop
-    parts.append(text[end:])
-    found = [_NAME.sub(lambda x: spans[int(x[1])], y) for y in found]
-    return Question("".join(parts), tuple(found))
+            places.append([begin, end])
+    named = with_texts(text, places, map(name_of, itertools.count()))
+    spans = tuple(written(*x) if written else text[slice(*x)] for x in places)
+    return Question(named, spans, _phrases_in(named, phrases))
+
+
+def _phrases_in(text, phrases):
+    text = " ".join(text.split())
+    return tuple(x for x in phrases if x[0] in text)
 
 
 @functools.lru_cache
-def _compiled(protect, has_names):
-    own = [_NAME.pattern] if has_names else [PRIVATE]
-    return re2.compile(pattern_of([*own, *protect]))
+def _compiled(protect):
+    return re2.compile(pattern_of([_MARKS, *protect]))

@@ -5,10 +5,15 @@ comes back as it was.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
-from tfcopy.serving.http_server.kept_spans import Question, question_of
+from tfcopy.serving.http_server.kept_spans import (
+    Piece,
+    Question,
+    Source,
+    question_of,
+)
 
 _BLANKS = re.compile(r"(\s+)")
 _BREAK = re.compile(r"[\t\n\r\f\v\x1c-\x1e\x85\u2028\u2029]")
@@ -16,7 +21,7 @@ _SENTENCE_END = re.compile(r"[.!?…][\"')\]»”’]*$|[。！？]$")
 
 
 def has_words(text: str) -> bool:
-    """Whether there is anything to translate: a letter."""
+    """Returns whether there is anything to translate: a letter."""
     return any(char.isalpha() for char in text)
 
 
@@ -24,34 +29,63 @@ class PlainText:
     """A text of a request.
 
     Args:
-        text: The text.
+        text: The text, or the `Source` of one that is read otherwise than it
+            is written.
         protect: What its spans are; `None` for a model that keeps none.
         max_words: The words, or pieces, that the model reads.
-        spans: What names stand for that are in the text already.
-        escape: Function of what an answer says besides the spans.
+        phrases: Pairs of a phrase and the translation that it must have.
     """
 
     def __init__(
         self,
-        text: str,
+        text: str | Source,
         protect: Sequence[str] | None,
         max_words: int,
-        spans: Sequence[str] = (),
-        escape: Callable[[str], str] = str,
+        phrases: Sequence[tuple[str, str]] = (),
     ):
-        self._escape = escape
-        self._parts = []  # what is kept, and questions
-        for i, part in enumerate(_lines(text)):
-            if i % 2:
+        if isinstance(text, str):
+            text = Source([Piece(text, text)])
+        self._source = text
+        self._protect = protect
+        self._phrases = phrases
+        self._parts = []  # what is kept, or a question; where it begins, ends
+        end = 0
+        for line in _lines(text.text):
+            end += len(line)
+            part = self._asked(end - len(line), end)
+            if isinstance(part[0], str) or not may_be_cut(
+                part[0].text, max_words
+            ):
                 self._parts.append(part)
                 continue
-            cut = _sentences(part) if may_be_cut(part, max_words) else [part]
-            self._parts += [_asked(x, protect, spans) for x in cut]
-        questions = (x for x in self._parts if isinstance(x, Question))
+            begin = end - len(line)
+            for sentence in _sentences(line):
+                self._parts.append(self._asked(begin, begin + len(sentence)))
+                begin += len(sentence)
+        questions = (x for x, *_ in self._parts if isinstance(x, Question))
         self.questions = list(dict.fromkeys(questions))
 
+    def _asked(self, begin, end):
+        """A `Question`, or what the request has where there is none; places."""
+        text = self._source.text[begin:end]
+        question = Question(text)
+        if has_words(text) and self._protect is not None:
+            question = question_of(
+                text,
+                self._protect,
+                self._phrases,
+                [
+                    (x - begin, y - begin)
+                    for x, y in self._source.spans(begin, end)
+                ],
+                lambda x, y: self._source.written(begin + x, begin + y),
+            )
+        if not has_words(question.text):
+            question = self._source.written(begin, end)
+        return question, begin, end
+
     def open_questions(self, answers: Mapping) -> list[Question]:
-        """What is still to be asked.
+        """Returns what is still to be asked.
 
         Args:
             answers: Dict from a `Question` to the model's answers to it, the
@@ -60,35 +94,35 @@ class PlainText:
         return [x for x in self.questions if x not in answers]
 
     def answer(self, answers: Mapping, rank: int = 0) -> str:
-        """The translation.
+        """Returns the translation; arguments as in `parts`."""
+        return "".join(self.parts(answers, rank))
+
+    def parts(self, answers: Mapping, rank: int = 0) -> Iterator[str]:
+        """Yields the parts of the translation.
 
         Args:
             answers: As in `open_questions`, which are all.
             rank: Which of the answers to each question; the best where there
                 are no more.
         """
-        return "".join(
-            x.restored(_ranked(answers[x], rank), self._escape)
-            if isinstance(x, Question)
-            else x
-            for x in self._parts
-        )
+        for part, *place in self._parts:
+            if isinstance(part, str):
+                yield part
+            else:
+                answer = _ranked(answers[part], rank)
+                yield from self._restored(part, answer, *place)
+
+    def _restored(self, question, answer, begin, end):
+        """The parts of the answer to a question, which has its place."""
+        return question.parts(answer)
 
     def lost(self, answers: Mapping) -> list[str]:
-        """The spans that the translation does not have."""
+        """Returns the spans that the translation does not have."""
         return [s for x in self.questions for s in x.lost(answers[x][0])]
 
 
 def _ranked(found, rank):
     return found[rank] if rank < len(found) else found[0]
-
-
-def _asked(text, protect, spans):
-    """A `Question`, or the text where there is nothing to be asked."""
-    question = Question(text)
-    if protect is not None:
-        question = question_of(text, protect, spans)
-    return question if has_words(question.text) else text
 
 
 def _lines(text):

@@ -1,6 +1,5 @@
 """The models of a server, by the pair of languages that they translate."""
 
-import asyncio
 import functools
 import os
 import re
@@ -203,16 +202,14 @@ class ServedModel:
     async def answers(
         self,
         questions: Sequence[Question],
-        terms: Mapping[str, str],
         alternatives: int = 0,
     ) -> list[list[str]]:
         """What the model answers, the best first.
 
         Args:
             questions: The questions.
-            terms: Phrases and the translations that answers must have.
             alternatives: How many more answers are wanted; there are none for
-                questions with spans or terms.
+                questions with spans or phrases.
 
         Raises:
             ApiError: 400 if one is too long.
@@ -227,7 +224,7 @@ class ServedModel:
                     "Invalid request: a sentence is too long for the model, "
                     f"which reads {self.max_words} words: {text[:60]!r}...",
                 )
-        asked = await asyncio.to_thread(_sorted, questions, terms, alternatives)
+        asked = _sorted(questions, alternatives)
         answered = {}
         for name, items in asked.items():
             if items:
@@ -245,7 +242,7 @@ class ServedModel:
         """Answers of a batch, and how many words of each text were read."""
         inputs = {"text": [text for text, _ in items]}
         if name == "with_glossary":
-            encoded = ([x.encode() for x in lines] for _, lines in items)
+            encoded = ([x.encode() for x in kept.terms] for _, kept in items)
             inputs["glossary"] = padded(list(encoded))
         outputs = self._model.ask(name, inputs)
         with expecting_answers(self._model):
@@ -255,18 +252,16 @@ class ServedModel:
             return [([_decoded(row["text"])], 0) for row, _ in answered]
 
 
-def _sorted(questions, terms, alternatives):
+def _sorted(questions, alternatives):
     """What is asked, by signatures: dicts from questions to items."""
     asked = {"serving_default": {}, "analyse": {}, "with_glossary": {}}
     for question in questions:
-        lines = question.terms + _lines_in(question.text, terms)
-        if lines:
-            asked["with_glossary"][question] = question.text, lines
+        name, more = "serving_default", None
+        if question.spans or question.phrases:
+            name, more = "with_glossary", question
         elif alternatives:
-            count = alternatives + 1
-            asked["analyse"][question] = question.text, count
-        else:
-            asked["serving_default"][question] = question.text, None
+            name, more = "analyse", alternatives + 1
+        asked[name][question] = question.text, more
     return asked
 
 
@@ -277,9 +272,3 @@ def _best(row, count):
 
 def _decoded(text):
     return text.decode(errors="replace")
-
-
-def _lines_in(text, terms):
-    """The lines of those terms that may stand in a text."""
-    text = " ".join(text.split())
-    return [f"{x}\t{y}" for x, y in terms.items() if x in text]

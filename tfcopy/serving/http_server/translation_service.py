@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -41,6 +42,8 @@ _WEBLATE_CHECK = "en", "de", ["test"]
 _MOST_TERMS = 1000
 # Bounds of the buckets of a histogram of seconds.
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+# An answer may have so many times the characters of a request.
+_MOST_TIMES = 10
 
 
 class Limits(NamedTuple):
@@ -186,7 +189,8 @@ class TranslationService:
             ApiError: Why there is none.
         """
         texts = request.q if isinstance(request.q, list) else [request.q]
-        self.check_size(texts)
+        terms = _terms(request.glossary)
+        self.check_size(texts, terms)
         asked = request.source, request.target, request.q
         if self._passes_check and asked == _WEBLATE_CHECK:
             return {"translatedText": request.q}
@@ -197,17 +201,20 @@ class TranslationService:
                 for pair in dict.fromkeys(pairs):
                     places = [i for i, x in enumerate(pairs) if x == pair]
                     found = await self._translate(
-                        pair, [texts[i] for i in places], request
+                        pair, [texts[i] for i in places], terms, request
                     )
                     for place, answer in zip(places, found):
                         answers[place] = answer
         return _message(request, answers, detections)
 
-    def check_size(self, texts: Sequence[str]):
-        """Raises an `ApiError`, 400, if a request has too many texts."""
+    def check_size(
+        self, texts: Sequence[str], terms: Sequence[tuple[str, str]] = ()
+    ):
+        """Raises an `ApiError`, 400, if a request is too large."""
+        characters = sum(map(len, itertools.chain(texts, *terms)))
         for size, limit in (
             (len(texts), self.limits.texts),
-            (sum(map(len, texts)), self.limits.characters),
+            (characters, self.limits.characters),
         ):
             if size > limit:
                 raise ApiError(
@@ -230,13 +237,13 @@ class TranslationService:
         pair = self.languages.pair
         return found, [pair(x.language, request.target) for x in found]
 
-    async def _translate(self, pair, texts, request):
+    async def _translate(self, pair, texts, terms, request):
         """`_Translated` of each text."""
-        model, terms = self._models[pair], _terms(request.glossary)
+        model = self._models[pair]
         protect = self._protected(model, request)
         kind = HtmlText if request.format == "html" else PlainText
         documents = await asyncio.to_thread(
-            lambda: [kind(x, protect, model.max_words) for x in texts]
+            lambda: [kind(x, protect, model.max_words, terms) for x in texts]
         )
         answers = {}
         while True:
@@ -244,13 +251,10 @@ class TranslationService:
             questions = list(dict.fromkeys(asked))
             if not questions:
                 break
-            found = await model.answers(questions, terms, request.alternatives)
+            found = await model.answers(questions, request.alternatives)
             answers |= zip(questions, found)
         translated = await asyncio.to_thread(
-            lambda: [
-                self._written(text, document, answers, request, protect)
-                for text, document in zip(texts, documents)
-            ]
+            self._all_written, texts, documents, answers, request, protect
         )
         count = self._metrics
         count.texts.labels(*pair).inc(len(texts))
@@ -259,14 +263,31 @@ class TranslationService:
         count.lost_spans.labels(*pair).inc(lost)
         return translated
 
-    def _written(self, text, document, answers, request, protect):
-        ranks = range(request.alternatives + 1)
-        ranked = (document.answer(answers, rank) for rank in ranks)
-        best, *others = dict.fromkeys(ranked)
-        lost = document.lost(answers)
-        if protect is None:
-            lost = lost_spans(text, best, self._protect)
-        return _Translated(best, others, lost)
+    def _all_written(self, texts, documents, answers, request, protect):
+        most = max(map(len, answers.values()), default=1)
+        ranks = range(min(request.alternatives + 1, most))
+        limit = left = _MOST_TIMES * self.limits.characters * len(ranks)
+        translated = []
+        for text, document in zip(texts, documents):
+            ranked = []
+            for rank in ranks:
+                parts = []
+                for part in document.parts(answers, rank):
+                    parts.append(part)
+                    left -= len(part)
+                    if left < 0:
+                        raise ApiError(
+                            400,
+                            "Invalid request: the answer would have more than "
+                            f"{limit} characters",
+                        )
+                ranked.append("".join(parts))
+            best, *others = dict.fromkeys(ranked)
+            lost = document.lost(answers)
+            if protect is None:
+                lost = lost_spans(text, best, self._protect)
+            translated.append(_Translated(best, others, lost))
+        return translated
 
     def _protected(self, model, request):
         """What spans are; `None` for a model that keeps none."""
@@ -320,7 +341,7 @@ class TranslationService:
 
 
 def _terms(glossary):
-    """Phrases and translations, blanks made one."""
+    """Pairs of a phrase and its translation, blanks made one."""
     if len(glossary) > _MOST_TERMS:
         raise ApiError(
             400,
@@ -339,7 +360,7 @@ def _terms(glossary):
                 "phrase, and no blank ones",
             )
         terms[phrase] = translation
-    return terms
+    return [*terms.items()]
 
 
 def _message(request, answers, detections):

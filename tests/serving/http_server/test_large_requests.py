@@ -1,0 +1,124 @@
+"""How long each part of a large request takes, and how large an answer is."""
+
+import asyncio
+import contextlib
+import tracemalloc
+
+import pytest
+
+from tests.growth import check_linear
+from tests.serving.http_server.test_translation_api import Capitals
+from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
+from tfcopy.serving.http_server.api_metrics import Metrics
+from tfcopy.serving.http_server.kept_spans import Question, name_of
+from tfcopy.serving.http_server.plain_parts import PlainText
+from tfcopy.serving.http_server.request_batches import Batching
+from tfcopy.serving.http_server.served_models import Translating
+from tfcopy.serving.http_server.translation_service import (
+    Limits,
+    TranslationService,
+)
+
+MOST = 110_000
+MODELS = {("en", "fr"): Capitals(), ("de", "fr"): Capitals(reads_terms=False)}
+
+
+def translated(q, source="en", **more):
+    """What the service answers, without a server."""
+    body = {"q": q, "source": source, "target": "fr", **more}
+
+    async def ask():
+        service = TranslationService(
+            {x: Translating(y, x, 200) for x, y in MODELS.items()},
+            Metrics(),
+            batching=Batching(256, 0, 10**6),
+            limits=Limits(MOST, 256, 60),
+            protect=[],
+            log=print,
+        )
+        try:
+            return await service.translate(TranslateRequest(**body))
+        finally:
+            await service.close()
+
+    return asyncio.run(ask())
+
+
+def nested(size):
+    return "<b>" * (size // 8) + "a" + "</b>" * (size // 8)
+
+
+def phrases(size):
+    """A text, and a glossary of its phrases; both are large."""
+    words = [f"w{i}" for i in range(size // 12)]
+    known = words[:1000]
+    return {"q": " ".join(words) + ".", "glossary": dict(zip(known, known))}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: {"q": nested(n), "format": "html"},
+        lambda n: {"q": nested(n), "protect": ["html"]},
+        lambda n: {"q": nested(n), "format": "html", "source": "de"},
+        lambda n: {"q": nested(n), "source": "auto"},
+        lambda n: {"q": [nested(n // 256)] * 256, "format": "html"},
+        lambda n: {"q": ["a" * (n // 256)] * 256, "source": "auto"},
+        lambda n: {"q": "a. " * (n // 3), "alternatives": 20},
+        lambda n: {"q": "%s a. " * (n // 6), "protect": ["printf"]},
+        lambda n: {"q": "%d" * (n // 2), "protect": ["printf", "c-format"]},
+        lambda n: {"q": "a", "glossary": {"a": "x" * n, "b" * (n // 9): "c"}},
+        phrases,
+    ],
+)
+def test_no_part_of_a_request_takes_long(make):
+    def ask(body):
+        with contextlib.suppress(ApiError):  # A sentence that is too long.
+            translated(**body)
+
+    check_linear(ask, make, (400, 6_400, 102_400))
+
+
+def test_a_glossary_counts_as_text():
+    half = "x" * (MOST // 2)
+    for glossary in ({"a": half}, {half: "a"}):
+        with pytest.raises(ApiError, match="exceeds text limit"):
+            translated(half, glossary=glossary)
+    assert translated("a", glossary={"a": half}) == {"translatedText": half}
+
+
+@pytest.mark.parametrize("count", [1, 200])
+def test_a_term_is_not_repeated_without_end(count):
+    """The answer would have a gigabyte, and more."""
+    MODELS["en", "fr"].asked.clear()
+    text = "\n".join(f"{i} " + "a " * 98 for i in range(250 // count))
+    tracemalloc.start()
+    message = "the answer would have more than 1100000 characters"
+    with pytest.raises(ApiError, match=message):
+        translated([text] * count, glossary={"a": "x" * 50_000})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
+    # The model has names only.
+    asked = [x["glossary"] for _, x in MODELS["en", "fr"].asked]
+    assert asked and max(len(z) for x in asked for y in x for z in y) < 20
+
+
+def test_terms_are_names_as_spans_are():
+    terms = [
+        ("hash table", "tabla <hash>"),
+        ("not there", "x"),
+        ("a", "\ue010"),
+    ]
+    document = PlainText("a hash  table %s", ["printf"], 200, terms)
+    (question,) = document.questions
+    first, second, third = map(name_of, range(3))
+    assert question.spans == ("%s",)
+    assert question.terms == [
+        f"{first}\t{first}",
+        f"hash table\t{second}",
+        f"a\t{third}",
+    ]
+    said = f"{third} la {second} {first} {name_of(3)}\ue003\ue005"
+    assert question.restored(said) == "\ue010 la tabla <hash> %s "
+    assert Question("a\ue005").restored("\ue005b\ue006") == "\ue005b"
