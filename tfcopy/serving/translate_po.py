@@ -192,7 +192,8 @@ def _translate(options, tell):
 
 
 def _fill(files, options, tell):
-    _check_languages(files, options.language)
+    for file in files:
+        file.header.check_language(options.language, is_given=True)
     if not any(file.open_entries for file in files):
         fill_all(files, None, tell, Reuse(Memory()))
         return
@@ -204,8 +205,8 @@ def _fill(files, options, tell):
             known=options.model_protect,
             glossary=options.glossary,
         )
-        if options.language is None:
-            _check_languages(files, asked.language)
+        for file in files if options.language is None else ():
+            file.header.check_language(asked.language)
         reuse = Reuse(_memory(options, asked), options.fuzzy, options.min_score)
         fill_all(files, asked, tell, reuse)
 
@@ -224,7 +225,9 @@ def _memory(options, model):
                 "known. Give --language."
             )
         try:
-            memory.add_file(path, *languages)
+            is_given = options.language is not None
+            for remark in memory.add_file(path, *languages, is_given):
+                _print(f"{path}: {remark}")
         except OSError as error:
             raise AskError(
                 f"--memory: cannot read {path} ({error.strerror or error})."
@@ -232,11 +235,6 @@ def _memory(options, model):
         except ValueError as error:
             raise AskError(f"--memory: {error}") from error
     return memory
-
-
-def _check_languages(files, language):
-    for file in files:
-        file.header.check_language(language)
 
 
 def _catalogs(paths, language):

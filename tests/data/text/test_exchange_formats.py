@@ -4,12 +4,17 @@ import gzip
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.growth import check_linear
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError
-from tfcopy.data.text.exchange_formats import read_memory, read_terms
+from tfcopy.data.text.exchange_formats import (
+    MemoryReport,
+    read_memory,
+    read_terms,
+)
 from tfcopy.data.text.glossary import Glossary
 
 TMX = """<?xml version="1.0"?>
@@ -83,7 +88,13 @@ def pairs(path, *languages):
         (
             "a.xliff",
             XLIFF_2,
-            [('A <pc id="1">b</pc>\t\nc', "B"), ("", "")],
+            [
+                (
+                    'A <pc id="1">b</pc><cp hex="0009"/>\n<mrk id="m">c</mrk>',
+                    "B",
+                ),
+                ("", ""),
+            ],
         ),
     ],
 )
@@ -180,6 +191,142 @@ def test_a_corpus_is_held_out_of_a_memory(tmp_path):
     )
     assert count == 40
     assert [f"{i}" for i in lines] == [source for source, _ in corpus.train]
+
+
+# === Damaged units, countries, odd shapes ===
+
+UNIT = (
+    '<tu><tuv xml:lang="en"><seg>a{0}b</seg></tuv>'
+    '<tuv xml:lang="es"><seg>{0}c</seg></tuv></tu>\n'
+)
+DAMAGES = {
+    "control character": UNIT.format("&#11;"),
+    "raw control": UNIT.format("\x0b"),
+    "entity": UNIT.format("&nbsp;"),
+    "ampersand": UNIT.format(" & "),
+    "tag": UNIT.format("<ph>"),
+    "end tag": UNIT.format("</hi>"),
+    "no end": UNIT.format("").replace("</tu>", ""),
+    "attribute": UNIT.format('<ph x="1" x="2"/>'),
+    "quote": UNIT.format('<ph x="1/>'),
+    "prefix": UNIT.format("<x:ph/>"),
+    "bytes": UNIT.format("\udcff"),
+}
+
+
+def in_tmx(*units):
+    head = '<tmx version="1.4"><header srclang="en"/><body>\n'
+    text = f"{head}{''.join(units)}</body></tmx>"
+    return text.encode("utf-8", "surrogateescape")
+
+
+@given(
+    st.lists(st.sampled_from([None, *DAMAGES]), max_size=12),
+    st.sampled_from(["", '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n']),
+    st.sampled_from([1, 40, 1 << 14]),
+)
+@example([*DAMAGES], "", 1)
+def test_a_damaged_unit_loses_no_other(tmp_path_factory, kinds, head, size):
+    path = tmp_path_factory.mktemp("any") / "a.tmx"
+    texts = [f"{i}" * size for i in range(len(kinds))]
+    units = [DAMAGES[x] if x else UNIT.format(y) for x, y in zip(kinds, texts)]
+    write(path, head.encode() + in_tmx(*units, UNIT.format("")))
+    report = MemoryReport()
+    found = [x for x in read_memory(path, "en", "es", report) if any(x)]
+    good = [y for x, y in zip(kinds, texts) if not x]
+    assert found == [(f"a{x}b", f"{x}c") for x in [*good, ""]]
+    assert len(report.faults) == len(kinds) - len(good)
+    lines = [n for n, x in enumerate(kinds, 2 + len(head.splitlines())) if x]
+    for (told, _), line in zip(report.faults, lines):
+        assert told in (line, line + 1)  # where the next unit begins
+    if lines:
+        assert f"{len(lines)} damaged units are left out" in report.remarks[0]
+
+
+def test_damaged_units_are_counted(tmp_path, capsys):
+    units = [UNIT.format(i) for i in range(30)]
+    path = write(tmp_path / "a.tmx", in_tmx(DAMAGES["entity"], *units))
+    languages = {"source_language": "en", "target_language": "es"}
+    split = text_pairs.load((path,), **languages).train
+    counts = text_pairs.count_split(split, split.num_pairs)
+    assert counts["damaged"] == 1 and counts["blank"] == 0
+    assert "1 left out (1 damaged)" in text_pairs.counts_line("train", counts)
+    assert "1 damaged units are left out, the first in line 2" in (
+        capsys.readouterr().out
+    )
+    path = write(tmp_path / "a.tmx", in_tmx(DAMAGES["entity"]))
+    with pytest.raises(CorpusError, match="a.tmx, line 2: not valid XML"):
+        text_pairs.load((path,), **languages)
+
+
+REGIONS = """<tmx><body>
+<tu><tuv xml:lang="en-US"><seg>train</seg></tuv><tuv xml:lang="pt-PT"><seg>
+comboio</seg></tuv><tuv xml:lang="pt-BR"><seg>trem</seg></tuv></tu>
+<tu><tuv xml:lang="EN"><seg>bus</seg></tuv><tuv xml:lang="pt-BR"><seg>onibus
+</seg></tuv><tuv xml:lang="PT_pt"><seg>autocarro</seg></tuv></tu>
+<tu><tuv xml:lang="en_GB"><seg>house</seg></tuv><tuv xml:lang="por"><seg>casa
+</seg></tuv></tu>
+<tu><tuv xml:lang="eng"><seg>suit</seg></tuv><tuv xml:lang="pt-PT"><seg>fato
+</seg></tuv></tu></body></tmx>"""
+
+
+@pytest.mark.parametrize(
+    ("language", "expected", "told"),
+    [
+        ("pt", "trem onibus casa fato", "pt-br (2), pt (1), pt-pt (1)"),
+        ("pt_BR", "trem onibus casa", "pt-br (2), pt (1)"),
+        ("por-PT", "comboio autocarro casa fato", "pt-pt (3), pt (1)"),
+    ],
+)
+@pytest.mark.parametrize("source", ["en", "ENG", "en_US"])
+def test_countries_are_never_mixed_unsaid(
+    tmp_path, source, language, expected, told
+):
+    path = write(tmp_path / "a.tmx", REGIONS)
+    report = MemoryReport()
+    found = [y.strip() for _, y in read_memory(path, source, language, report)]
+    if source == "en_US":  # is not en-GB
+        expected, told = expected.replace(" casa", ""), "pt-"
+    assert " ".join(filter(None, found)) == expected
+    assert told in " ".join(report.remarks) or source == "en_US"
+    assert "en-us (1), en (" in report.remarks[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: UNIT.format("<hi>" * n + "</hi>" * n),
+        lambda n: UNIT.format('<ph x="1"/>' * n),
+        lambda n: UNIT.format(f'<ph x="{"a" * 20 * n}"/>'),
+        lambda n: UNIT.format("a" * 20 * n),
+        lambda n: f"<!--{'a' * 20 * n}-->",
+        lambda n: "<tu>" * n + "</tu>" * n,
+        lambda n: DAMAGES["entity"] * (n // 10),
+        lambda n: f"<tu><tuv>{'<seg>' * n}{'</seg>' * n}</tuv></tu>",
+    ],
+    ids="nested flat attribute text comment units damaged segments".split(),
+)
+def test_any_shape_takes_no_longer_than_it_is(tmp_path, make):
+    def work(path):
+        assert pairs(path)[-1] == ("ab", "c")
+
+    def made(size):
+        return write(
+            tmp_path / f"{size}.tmx", in_tmx(make(size // 20), UNIT.format(""))
+        )
+
+    check_linear(work, made, (1 << 13, 1 << 17))
+
+
+@pytest.mark.parametrize("name", ["a.tmx", "a.tbx"])
+@pytest.mark.parametrize("text", ["<tu/>", "<termEntry/>", "<g>" * 20_000])
+def test_odd_shapes_name_the_file(tmp_path, name, text):
+    path = write(tmp_path / name, text)
+    read = {"a.tmx": pairs, "a.tbx": lambda x: [*read_terms(x, ("en", "es"))]}
+    try:
+        assert read[name](path) == []
+    except ValueError as error:
+        assert str(error).startswith(f"{path}")
 
 
 # === Terms ===

@@ -223,3 +223,16 @@ def test_a_server_needs_no_tensorflow():
         "sys.exit('tensorflow' in sys.modules or 'grpc' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_language_that_is_given_overrides_a_name(tmp_path, fill, model):
+    for name in ("a", "old"):
+        write(
+            tmp_path / f"{name}.po",
+            HEADER.replace("es_AR", "German") + 'msgid "a"\nmsgstr ""\n',
+        )
+    arguments = (tmp_path / "a.po", "--memory", tmp_path / "old.po")
+    status, _, error = fill(*arguments)
+    assert status == 2 and "is in 'German', by its header" in error
+    assert fill(*arguments, "--language", "de")[0] == 0
+    assert 'msgstr "A"' in (tmp_path / "a.po").read_text()

@@ -15,6 +15,7 @@ from tfcopy.data.corpora import plural_forms
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.text.languages import base_language
 
+_LONGEST_CODE = 3  # of ISO 639
 # Columns of a line with its quotes, as gettext's programs wrap.
 _WIDTH = 79
 _ESCAPES = {
@@ -160,9 +161,9 @@ class Entry:
         """Whether translators are to write their names there."""
         return bool(_CREDITS.fullmatch(self.singular))
 
-    def can_hold(self, text: str) -> bool:
-        """Whether a translation can be written; any can."""
-        return True
+    def objection(self, text: str) -> str | None:
+        """Returns why a translation cannot be written; any can."""
+        return None
 
     def keyword(self, number: int) -> str:
         """What a translation's first line begins with."""
@@ -330,13 +331,18 @@ class Header(NamedTuple):
         """The number of plural forms, `None` if it is not told."""
         return plural_forms.num_forms(self.plural_forms)
 
-    def check_language(self, language: str | None):
-        """Raises a CorpusError if it contradicts a language's ISO 639 code."""
-        if (
-            self.language
-            and language
-            and base_language(self.language) != base_language(language)
-        ):
+    def check_language(self, language: str | None, is_given: bool = False):
+        """Raises a CorpusError if it contradicts a language.
+
+        Args:
+            language: Code of the language; with `None` nothing is checked.
+            is_given: Whether a user says so. That counts if the header has no
+                code, but a name such as "German".
+        """
+        own = base_language(self.language)
+        if is_given and len(own) > _LONGEST_CODE:
+            return
+        if own and language and own != base_language(language):
             raise CorpusError(
                 f"{self.place}: the catalogue is in {self.language!r}, by its "
                 f"header. Expected: {language!r}."

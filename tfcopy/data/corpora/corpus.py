@@ -190,6 +190,7 @@ class CheckedPairs:
         num_skipped: The number of pairs with a blank side.
         fingerprint: Changes with the text of the pairs.
         noun: What an example is called, for messages.
+        left_out: As in `Split`.
     """
 
     place: str
@@ -198,6 +199,7 @@ class CheckedPairs:
     num_skipped: int
     fingerprint: str
     noun: str = "sentence pair"
+    left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def check(
@@ -237,7 +239,11 @@ class CheckedPairs:
         """The pairs that `held_out` assigns to `name`; for "train" the rest."""
         if not held_out:
             return Split(
-                self.read, self.fingerprint, self.num_pairs, self.num_skipped
+                self.read,
+                self.fingerprint,
+                self.num_pairs,
+                self.num_skipped,
+                self.left_out,
             )
 
         def read():
@@ -252,6 +258,7 @@ class CheckedPairs:
             fingerprint(self.fingerprint, sorted(held_out.items()), name),
             self.num_pairs - len(held_out) if is_train else num_held_out,
             self.num_skipped if is_train else 0,
+            self.left_out if is_train else {},
         )
 
 

@@ -3,9 +3,10 @@
 Counts are a dict, in results.json as well: of the pairs `read` so many are
 `left`; the others are `blank` (a side has no token), `too_long`, `duplicates`,
 or `unlike` (a side is far longer than the other). Of a folder of catalogues
-some are in `other_language`s.
+some are in `other_language`s; of TMX some are `damaged`.
 """
 
+import dataclasses
 import functools
 import itertools
 import os
@@ -206,19 +207,32 @@ def train_lines(
 def _check(paths: FilePair | None, languages) -> CheckedPairs | None:
     if not paths:
         return None
-    return CheckedPairs.check(
+    report = exchange_formats.MemoryReport()
+    checked = CheckedPairs.check(
         " and ".join(map(str, paths)),
-        functools.partial(_read_aligned, tuple(paths), languages),
+        functools.partial(_read_aligned, tuple(paths), languages, report),
         "Give two files with one sentence a line, or TMX.",
+    )
+    for remark in report.remarks:
+        print(f"{paths[0]}: {remark}")
+    damaged = len(report.faults)
+    return dataclasses.replace(
+        checked,
+        num_skipped=checked.num_skipped - damaged,
+        left_out={"damaged": damaged} if damaged else {},
     )
 
 
-def _read_aligned(paths: FilePair, languages) -> Iterator[tuple[str, str]]:
+def _read_aligned(
+    paths: FilePair, languages, report=None
+) -> Iterator[tuple[str, str]]:
     if len(paths) == 1:
         with reading(paths[0]):
             _check_repeatable(paths[0])
             try:
-                yield from exchange_formats.read_memory(*paths, *languages)
+                yield from exchange_formats.read_memory(
+                    *paths, *languages, report
+                )
             except CorpusError:
                 raise
             except ValueError as error:
@@ -247,7 +261,10 @@ _REASONS = {
     "unlike": "of very different length",
 }
 # Counted only where there are some.
-_RARE_REASONS = {"other_language": "in another language"}
+_RARE_REASONS = {
+    "other_language": "in another language",
+    "damaged": "damaged",
+}
 
 
 def count_pairs(read: int, left: int, **left_out: int) -> dict[str, int]:

@@ -277,6 +277,9 @@ def _about(corpus, settings):
         "num_skipped": {
             name: split.num_skipped for name, split in corpus.splits.items()
         },
+        "left_out": {
+            name: dict(split.left_out) for name, split in corpus.splits.items()
+        },
     }
 
 

@@ -185,12 +185,15 @@ def pairs_of(manifest) -> dict[str, dict[str, int]]:
         if name in manifest["splits"]:
             shards = manifest["splits"][name]["shards"]
             total = {x: sum(shard[x] for shard in shards) for x in total}
+        left_out = manifest["corpus"].get("left_out", {}).get(name, {})
+        read = written + unlike + num_skipped.get(name, 0)
         found[name] = text_pairs.count_pairs(
-            written + unlike + num_skipped.get(name, 0),
+            read + sum(left_out.values()),
             total["pairs"],
             too_long=total["num_too_long"],
             duplicates=written - total["num_read"],
             unlike=unlike,
+            **left_out,
         )
     return found
 

@@ -1,32 +1,38 @@
-"""What translators exchange: TMX and XLIFF (texts), TBX and CSV (terms).
+"""Files that translators exchange: TMX and XLIFF (texts), TBX and CSV (terms).
 
-XML is read one unit after the other, however large the file is. Its inline
-elements become what a text without XML would have: the code of a format that
-an element stands for, or, where none is given, the element itself, as
-`<x id="1"/>`, a span that `--protect html` keeps.
+XML is read one unit after the other, however large the file is. Inline elements
+of XLIFF are spans (`xliff_units`). Those of TMX become what a text without XML
+would have: the code of a format that an element stands for, or, where none is
+given, the element itself, as `<x id="1"/>`, a span that `--protect html` keeps.
 """
 
+import collections
+import contextlib
 import csv
+import dataclasses
 import io
 import re
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from tfcopy import file_forms
+from tfcopy.data.text.languages import best_language, normal_code
+from tfcopy.data.text.xliff_units import read_units
+from tfcopy.data.text.xml_units import Element, XmlReader
 
-MEMORIES = (".tmx", ".xlf", ".xliff", ".sdlxliff")
-_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-# The elements that hold one text in several languages.
-_UNITS = ("tu", "trans-unit", "segment", "termEntry", "conceptEntry")
+XLIFF = (".xlf", ".xliff", ".sdlxliff")
+MEMORIES = (".tmx", *XLIFF)
+# Elements of TMX and TBX: one text in several languages, its form in one of
+# them, and the text of that.
+_UNITS = ("tu", "termEntry", "conceptEntry")
+_FORMS = ("tuv", "langSet", "langSec")
+_TEXTS = ("seg", "term")
 # Inline elements that stand for code, which their text is if they have any.
-_CODES = {
-    *("ph", "bpt", "ept", "it", "ut"),
-    *("g", "x", "bx", "ex", "pc", "sc", "ec"),
-}
-# States of a target that nobody has translated.
-_UNTRANSLATED = {"new", "needs-translation", "initial"}
+_CODES = ("ph", "bpt", "ept", "it", "ut", "x", "bx", "ex", "sc", "ec")
 _IDENTITIES = ("id", "x", "i", "startRef")
+_LANG = "http://www.w3.org/XML/1998/namespace lang"
+# A country in a code of a language, of `_code`.
+_REGION = re.compile(r"-([a-z]{2}|[0-9]{3})\b")
 _DECLARED = re.compile(rb"""^<\?xml[^>]*encoding=["']utf-?(?:16|32)""", re.I)
 
 
@@ -35,36 +41,107 @@ def is_memory(path) -> bool:
     return file_forms.plain_name(path).lower().endswith(MEMORIES)
 
 
+@dataclasses.dataclass
+class MemoryReport:
+    """Damaged units of a memory, and the languages that were read.
+
+    Attributes:
+        faults: Line and reason of each unit that was left out.
+        languages: For source and target, a dict from codes of languages to
+            the number of texts that were taken.
+    """
+
+    faults: Sequence[tuple[int, str]] = ()
+    languages: Sequence[Mapping[str, int]] = ()
+
+    @property
+    def remarks(self) -> list[str]:
+        """Remarks for users, a line each."""
+        lines = []
+        for line, reason in self.faults[:1]:
+            lines.append(
+                f"{len(self.faults):,} damaged units are left out, the first "
+                f"in line {line}: {reason}."
+            )
+        for counts in self.languages:
+            if len(counts) > 1:
+                told = (f"{x} ({count:,})" for x, count in counts.items())
+                lines.append(f"texts of {', '.join(told)} are read together.")
+        return lines
+
+
 def read_memory(
-    path, source_language: str, target_language: str
+    path,
+    source_language: str,
+    target_language: str,
+    report: MemoryReport | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yields the units of TMX, or of XLIFF 1.2 or 2, as pairs of texts.
 
-    A unit that lacks one of the languages, or that XLIFF marks as not yet
-    translated, has two empty texts. `en` stands for `en-GB`, too.
+    A unit that lacks one of the languages, that XLIFF marks as not yet
+    translated, or that is damaged in TMX has two empty texts.
+
+    A code with a country finds texts with the same country, or without one;
+    a code without a country finds those without one first, and then those of
+    the nearest country. `report` tells which were read.
 
     Args:
         path: The file, plain or compressed.
         source_language, target_language: Codes as in BCP 47.
+        report: Is filled with what was left out and taken.
 
     Raises:
         OSError: If the file cannot be read.
         ValueError: naming the file, if it is no such file, or has no unit in
             both languages.
     """
-    languages, seen, is_found = (source_language, target_language), {}, False
-    for head, unit in _units(path):
-        texts = _texts_of_unit(unit, head)
+    report = MemoryReport() if report is None else report
+    sides = [_Language(x) for x in (source_language, target_language)]
+    report.faults, report.languages = (), [x.counts for x in sides]
+    seen, is_found = {}, False
+    for texts in _units_of_memory(path, report):
         seen |= dict.fromkeys(texts)
-        pair = tuple(_of_language(texts, x) for x in languages)
-        is_found = is_found or None not in pair
-        yield pair if None not in pair else ("", "")
-    if not is_found:
-        there = ", ".join(sorted(seen)) or "no units"
-        raise ValueError(
-            f"{path}: no unit in both {source_language} and {target_language}. "
-            f"There are: {there}."
-        )
+        codes = [x.code_of(texts) for x in sides]
+        is_found = is_found or None not in codes
+        if None in codes:
+            yield "", ""
+            continue
+        for side, code in zip(sides, codes):
+            side.counts[code] += 1
+        yield tuple(texts[x][0] for x in codes)
+    if is_found:
+        return
+    for line, reason in report.faults[:1]:
+        raise ValueError(f"{path}, line {line}: {reason}.")
+    there = ", ".join(sorted(seen)) or "no units"
+    raise ValueError(
+        f"{path}: no unit in both {source_language} and {target_language}. "
+        f"There are: {there}."
+    )
+
+
+class _Language:
+    """Chooses a unit's text in a language.
+
+    Attributes:
+        counts: Numbers of texts that were taken, by their codes.
+    """
+
+    def __init__(self, language: str):
+        self._code, self._chosen = _code(language), {}
+        self.counts = collections.Counter()
+
+    def code_of(self, texts) -> str | None:
+        """The code of the text to take, `None` if there is none."""
+        codes = tuple(texts)
+        if codes not in self._chosen:
+            region = _REGION.findall(self._code)
+            others = ([], region) if region else ()
+            alike = (x for x in codes if _REGION.findall(x) in others)
+            self._chosen[codes] = best_language(
+                self._code, alike if region else codes
+            )
+        return self._chosen[codes]
 
 
 def read_terms(
@@ -92,15 +169,14 @@ def read_terms(
         return
     if None in languages:
         raise ValueError(f"{path}: the languages of its terms are not known.")
-    for number, (_, unit) in enumerate(_units(path), start=1):
-        terms = {}
-        for part in unit:
-            if _name(part) in ("langSet", "langSec"):
-                found = ("".join(x.itertext()) for x in _all(part, "term"))
-                terms[_code(part.get(_LANG))] = [x for x in found if x.strip()]
-        source, target = (_of_language(terms, x) for x in languages)
-        for term in source or () if target else ():
-            yield f"{path}, entry {number}", term, target[0]
+    source, target = map(_Language, languages)
+    with _opened(path) as (file, encoding):
+        units = _Texts(path, encoding).read(file)
+        for number, texts in enumerate(units, start=1):
+            terms, others = source.code_of(texts), target.code_of(texts)
+            if terms is not None and others is not None:
+                for term in texts[terms]:
+                    yield f"{path}, entry {number}", term, texts[others][0]
 
 
 def _csv_terms(path, languages):
@@ -131,101 +207,80 @@ def _csv_terms(path, languages):
         ) from None
 
 
-def _units(path):
-    """Yields the attributes above a unit, an inner element's first, and it."""
+@contextlib.contextmanager
+def _opened(path):
+    """A file of XML, and its encoding where the declared one is not true."""
     with file_forms.open_plain(path) as file:
-        # What was UTF-16 is UTF-8 now, whatever is declared.
+        # What was UTF-16 is UTF-8 now.
         is_other = _DECLARED.match(file.peek(200)[:200])
-        parser = ElementTree.XMLParser(encoding="utf-8" if is_other else None)
-        above, head = [], {}
-        events = ElementTree.iterparse(file, ("start", "end"), parser)
-        try:
-            for event, element in events:
-                name = _name(element)
-                if event == "start":
-                    above.append(element)
-                    if name in ("xliff", "file", "tmx"):
-                        head = {**head, **element.attrib}
-                    continue
-                above.pop()
-                if name in _UNITS:
-                    yield head, element
-                    above[-1].remove(element)
-        except ElementTree.ParseError as error:
-            line, _ = error.position
-            reason = str(error).partition(":")[0]
-            raise ValueError(
-                f"{path}, line {line}: not valid XML ({reason})."
-            ) from None
+        yield file, "utf-8" if is_other else None
 
 
-def _texts_of_unit(unit, head):
-    """Dict from a language to its text."""
-    if _name(unit) == "tu":
-        found = {}
-        for variant in unit:
-            if _name(variant) == "tuv":
-                language = variant.get(_LANG) or variant.get("lang")
-                segment = next(_all(variant, "seg"), None)
-                if segment is not None:
-                    found.setdefault(_code(language), _text(segment))
-        return found
-    languages = {
-        "source": head.get("source-language") or head.get("srcLang"),
-        "target": head.get("target-language") or head.get("trgLang"),
-    }
-    found, states = {}, {unit.get("state")}
-    for part in unit:
-        name = _name(part)
-        if name in languages and _code(languages[name]) not in found:
-            found[_code(languages[name])] = _text(part)
-            states.add(part.get("state"))
-    return {} if states & _UNTRANSLATED else found
+def _units_of_memory(path, report):
+    """Yields dicts from the codes of languages to the texts of a unit."""
+    name = file_forms.plain_name(path).lower()
+    with _opened(path) as (file, encoding):
+        if not name.endswith(XLIFF):
+            reader = _MemoryTexts(path, encoding)
+            for unit in reader.read(file):
+                report.faults = reader.faults
+                yield unit or {}
+            return
+        for unit in read_units(file, path, encoding):
+            sides = (unit.language, unit.source_language)
+            texts = zip(sides, (unit.target_text, unit.singular))
+            yield {
+                _code(x): [text]
+                for x, text in texts
+                if x and unit.is_translated
+            }
 
 
-def _text(element):
-    """The text of a segment, with the code of its inline elements."""
-    parts = [element.text or ""]
-    for child in element:
-        name = _name(child)
-        inner = _text(child)
-        if name == "cp":  # a character that XML cannot hold
-            inner = _character(child.get("hex", ""))
-        elif name in _CODES and (name in ("g", "pc") or not inner):
-            tag = "".join(
-                f' {key}="{escape(child.get(key))}"'
+class _Texts(XmlReader):
+    """Reads units of TBX as dicts: codes of languages to texts."""
+
+    names = _UNITS
+
+    def convert(self, unit):
+        texts = {}
+        for form in unit.children(*_FORMS):
+            get = form.attributes.get
+            found = [*_texts(form)]
+            if found:
+                code = _code(get(_LANG) or get("lang"))
+                texts.setdefault(code, []).extend(found)
+        return [texts]
+
+
+class _MemoryTexts(_Texts):
+    """Reads units of TMX, without damaged ones."""
+
+    skips = True
+
+
+def _texts(form: Element) -> Iterator[str]:
+    """Yields the texts of a unit in a language, with codes as text."""
+    outer, parts, starts = None, [], []
+    for part, is_begin in form.parts:
+        if isinstance(part, str):
+            parts.append(part)
+        elif outer is None:
+            if is_begin and part.local_name in _TEXTS:
+                outer, parts = part, []
+        elif part is outer:
+            outer = None
+            yield "".join(parts)
+        elif is_begin:
+            starts.append(len(parts))
+        elif starts.pop() == len(parts) and part.local_name in _CODES:
+            told = (
+                f' {key}="{escape(part.attributes[key])}"'
                 for key in _IDENTITIES
-                if key in child.attrib
+                if key in part.attributes
             )
-            end = f">{inner}</{name}>" if inner else "/>"
-            inner = f"<{name}{tag}{end}"
-        parts += [inner, child.tail or ""]
-    return "".join(parts)
-
-
-def _character(digits):
-    try:
-        return chr(int(digits, 16))
-    except (ValueError, OverflowError):
-        return ""
-
-
-def _of_language(found, language):
-    """What is there in a language, or in one of its regions; else `None`."""
-    code = _code(language)
-    if code in found:
-        return found[code]
-    return next((x for k, x in found.items() if k.startswith(f"{code}-")), None)
+            parts.append(f"<{part.local_name}{''.join(told)}/>")
 
 
 def _code(language):
-    return (language or "").replace("_", "-").lower()
-
-
-def _all(element, name):
-    return (x for x in element.iter() if _name(x) == name)
-
-
-def _name(element):
-    """An element's name without its namespace."""
-    return element.tag.rpartition("}")[2]
+    """A language's code; `eng` and `EN` are `en`, and `en_US` is `en-us`."""
+    return normal_code(language or "").lower()

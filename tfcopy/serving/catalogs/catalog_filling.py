@@ -230,8 +230,8 @@ class _Work:
     def _writable(self, entry, outcome):
         """What can be written in the file's form and charset, or why not."""
         forms = outcome.forms.values()
-        if not all(map(entry.can_hold, forms)):
-            return Left("its inline elements would not nest")
+        for objection in filter(None, map(entry.objection, forms)):
+            return Left(objection)
         try:
             "".join(forms).encode(self.file.charset)
         except UnicodeEncodeError:

@@ -55,13 +55,20 @@ class Memory:
                     self._add((entry.context, *texts), forms, name)
                     self._add((None, *texts), forms, name)
 
-    def add_file(self, path, source_language: str, target_language: str):
-        """Adds a file: a catalogue, TMX or XLIFF.
+    def add_file(
+        self,
+        path,
+        source_language: str,
+        target_language: str,
+        is_given: bool = False,
+    ) -> list[str]:
+        """Adds a file: a catalogue, TMX or XLIFF; returns remarks about it.
 
         Args:
             path: The file.
             source_language, target_language: Codes of languages, which the
                 units of TMX and XLIFF must be in, and a catalogue's header.
+            is_given: As in `Header.check_language`.
 
         Raises:
             OSError, ValueError: naming the file, if it cannot be read, or has
@@ -69,14 +76,16 @@ class Memory:
         """
         if not exchange_formats.is_memory(path):
             catalog = read_catalog(path)
-            catalog.header.check_language(target_language)
+            catalog.header.check_language(target_language, is_given)
             self.add_entries(catalog.entries, path)
-            return
+            return []
+        report = exchange_formats.MemoryReport()
         for source, target in exchange_formats.read_memory(
-            path, source_language, target_language
+            path, source_language, target_language, report
         ):
             if source.strip() and target.strip():
                 self._add((None, source, None), {0: target}, path)
+        return report.remarks
 
     def _add(self, key, forms, name):
         found = self._known[key].setdefault(
