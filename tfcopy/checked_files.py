@@ -162,6 +162,20 @@ def check_fields(path, content, required={}, optional={}) -> None:
         )
 
 
+def check_inside(path, names) -> None:
+    """Raises a DamagedFileError if a file names what is outside its folder.
+
+    Args:
+        path: The file.
+        names: Paths in it, relative to its folder.
+    """
+    for name in names:
+        if os.path.isabs(name) or ".." in name.split("/"):
+            raise DamagedFileError(
+                f"{path} is damaged ({name!r} is not within its folder)."
+            )
+
+
 def _mistyped(value, kind, place):
     """Yields `(place, value, type)` of what has another type."""
     expected = kind if isinstance(kind, type) else type(kind)

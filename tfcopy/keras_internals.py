@@ -5,6 +5,8 @@ Each function states the release it was written for, and has a test in
 on. No other file uses a library's names with a leading underscore.
 """
 
+import contextlib
+import sys
 import types
 
 import keras
@@ -94,6 +96,23 @@ def sharing_layers():
     the model, such as a language model whose LSTM reads definitions as well.
     """
     return ObjectSharingScope()
+
+
+@contextlib.contextmanager
+def importing_nothing():
+    """A scope in which no config makes Keras import a package.
+
+    Of a config's `module`s, Keras 3.15 imports those of keras_cv and keras_nlp
+    as well. Where these are not installed, that could be any folder of such a
+    name.
+    """
+    absent = {"keras_cv", "keras_nlp"} - sys.modules.keys()
+    sys.modules.update(dict.fromkeys(absent))
+    try:
+        yield
+    finally:
+        for name in absent:
+            sys.modules.pop(name, None)
 
 
 def compiled_metrics(model):

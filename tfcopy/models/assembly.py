@@ -42,23 +42,40 @@ def make_embedding(size, embedding_dim, initializer, name, tied=False):
     )
 
 
-def head_class(head: str):
-    """The class of a head.
+def registered_heads():
+    """Returns the head classes that a file may name, by their names.
+
+    These are `HEADS`, and the user's own by their registered names and, as
+    earlier releases stored them, as `MODULE:CLASS`. The last name of a class is
+    the one to store.
+    """
+    found = {}
+    for name, kind in keras.saving.get_custom_objects().items():
+        if isinstance(kind, type) and issubclass(kind, layers.SoftmaxHead):
+            found[f"{kind.__module__}:{kind.__name__}"] = found[name] = kind
+    return found | {name: getattr(layers, x) for name, x in HEADS.items()}
+
+
+def head_class(head: str, may_import=True):
+    """Returns the class of a head.
 
     Args:
-        head: One of `HEADS`, or `MODULE:CLASS`, a registered subclass of
-            `SoftmaxHead` that can be imported.
+        head: One of `HEADS`, the name of a registered subclass of
+            `SoftmaxHead`, or `MODULE:CLASS`, one that can be imported.
+        may_import: Whether the user has said it. What a file says is never
+            imported: the class must be registered already.
 
     Raises:
         ValueError: If there is none.
     """
-    if head in HEADS:
-        return getattr(layers, HEADS[head])
+    if (found := registered_heads().get(head)) is not None:
+        return found
     module, colon, name = head.partition(":")
-    if not colon:
+    if not (colon and may_import):
         raise ValueError(
-            f"`head` must be one of {sorted(HEADS)}, or MODULE:CLASS. "
-            f"Received: {head!r}."
+            f"`head` must be one of {sorted(HEADS)}, or MODULE:CLASS"
+            + ("" if may_import else ", imported before the file is read")
+            + f". Received: {head!r}."
         )
     try:
         found = getattr(importlib.import_module(module), name)
@@ -66,34 +83,30 @@ def head_class(head: str):
         raise ValueError(
             f"{head}: cannot be imported ({type(error).__name__}: {error})."
         ) from error
-    is_class = isinstance(found, type)
-    if not is_class or not issubclass(found, layers.SoftmaxHead):
+    if not any(found is x for x in registered_heads().values()):
         raise ValueError(
             f"{head}: no head; it must be a subclass of "
-            "tfcopy.layers.SoftmaxHead."
-        )
-    registered = keras.saving.get_registered_name(found)
-    if keras.saving.get_registered_object(registered) is not found:
-        raise ValueError(
-            f"{head}: it must be registered, or its runs could not be read "
-            "again: @keras.saving.register_keras_serializable(package=...)."
+            "tfcopy.layers.SoftmaxHead, and it must be registered, or its runs "
+            "could not be read again: "
+            "@keras.saving.register_keras_serializable(package=...)."
         )
     return found
 
 
 def make_head(head, vocabulary_size, **options):
-    """Makes a head by its name; a layer is returned unchanged.
+    """Makes a head by its name or class; a layer is returned unchanged.
 
     Args:
-        head: What `head_class` takes, or a head layer.
+        head: What `head_class` takes or returns, or a head layer.
         vocabulary_size: Positive integer.
         options: Arguments of the head. An option that is `None` keeps the
             head's default.
     """
-    if not isinstance(head, str):
+    if isinstance(head, keras.Layer):
         return head
+    kind = head if isinstance(head, type) else head_class(head)
     options = {k: v for k, v in options.items() if v is not None}
-    return head_class(head)(vocabulary_size, name="head", **options)
+    return kind(vocabulary_size, name="head", **options)
 
 
 POINTING = ("heads", "additive")

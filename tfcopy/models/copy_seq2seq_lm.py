@@ -13,10 +13,12 @@ from keras import ops, tree
 
 from tfcopy import tokens
 from tfcopy.decoding.hypotheses import with_beams
-from tfcopy.layers.backbones.hub_backbone import columns, parts_of
+from tfcopy.keras_internals import importing_nothing
+from tfcopy.layers.backbones import hub_backbone
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
 from tfcopy.layers.loop import with_room
 from tfcopy.layers.products import Product
+from tfcopy.models.assembly import head_class, registered_heads
 from tfcopy.models.backbone_choice import from_backbone
 from tfcopy.tokens import NO_COPY
 
@@ -58,6 +60,7 @@ class CopyTask:
     # it, and take our task where it is asked for its own one.
     network = None
     presets = _Presets()
+    _strips_prompt = False
 
     def __init__(
         self,
@@ -78,11 +81,16 @@ class CopyTask:
         options = {name: options[name] for name in _OPTIONS}
         if special_ids is None and preprocessor is not None:
             options["special_ids"] = _special_ids(
-                preprocessor.tokenizer, parts_of(backbone).target_start
+                preprocessor.tokenizer,
+                hub_backbone.parts_of(backbone).target_start,
             )
         seq2seq = from_backbone(backbone, **options)
         embedding = seq2seq.target_embedding
         options["special_ids"] = list(embedding.special_ids)
+        if not isinstance(head, keras.Layer):
+            # Not MODULE:CLASS, which no file may name.
+            names = {kind: x for x, kind in registered_heads().items()}
+            options["head"] = names[type(seq2seq.head)]
         rows = np.arange(embedding.table.input_dim)
         # The word of each row; of several the last, so that EOS is said.
         words = np.zeros_like(rows, "int32")
@@ -125,11 +133,14 @@ class CopyTask:
             load_weights: Whether to load its weights.
             **kwargs: Arguments of the task, in place of the preset's.
         """
+        if isinstance(kwargs.get("head"), str):
+            kwargs["head"] = head_class(kwargs["head"])
         tasks = [task for task in cls.family() if task.network]
         for task in tasks:
             task.backbone_cls = task.network
         try:
-            return super().from_preset(preset, load_weights, **kwargs)
+            with importing_nothing():
+                return super().from_preset(preset, load_weights, **kwargs)
         finally:
             for task in tasks:
                 del task.backbone_cls
@@ -147,37 +158,43 @@ class CopyTask:
         names = target_layer_names or self.seq2seq.cell.parts.lora_layers
         self.backbone.enable_lora(rank, names)
 
-    def generate(self, inputs, *arguments, sampler=None, **options):
-        """As of every `keras_hub.models.CausalLM`.
+    def generate(
+        self, inputs, *arguments, sampler=None, strip_prompt=False, **options
+    ):
+        """Generates answers, as every `keras_hub.models.CausalLM` does.
 
         Args:
             inputs: Texts; or a dict of `encoder_text` and `decoder_text`, with
                 which the answers begin.
             *arguments: As KerasHub's.
             sampler: A sampler or its name, in place of that of `compile`.
+            strip_prompt: Whether to leave out what the answers begin with.
             **options: As KerasHub's.
         """
-        if sampler is None:
+        if sampler is None and not strip_prompt:
             return super().generate(inputs, *arguments, **options)
-        sampler = keras_hub.samplers.get(sampler)
-        key = json.dumps(keras_hub.samplers.serialize(sampler))
+        sampler = keras_hub.samplers.get(sampler or self.sampler)
+        config = keras_hub.samplers.serialize(sampler)
+        key = json.dumps([config, strip_prompt])
         before = self.sampler, self.generate_function
         # One that has been used has its graph, and its random state.
         self.sampler, self.generate_function = self._generate_functions.get(
             key, (sampler, None)
         )
+        self._strips_prompt = strip_prompt
         try:
             return super().generate(inputs, *arguments, **options)
         finally:
             made = self.sampler, self.generate_function
             self._generate_functions[key] = made
             self.sampler, self.generate_function = before
+            self._strips_prompt = False
 
-    def quantize(self, mode, **options):
+    def quantize(self, mode=None, **options):
         """Quantizes the backbone; pointing and head stay as they are.
 
         Args:
-            mode: Such as `"int8"`.
+            mode: Such as `"int8"`; by default that of a `config`.
             **options: As of `keras.Model.quantize`.
         """
         self.backbone.quantize(mode, **options)
@@ -259,10 +276,30 @@ class CopyTask:
                 ops.logical_and(ends, ops.logical_not(mask)), "int32"
             )
             there = ops.cumsum(ends, axis=1) - ends == 0
+        if self._strips_prompt:
+            there = ops.logical_and(there, ops.logical_not(mask))
         return {"decoder_token_ids": found, "decoder_padding_mask": there}
 
     def get_config(self):
-        return {**super().get_config(), **self._options}
+        backbone = hub_backbone.serialize_backbone(self.backbone)
+        del backbone["backbone"]["shared_object_id"]  # It is here once.
+        return {**super().get_config(), **backbone, **self._options}
+
+    @classmethod
+    def from_config(cls, config):
+        """Makes a task from its config, and imports nothing that it names.
+
+        Raises:
+            ValueError: If its head is no registered class.
+        """
+        config = dict(config)
+        if isinstance(head := config.get("head"), str):
+            config["head"] = head_class(head, may_import=False)
+        names = ("backbone", "lora", "quantizers")
+        stored = {name: config.pop(name, None) for name in names}
+        if isinstance(stored["backbone"], dict):
+            stored["backbone"] = hub_backbone.deserialize_backbone(stored)
+        return super().from_config({**config, "backbone": stored["backbone"]})
 
 
 class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
@@ -378,7 +415,7 @@ class _LogProbsByRow(keras.layers.Layer):
         log_probs = word_log_probs(
             CopyDistribution(*distribution), source_copy_ids
         )
-        return columns(log_probs, self.words)
+        return hub_backbone.columns(log_probs, self.words)
 
     def compute_output_spec(self, distribution, source_copy_ids):
         batch, steps, _ = distribution[0].shape

@@ -10,8 +10,7 @@
 
 import os
 
-from tfcopy import filesystem
-from tfcopy.checked_files import DamagedFileError, check_fields, read_json
+from tfcopy import checked_files, filesystem
 from tfcopy.training.checkpoints import Checkpoints, is_weights
 
 CONFIG_NAME = "config.json"
@@ -74,7 +73,7 @@ class RunFolder:
                 f"{number!r}; this one reads format {FORMAT}). Update tfcopy."
             )
         self.recipe, self.values = config["recipe"], config["config"]
-        self.begun = config.get("begun", [])
+        self.begun = config.get("begun") or []
         self.results = read(self.folder, RESULTS_NAME) or {}
 
     def _no_run(self):
@@ -197,17 +196,18 @@ def read(folder, name) -> dict | None:
     """
     path = os.path.join(folder, name)
     try:
-        content = read_json(path)
+        content = checked_files.read_json(path)
         if not {"recipe", "config"} <= content.keys():
             raise ForeignFileError(
                 f"{path} is damaged, or not a run's (it names no recipe or no "
                 "config)."
             )
         if content.get("format", FORMAT) == FORMAT:
-            check_fields(path, content, *_FIELDS)
+            checked_files.check_fields(path, content, *_FIELDS)
+            checked_files.check_inside(path, content.get("begun") or ())
     except FileNotFoundError:
         return None
-    except DamagedFileError as error:
+    except checked_files.DamagedFileError as error:
         raise RunError(str(error)) from error
     return content
 

@@ -36,7 +36,9 @@ _FIELDS = {
     "corpus": {"fingerprints": {...: str}, "num_skipped": {...: int}},
     "texts": {"sizes": {...: [int]}, "checksums": {...: str}},
     "vocabularies": {...: {"file": str, "checksum": str}},
-    "splits": {...: {"shards": [dict], "checksum": str}},
+    "splits": {
+        ...: {"shards": [{"file": str, "checksum": str}], "checksum": str}
+    },
 }
 
 
@@ -156,6 +158,7 @@ def read_manifest(folder) -> dict:
         # As releases before wrote it.
         corpus["num_skipped"] = {"train": corpus["num_skipped"]}
     checked_files.check_fields(path, manifest, _FIELDS)
+    checked_files.check_inside(path, files_of(manifest))
     return manifest
 
 

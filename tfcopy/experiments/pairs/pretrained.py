@@ -7,6 +7,7 @@ from tfcopy import models
 from tfcopy.data.text.byte_pair_tokenizer import HubPieces, hub_pieces
 from tfcopy.experiments import flag_checks
 from tfcopy.experiments.pairs.model_flags import BackboneConfig
+from tfcopy.keras_internals import importing_nothing
 
 
 def check(config: BackboneConfig):
@@ -83,7 +84,8 @@ def _from_preset(module, name, preset, **options):
 
     try:
         kind = getattr(getattr(keras_hub, module), name)
-        return kind.from_preset(preset, **options)
+        with importing_nothing():
+            return kind.from_preset(preset, **options)
     # KerasHub's and its downloaders' own kinds, one of which is no `OSError`.
     except Exception as error:
         raise ValueError(

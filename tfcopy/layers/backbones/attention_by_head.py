@@ -29,7 +29,7 @@ def of_all(dense, x):
     Returns:
         `(B, N, ...)`.
     """
-    if dense.dtype_policy.quantization_mode:
+    if dense.quantization_mode:
         return dense(x)
     kernel = ops.cast(dense.kernel, dense.compute_dtype)
     inner = len(x.shape) - 2

@@ -42,7 +42,7 @@ class CausalParts(BackboneParts):
     def logit_cap(self):
         table = self.backbone.token_embedding
         # A quantized one caps its products itself.
-        quantized = table.dtype_policy.quantization_mode
+        quantized = table.quantization_mode
         return None if quantized else table.logit_soft_cap
 
     @property

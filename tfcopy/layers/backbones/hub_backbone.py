@@ -95,29 +95,31 @@ class OfBackbone(Configured):
 
 
 def serialize_backbone(backbone):
-    """The config of a backbone, and of LoRA if it is enabled.
+    """Returns the config of a backbone with all that its own one leaves out.
 
-    Its own config does not tell LoRA, whose weights a loaded one would lack.
+    LoRA, whose weights a loaded backbone would lack; how quantized layers
+    round their inputs; and, in KerasHub 0.32, a Llama's tied table.
     """
-    adapted = [
-        layer
-        for layer in all_layers(backbone)
-        if getattr(layer, "lora_enabled", False)
-    ]
+    layers = all_layers(backbone)
+    adapted = [x for x in layers if getattr(x, "lora_enabled", False)]
     lora = None
     if adapted:
         names = sorted({layer.name for layer in adapted})
         lora = {"rank": adapted[0].lora_rank, "target_layer_names": names}
     config = serialize_shared(backbone)
-    # That of KerasHub 0.32's Llama leaves it out.
     if hasattr(backbone, "tie_word_embeddings"):
         tied = {"tie_word_embeddings": backbone.tie_word_embeddings}
         config["config"] = {**config["config"], **tied}
-    return {"backbone": config, "lora": lora}
+    quantizers = {
+        x.path: keras.saving.serialize_keras_object(x.inputs_quantizer)
+        for x in layers
+        if hasattr(x, "inputs_quantizer")
+    }
+    return {"backbone": config, "lora": lora, "quantizers": quantizers}
 
 
 def deserialize_backbone(config):
-    """The backbone of such a config."""
+    """Returns the backbone of such a config."""
     # Imported here: it takes a second, and it registers the classes.
     import keras_hub  # noqa: F401
 
@@ -125,6 +127,12 @@ def deserialize_backbone(config):
     # Another part of the model may hold the same one.
     if config["lora"] and not serialize_backbone(backbone)["lora"]:
         backbone.enable_lora(**config["lora"])
+    quantizers = config.get("quantizers") or {}  # Releases before wrote none.
+    for layer in all_layers(backbone):
+        if layer.path in quantizers:
+            layer.inputs_quantizer = keras.saving.deserialize_keras_object(
+                quantizers[layer.path]
+            )
     return backbone
 
 
@@ -211,7 +219,7 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
 
     def _products(self, features, candidate_ids):
         """The products of features with the words' rows."""
-        if self.table.dtype_policy.quantization_mode:
+        if self.table.quantization_mode:
             product = columns(self.table(features, reverse=True), self.rows)
             if candidate_ids is not None:
                 product = take(product, candidate_ids, axis=1)

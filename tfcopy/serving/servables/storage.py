@@ -192,8 +192,8 @@ def _model_config(model):
 
 
 def _make_model(config):
-    with keras_internals.sharing_layers():
-        # Neither Python's code nor other packages' classes.
+    # Neither Python's code nor other packages' classes.
+    with keras_internals.sharing_layers(), keras_internals.importing_nothing():
         return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
