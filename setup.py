@@ -20,11 +20,6 @@ def long_description():
     return re.sub(r"\[([^]]*)\]\((?!https:)[^)]*\)", r"\1", text)
 
 
-# All that there are wheels for; it has no source distribution.
-ALIGN = [
-    "systran-align>=3.5; "
-    "python_version < '3.12' and platform_machine == 'x86_64'"
-]
 # It asks for protobuf below 7 and pyarrow below 26.
 BEAM = ["apache-beam>=2.77,<3"]
 CATALOGS = ["rapidfuzz>=3"]
@@ -103,7 +98,6 @@ setup(
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
-        "align": ALIGN,
         "beam": BEAM,
         "catalogs": CATALOGS,
         "client": CLIENT,
@@ -116,7 +110,6 @@ setup(
         "serve": SERVE,
         "subwords": SUBWORDS,
         "dev": [
-            *ALIGN,
             *BEAM,
             *CATALOGS,
             *CLIENT,

@@ -95,7 +95,7 @@ score run --source a --target a
 export run
 translate_po model c.po
 build_vocabulary --input a --output out
-build_dictionary --source a --target a --output out --aligner ibm1
+build_dictionary --source a --target a --output out
 build_definitions --wordnet . --output out
 train_sentencepiece --input a --output out --protect html
 prepare --train a a --output out

@@ -147,7 +147,7 @@ EXPECTED = {
 def test_both_directions(files, tmp_path, capsys):
     there, back = tmp_path / "new" / "fr-en.tsv", tmp_path / "en-fr.tsv"
     links = tmp_path / "links"
-    arguments = [*files, "--aligner", "ibm1", "--function_words", "0"]
+    arguments = [*files, "--function_words", "0"]
     arguments += ["--output", str(there), "--reverse_output", str(back)]
     assert main([*arguments, "--write_alignment", str(links)]) == 0
     assert senses(there) == EXPECTED
@@ -155,7 +155,7 @@ def test_both_directions(files, tmp_path, capsys):
     assert links.read_text() == "0-0 1-1\n" * 3 + "\n0-0 1-1 2-2\n"
     out = capsys.readouterr().out
     assert f"{there}: 6 words, 6 senses\n" in out
-    assert "5 pairs, 9 links (ibm1)" in out
+    assert "5 pairs, 9 links (IBM Model 1)" in out
     assert "alignment: 5 pairs read, 1 left out (1 blank), 4 left\n" in out
     assert main([*arguments, "--max_length", "2"]) == 0
     told = "alignment: 5 pairs read, 2 left out (1 blank, 1 too long), 3 left\n"
@@ -174,29 +174,11 @@ def test_flags_reach_the_dictionary(files, tmp_path):
     shortlist, output = tmp_path / "fr.txt", tmp_path / "fr-en.tsv"
     Vocabulary.build({"maison": 1, "la": 1}).save(shortlist)
     config = tmp_path / "flags.yaml"
-    config.write_text("aligner: ibm1\nmax_length: 2\nfunction_words: 1\n")
+    config.write_text("max_length: 2\nfunction_words: 1\n")
     arguments = [*files, "--output", str(output), "--config", str(config)]
     assert main([*arguments, "--only_outside", str(shortlist)]) == 0
     # `the` is the most frequent word; `The House !` is too long.
     assert senses(output) == {"fleur": ["flower"], "une": ["a"]}
-
-
-def test_systran_is_preferred(files, tmp_path, capsys):
-    pytest.importorskip("systran_align", reason="systran-align (extra align)")
-    output = tmp_path / "fr-en.tsv"
-    arguments = [*files, "--output", str(output), "--function_words", "0"]
-    assert main(arguments) == 0
-    assert senses(output) == EXPECTED
-    assert "(systran)" in capsys.readouterr().out
-
-
-def test_ibm1_where_systran_is_missing(files, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(build_dictionary.aligners, "has_systran", lambda: False)
-    arguments = [*files, "--output", str(tmp_path / "fr-en.tsv")]
-    assert main(arguments) == 0
-    assert "(ibm1)" in capsys.readouterr().out
-    assert main([*arguments, "--aligner", "systran"]) == 1
-    assert "pip install 'tfcopy[align]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -206,10 +188,6 @@ def test_ibm1_where_systran_is_missing(files, tmp_path, capsys, monkeypatch):
         (["--alignment", "no"], "Error: no: cannot be read"),
         (["--only_outside", "no"], "Error: --only_outside: cannot read no"),
         (["--output", "."], "Error: --output: cannot write . (it is a folder)"),
-        (
-            ["--alignment", "x", "--aligner", "ibm1"],
-            "Error: Only one of --aligner and --alignment can align.",
-        ),
     ],
 )
 def test_errors_name_the_file(files, tmp_path, capsys, flags, message):
@@ -258,7 +236,6 @@ def test_files_of_different_lengths_are_named(files, tmp_path, capsys):
     "flags, message",
     [
         (["--nope", "1"], "--nope"),
-        (["--aligner", "x"], "--aligner must be auto or systran or ibm1. "),
         (
             ["--rounds", "0"],
             "--rounds must be a positive integer. Received: 0.",

@@ -7,11 +7,10 @@ Line n of one file, plain or compressed, translates line n of the other.
 --output lists target words with their source senses (for labels: --dictionary
 of the recipes), --reverse_output source words with their translations.
 
-The words of each pair are aligned, in lower case: by systran-align (extra
-`align`), else by IBM Model 1, or as --alignment says. A word's senses are the
-words that it is linked to, one to one, in at least --min_probability of its
-links. A word whose likeliest sense is a function word or punctuation is left
-out.
+The words of each pair are aligned in lower case, by IBM Model 1 or as
+--alignment says. A word's senses are the words that it is linked to, one to
+one, in at least --min_probability of its links. A word whose likeliest sense
+is a function word or punctuation is left out.
 """
 
 import dataclasses
@@ -46,9 +45,7 @@ class Config:
         tokenization: moses, or space for text that is already tokenised; as
             in the recipe that will use the dictionary.
         max_length: Pairs with a longer sentence, in words, are not aligned.
-        aligner: systran (extra align), ibm1, or auto, the first of them that
-            is installed.
-        rounds: Passes of the aligner over all pairs.
+        rounds: Passes of IBM Model 1 over all pairs.
         alignment: File of links from another aligner, between the words that
             --tokenization gives: one line such as "0-0 1-2" per pair.
         write_alignment: File to write the links to, in the same format.
@@ -67,7 +64,6 @@ class Config:
     target_language: str = "fr"
     tokenization: Literal["moses", "space"] = "moses"
     max_length: PositiveInt = 50
-    aligner: Literal["auto", "systran", "ibm1"] = "auto"
     rounds: PositiveInt = 5
     alignment: File | None = None
     write_alignment: File | None = None
@@ -84,7 +80,6 @@ def run(config: Config) -> None:
         from tfcopy.data.alignment import likely_translations
 
     start = time.monotonic()
-    aligner = _choose_aligner(config)
     written = ("output", "reverse_output", "write_alignment")
     read = ("source", "target", "alignment", "only_outside")
     outputs = {f"--{flag}": getattr(config, flag) for flag in written}
@@ -97,7 +92,7 @@ def run(config: Config) -> None:
         sides = source.sentences.lengths, target.sentences.lengths
         links = word_links.read(config.alignment, np.stack(sides, axis=1))
     else:
-        links = _align(source.folded, target.folded, aligner, config)
+        links = _align(source.folded, target.folded, config)
     if config.write_alignment is not None:
         word_links.write(config.write_alignment, links, len(source.sentences))
     options = {
@@ -114,27 +109,7 @@ def run(config: Config) -> None:
     minutes = (time.monotonic() - start) / 60
     print(
         f"{len(source.sentences):,} pairs, {len(links.pair):,} links "
-        f"({aligner}), {minutes:.1f} minutes"
-    )
-
-
-def _choose_aligner(config):
-    if config.alignment is not None:
-        if config.aligner != "auto":
-            raise ValueError(
-                "Only one of --aligner and --alignment can align. Received: "
-                f"--aligner {config.aligner} --alignment {config.alignment}."
-            )
-        return config.alignment
-    if config.aligner == "ibm1":
-        return config.aligner
-    if aligners.has_systran():
-        return "systran"
-    if config.aligner == "auto":
-        return "ibm1"
-    raise ValueError(
-        "--aligner systran: systran-align is missing. Give --aligner ibm1, or "
-        "pip install 'tfcopy[align]' (Python 3.11 on x86-64)."
+        f"({config.alignment or 'IBM Model 1'}), {minutes:.1f} minutes"
     )
 
 
@@ -175,7 +150,7 @@ def _read(config):
     ]
 
 
-def _align(source, target, aligner, config):
+def _align(source, target, config):
     """Links of all pairs but blank and long ones, which are told."""
     lengths = np.stack([source.lengths, target.lengths])
     is_kept = lengths.max(axis=0) <= config.max_length
@@ -185,11 +160,8 @@ def _align(source, target, aligner, config):
     counts = text_pairs.count_pairs(len(source), left, too_long=too_long)
     print(text_pairs.counts_line("alignment", counts))
     source, target = source.keep(is_kept), target.keep(is_kept)
-    options = {"rounds": config.rounds, "progress": True}
-    if aligner == "systran":
-        print("Learning the alignment ...", file=sys.stderr)
-        return aligners.align_by_systran(source, target, **options)
-    return aligners.align(source, target, **options).intersection
+    found = aligners.align(source, target, rounds=config.rounds, progress=True)
+    return found.intersection
 
 
 def _save(dictionary, path):

@@ -1,4 +1,4 @@
-"""Links, IBM Model 1, the Pharaoh format, and systran-align."""
+"""Links, IBM Model 1, and the Pharaoh format."""
 
 import collections
 import gzip
@@ -240,26 +240,3 @@ def test_pharaoh_faults_are_named(tmp_path, text, message):
 def test_a_missing_alignment_is_named(tmp_path):
     with pytest.raises(ValueError, match="links: cannot be read"):
         word_links.read(tmp_path / "links", lengths(FRENCH, ENGLISH))
-
-
-# === systran-align ===
-
-
-@pytest.fixture
-def systran():
-    pytest.importorskip("systran_align", reason="systran-align (extra align)")
-
-
-def test_systran_aligns_what_stands_together(systran):
-    links = aligners.align_by_systran(FRENCH, ENGLISH)
-    expected = [(p, i, i) for p in range(3) for i in range(2)]
-    assert rows_of(links) == expected
-
-
-def test_systran_leaves_empty_sentences_alone(systran):
-    source = Sentences.from_rows([[], [0, 1], [2], [0, 3], [4, 3]])
-    target = Sentences.from_rows([[7], [0, 1], [], [0, 3], [4, 3]])
-    links = aligners.align_by_systran(source, target)
-    assert set(links.pair.tolist()) == {1, 3, 4}
-    empty = Sentences.from_rows([[], []])
-    assert rows_of(aligners.align_by_systran(empty, empty)) == []

@@ -1,4 +1,4 @@
-"""Aligners of words: IBM Model 1, and systran-align, a port of fast_align.
+"""Aligner of words: IBM Model 1.
 
 All arrays are flat. A cell is a source word and a target word of one pair; the
 cells of a target word are adjacent, in a row.
@@ -6,16 +6,11 @@ cells of a target word are adjacent, in a row.
 Shapes: P pairs, N source words and M target words over all pairs, L links.
 
 Reference:
-    IBM Model 1: Brown et al., 1993, The Mathematics of Statistical Machine
-    Translation, section 4.2; fast_align: Dyer et al., 2013, A Simple, Fast, and
-    Effective Reparameterization of IBM Model 2.
+    Brown et al., 1993, The Mathematics of Statistical Machine Translation,
+    section 4.2.
 """
 
 import dataclasses
-import importlib.util
-import itertools
-import os
-import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -236,90 +231,3 @@ def _best(table, source, target):
         found, first = np.unique(row[order], return_index=True)
         best[targets[found]] = sources[cells[order[first]]]
     return best
-
-
-_BATCH = 4096  # pairs
-
-
-def has_systran() -> bool:
-    return importlib.util.find_spec("systran_align") is not None
-
-
-def align_by_systran(
-    source: Sentences,
-    target: Sentences,
-    *,
-    rounds: int = 5,
-    progress: bool = False,
-) -> Links:
-    """Aligns pairs in both directions; the links are not all one to one.
-
-    systran-align is an optional extra (`align`) and not bundled: its metadata
-    (3.5.0) names no licence; fast_align itself has the Apache License 2.0. Its
-    threads add up in any order, so a few links differ from run to run;
-    OMP_NUM_THREADS=1 gives the same each time.
-
-    Args:
-        source: P sentences.
-        target: Their translations.
-        rounds: Number of passes over all pairs.
-        progress: Whether to show a bar with the time left, once the
-            probabilities are learnt.
-
-    Raises:
-        ImportError: if systran-align is not installed.
-    """
-    import systran_align
-
-    pairs = np.flatnonzero(source.lengths * target.lengths)
-    if not len(pairs):
-        return Links(*np.zeros((3, 0), np.int64))
-    # Ids instead of words: none of them is `|||`.
-    names = [
-        np.arange(1 + side.ids.max()).astype(str) for side in (source, target)
-    ]
-
-    def words(i):
-        return [
-            name[side[i]].tolist()
-            for name, side in zip(names, (source, target))
-        ]
-
-    with tempfile.TemporaryDirectory() as folder:
-        text, forward, backward = (
-            os.path.join(folder, name) for name in ("text", "there", "back")
-        )
-        with open(text, "w", encoding="ascii") as file:
-            for i in pairs:
-                file.write(" ||| ".join(map(" ".join, words(i))) + "\n")
-        systran_align.generate_alignment_probabilities(
-            text,
-            forward,
-            backward,
-            iterations=rounds,
-            favor_diagonal=True,
-            optimize_tension=True,
-            variational_bayes=True,
-        )
-        aligner = systran_align.Aligner(forward, backward)
-    bar = tqdm.tqdm(
-        desc="Aligning",
-        total=len(pairs),
-        unit=" pairs",
-        unit_scale=True,
-        disable=None if progress else True,  # None: not on a terminal
-        leave=False,
-    )
-    chunks = []
-    with bar:
-        for start in range(0, len(pairs), _BATCH):
-            some = pairs[start : start + _BATCH]
-            rows = zip(*map(words, some))
-            results = aligner.align_batch(*map(list, rows))
-            links = [sorted(result["alignments"]) for result in results]
-            positions = list(itertools.chain.from_iterable(links))
-            positions = np.array(positions, np.int64).reshape(-1, 2)
-            numbers = np.repeat(some, [len(row) for row in links])
-            chunks.append(np.column_stack([numbers, positions]))
-            bar.update(len(some))
-    return Links(*np.concatenate(chunks).T)
