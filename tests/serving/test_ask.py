@@ -277,3 +277,25 @@ def test_help_needs_no_tensorflow(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         ask.main(["--help"])
     assert "savedmodels/europarl_ps" in capsys.readouterr().out
+
+
+def test_the_end_looks_for_no_garbage():
+    """Which TensorFlow's objects would take seconds."""
+    code = """
+from tfcopy.serving.client_library import commands
+
+class Garbage:
+    def __del__(self):
+        print("found")
+
+def main():
+    one = Garbage()
+    one.itself = one
+    print("answered")
+    return 3
+
+commands.start(main)
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (3, "answered\n")

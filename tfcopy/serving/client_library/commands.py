@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import gc
 import os
 import sys
 from typing import Literal
@@ -36,7 +37,10 @@ def start(main):
     each computes with one thread, as TensorFlow's variable says.
     """
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
-    sys.exit(main())
+    status = main()
+    # Python would look for garbage among all objects of TensorFlow, seconds.
+    gc.freeze()
+    sys.exit(status)
 
 
 def run(program, work) -> int:
