@@ -5,10 +5,9 @@ import contextlib
 import tracemalloc
 
 import pytest
-from tfcopy.serving.http_server.api_metrics import Metrics
 
 from tests.growth import check_linear
-from tests.serving.http_server.test_translation_api import Capitals
+from tests.serving.http_server.capitals import Capitals
 from tfcopy.serving.http_server.api_messages import ApiError, TranslateRequest
 from tfcopy.serving.http_server.kept_spans import Question, name_of
 from tfcopy.serving.http_server.plain_parts import PlainText
@@ -16,6 +15,7 @@ from tfcopy.serving.http_server.request_batches import Batching
 from tfcopy.serving.http_server.served_models import Translating
 from tfcopy.serving.http_server.translation_service import (
     Limits,
+    Metrics,
     TranslationService,
 )
 

@@ -13,6 +13,7 @@ from tests.serving.http_server.capitals import (
 )
 from tfcopy.serving.client_library.remote_model import RequestError
 from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.serving.http_server import translation_service
 from tfcopy.serving.http_server.api_access import Access, read_keys
 
 
@@ -483,3 +484,39 @@ def test_a_file_of_keys_is_checked(tmp_path, content, error):
         path.write_bytes(getattr(content, "encode", lambda: content)())
     with pytest.raises(AskError, match=error):
         read_keys(path)
+
+
+def test_a_deadline_stops_the_work_of_a_thread(monkeypatch):
+    """Of long requests; short ones do not wait for these."""
+    read = []
+
+    class Slow(translation_service.PlainText):
+        def __init__(self, text, *options):
+            if len(text) > 100:
+                time.sleep(0.2)
+                read.append(text)
+            super().__init__(text, *options)
+
+    monkeypatch.setattr(translation_service, "PlainText", Slow)
+    limits = LIMITS._replace(characters=100_000, texts=1000, seconds=0.5)
+    model = Capitals()
+    with served({("en", "fr"): model}, limits=limits, queue_size=10) as client:
+        found = []
+
+        def ask():
+            found.append(translate(client, ["long " * 30] * 100)[0])
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        while not read:
+            time.sleep(0.01)
+        assert translate(client, "a") == (200, {"translatedText": "A"})
+        for thread in threads:
+            thread.join()
+        assert found == [503] * 4
+        time.sleep(0.3)
+        count = len(read)
+        assert count < 12
+        time.sleep(0.5)
+        assert len(read) == count

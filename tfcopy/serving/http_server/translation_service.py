@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import functools
 import itertools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -40,6 +41,9 @@ ALWAYS_KEPT = (r"\[X[0-9]+X\]",)
 _WEBLATE_CHECK = "en", "de", ["test"]
 # Phrases of a request's glossary, each of which is looked for in each line.
 _MOST_TERMS = 1000
+# Threads that read long requests and write their answers, and the characters of
+# requests for which none is needed.
+_READERS, _SHORT = 2, 2000
 # Bounds of the buckets of a histogram of seconds.
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 # An answer may have so many times the characters of a request.
@@ -159,6 +163,7 @@ class TranslationService:
         )
         at_once = [x.model.at_once for x in models.values()]
         self._threads = concurrent.futures.ThreadPoolExecutor(sum(at_once))
+        self._readers = concurrent.futures.ThreadPoolExecutor(_READERS)
         # Models in this process share its cores, a server has its own.
         cores = asyncio.Semaphore(max(at_once))
         self._models = {}
@@ -242,19 +247,23 @@ class TranslationService:
         model = self._models[pair]
         protect = self._protected(model, request)
         kind = HtmlText if request.format == "html" else PlainText
-        documents = await asyncio.to_thread(
-            lambda: [kind(x, protect, model.max_words, terms) for x in texts]
+        size = sum(map(len, itertools.chain(texts, *terms)))
+        made = functools.partial(self._made, size <= _SHORT)
+        documents = await made(
+            kind(x, protect, model.max_words, terms) for x in texts
         )
         answers = {}
         while True:
-            asked = (x for y in documents for x in y.open_questions(answers))
+            asked = await made(
+                x for y in documents for x in y.open_questions(answers)
+            )
             questions = list(dict.fromkeys(asked))
             if not questions:
                 break
             found = await model.answers(questions, request.alternatives)
             answers |= zip(questions, found)
-        translated = await asyncio.to_thread(
-            self._all_written, texts, documents, answers, request, protect
+        translated = await made(
+            self._written(texts, documents, answers, request, protect)
         )
         count = self._metrics
         count.texts.labels(*pair).inc(len(texts))
@@ -263,11 +272,29 @@ class TranslationService:
         count.lost_spans.labels(*pair).inc(lost)
         return translated
 
-    def _all_written(self, texts, documents, answers, request, protect):
+    async def _made(self, at_once, items):
+        """Returns the items of a generator.
+
+        They are made in a thread, which stops when nobody waits any more; or
+        at once, so that short requests do not wait for long ones.
+        """
+        if at_once:
+            return list(items)
+        gone = threading.Event()
+
+        def made():
+            return list(itertools.takewhile(lambda _: not gone.is_set(), items))
+
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._readers, made)
+        finally:
+            gone.set()
+
+    def _written(self, texts, documents, answers, request, protect):
         most = max(map(len, answers.values()), default=1)
         ranks = range(min(request.alternatives + 1, most))
         limit = left = _MOST_TIMES * self.limits.characters * len(ranks)
-        translated = []
         for text, document in zip(texts, documents):
             ranked = []
             for rank in ranks:
@@ -286,8 +313,7 @@ class TranslationService:
             lost = document.lost(answers)
             if protect is None:
                 lost = lost_spans(text, best, self._protect)
-            translated.append(_Translated(best, others, lost))
-        return translated
+            yield _Translated(best, others, lost)
 
     def _protected(self, model, request):
         """What spans are; `None` for a model that keeps none."""
@@ -337,7 +363,8 @@ class TranslationService:
         """Ends what is under way."""
         for model in self._models.values():
             await model.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._readers):
+            threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _terms(glossary):
