@@ -1,12 +1,15 @@
 """The command, and the models that it finds."""
 
+import contextlib
 import json
 import signal
 import socket
+import socketserver
 import sys
 import threading
 import time
 import urllib.error
+import urllib.request
 
 import libretranslatepy
 import pytest
@@ -192,20 +195,79 @@ def test_sockets_that_are_closed_or_slow_stop_nothing(folder):
             connection.close()
 
 
+class Relay(socketserver.ThreadingTCPServer):
+    """A way to another server that may close, or swallow, what is sent."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, address):
+        self.mode = "pass"
+        self._target = address.rpartition("/")[2].split(":")
+        super().__init__(("127.0.0.1", 0), None)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def finish_request(self, request, client_address):
+        if self.mode == "swallow":
+            time.sleep(60)
+        elif self.mode == "close":
+            request.recv(1 << 16)
+        else:
+            host, port = self._target
+            with socket.create_connection((host, int(port))) as other:
+                threading.Thread(target=_copy, args=[request, other]).start()
+                _copy(other, request)
+
+
+def _copy(source, sink):
+    with contextlib.suppress(OSError):
+        while part := source.recv(1 << 16):
+            sink.sendall(part)
+
+
 @pytest.mark.slow
-def test_a_model_of_a_server_is_served_until_it_is_gone(folder):
+@pytest.mark.parametrize("fault", ["close", "swallow"])
+def test_a_model_of_a_server_is_served_whenever_it_is_there(folder, fault):
     remote = serve_tensorflow(LocalModel(folder / "copier"))
-    place = f"en:fr={remote.rest_address}/echo"
-    with Process(place, "--deadline", 5) as server:
-        assert server.translate("a <b> c") == {"translatedText": "a <b> c"}
-        remote.stop()
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            server.translate("a")
-        assert refused.value.code == 503
-        assert json.load(refused.value) == {
-            "error": "The model cannot be reached"
-        }
-        assert server.process.poll() is None
+    relay = Relay(remote.rest_address)
+    address = "http://127.0.0.1:%d/echo" % relay.server_address[1]
+    options = ("--deadline", 3, "--grace", 2)
+    with Process(f"en:fr={address}", *options) as server:
+        for mode in ("pass", fault, "pass", fault):
+            relay.mode = mode
+            if mode == "pass":
+                answer = {"translatedText": "a <b> c"}
+                assert server.translate("a <b> c") == answer
+                continue
+            for _ in range(3):
+                begin = time.monotonic()
+                with pytest.raises(urllib.error.HTTPError) as refused:
+                    server.translate("a")
+                assert refused.value.code == 503
+                assert json.load(refused.value)["error"] in (
+                    "The model cannot be reached",
+                    "No answer within 3 s; ask for less at once, or later",
+                )
+                assert time.monotonic() - begin < 6
+            assert urllib.request.urlopen(f"{server.url}/health").status == 200
+        thread = threading.Thread(target=_asked, args=[server])
+        thread.start()
+        time.sleep(0.5)
+        begin = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        _, error = server.process.communicate(timeout=20)
+        assert time.monotonic() - begin < 3
+        assert server.process.returncode == 0
+        assert "Traceback" not in error
+        thread.join()
+    relay.shutdown()
+    relay.server_close()
+    remote.stop()
+
+
+def _asked(server):
+    with contextlib.suppress(OSError):
+        server.translate("a")
 
 
 @pytest.mark.slow
