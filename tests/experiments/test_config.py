@@ -48,7 +48,7 @@ def test_a_recipe_claims_something_about_systems_of_its_demo(name):
     trained = recipe.PRESETS.get("demo", {}).get("systems")
     trained = trained or recipe.Config().systems
     for claim in recipe.Config.claims:
-        better, *_, worse = claim.text.split()
+        better, *_, worse = claim.split()
         assert {better, worse} <= {*trained} and better != worse
     assert recipe.Config.claims
 

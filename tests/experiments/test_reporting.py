@@ -247,31 +247,15 @@ SEE = "; see docs/results.md."
     ],
 )
 def test_claims_are_judged(metric, results, train, seen, sentence):
-    @config.configuration(
-        "my_recipe", config.Claim("a does better than b", metric)
-    )
+    claims = {"a does better than b": metric}
+
+    @config.configuration("my_recipe", claims=claims)
     class Config(config.RunConfig):
         train: list[str] | None = config.corpus_file("Files.")
 
     (judged,) = reporting.judge(Config(train=train), results)
     assert (judged["seen"], judged["sentence"]) == (seen, sentence)
     assert list(judged["figures"]) == ["a", "b"]
-
-
-def test_claims_about_what_was_not_trained_are_left_out():
-    texts = ("a does better than b", "c does better than b")
-
-    @config.configuration(
-        "my_recipe", *(config.Claim(text, "exact_match") for text in texts)
-    )
-    class Config(config.RunConfig):
-        """No flags."""
-
-    results = {x: {"exact_match": i} for i, x in enumerate("cb")}
-    for results, left in [(results, texts[1]), ({}, texts[0])]:
-        (judged,) = reporting.judge(Config(), results)
-        assert left in judged["sentence"]
-    assert reporting.judge(config.RunConfig(), results) == []
 
 
 def test_picture_is_on_disk_and_in_tensorboard(tmp_path):

@@ -16,7 +16,7 @@ from tfcopy.experiments.run import Run
 
 
 @config.configuration(
-    "my_recipe", config.Claim("a translates better than b", "bleu")
+    "my_recipe", claims={"a translates better than b": "bleu"}
 )
 class Config(config.TrainingConfig, config.RunConfig):
     """The flags of a recipe with two systems."""

@@ -116,29 +116,18 @@ def group(cls):
     return dataclasses.dataclass(frozen=True)(cls)
 
 
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """A claim of a paper: one system scores better than another.
-
-    Attributes:
-        text: The claim. Its first word names the system that is expected ahead,
-            its last word the other one.
-        metric: Name of a figure in the systems' results; dots lead to a part. A
-            minus before it tells that less is better.
-    """
-
-    text: str
-    metric: str
-
-
 def configuration(
-    recipe, *claims, baselines=(), minutes={}, corpora={}, **defaults
+    recipe, *, claims={}, baselines=(), minutes={}, corpora={}, **defaults
 ):
     """Makes a class the config of a recipe.
 
     Args:
         recipe: Name of the recipe, which its folders are named after.
-        *claims: The paper's `Claim`s, which each run checks.
+        claims: Sentences of what the paper shows, which each run checks, to the
+            figure of results.json that tells. The first word of a sentence
+            names the system that is expected ahead, the last word the other
+            one. Dots in the name of a figure lead to a part of the results; a
+            minus before it means that less is better.
         baselines: The systems that flags `baseline_X` are those of.
         minutes: Preset to the minutes that it takes on two cores, measured.
         corpora: Preset to the corpus that it reads where no flag names one.
@@ -181,7 +170,7 @@ class RunConfig:
     baselines: ClassVar[tuple[str, ...]] = ()
     minutes: ClassVar[dict[str, float]] = {}
     corpora: ClassVar[dict[str, str]] = {}
-    claims: ClassVar[tuple[Claim, ...]] = ()
+    claims: ClassVar[dict[str, str]] = {}
 
     systems: list[str] = systems([], "Systems to train.")
     preset: str = results.common(

@@ -218,38 +218,35 @@ def judge(config, results) -> list[dict]:
         results: Dict from the systems to their results.
 
     Returns:
-        A dict for each `config.Claim`: the `figures` of its two systems;
-        whether it is `seen`, `"yes"`, `"no"` or, where 95 % intervals overlap,
-        `"too close to tell"`; and a `sentence`. Claims about systems that were
-        not trained are left out, unless all are.
+        A dict for each claim: the `figures` of its two systems; whether it is
+        `seen`, `"yes"`, `"no"`, or `"too close to tell"` where their 95 %
+        intervals overlap, `None` if one is missing; and a `sentence`.
     """
     is_own = own_corpus(config) is not None
-    judged = [_judged(claim, results, is_own) for claim in config.claims]
-    return [x for x in judged if x["seen"]] or judged[:1]
+    return [_judged(*x, results, is_own) for x in config.claims.items()]
 
 
-def _judged(claim, results, is_own):
-    better, *_, worse = claim.text.split()
-    path = claim.metric.removeprefix("-").split(".")
+def _judged(claim, metric, results, is_own):
+    better, *_, worse = claim.split()
+    path = metric.removeprefix("-").split(".")
     found = [_figure_in(results.get(x, {}), *path) for x in (better, worse)]
     values, lows, highs = zip(*found)
-    title = "The paper" if is_own else "Expected"
     seen, told = None, "Not compared: this run has not trained both"
     if None not in values:
-        best = min(values) if claim.metric.startswith("-") else max(values)
+        best = min(values) if metric.startswith("-") else max(values)
         seen = "yes" if values[0] == best else "no"
         if max(lows) <= min(highs):
             seen = "too close to tell"
-        told = "{:.4g} against {:.4g} ".format(*values)
-        told += f"{_UNITS.get(path[-1], '%')} ({seen})"
-        if is_own or seen == "yes":
-            told = f"Seen: {told}"
-        else:
-            told = f"Not seen here: {told}; see docs/results.md"
+        is_missed = seen != "yes" and not is_own
+        unit = _UNITS.get(path[-1], "%")
+        told = "Not seen here" if is_missed else "Seen"
+        told += f": {values[0]:.4g} against {values[1]:.4g} {unit} ({seen})"
+        told += "; see docs/results.md" * is_missed
+    title = "The paper" if is_own else "Expected"
     return {
         "figures": dict(zip((better, worse), values)),
         "seen": seen,
-        "sentence": f"{title}: {claim.text}. {told}.",
+        "sentence": f"{title}: {claim}. {told}.",
     }
 
 

@@ -43,14 +43,11 @@ SYSTEMS = (
 
 @config.configuration(
     "cnn_dailymail_pg",
-    config.Claim(
-        "pointer_generator writes better summaries than seq2seq_attention",
-        "rouge1",
-    ),
-    config.Claim(
-        "pointer_generator_coverage repeats less than pointer_generator",
-        "-repeated_3grams",
-    ),
+    claims={
+        "pointer_generator summarizes better than seq2seq_attention": "rouge1",
+        "pointer_generator_coverage repeats fewer trigrams than "
+        "pointer_generator": "-repeated_3grams",
+    },
     minutes={"demo": 5, "thorough": 25},
     max_source_length=120,
     max_target_length=60,

@@ -30,7 +30,7 @@ PAPER = {
 
 @config.configuration(
     "copy_rules_copynet",
-    config.Claim("copynet is right more often than rnnsearch", "exact_match"),
+    claims={"copynet is right more often than rnnsearch": "exact_match"},
     minutes={"demo": 4},
     unfinished_compete=True,
     forbid_unk=True,

@@ -41,7 +41,7 @@ SHOWN = 4  # answers
 
 @config.configuration(
     "dialogue_copynet",
-    config.Claim("copynet answers rightly more often than rnnsearch", "top1"),
+    claims={"copynet answers rightly more often than rnnsearch": "top1"},
     minutes={"demo": 6, "thorough": 11},
     unfinished_compete=True,
     forbid_unk=True,

@@ -26,7 +26,7 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 
 @config.configuration(
     "eulerian_pag",
-    config.Claim("pag gets more circuits right than baseline", "exact_match"),
+    claims={"pag gets more circuits right than baseline": "exact_match"},
     minutes={"demo": 5, "thorough": 8},
     baselines=["baseline"],
     unfinished_compete=True,
@@ -68,7 +68,12 @@ class Config(model_flags.PlannerConfig):
 
 
 PRESETS = {
-    "demo": {"systems": ["baseline", "pag"]},
+    "demo": {
+        "systems": ["baseline", "pag"],
+        "plan_steps": 3,
+        "updates": 400,
+        "eval_every": 25,
+    },
     "thorough": {},
     "paper": {
         "num_nodes": 7,

@@ -22,7 +22,7 @@ PAPER = {"nmt": {"bleu": 20.19}, "pointer_softmax": {"bleu": 23.76}}
 
 @config.configuration(
     "europarl_ps",
-    config.Claim("pointer_softmax translates better than nmt", "bleu"),
+    claims={"pointer_softmax translates better than nmt": "bleu"},
     minutes={"demo": 4, "thorough": 13},
     corpora={"paper": "Europarl v7"},
     unmatched="attention_argmax",

@@ -59,9 +59,9 @@ PAPER_POINTERS = {
 
 @config.configuration(
     "gigaword_ps",
-    config.Claim(
-        "pointer_softmax_lvt writes better headlines than nmt_lvt", "rouge1"
-    ),
+    claims={
+        "pointer_softmax_lvt writes better headlines than nmt_lvt": "rouge1"
+    },
     minutes={"demo": 5},
     candidates=400,
     candidates_from="sources",

@@ -44,7 +44,7 @@ LEAST_OOV_RATE = 10.0
 
 @config.configuration(
     "lcsts_copynet",
-    config.Claim("copynet writes better summaries than rnn_context", "rouge1"),
+    claims={"copynet writes better summaries than rnn_context": "rouge1"},
     minutes={"demo": 4, "thorough": 12},
     unfinished_compete=True,
     forbid_unk=True,

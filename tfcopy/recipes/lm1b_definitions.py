@@ -52,10 +52,7 @@ PAPER = {
 
 @config.configuration(
     "lm1b_definitions",
-    config.Claim(
-        "dict_mean reads unknown words better than baseline",
-        "-after_oov",
-    ),
+    claims={"dict_mean reads unknown words better than baseline": "-after_oov"},
     minutes={"demo": 1},
     vectors_dim=64,
     vocabulary_size=230,

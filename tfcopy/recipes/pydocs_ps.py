@@ -28,7 +28,7 @@ from tfcopy.experiments.pairs import corpus_flags
 
 @config.configuration(
     "pydocs_ps",
-    config.Claim("pointer_softmax keeps more spans than nmt", "spans_kept"),
+    claims={"pointer_softmax keeps more spans than nmt": "spans_kept"},
     minutes={"demo": 5, "thorough": 9},
     target_language="es",
     tokenization="sentencepiece",

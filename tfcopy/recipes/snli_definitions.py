@@ -46,7 +46,7 @@ PAPER = {
 
 @config.configuration(
     "snli_definitions",
-    config.Claim("dict labels more pairs rightly than baseline", "accuracy"),
+    claims={"dict labels more pairs rightly than baseline": "accuracy"},
     minutes={"demo": 4},
     baselines=["baseline", "glove"],
     vocabulary_size=250,

@@ -51,7 +51,7 @@ PAPER = {
 
 @config.configuration(
     "squad_definitions",
-    config.Claim("D3 finds more answers than B", "exact_match"),
+    claims={"D3 finds more answers than B": "exact_match"},
     minutes={"demo": 6},
     baselines=["B"],
     vocabulary_size=250,
