@@ -410,7 +410,7 @@ def _rows(results):
     names = dict.fromkeys(name for one in flat for name in one)
     for name in names:
         values = [one.get(name) for one in flat]
-        yield (name, *("" if x is None else _figure_of(x) for x in values))
+        yield (name, *map(_figure, values))
 
 
 def _flat(results, prefix=""):
@@ -423,7 +423,3 @@ def _flat(results, prefix=""):
 
 def _is_number(value):
     return isinstance(value, (int, float)) and math.isfinite(value)
-
-
-def _figure_of(value):
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

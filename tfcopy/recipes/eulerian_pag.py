@@ -36,7 +36,7 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
     plan_steps=5,
     batch_size=64,
     updates=800,
-    eval_every=100,
+    eval_every=50,
     num_beams=1,
     length_penalty=0.0,
 )
@@ -68,12 +68,7 @@ class Config(model_flags.PlannerConfig):
 
 
 PRESETS = {
-    "demo": {
-        "systems": ["baseline", "pag"],
-        "plan_steps": 3,
-        "updates": 400,
-        "eval_every": 25,
-    },
+    "demo": {"systems": ["baseline", "pag"], "plan_steps": 3, "updates": 400},
     "thorough": {},
     "paper": {
         "num_nodes": 7,

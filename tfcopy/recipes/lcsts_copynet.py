@@ -323,17 +323,13 @@ def print_comparison(results, tokenizations, generated):
     """A table of the systems; beside the paper's, where they compare."""
     metrics = {"R-1": "rouge1", "R-2": "rouge2", "R-L": "rougeL"}
     metrics.update({"% UNK": "unk_rate", "% copied": "copy_rate"})
+    tables = {"": results} if generated else {"": results, ", paper": PAPER}
     rows = {
-        f"{system}, {name}": scores[name]
+        f"{system}, {name}{suffix}": table[system][name]
+        for suffix, table in tables.items()
         for name in tokenizations
-        for system, scores in results.items()
+        for system in results
     }
-    if not generated:
-        rows |= {
-            f"{system}, {name}, paper": PAPER[system][name]
-            for name in tokenizations
-            for system in results
-        }
     reporting.print_table(rows, metrics)
     if generated:
         print("Generated news: not comparable with figures on LCSTS.")
