@@ -238,11 +238,11 @@ SEE = "; see docs/results.md."
             "to tell).",
         ),
         (
-            "-part.errors",  # Missing, in part or as a whole.
-            {"a": A_100_MORE},
+            "-part.errors",  # Missing: the system, or what is counted.
+            {"a": {"part": {"errors": None, "interval": None}}},
             None,
             None,
-            f"{EXPECTED}Not compared: this run has not trained both.",
+            f"{EXPECTED}Not compared: this run does not have both figures.",
         ),
     ],
 )

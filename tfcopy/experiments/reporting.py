@@ -231,7 +231,7 @@ def _judged(claim, metric, results, is_own):
     path = metric.removeprefix("-").split(".")
     found = [_figure_in(results.get(x, {}), *path) for x in (better, worse)]
     values, lows, highs = zip(*found)
-    seen, told = None, "Not compared: this run has not trained both"
+    seen, told = None, "Not compared: this run does not have both figures"
     if None not in values:
         best = min(values) if metric.startswith("-") else max(values)
         seen = "yes" if values[0] == best else "no"
@@ -256,8 +256,8 @@ def _figure_in(scores, *path):
     for part in parts:
         scores = scores.get(part, {})
     figure = scores.get(name)
-    interval = scores.get("interval", (figure, figure))
-    return figure, *scores.get(f"{name}_interval", interval)
+    interval = scores.get(f"{name}_interval", scores.get("interval"))
+    return figure, *(interval or (figure, figure))
 
 
 def draw(results, folder, y_label):
