@@ -5,13 +5,15 @@
 Removes a share of each catalogue's translations, fills it by the command
 translate_po, and tells whether every line but those of the filled entries is as
 before, what `msgfmt --check` says, how much markup is kept, and how near the
-filled entries are to what was removed (BLEU). Then the command is killed at
-several moments and repeated; the outcome must be the same, byte for byte. Last,
-a memory has a share of what was removed: how many of these come back exactly,
-and how long it takes.
+filled entries are to what was removed (BLEU). Then the command, which writes
+each --interval seconds, is killed at random moments after its first write, and
+repeated; the outcome must be the same, byte for byte, and no other file be
+left. Last, a memory has a share of what was removed: how many of these come
+back exactly, and how long it takes.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -44,6 +46,7 @@ def main():
         "--known", type=float, default=0.3, help="of these, in a memory"
     )
     parser.add_argument("--kills", type=int, default=4)
+    parser.add_argument("--interval", type=float, default=0.5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--protect", nargs="+", default=["rst", "printf", "brace"]
@@ -74,15 +77,24 @@ def measure(options):
     }
     outcome = [(filled / name).read_bytes() for name in names]
     repeated = []
-    for i in range(options.kills):
+    longest = None
+    for i in range(options.kills + bool(options.kills)):
         folder = options.workdir / f"killed{i}"
         shutil.copytree(cut, folder)
-        limit = seconds * (i + 1) / (options.kills + 1)
-        written = _kill(options, folder, names, limit, cut)
+        # The first one is not killed, and tells how long others may take.
+        limit = longest and rng.uniform(0, longest)
+        seconds, entries = _kill(options, folder, names, limit)
+        longest = longest or seconds
+        left = len({*os.listdir(folder)} - {*names})
         _fill(options, folder, None, names)
         same = [(folder / name).read_bytes() for name in names] == outcome
         repeated.append(
-            {"killed_after": round(limit, 1), "written": written, "same": same}
+            {
+                "seconds after the first write": round(seconds, 2),
+                "entries filled": entries,
+                "files left": left,
+                "same": same and sorted(os.listdir(folder)) == names,
+            }
         )
     memory = _with_memory(options, cut, removed, rng)
     return {**result, "killed": repeated, "memory": memory}
@@ -135,8 +147,15 @@ def _command(options, folder, output, names):
     if output is not None:
         paths += ["--output", f"{output}{os.sep}"]
         output.mkdir(exist_ok=True)
-    module = "tfcopy.serving.translate_po"
-    return [sys.executable, "-m", module, options.model, *paths]
+    code = (
+        "import sys\n"
+        "from tfcopy.serving import translate_po\n"
+        "from tfcopy.serving.catalogs import catalog_filling\n"
+        f"catalog_filling._INTERVAL = {options.interval}\n"
+        "catalog_filling._TIMES = 1\n"
+        "sys.exit(translate_po.main())"
+    )
+    return [sys.executable, "-c", code, options.model, *paths]
 
 
 def _fill(options, folder, output, names, *more):
@@ -147,18 +166,28 @@ def _fill(options, folder, output, names, *more):
     return time.monotonic() - start
 
 
-def _kill(options, folder, names, seconds, before):
-    """Runs it for some seconds; returns how many files it has changed."""
+def _kill(options, folder, names, seconds):
+    """Kills it some seconds after its first write, or waits for its end.
+
+    Returns the seconds from its first write on, and the entries it has filled.
+    """
+
+    def filled():
+        texts = ((folder / name).read_bytes() for name in names)
+        return sum(text.count(b"# tfcopy: score") for text in texts)
+
     process = subprocess.Popen(
         _command(options, folder, None, names), stdout=sys.stderr
     )
-    time.sleep(seconds)
+    while not filled():
+        assert process.poll() is None
+        time.sleep(0.01)
+    start = time.monotonic()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
     process.kill()
-    assert process.wait() == _ENDED
-    return sum(
-        (folder / name).read_bytes() != (before / name).read_bytes()
-        for name in names
-    )
+    assert process.wait() in (0, _ENDED)
+    return time.monotonic() - start, filled()
 
 
 def _msgfmt(path):

@@ -5,8 +5,10 @@
 Fetches packages of pinned versions, takes catalogues of many languages from
 them, removes half of their translations and fills them by the command
 translate_po. Tells the share of spans that are kept, by kind; what `msgfmt
---check` says that it did not say before, with and without "fuzzy"; and whether
-any line but those of the filled entries has changed. --tfcopy names another
+--check` says that it did not say before, with and without "fuzzy"; how many
+placeholders have a letter right beside them that the source lacks, and how many
+of their entries no remark names; and whether any line but those of the filled
+entries has changed. --tfcopy names another
 checkout whose command is run on the same files. The model's own language does
 not matter for that.
 
@@ -31,8 +33,8 @@ from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.gettext_catalogs import read_catalog
 from tfcopy.data.text.accelerators import letter_of
 from tfcopy.data.text.answer_check import check
-from tfcopy.data.text.span_patterns import PATTERNS, spans_of
-from tfcopy.serving.catalogs.entry_texts import EntryTexts
+from tfcopy.data.text.span_patterns import PATTERNS, letters_beside, spans_of
+from tfcopy.serving.catalogs.entry_texts import EntryTexts, names_of
 
 PYPI = {
     "Django": "5.2.1",
@@ -101,12 +103,13 @@ def measure(options):
         for text in fill(options, paths, filled, language)
     ]
     kept, said, changed, count = collections.Counter(), [], [], 0
-    wanted = collections.Counter()
+    wanted, glued = collections.Counter(), []
     for path, (_, keys) in removed.items():
         new = filled / path.name
         if not new.exists():
             continue
         count += count_spans(new, keys, wanted, kept)
+        glued += glued_entries(new, keys)
         said += msgfmt(path, new)
         if not is_continued(path, new):
             changed.append(path.name)
@@ -119,6 +122,11 @@ def measure(options):
         "spans kept, of all": {
             kind: f"{kept[kind]} of {number}"
             for kind, number in sorted(wanted.items())
+        },
+        "letters beside placeholders": {
+            "all": sum(number for number, _ in glued),
+            "entries": len(glued),
+            "entries without a remark": sum(not told for _, told in glued),
         },
         "new errors of msgfmt": said,
         "catalogues with other changes": changed,
@@ -257,12 +265,13 @@ def fill(options, paths, folder, language):
     )
     if not done.returncode:
         return []
-    if len(paths) > 1:
-        # One is refused: the others are not.
-        return [
-            x for path in paths for x in fill(options, [path], folder, language)
-        ]
-    return [done.stderr.strip().split("\n")[-1]]
+    message = done.stderr.strip().split("\n")[-1]
+    # One is refused: the others are not.
+    others = [x for x in paths if str(x.absolute()) not in message]
+    if len(others) == len(paths):
+        sys.exit(message)
+    rest = fill(options, others, folder, language) if others else []
+    return [message, *rest]
 
 
 def count_spans(path, keys, wanted, kept):
@@ -296,6 +305,35 @@ def count_spans(path, keys, wanted, kept):
                     wanted[kind] += sign > 0
                     kept[kind] += sign
     return count
+
+
+def glued_entries(path, keys):
+    """Yields how many letters are beside placeholders, and if it is told."""
+    catalog = read_catalog(path)
+    lines = catalog.text.split("\n")
+    for entry in catalog.entries:
+        if entry.key not in keys or not all(entry.translations.values()):
+            continue
+        names = names_of(entry.flags, _USUAL)
+        own, found = (
+            collections.Counter(
+                (span, side)
+                for text in texts
+                for span, sides in letters_beside(text, names)
+                for side in sides
+            )
+            for texts in (
+                [entry.singular, entry.plural or ""],
+                entry.translations.values(),
+            )
+        )
+        more = sum(x - y for k, x in found.items() if x > (y := own[k]))
+        if more:
+            remarks = (lines[number] for number in entry.comments)
+            yield (
+                more,
+                any(re.match("# tfcopy: (?!score|from )", x) for x in remarks),
+            )
 
 
 def msgfmt(before, after):

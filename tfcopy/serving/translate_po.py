@@ -33,12 +33,14 @@ Translates the entries of gettext catalogues, or the units of XLIFF 1.2 and 2,
 that have no translation, in place. Each becomes fuzzy, with translator's
 comments (in XLIFF a state and notes) that tell the score (a log-probability; of
 several lines or forms the worst), the spans of markup that the translation has
-lost or added, and tags, brackets and quotes without their other half:
+lost or added, tags, brackets and quotes without their other half, and letters
+right beside a placeholder:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`
   # tfcopy: + %s
   # tfcopy: </b> before <b>
+  # tfcopy: a letter right after %s
   #, fuzzy
 
 Placeholders without numbers that change their order get numbers, or the entry

@@ -3,6 +3,7 @@
 import errno
 import os
 import pathlib
+import random
 import signal
 import time
 
@@ -20,18 +21,26 @@ from tfcopy import atomic_files
 from tfcopy.serving.catalogs import catalog_filling
 from tfcopy.serving.client_library import exported_model
 
+MENU = "".join(
+    f'\nmsgctxt "menu"\nmsgid "{text}"\nmsgstr ""\n'
+    for text in ("_entry", "_Entries", "dup", "entry_s")
+)
 
-@pytest.mark.parametrize("output", [False, True])
-def test_a_killed_command_is_repeated(
-    tmp_path, fill, model, output, monkeypatch
-):
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_killed_command_is_repeated(tmp_path, fill, model, seed, monkeypatch):
+    """At any moment after its first write; the outcome is always the same."""
     monkeypatch.setattr(catalog_filling, "_INTERVAL", 0.0)
+    monkeypatch.setattr(catalog_filling, "_TIMES", 0)
     paths = [tmp_path / name for name in ("whole.po", "killed.po")]
+    text = many(60) + MENU + '\nmsgid "dup"\nmsgstr ""\n'
     for path in paths:
-        write(path, many(60))
-    assert fill(paths[0])[0] == 0
-    flags = [paths[1], "--batch_size", "1"]
-    target = paths[1]
+        write(path, text)
+    memory = write(tmp_path / "memory.po", HEADER + 'msgid "dup"\nmsgstr "d"')
+    assert fill(paths[0], "--memory", memory)[0] == 0
+    flags = [paths[1], "--batch_size", "1", "--memory", memory]
+    target, output = paths[1], seed % 2
     if output:
         target = tmp_path / "output.po"
         flags += ["--output", target]
@@ -44,16 +53,23 @@ def test_a_killed_command_is_repeated(
     while not target.exists() or "fuzzy" not in target.read_text():
         assert os.waitpid(child, os.WNOHANG) == (0, 0)
         time.sleep(0.005)
+    if seed > 1:
+        time.sleep(random.Random(seed).uniform(0, 60 * model.seconds))
     os.kill(child, signal.SIGKILL)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL
-    done = target.read_text().count("fuzzy")
-    assert 0 < done < 60
+    status = os.waitpid(child, 0)[1]
+    assert status == signal.SIGKILL or seed > 1
+    done = target.read_text().count("ENTRY ")
+    assert done < 60 or seed > 1
     model.seconds = 0
     assert fill(*flags)[0] == 0
-    assert len(model.asked) == 60 - done
+    assert sum(x.startswith("entry ") for x in model.asked) == 60 - done
     assert target.read_bytes() == paths[0].read_bytes()
+    assert {*os.listdir(tmp_path)} == {
+        *("whole.po", "killed.po", "memory.po"),
+        target.name,
+    }
     if output:
-        assert paths[1].read_text() == many(60)
+        assert paths[1].read_text() == text
 
 
 @pytest.mark.parametrize("output", [(), ("--output", "new/b.po")])

@@ -18,7 +18,11 @@ from tests.serving.servables.translators import (
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.data.text.span_patterns import ORDERED, spans_of
+from tfcopy.data.text.span_patterns import (
+    ORDERED,
+    letters_beside,
+    spans_of,
+)
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.serving import ask, saved_model
@@ -104,6 +108,30 @@ def test_placeholders_without_numbers_keep_their_order(xla):
         assert sorted(x for x in answer if x != "of") == sorted(wanted)
         free.append([x for x in answer if x != "of"] != wanted)
     assert any(free)  # Others stand anywhere.
+
+
+def test_no_placeholder_becomes_part_of_a_word():
+    """A random model says its words without blanks between them."""
+    tokenizer = ProtectedTokenizer(Tokenizer("characters"), ("placeholders",))
+    search = SearchOptions(num_beams=4, max_length=12, must_copy=True)
+    translator = random_translator(
+        options=search, source_tokenizer=tokenizer, target_tokenizer=tokenizer
+    )
+    texts = ["%s, %d .", "", "n%sx {x}"]
+    with eagerly():
+        found = translator.analyse(tf.constant(texts))
+    found = {name: found[name].numpy() for name in ("texts", "tokens")}
+
+    def beside(text):
+        sides = letters_beside(text, ["placeholders"])
+        return {(span, x) for span, y in sides for x in y}
+
+    glued = []
+    for source, *answers in zip(texts, found["texts"], found["tokens"]):
+        for answer, tokens in zip(*answers):
+            assert beside(answer.decode()) <= beside(source)
+            glued.append(beside(b"".join(tokens).decode()) - beside(source))
+    assert any(glued)
 
 
 @pytest.mark.few(1)
