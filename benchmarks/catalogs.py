@@ -317,10 +317,7 @@ def glued_entries(path, keys):
         names = names_of(entry.flags, _USUAL)
         own, found = (
             collections.Counter(
-                (span, side)
-                for text in texts
-                for span, sides in letters_beside(text, names)
-                for side in sides
+                x for text in texts for x in letters_beside(text, names)
             )
             for texts in (
                 [entry.singular, entry.plural or ""],

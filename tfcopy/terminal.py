@@ -9,8 +9,8 @@ import os
 import re
 import sys
 
-# What terminals may obey instead of showing it.
-_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
+# What terminals may obey instead of showing it, and ends of line.
+_CONTROLS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 _LONGEST, _NEAR = 1000, 100
 _NO_MEMORY = "Out of memory"
 # What TensorFlow says around the reason of an error.
@@ -77,7 +77,10 @@ def status_of(work, reason=one_line) -> int:
 
 
 def printable(text: str) -> str:
-    """Replaces control characters by blanks; the rest is `encodable`."""
+    """Replaces control characters and ends of line by blanks.
+
+    The rest is `encodable`.
+    """
     return encodable(text.translate(_CONTROLS))
 
 

@@ -97,6 +97,7 @@ AFTER = "a letter right after %s"
         ("Query: {n}", "Requête{n}", "brace", ["a letter right before {n}"]),
         ("%s of %sMB", "%sMB de %sMB", "c-format", [AFTER]),
         ("%s of %sMB", "%2$sMB de %1$s", "c-format", []),
+        ("{} of {:d}MB", "{1:d}MB de {0}", "python-brace-format", []),
         ("a%s %s", "%s b%s", "placeholders", []),
         ("%d of %d", "%d5 de %d", "placeholders", ["a letter right after %d"]),
         ("<b>a</b> %s", "a<b>b</b>c %s", "html placeholders", []),

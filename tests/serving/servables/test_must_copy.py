@@ -123,8 +123,7 @@ def test_no_placeholder_becomes_part_of_a_word():
     found = {name: found[name].numpy() for name in ("texts", "tokens")}
 
     def beside(text):
-        sides = letters_beside(text, ["placeholders"])
-        return {(span, x) for span, y in sides for x in y}
+        return {*letters_beside(text, ["placeholders"])}
 
     glued = []
     for source, *answers in zip(texts, found["texts"], found["tokens"]):

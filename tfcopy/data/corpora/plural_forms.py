@@ -15,14 +15,12 @@ from tfcopy.data.text.answer_check import any_must_be_in_all, have_same_spans
 # Formulas tell numbers apart by their last digits; some languages have a form
 # for millions.
 _NUMBERS = (*range(1_000), 10**6, 2 * 10**6)
-_FIELD = re.compile(
-    r"\s*nplurals\s*=\s*(\d{1,9})\b\s*(?:;\s*plural\s*=\s*([^;]*))?"
-)
+_FIELD = r"\s*nplurals\s*=\s*(\d{1,9})\b\s*(?:;\s*plural\s*=\s*([^;]*))?"
 
 
 def num_forms(field: str) -> int | None:
     """The number of forms, by the field `Plural-Forms` of a header."""
-    found = _FIELD.match(field)
+    found = re.match(_FIELD, field)
     return int(found[1]) if found else None
 
 
@@ -57,7 +55,7 @@ def from_singular(
 @functools.lru_cache
 def _numbers(field, count):
     """The numbers of each form; `None` where no formula tells."""
-    found = _FIELD.match(field)
+    found = re.match(_FIELD, field)
     formula = (found and found[2] or "").strip()
     numbers = [set() for _ in range(count)]
     try:

@@ -19,6 +19,8 @@ _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
 # Languages have others, and some begin with what ends those of others.
 _QUOTES = '"“”„‟«»'
+# Of a placeholder that may have got one, or lost it.
+_NUMBER = re.compile(r"(?<=\{)[0-9]+|[0-9]+[$:]|\[[0-9]+\]")
 _WIDE = str.maketrans("（）［］｛｝", "()[]{}")
 
 
@@ -207,17 +209,15 @@ def _unpaired_characters(source, answer, names):
 
 def _with_letters(source, answer, names):
     """What is said of placeholders that have become parts of words."""
-    rows, own = ([*letters_beside(x, names)] for x in (source, answer))
-    spans, found = ([span for span, _ in x] for x in (rows, own))
-    one, other = (_numbered(x, in_order(x, names)) for x in (spans, found))
-    as_in_source, known = dict(zip(one, spans)), {*spans}
-    left = collections.Counter((span, x) for span, y in rows for x in y)
-    for (span, sides), number in zip(own, other):
-        name = as_in_source.get(number, span)
-        for side in sides if name in known else ():  # Others are extra ones.
-            left[name, side] -= 1
-            if left[name, side] < 0:
-                yield f"a letter right {side} {span}"
+    had = collections.Counter(
+        (_NUMBER.sub("", span), side)
+        for span, side in letters_beside(source, names)
+    )
+    for span, side in letters_beside(answer, names):
+        key = _NUMBER.sub("", span), side
+        had[key] -= 1
+        if had[key] < 0:
+            yield f"a letter right {side} {span}"
 
 
 def _edges(source, answer):

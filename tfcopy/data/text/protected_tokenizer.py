@@ -15,15 +15,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfcopy.data.ragged_rows import append, join, keep, rows_of
+from tfcopy.data.text import span_patterns
 from tfcopy.data.text.glossary import MARK, cut
 from tfcopy.data.text.rst_markup import PLURAL_BLANK
-from tfcopy.data.text.span_patterns import (
-    BEGINS_WITH_LETTER,
-    ENDS_WITH_LETTER,
-    ORDERED,
-    pattern_of,
-    placeholders_of,
-)
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.tokens import BLANK
 
@@ -69,7 +63,7 @@ def _parts(text, names):
     """Ragged parts of texts, which of all these are spans, and the spans."""
     text = normalize_blanks(text)
     text = tf.strings.regex_replace(text, SPAN, _LOST)
-    parts, is_span = cut(text, f"(?:{pattern_of(names)})")
+    parts, is_span = cut(text, f"(?:{span_patterns.pattern_of(names)})")
     return parts, is_span, tf.gather(parts.values, tf.where(is_span)[:, 0])
 
 
@@ -104,7 +98,7 @@ class ProtectedTokenizer:
     @property
     def pattern(self) -> str:
         """The regular expression of a span, or of a glossary's mark."""
-        return pattern_of(self._names)
+        return span_patterns.pattern_of(self._names)
 
     @property
     def _names(self):
@@ -139,7 +133,9 @@ class ProtectedTokenizer:
         is_within = tf.gather(tf.concat([[False], is_before], 0), edge)
         is_within &= ~is_term & ~is_edge
         spans = tf.concat([spans, [""]], 0)
-        first = tf.where(_matches(spans, ORDERED), _FIRST_IN_TURN, _FIRST)
+        first = tf.where(
+            _matches(spans, span_patterns.ORDERED), _FIRST_IN_TURN, _FIRST
+        )
         mark = tf.where(
             tf.concat([[False], is_edge[:-1]], 0),
             tf.gather(first, owner),
@@ -204,7 +200,9 @@ class ProtectedTokenizer:
                 needed = tf.where(_begin_with(values, mark), number, needed)
             return words.with_flat_values(needed)
         is_span = self.is_span(words.flat_values)
-        is_ordered = tf.strings.regex_full_match(words.flat_values, ORDERED)
+        is_ordered = tf.strings.regex_full_match(
+            words.flat_values, span_patterns.ORDERED
+        )
         needed = tf.where(is_ordered, 2, 1) * tf.cast(is_span, tf.int32)
         return words.with_flat_values(needed)
 
@@ -249,16 +247,15 @@ class ProtectedTokenizer:
         Returns:
             Boolean `(2, N)`, and strings as of `beside_letters`.
         """
-        left = parts.flat_values
-        right = tf.concat([left, [""]], 0)[1:]
-        sides = [
-            _matches(left, ENDS_WITH_LETTER),
-            _matches(right, BEGINS_WITH_LETTER),
-        ]
-        pattern = pattern_of(placeholders_of(self.protect))
+        before = parts.flat_values
+        after = tf.concat([before, [""]], 0)[1:]
+        before = _matches(before, span_patterns.ENDS_WITH_LETTER)
+        after = _matches(after, span_patterns.BEGINS_WITH_LETTER)
+        kinds = [x for x in self.protect if x not in span_patterns.MARKUP]
+        is_placeholder = _matches(spans, span_patterns.pattern_of(kinds))
         rows = tf.strings.as_string(parts.value_rowids())
         keys = [tf.strings.join([rows, x, spans]) for x in "<>"]
-        return tf.stack(sides) & _matches(spans, pattern), tf.stack(keys)
+        return tf.stack([before, after]) & is_placeholder, tf.stack(keys)
 
     def _cut(self, tokens):
         """Texts around spans, ragged, and the spans after each, `(N,)`."""

@@ -84,7 +84,7 @@ NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
 CHOICES = f"{NAMES}, or regular expressions of RE2"
 _NOTHING = r"[^\x00-\x{10FFFF}]"
 # Kinds of spans that are no placeholders, in whose places no words will be.
-_MARKUP = ("links", "rst", "markdown", "html")
+MARKUP = ("links", "rst", "markdown", "html")
 # Texts that end, or begin, with a letter or digit of a language with blanks
 # between words and none of its endings right after a placeholder, as in Korean
 # or Tamil. Of Arabic and Hebrew a single letter may stand right before one.
@@ -94,7 +94,6 @@ _UNCASED = (
 )
 ENDS_WITH_LETTER = rf"(?s).*(?:{_CASED}|{_UNCASED}\pM*{_UNCASED})\pM*"
 BEGINS_WITH_LETTER = rf"(?s)(?:{_CASED}|{_UNCASED}).*"
-_NEAR = 8  # characters that tell the former
 
 
 def pattern_of(names) -> str:
@@ -140,37 +139,26 @@ def places_of(text: str, names) -> list[tuple[int, int]]:
     return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
 
 
-def placeholders_of(names) -> list[str]:
-    """Those of some names, as in `pattern_of`, whose spans stand for words."""
-    return [x for x in names if x not in _MARKUP]
-
-
-def letters_beside(text: str, names) -> Iterator[tuple[str, list[str]]]:
-    """Finds the letters that stand right beside the placeholders of a text.
+def letters_beside(text: str, names) -> Iterator[tuple[str, str]]:
+    """Finds letters that stand right beside the placeholders of a text.
 
     Args:
         text: A string.
         names: As in `pattern_of`.
 
     Yields:
-        Each placeholder and its sides with a letter, of "before" and "after".
+        Placeholders, each with a side, "before" or "after".
     """
-    is_placeholder = _compiled(pattern_of(placeholders_of(names))).fullmatch
+    own = pattern_of([x for x in names if x not in MARKUP])
     text = text.encode(errors="replace").decode()
-    places = places_of(text, names)
-    # What is beside a span may be another one.
-    ends = [0, *(end for _, end in places)]
-    begins = [*(begin for begin, _ in places), len(text)][1:]
-    for (begin, end), last, following in zip(places, ends, begins):
-        if is_placeholder(text[begin:end]):
-            before = text[max(last, begin - _NEAR) : begin]
-            beside = {
-                "before": _compiled(ENDS_WITH_LETTER).fullmatch(before),
-                "after": _compiled(BEGINS_WITH_LETTER).fullmatch(
-                    text[end : min(end + 1, following)]
-                ),
-            }
-            yield text[begin:end], [x for x, found in beside.items() if found]
+    edges = [0, *itertools.chain(*places_of(text, names)), len(text)]
+    parts = [text[begin:end] for begin, end in itertools.pairwise(edges)]
+    for before, span, after in zip(parts[::2], parts[1::2], parts[2::2]):
+        if _compiled(own).fullmatch(span):
+            if _compiled(ENDS_WITH_LETTER).fullmatch(before):
+                yield span, "before"
+            if _compiled(BEGINS_WITH_LETTER).fullmatch(after):
+                yield span, "after"
 
 
 def replaced_spans(text: str, names, replacement: str) -> str:

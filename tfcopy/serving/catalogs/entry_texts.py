@@ -34,8 +34,6 @@ _BETWEEN = re.compile(
     r"((?<![ \t\n\r\f\v])[ \t\n\r\f\v]*[\t\n\r\f\v][ \t\n\r\f\v]*"
     r"|\A +|(?<! ) +\Z)"
 )
-# What ends a line for some readers of text.
-_LINE_ENDS = dict.fromkeys((0x2028, 0x2029), " ")
 # Each stands for a placeholder that only its order tells apart from others, or
 # for what is between the texts of a message of ICU.
 _PLACES, _SYNTAX = range(0xF0000, 0xF1000), range(0xF1000, 0xF2000)
@@ -323,4 +321,4 @@ def _parts(text, *names):
 
 def _plain(text):
     """An answer in one line, without control characters."""
-    return printable(text).translate(_LINE_ENDS).strip()
+    return printable(text).strip()

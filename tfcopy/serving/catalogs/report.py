@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import re
 from collections.abc import Sequence
 
 from tfcopy.atomic_files import write_atomically
@@ -64,20 +65,14 @@ def write(path, rows: Sequence):
         table = csv.writer(lines, "excel-tab", lineterminator="\n")
         table.writerow(_COLUMNS)
         for cells in map(_cells, rows):
-            table.writerow(map(_defused, _COLUMNS, cells))
+            table.writerow([_FORMULA.sub(r"'\g<0>", x) for x in cells])
         text = lines.getvalue()
     write_atomically(path, lambda file: file.write(text.encode()))
 
 
-# What spreadsheets take for a formula, wide signs of East Asia among them.
-_FORMULA = tuple("=+-@＝＋－＠")
-_NUMBERS = ("line", "score")
-
-
-def _defused(column, cell):
-    """A cell that a spreadsheet shows, and does not compute (OWASP)."""
-    is_formula = cell.lstrip().startswith(_FORMULA)
-    return f"'{cell}" if is_formula and column not in _NUMBERS else cell
+# Of a cell that a spreadsheet would compute (OWASP): other than a score, also
+# with a wide sign of East Asia.
+_FORMULA = re.compile(r"\A\s*[-=+@＝＋－＠](?![0-9]+\.[0-9]+\Z)")
 
 
 def _kind(row):

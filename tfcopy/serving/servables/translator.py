@@ -507,19 +507,14 @@ class Translator:
         is_word = tf.sequence_mask(lengths, longest)
         count = options.num_hypotheses
         source_words = source.words[:, : source.longest]
-        beside = {}
+        all_words = tf.reshape(words, [-1, tf.shape(words)[2]])
+        lengths = tf.reshape(lengths, [-1])
+        said = [tf.RaggedTensor.from_tensor(all_words, lengths)]
         if self.protects:
             read = tf.repeat(source_words, count, axis=0)
             read = tf.RaggedTensor.from_tensor(read, padding="")
-            read = self.source_tokenizer.beside_letters(read)
-            beside = {"beside_letters": read}
-        texts = self.target_tokenizer.detokenize(
-            tf.RaggedTensor.from_tensor(
-                tf.reshape(words, [-1, tf.shape(words)[2]]),
-                tf.reshape(lengths, [-1]),
-            ),
-            **beside,
-        )
+            said.append(self.source_tokenizer.beside_letters(read))
+        texts = self.target_tokenizer.detokenize(*said)
         texts = tf.reshape(texts, [-1, count])
         if getattr(self.source_tokenizer, "in_pieces", False):
             words, source_words = map(unmarked, (words, source_words))
