@@ -218,6 +218,15 @@ def test_samplers_and_beginnings_of_answers(task):
     assert isinstance(task.generate(TEXTS[0], sampler="greedy"), str)
 
 
+def test_what_answers_begin_with_can_be_left_out(task):
+    texts = {"encoder_text": TEXTS[:1], "decoder_text": ["the session"]}
+    whole, new = (
+        task.generate(texts, sampler="greedy", strip_prompt=x)[0]
+        for x in (False, True)
+    )
+    assert whole.removeprefix("the session").strip() == new.strip()
+
+
 def test_presets(task, tmp_path):
     inputs, _, _ = task.preprocessor(PAIRS)
     expected = ops.convert_to_numpy(task(inputs))

@@ -22,17 +22,6 @@ from tfcopy.models.assembly import head_class, registered_heads
 from tfcopy.models.backbone_choice import from_backbone
 from tfcopy.tokens import NO_COPY
 
-_OPTIONS = (
-    "head",
-    "pointing",
-    "coverage",
-    "attention_units",
-    "num_heads",
-    "dropout",
-    "seed",
-    "special_ids",
-)
-
 _INPUTS = tuple(
     f"{side}_{name}"
     for side in ("encoder", "decoder")
@@ -77,8 +66,9 @@ class CopyTask:
         **kwargs,
     ):
         # === Layers ===
-        options = locals()
-        options = {name: options[name] for name in _OPTIONS}
+        options = dict(locals())
+        for name in ("self", "backbone", "preprocessor", "kwargs", "__class__"):
+            del options[name]
         if special_ids is None and preprocessor is not None:
             options["special_ids"] = _special_ids(
                 preprocessor.tokenizer,

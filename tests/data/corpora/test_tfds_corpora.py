@@ -265,3 +265,30 @@ def test_features_that_are_no_text_are_named(data_dir):
         assert "title, context, question" in str(caught.value)
     with pytest.raises(CorpusError, match="Cannot tell which two texts"):
         tfds_corpora.load("tiny_questions", data_dir, splits=splits)
+
+
+@pytest.mark.parametrize("name", ["evil.evil.Text", "evil.Text"])
+def test_a_prepared_dataset_imports_nothing(tmp_path, monkeypatch, name):
+    tfds.builder("tiny_texts", data_dir=tmp_path).download_and_prepare()
+    (tmp_path / "tiny_texts").rename(tmp_path / "theirs")
+    for file, old, new in (
+        ("dataset_info.json", "tiny_texts", "theirs"),
+        (
+            "features.json",
+            "tensorflow_datasets.core.features.text_feature.Text",
+            name,
+        ),
+    ):
+        (path,) = tmp_path.rglob(file)
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "evil").mkdir()
+    for module in ("__init__", "evil"):
+        (tmp_path / "evil" / f"{module}.py").write_text(
+            "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch()"
+        )
+    with pytest.raises(CorpusError, match=f"names {name}: import evil.* first"):
+        tfds_corpora.load("theirs", tmp_path, "en", "fr")
+    assert not [*tmp_path.rglob("*.ran")]

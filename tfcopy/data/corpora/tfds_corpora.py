@@ -95,7 +95,7 @@ def builder_of(
     """
     place = data_dir or "the default folder of TFDS"
     try:
-        builder = tfds.builder(name, data_dir=data_dir, try_gcs=False)
+        builder = _builder(name, data_dir)
     except (ValueError, KeyError, AssertionError) as error:
         raise CorpusError(
             f"TFDS has no dataset {name!r} ({_first_line(error)}), nor is one "
@@ -111,7 +111,7 @@ def builder_of(
         _keep_tidy()
         try:
             _prepare(name, builder)
-            builder = tfds.builder(name, data_dir=data_dir, try_gcs=False)
+            builder = _builder(name, data_dir)
         except Exception as error:  # of any kind: network, disk, manual steps
             raise CorpusError(
                 f"TFDS dataset {name!r} is not prepared in {place}, and "
@@ -126,6 +126,28 @@ def builder_of(
                 f"Its features are: {', '.join(builder.info.features)}."
             )
     return builder
+
+
+def _builder(name, data_dir):
+    """Returns the builder of a dataset, and imports nothing that it names.
+
+    A prepared dataset names the classes of its features, whose modules TFDS
+    4.9.10 would import.
+    """
+    kind = tfds.features.FeatureConnector
+    imported = vars(kind)["cls_from_name"]
+
+    def known(cls, name):
+        module = name.rpartition(".")[0]
+        if name.startswith("tensorflow_datasets.") or module in sys.modules:
+            return imported.__get__(None, cls)(name)
+        raise ValueError(f"it names {name}: import {module} first")
+
+    kind.cls_from_name = classmethod(known)
+    try:
+        return tfds.builder(name, data_dir=data_dir, try_gcs=False)
+    finally:
+        kind.cls_from_name = imported
 
 
 def _prepare(name, builder):

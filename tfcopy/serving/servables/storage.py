@@ -18,6 +18,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -237,6 +238,8 @@ def _damage_is_told(path):
 
 def _damaged(path, error):
     reason = str(error).strip().split("\n")[0] or type(error).__name__
+    if missing := re.search(r"Could not locate \w+ '(.*?)'", str(error)):
+        reason = f"{missing[1]} is not registered: import its module first"
     return StorageError(f"{path} is damaged ({reason}).")
 
 
