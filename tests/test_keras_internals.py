@@ -1,6 +1,7 @@
 """Each test fails where a release has taken away what the function uses."""
 
 import contextlib
+import sys
 
 import keras
 import numpy as np
@@ -204,3 +205,19 @@ def test_layers_inside_a_layer_have_names_without_underscores():
     attention = keras_internals.own_layers(layers.self_attention_layer)
     x = np.ones((2, 3, 8), "float32")
     assert attention.query_dense(x).shape == (2, 3, 2, 4)
+
+
+@pytest.mark.parametrize("package", ["keras_cv", "keras_nlp"])
+def test_keras_imports_nothing_within_the_scope(tmp_path, monkeypatch, package):
+    (tmp_path / f"{package}.py").write_text("class Theirs:\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = {"class_name": "Theirs", "registered_name": "Theirs"}
+    config = {"module": package, **names, "config": {}}
+    for expected in (False, True):
+        scope = contextlib.nullcontext()
+        if not expected:
+            scope = keras_internals.importing_nothing()
+        with scope, pytest.raises((TypeError, ValueError)):
+            keras.saving.deserialize_keras_object(config)
+        assert (package in sys.modules) is expected
+    del sys.modules[package]

@@ -2,16 +2,18 @@
 
 import contextlib
 import functools
-import importlib
+import importlib.util
 import io
 import pathlib
 import re
 import shlex
 
+import keras_hub
 import pytest
 
 from tfcopy import __main__ as tfcopy_command
 from tfcopy.experiments import command_line
+from tfcopy.layers.backbones import hub_backbone
 
 ROOT = pathlib.Path(__file__).parents[2]
 # What is history was true when it was written.
@@ -235,3 +237,32 @@ def test_each_table_of_results_says_where_it_is_from():
         assert section.count("\n|---") == 1, title
         assert re.search(r"python -m |pytest ", section), title
         assert re.search(r"\b20\d\d-\d\d-\d\d\b", section), title
+
+
+def test_networks_load_from_where_the_page_says():
+    """Read as text: some converters need packages of their own."""
+    folder = pathlib.Path(
+        importlib.util.find_spec("keras_hub").origin
+    ).parent.joinpath("src", "utils", "transformers")
+    code = folder.joinpath("preset_loader.py").read_text()
+    found = {}
+    for kinds, converter in re.findall(
+        r"model_type (?:==|in) (.*):\n(?:\s*#.*\n)*\s+self.converter = (\w+)",
+        code,
+    ):
+        backbone = re.search(
+            r"^backbone_cls = (\w+)",
+            folder.joinpath(f"{converter}.py").read_text(),
+            re.MULTILINE,
+        )
+        if backbone:
+            kinds = re.findall(r"\"([\w.-]+)\"", kinds)
+            found.setdefault(backbone[1], set()).update(kinds)
+    page = (ROOT / "docs" / "backbones.md").read_text()
+    table = page.partition("## What loads from where")[2].partition("##")[0]
+    rows = re.findall(r"^\| `(\w+)` \| `([\w.]+)`.*? \| (.*) \|$", table, re.M)
+    assert {name for name, *_ in rows} == {*hub_backbone._KINDS}
+    for name, preset, kinds in rows:
+        assert preset in getattr(keras_hub.models, name).presets
+        expected = set() if "none" in kinds else {*re.findall("`(.*?)`", kinds)}
+        assert found.get(name, set()) == expected, name

@@ -5,11 +5,15 @@ import shutil
 
 import pytest
 
-from tfcopy import atomic_files, filesystem
+from tfcopy import atomic_files, checked_files, filesystem
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.preparation import corpus_preparation, prepared_corpus
 from tfcopy.data.preparation.preparation_steps import Preparation
-from tfcopy.data.preparation.prepared_corpus import MANIFEST, Settings
+from tfcopy.data.preparation.prepared_corpus import (
+    MANIFEST,
+    Settings,
+    read_manifest,
+)
 from tfcopy.data.text.tokenization import Tokenizer
 
 CUT = (Tokenizer("space"), Tokenizer("space"))
@@ -280,3 +284,19 @@ def test_a_store_has_the_same(corpus, whole, monkeypatch):
         file.write("mine")
     with pytest.raises(ValueError, match="own3/target_vocabulary.txt was not"):
         prepare(corpus, f"{folder}3")
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x"])
+@pytest.mark.parametrize("part", ["vocabularies", "splits", "texts"])
+def test_a_manifest_names_no_file_outside(whole, tmp_path, part, name):
+    (tmp_path / MANIFEST).write_bytes(whole[MANIFEST])
+    manifest = checked_files.read_json(tmp_path / MANIFEST)
+    if part == "texts":
+        manifest[part]["checksums"][name] = "0"
+    else:
+        found = next(iter(manifest[part].values()))
+        found = found["shards"][0] if part == "splits" else found
+        found["file"] = name
+    checked_files.write_json(tmp_path / MANIFEST, manifest)
+    with pytest.raises(checked_files.DamagedFileError, match="not within its"):
+        read_manifest(tmp_path)
