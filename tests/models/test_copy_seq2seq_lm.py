@@ -10,12 +10,12 @@ from keras import ops
 
 from tests import helpers
 from tests.data.text.hub_tokenizers import TOKENIZERS
-from tests.models.backbones import DECODERS, QUIET, make_backbone
+from tests.models.backbones import DECODERS, QUIET, SPECIAL_IDS, make_backbone
 from tests.models.backbones import KINDS as BACKBONES
-from tfcopy import models
+from tfcopy import losses, models
 from tfcopy.decoding import SearchOptions, beam_search
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
-from tfcopy.tokens import NO_COPY
+from tfcopy.tokens import HEADS, NO_COPY
 
 # What Keras and KerasHub say of all tasks.
 pytestmark = [
@@ -108,6 +108,87 @@ def test_outputs_are_those_of_our_model_by_rows(task):
         [generated[..., words[row]] for row in range(found.shape[2])], axis=2
     )
     helpers.assert_close(found, expected, atol=1e-6)
+
+
+def word_log_probs_of(task, kind):
+    """The outputs for a few texts, one of which has nothing to copy."""
+    rows, (_, _, _, end) = task.seq2seq.target_embedding.rows, SPECIAL_IDS[kind]
+    source = np.array([[8, 9, 10, end], [end, end, 0, 0]], "int32")
+    target = np.array([[*rows[[2, 5, 6]], end]] * 2, "int32")
+    inputs = {
+        "encoder_token_ids": source,
+        "encoder_padding_mask": np.array([[1, 1, 1, 1], [1, 1, 0, 0]], "bool"),
+        "decoder_token_ids": target,
+        "decoder_padding_mask": np.ones_like(target, "bool"),
+    }
+    return inputs, ops.convert_to_numpy(task(inputs))
+
+
+def of_special_ids(kind, head, **options):
+    """A task without a tokenizer, whose weights are random."""
+    name, _ = BACKBONES[kind]
+    suffix = "CausalLM" if kind in DECODERS else "Seq2SeqLM"
+    task = getattr(models, f"Copy{name}{suffix}")(
+        make_backbone(kind),
+        head=head,
+        special_ids=SPECIAL_IDS[kind],
+        **options,
+    )
+    rng = np.random.default_rng(1)
+    there = {id(x) for x in task.backbone.weights}
+    for weight in task.trainable_weights:
+        if id(weight) not in there:
+            weight.assign(rng.normal(size=weight.shape))
+    return task
+
+
+@pytest.mark.parametrize(
+    ("kind", "head"),
+    [
+        *zip(("bart", "gpt2", "t5", "llama"), HEADS),
+        *(
+            pytest.param(x, y, marks=pytest.mark.long)
+            for x in BACKBONES
+            for y in HEADS
+        ),
+    ],
+)
+@pytest.mark.few(4)
+def test_the_probabilities_of_words_sum_to_1(kind, head):
+    """So that the loss of `compile` is -log p(word), which search adds up."""
+    task = of_special_ids(kind, head)
+    inputs, log_probs = word_log_probs_of(task, kind)
+    helpers.assert_close(np.exp(log_probs).sum(-1), np.ones((2, 4)), atol=1e-5)
+    rows = task.seq2seq.target_embedding.rows
+    words = {row: word for word, row in enumerate(rows)}
+    source = np.vectorize(words.get)(inputs["encoder_token_ids"])
+    source = np.where(inputs["encoder_padding_mask"], source, 0).astype("int32")
+    copy_ids = np.where(source > 3, source, NO_COPY)
+    target = inputs["decoder_token_ids"][:, 1:]
+    batch = {
+        "source_ids": source,
+        "source_copy_ids": copy_ids,
+        "target_ids": np.vectorize(words.get)(target).astype("int32"),
+    }
+    distribution = CopyDistribution(*helpers.evaluate(task.seq2seq, batch))
+    found = losses.marginal(batch, distribution)
+    task.compile(jit_compile=False)
+    expected = [
+        keras.losses.get(task.loss)(target[:, i], log_probs[:, i])
+        for i in range(3)
+    ]
+    helpers.assert_close(ops.mean(found, axis=0), expected, atol=1e-5)
+
+
+def test_a_task_stored_without_the_option_answers_as_before():
+    task = of_special_ids("bart", "pointer_generator", normalize=False)
+    config = task.get_config()
+    assert config.pop("normalize") is False
+    again = type(task).from_config(config)
+    again.set_weights(task.get_weights())
+    _, expected = word_log_probs_of(task, "bart")
+    assert np.exp(expected[1]).sum(-1).max() < 0.8
+    np.testing.assert_array_equal(word_log_probs_of(again, "bart")[1], expected)
 
 
 def test_its_configuration_makes_it_again(task):

@@ -80,6 +80,25 @@ class _LookedUp(CopyDistribution):
     known = None, None
 
 
+def without_uncopyable(distribution, source_copy_ids):
+    """Divides the probability of uncopyable positions among all else.
+
+    The result is the distribution given that the next word can be generated or
+    copied. If no position can be copied, it is generated.
+
+    Args:
+        distribution: A `CopyDistribution`.
+        source_copy_ids: `(B, S)`; negative where a position cannot be copied.
+    """
+    copyable = ops.expand_dims(source_copy_ids >= 0, 1)
+    copied = ops.where(copyable, distribution.copy_log_probs, MASKED)
+    generated = ops.expand_dims(distribution.log_generate, -1)
+    both = ops.log_softmax(ops.concatenate([generated, copied], -1), axis=-1)
+    return distribution._replace(
+        log_generate=both[..., 0], copy_log_probs=both[..., 1:]
+    )
+
+
 def generation_ids(ids, vocabulary_size):
     """Ids within the vocabulary: copied OOV words become UNK."""
     return ops.where(ids >= vocabulary_size, tokens.UNK, ids)

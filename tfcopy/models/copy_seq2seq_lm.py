@@ -63,6 +63,7 @@ class CopyTask:
         dropout=0.0,
         seed=None,
         special_ids=None,
+        normalize=True,
         **kwargs,
     ):
         # === Layers ===
@@ -113,6 +114,11 @@ class CopyTask:
     def family(cls):
         """The class and its subclasses, each of a network of its own."""
         return [cls, *cls.__subclasses__()]
+
+    @classmethod
+    def from_config(cls, config):
+        # A task that was stored without the option answers as before.
+        return super().from_config({"normalize": False, **config})
 
     @classmethod
     def from_preset(cls, preset, load_weights=True, **kwargs):
@@ -302,8 +308,9 @@ class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
     As every task of KerasHub it has a `backbone` and a `preprocessor`,
     `from_preset`, `save_to_preset`, `quantize` and the samplers. Its output is
     the logs of the words' probabilities, `(B, T, M)`, generated and copied
-    together, so that the loss of `compile` is that of See et al. A piece that
-    the source has can be copied, but none of the special ones.
+    together. They sum to 1, so that the loss of `compile` is that of See et
+    al., -log p(word). A piece that the source has can be copied, but none of
+    the special ones.
 
     `CopySeq2SeqLM.from_preset` finds the subclass of the preset's network.
     Args:
@@ -318,6 +325,10 @@ class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
         seed: As in `from_backbone`.
         special_ids: As in `from_backbone`; by default those of the
             preprocessor's tokenizer, if there is one.
+        normalize: Whether the probabilities of the words sum to 1: what cannot
+            be copied, such as the end of the source, gets none, nor does a
+            word whose row in the table another word has, too. A task that was
+            stored before there was this option is loaded with `False`.
 
     Attributes:
         seq2seq: The `Seq2Seq` of the same layers, for a `Trainer`, our search

@@ -141,6 +141,7 @@ class Seq2Seq(CopyModel):
             decoded=decoded,
             annotations=annotations,
             source_mask=source_mask,
+            source_copy_ids=inputs["source_copy_ids"],
             **restriction,
         )
         if "replan" in decoded:
@@ -312,6 +313,7 @@ class Seq2Seq(CopyModel):
             decoded=decoded,
             annotations=sources["annotations"],
             source_mask=sources["source_mask"],
+            source_copy_ids=sources["source_copy_ids"],
             candidate_ids=memory.weights.get("candidate_ids"),
             candidate_log_weights=sources.get("log_weights"),
         )

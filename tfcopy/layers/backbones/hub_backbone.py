@@ -45,6 +45,10 @@ _KINDS = {
 }
 
 
+# A logit whose probability is 0 in float32, small enough for sums over words.
+_NEVER = -1e3
+
+
 def parts_of(backbone):
     """The `BackboneParts` of a backbone.
 
@@ -195,6 +199,15 @@ class BackboneEmbedding(OfBackbone, keras.layers.Layer):
 
     def compute_output_spec(self, ids):
         return keras.KerasTensor((*ids.shape, self.output_dim), "float32")
+
+    @property
+    def shared_row_bias(self):
+        """A bias `(V,)` of 0; so low that a word is never generated if a later
+        word has the same row."""
+        _, last = np.unique(self.rows[::-1], return_index=True)
+        bias = np.full(self.rows.shape, _NEVER, "float32")
+        bias[len(self.rows) - 1 - last] = 0.0
+        return bias
 
     @property
     def embeddings(self):

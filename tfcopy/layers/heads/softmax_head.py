@@ -16,6 +16,7 @@ from tfcopy.layers.copying import (
     CopyDistribution,
     generate_log_probs,
     matches,
+    without_uncopyable,
 )
 from tfcopy.layers.products import of_rows
 from tfcopy.layers.tensors import argmax, or_all, take
@@ -31,6 +32,10 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         tied: Whether the output matrix is an embedding's table, transposed;
             whoever owns both layers calls `tie`, also of a head that was made
             from its config. Any head takes this argument by name.
+        normalize: Whether all probability is on words that can be said. Source
+            positions that cannot be copied get none, and neither do words of a
+            backbone whose row another word has, too. Any head takes this
+            argument by name.
 
     Call arguments:
         features: The features that predict the words (a deep output),
@@ -44,6 +49,8 @@ class SoftmaxHead(Configured, keras.layers.Layer):
             order (the large vocabulary trick).
         candidate_log_weights: Optional `(K,)`, or `(B, 1, K)`, the logs of how
             many words each of them stands for.
+        source_copy_ids: `(B, S)`; with `normalize`, positions where they are
+            negative get no probability. By name.
 
     Returns:
         `CopyDistribution` with all of the mass on generated words.
@@ -57,11 +64,13 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         vocabulary_size,
         kernel_initializer="glorot_uniform",
         tied=False,
+        normalize=False,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         self.keep_arguments(locals())
         self._tied_product = None
+        self._word_bias = None
         self._size = None
 
     def tie(self, embedding):
@@ -88,6 +97,8 @@ class SoftmaxHead(Configured, keras.layers.Layer):
 
         # A function, since the table does not become a part of this layer.
         self._tied_product = product
+        if self.normalize and not is_table:
+            self._word_bias = embedding.shared_row_bias
         self._check_sizes(self._size, embedding.output_dim)
 
     def __call__(
@@ -101,6 +112,7 @@ class SoftmaxHead(Configured, keras.layers.Layer):
         attention_logits=None,
         context=None,
         inputs=None,
+        source_copy_ids=None,
         **kwargs,
     ):
         source_mask = or_all(source_mask, annotations)
@@ -114,13 +126,16 @@ class SoftmaxHead(Configured, keras.layers.Layer):
                 context,
                 inputs,
             )
-        return super().__call__(
+        distribution = super().__call__(
             features,
             decoded=decoded,
             annotations=annotations,
             source_mask=source_mask,
             **kwargs,
         )
+        if not self.normalize or source_copy_ids is None:
+            return distribution
+        return without_uncopyable(distribution, source_copy_ids)
 
     def build(self, features_shape, decoded_shape, annotations_shape=None):
         self._check_sizes(features_shape[-1], self._size)
@@ -146,6 +161,8 @@ class SoftmaxHead(Configured, keras.layers.Layer):
     def logits(self, features, candidate_ids=None, candidate_log_weights=None):
         """Scores of the words before the softmax, `(B, T, V)`."""
         bias = ops.cast(self.bias, self.compute_dtype)
+        if self._word_bias is not None:
+            bias = bias + ops.cast(self._word_bias, bias.dtype)
         if candidate_ids is not None:
             bias = take(bias, candidate_ids)
         multiply = self._tied_product if self.tied else self._product
