@@ -317,6 +317,21 @@ def test_pieces_that_hold_a_span_or_its_edge_are_told(cutting):
     )
 
 
+def test_spans_side_by_side_are_found_again(pieces):
+    formats = ["rst", "html", "placeholders", "options", "numbers"]
+    spans = [*SPANS["rst"], *SPANS["html"], *SPANS["printf"], *SPANS["brace"]]
+    spans += [":attr", "@user", "$HOME", "%1", "%name%", "__x__", "{{ a.b }}"]
+    spans += ["--file=NAME", "-v", "$50", "12:30", "http://a.b", "|xy|", "[1]_"]
+    tokenizer = ProtectedTokenizer(pieces, formats)
+    pairs = [[x, y] for x in spans for y in spans]
+    texts = tokenizer.detokenize(tf.ragged.constant(pairs))
+    found = [spans_of(x.decode(), formats) for x in texts.numpy()]
+    lost = [x for x in zip(pairs, found) if x[0] != x[1]]
+    assert len(pairs) > 900 and not lost
+    # Where both are found, there is no blank between them.
+    assert {b"%s{name}", b"<b>%1$s", b"{}{0!r}"} <= {*texts.numpy()}
+
+
 def test_spans_keep_their_case():
     inner = Tokenizer(lowercase=True)
     tokenizer = ProtectedTokenizer(inner, ("rst",))

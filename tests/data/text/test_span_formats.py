@@ -30,8 +30,9 @@ PLACEHOLDERS = {
     "c++": "{} {0} {:5d} {0:>{1}} {{x}}",
     "python": "%s %(count)ds %(first_name)s %5.2f %ss %%",
     "python-brace": "{0} {name} {a.b[c]} {x:%H:%M} {x:>{w}} {n!r:>5}",
-    "java": "{0} {0,number,#.##} {1,choice,0#no{2}|1#one} '{0}' it''s",
-    "java-printf": "%s %1$tY %,d %n %%",
+    "java": "{0} {0,number,#.##} {1,choice,0#no{2}|1#one} '{0}' it''s "
+    "'x' {0} '{'",
+    "java-printf": "%s %1$tY %,d %<s %-<5d %n %%",
     "csharp": "{0} {0,-10:N2} {{0}}",
     "javascript": "%s %j %.2f %%",
     "scheme": "~a ~5d ~{~a~} ~~",
@@ -40,7 +41,7 @@ PLACEHOLDERS = {
     "librep": "%s %1$S %d %%",
     "rust": "{} {0} {name} {x:>5} {{x}}",
     "go": "%v %[1]d %+v %6.2f %%",
-    "ruby": "%s %<price>.2f %{name} %-5{x} %%",
+    "ruby": "%s %<price>.2f %-5<n>s %-5.1<n>f %{name} %-5{x} %%",
     "sh": "$name ${name} $_x",
     "sh-printf": "%s %5d %%",
     "awk": "%s %1$s %5d %%",
@@ -213,3 +214,18 @@ def test_a_number_tells_those_behind_it_theirs_in_some_formats():
     ]
     assert in_order(["%2$s", "%1$d"], ["elisp-format"]) == [None, None]
     assert in_order(["%[2]d", "%v"], ["go-format"])[1] == (2, "%[3]v")
+
+
+def test_a_placeholder_may_take_the_argument_before_it_again():
+    names = ["java-printf-format"]
+    spans = ["%s", "%n", "%-<5s", "%d", "%<x", "%1$s", "%<s"]
+    assert in_order(spans, names) == [
+        (0, "%1$s"),
+        None,
+        (0, "%1$-5s"),
+        (1, "%2$d"),
+        (1, "%2$x"),
+        None,
+        (0, "%1$s"),
+    ]
+    assert in_order(["%<s"], names) == [(None, None)]

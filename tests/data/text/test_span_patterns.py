@@ -1,5 +1,6 @@
 """Spans that Python finds are those that TensorFlow finds."""
 
+import itertools
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tests.growth import check_linear
 from tfcopy.data.text.protected_tokenizer import cut_out
 from tfcopy.data.text.span_patterns import (
+    KINDS,
     PATTERNS,
     check_flag,
     lost_spans,
@@ -22,6 +24,8 @@ PARTS += ["%5.2f", "{0!r}", "{{", "http://a.b/c,", "é@b.org", "<a", "`", " "]
 PARTS += ["|x|", "[1]_", "%dé", "100% of", "\u2003", "Ł", "}", "__"]
 
 
+# Those that most models know come first.
+NAMES = [*KINDS, *sorted(PATTERNS.keys() - KINDS)]
 LETTERS = "ab1 _:`%{}<>[]()|.@/#&;!-\\\\\"'*$dsé\u2003\x1f\u200bŁ"
 # Each begins many spans, or none that ends.
 HOSTILE = ["a", "`", ":", "%", "{", "<", " ", "\\", "|", "a@b.", ":a", "%0"]
@@ -29,7 +33,7 @@ HOSTILE += ["](", "`a ", "http://.", "{{}", "<a &", "``a` {%<|:"]
 
 
 @pytest.mark.few(7)
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=60)
 @given(
     text=st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
@@ -45,7 +49,7 @@ def test_python_finds_what_tensorflow_finds(name, text):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", NAMES)
 def test_long_texts_take_no_longer_than_they_are(name):
     for part in HOSTILE:
         check_linear(
@@ -94,6 +98,25 @@ def test_spans_are_replaced():
         ("rst", "|xy| |a b| a|b", "|xy| |a b|"),
         ("python-brace-format brace", "{{a}} {b}", "{{ }} {b}"),
         ("kde-format printf", "%1% of %2", "%1 %2"),
+        ("java-format", "'x' {0} '{' it''s {1}", "'x' {0} '{' '' {1}"),
+        (
+            "ruby-format",
+            "%-5<n>s %<n>5.2f %5<n>.1f %<n>",
+            "%-5<n>s %<n>5.2f %5<n>.1f %<n>",
+        ),
+        (
+            "options",
+            "--help, --file=NAME (-v) --[no-]color[=WHEN] --a=<n>, --x=./y.c. "
+            "well-known --- x-y e-mail --no-op: - -ab --",
+            "--help --file=NAME -v --[no-]color[=WHEN] --a=<n> --x=./y.c "
+            "--no-op",
+        ),
+        (
+            "numbers",
+            "$50 and 1,234.56 or 5%, 12:30. In utf8, 2nd, x1, 20€: 3.",
+            "$50 1,234.56 5% 12:30 20€ 3",
+        ),
+        ("placeholders", "$50 --help", ""),
     ],
 )
 def test_spans_of_each_kind(names, text, spans):
@@ -133,3 +156,23 @@ def test_spans_are_lost_one_by_one():
         *("``a``", "``a``", ":mod:`b`", "%s")
     ]
     assert lost_spans("ab1", "b", (r"[a-z]\d",)) == ["b1"]
+
+
+@pytest.mark.parametrize(
+    "names", itertools.permutations(["rst", "placeholders", r"\w+::"], 3)
+)
+def test_the_order_of_names_does_not_count(names):
+    text = ":func:`x` std:: |%s| %s :attr"
+    assert spans_of(text, names) == [
+        ":func:`x`",
+        "std::",
+        "|%s|",
+        "%s",
+        ":attr",
+    ]
+
+
+def test_every_order_of_names_finds_the_same():
+    text = " ".join([*PARTS, ":a:`b %s`", "--x={y}", "$50", "{0:%H:%M}"])
+    for pair in itertools.combinations(PATTERNS, 2):
+        assert spans_of(text, pair) == spans_of(text, pair[::-1])

@@ -1,5 +1,6 @@
 """Placeholders of every format are kept by a model that knows three."""
 
+import itertools
 import pathlib
 import random
 import re
@@ -12,6 +13,7 @@ from tests.data.text.test_span_formats import PLACEHOLDERS
 from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
+from tfcopy.serving.catalogs.stand_ins import question_of
 from tfcopy.serving.client_library import exported_model
 
 
@@ -279,3 +281,15 @@ def test_what_a_flag_says_is_none_is_none(tmp_path, fill, mangled):
     text = pathlib.Path(path).read_text()
     assert status == 0 and text.count("# tfcopy: lost") == 0
     assert answers(path)[1:3] == ["SAVE %d", "SAVE 5 %% %1"]
+
+
+def test_spans_side_by_side_are_found_again():
+    """In answers in which a model writes no blank between them."""
+    names = ["html", "options", "placeholders"]
+    spans = ["%s", "%d", ":attr", "@user", "{0}", "--help", "-v", "<b>", "%1"]
+    for pair in itertools.product(spans, repeat=2):
+        question = question_of("{} a {}".format(*pair), names, ["brace"])
+        said = question.text.replace(" a ", "")
+        answer = question.translation({question.text: said})
+        assert spans_of(answer, names) == [*pair]
+        assert answer.replace(" ", "") == "".join(pair)

@@ -311,6 +311,7 @@ class ProtectedTokenizer:
         touches = tf.strings.regex_full_match(right, r"(?s)\S.*")
         nothing = tf.zeros_like(left)
         before = (left != "") & self._is_lost(left, spans, nothing)
+        before |= (parts == "") & self._is_lost_behind(words)
         after = touches & self._is_lost(nothing, spans, right)
         is_mark = words != spans
         is_markup = ends_markup = tf.zeros_like(is_mark)
@@ -342,6 +343,17 @@ class ProtectedTokenizer:
         )
         is_lost = found != tf.strings.join([left, _EDGE, right])
         return is_lost & (spans != "")
+
+    def _is_lost_behind(self, spans):
+        """Whether each of some spans is none right behind the one before it."""
+        pattern = f"(?:{self.pattern})"
+        before = tf.concat([[""], spans], 0)[: tf.size(spans)]
+        both = tf.strings.join([before, spans])
+        alone = (
+            tf.strings.regex_replace(x, pattern, _EDGE) for x in (before, spans)
+        )
+        found = tf.strings.regex_replace(both, pattern, _EDGE)
+        return (found != tf.strings.join([*alone])) & (before != "")
 
     @property
     def fingerprint(self) -> str:

@@ -29,6 +29,8 @@ class Format(NamedTuple):
             none.
         follows: Whether a placeholder without a number takes the argument
             after that of the one before it, even if that one has a number.
+        again: A sign of placeholders that take the argument of the one before
+            them once more; `""` if there are none.
     """
 
     span: str
@@ -38,6 +40,7 @@ class Format(NamedTuple):
     doubled: str = ""
     strict: str = ""
     follows: bool = False
+    again: str = ""
 
     def place_of(self, span: str) -> int | None:
         """The place, counted from 0, that the number of a placeholder tells.
@@ -86,7 +89,6 @@ def _braces(arguments, ordered="", numbered=""):
 _C = _printf(
     f"(?:{_C_SIZE}[diouxXeEfFgGaAcCsSpnm%]|{_PRI})", "-+ #0'I", size=""
 )
-_RUBY_NAME = r"(?:<[^<>]+>|[0-9]+\$)?"
 _JAVA_STYLE = r"[^{}']*(?:\{[^{}]*\}[^{}']*)*"
 _TILDE = (
     r"~(?:(?:[-+]?[0-9]+|'.|[vV#])?,)*(?:[-+]?[0-9]+|'.|[vV#])?[:@]*"
@@ -117,14 +119,12 @@ FORMATS = {
         "{}",
     ),
     # `MessageFormat`: quotes take what is within them as it is.
-    "java": Format(
-        rf"''|'[^']*[{{}}][^']*'|\{{[0-9]+(?:,{_JAVA_STYLE})?\}}", doubled="'"
-    ),
+    "java": Format(rf"'[^']*'|\{{[0-9]+(?:,{_JAVA_STYLE})?\}}", doubled="'"),
     "java-printf": _percent(
         _printf("(?:[bBhHsScCdoxXeEfgGaAn%]|[tT][A-Za-z])", "-+ #0,(<"),
-        # `%n` ends a line, and `%<s` is the one before once more.
-        ordered=r"%(?![0-9]+\$|[-+ #0,(]*[<n%])",
-    ),
+        # `%n` ends a line.
+        ordered=r"%(?![0-9]+\$|[-+ #0,(<]*[n%])",
+    )._replace(again="<"),
     "csharp": _braces(r"\{[0-9]+(?:,-?[0-9]+)?(?::(?:[^{}]|\{\{|\}\})*)?\}"),
     "javascript": _percent(_printf("[bcdfjosxX%]", "-+ #0'I")),
     "scheme": Format(_TILDE, "~", doubled="~", strict="~[^~%]"),
@@ -148,11 +148,9 @@ FORMATS = {
     )._replace(follows=True),
     "ruby": _percent(
         r"%[-+ #0]*[0-9]*\{[^{}]+\}|"
-        + r"%[-+ #0]*"
-        + _RUBY_NAME
-        + rf"[-+ #0]*{_STAR}(?:\.{_STAR})?"
-        + r"(?:[diouxXbBeEfgGaAcps]|%)"
-        + "|%<[^<>]+>",
+        # Flags, a width and a name, in any order.
+        + rf"%(?:[-+ #*0-9]|<[^<>]+>|[0-9]+\$)*(?:\.{_STAR})?"
+        + r"(?:<[^<>]+>)?[diouxXbBeEfgGaAcps%]|%<[^<>]+>",
         strict=_ORDERED,
     ),
     "sh": Format(r"\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*"),
@@ -243,18 +241,27 @@ def in_order(
         order does not matter.
     """
     rows = [of_order(x, names) for x in spans]
+    formats = [*filter(None, map(named, names))]
     # In some formats what has a number tells those behind it theirs.
     mixed = next((x for x in rows if x and x.follows), None)
-    found, place = [], 0
+    found, place, last = [], 0, None
     for span, row in zip(spans, rows):
-        own = mixed.place_of(span) if mixed else None
-        if own is not None:
+        numbers = (x.place_of(span) for x in formats)
+        own = next((x for x in numbers if x is not None), None)
+        if row and row.again and row.again in span:
+            once = span.replace(row.again, "")
+            numbered = None if last is None else row.with_number(once, last)
+            found.append((last, numbered))
+            continue
+        if own is not None and mixed:
             place, numbered = own, span
         elif row:
             numbered = row.with_number(span, place)
         else:
             found.append(None)
+            last = last if own is None else own
             continue
         found.append((place, numbered))
+        last = place
         place += 1 + span.count("*")
     return found

@@ -49,6 +49,7 @@ WITHOUT_PERCENT = (
 # Placeholders that only their order tells apart, as the whole of a span.
 ORDERED = rf"%[-+ #0]*{_WIDTH}(?:{_CONVERSION}|@)|\{{(?::[^{{}}]*)?\}}"
 PATTERNS = {
+    **{f"{name}{SUFFIX}": row.span for name, row in FORMATS.items()},
     "links": (
         rf"{_TARGET}|{_EMAIL}"
         rf"|(?:https?|ftp|file)://(?:[^\s<>\"'`()]|{_BRACKETS})*"
@@ -75,13 +76,19 @@ PATTERNS = {
         r"(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrsp]\b|%%"
     ),
     "brace": r"\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}|\{\{|\}\}",
-    **{f"{name}{SUFFIX}": row.span for name, row in FORMATS.items()},
+    "options": (  # --help, --file=NAME, --[no-]color[=WHEN], -v
+        r"\B--(?:\[no-\])?[A-Za-z0-9](?:-?\w)*"
+        r"(?:\[=[^\s\[\]]+\]|=(?:<[^<>\s]+>|\{[^{}\s]+\}|[\w./:%+-]*\w))?"
+        r"|\B-[A-Za-z]\b"
+    ),
+    "numbers": r"[$£¥€]?\b[0-9]+(?:[.,:][0-9]+)*\b[%$£¥€]?",
 }
 # Those with a name of their own, the more special ones first.
 KINDS = tuple(name for name in PATTERNS if not name.endswith(SUFFIX))
 # What `--protect` takes.
 NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
 CHOICES = f"{NAMES}, or regular expressions of RE2"
+_RANKS = {x: i for i, x in enumerate([*PATTERNS, WITHOUT_PERCENT])}
 _NOTHING = r"[^\x00-\x{10FFFF}]"
 # Kinds of spans that are no placeholders, in whose places no words will be.
 MARKUP = ("links", "rst", "markdown", "html")
@@ -99,6 +106,9 @@ BEGINS_WITH_LETTER = rf"(?s)(?:{_CASED}|{_UNCASED}).*"
 def pattern_of(names) -> str:
     """One pattern for what any of some names, or own patterns, match.
 
+    Their order does not count: own patterns come before formats of gettext,
+    and these before all others.
+
     Args:
         names: Names of `PATTERNS`, or regular expressions of RE2.
 
@@ -106,11 +116,16 @@ def pattern_of(names) -> str:
         ValueError: If one is no regular expression, or matches where there is
             nothing, or a blank.
     """
-    for name in names:
+    return _pattern_of(frozenset(names))
+
+
+@functools.lru_cache
+def _pattern_of(names):
+    ordered = sorted(names, key=lambda x: (_RANKS.get(x, -1), x))
+    for name in ordered:
         _check(name)
-    return "|".join(f"(?:{PATTERNS.get(name, name)})" for name in names) or (
-        _NOTHING
-    )
+    patterns = (f"(?:{PATTERNS.get(name, name)})" for name in ordered)
+    return "|".join(patterns) or _NOTHING
 
 
 def check_flag(names, flag: str = "protect"):

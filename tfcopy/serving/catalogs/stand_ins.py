@@ -42,10 +42,12 @@ class Question(NamedTuple):
         text: What is asked.
         spans: Dict from stand-ins to what they stand for: a span, or the
             beginning of a link, the question of its text, and its end.
+        names: What spans are, as in `span_patterns.pattern_of`.
     """
 
     text: str
     spans: dict[str, str | tuple]
+    names: Sequence[str] = ()
 
     @property
     def all(self) -> list[str]:
@@ -70,7 +72,16 @@ class Question(NamedTuple):
             begin, text, end = span
             return begin + text.translation(texts) + end
 
-        return re.sub(found, restored, texts[self.text])
+        def apart(match):
+            """A stand-in, and a blank if its span would hide the next one."""
+            both = [self.spans[x] for x in match.groups()]
+            both = [x if isinstance(x, str) else "" for x in both]
+            alone = [y for x in both for y in spans_of(x, self.names)]
+            is_lost = spans_of("".join(both), self.names) != alone
+            return match[1] + " " * is_lost
+
+        text = re.sub(f"({found})(?=({found}))", apart, texts[self.text])
+        return re.sub(found, restored, text)
 
 
 def has_words(text: str, names: Sequence[str]) -> bool:
@@ -128,4 +139,4 @@ def question_of(
         asked = with_texts(text, places, spans)
         if spans.keys() <= {*spans_of(asked, known)}:
             break
-    return Question(asked, spans)
+    return Question(asked, spans, names)

@@ -15,7 +15,6 @@ Reference: the HTML Standard, "Tokenization",
 https://html.spec.whatwg.org/multipage/parsing.html
 """
 
-import collections
 import html
 import itertools
 import re
@@ -60,9 +59,12 @@ _TAG = re.compile(rf"<(/?)([A-Za-z][^{_S}/>]*)")
 _UNTRANSLATED = re2.compile(
     r"(?i)\stranslate\s*=\s*[\"']?no\b|\sclass\s*=[^=]*\bnotranslate\b"
 )
-_PIECE = re.compile(
-    r"[ \t\n\f\r\v\x1c-\x1e\x85\u2028\u2029]+"
-    r"|&(?:#[xX][0-9a-fA-F]+|#[0-9]+|[A-Za-z][A-Za-z0-9]{1,31});?"
+# Blanks and references. Some old names need no semicolon, whatever follows.
+_PIECE = re2.compile(
+    r"[ \t\n\f\r\v\x1c-\x1e\x{85}\x{2028}\x{2029}]+"
+    r"|&(?:#[xX][0-9a-fA-F]+;?|#[0-9]+;?|"
+    + "|".join(sorted(html5, key=len, reverse=True))
+    + ")"
 )
 # What may be a reference, or a tag, together with what follows it.
 _UNFINISHED = re.compile(r"(?:<|&[#\w]*)\Z", re.ASCII)
@@ -125,10 +127,13 @@ class HtmlText(_Parts):
 
     Args:
         text: The HTML, a part of a page or a whole one.
-        *options: As of `PlainText`: `protect`, `max_words` and `phrases`.
+        protect: As of `PlainText`.
+        max_words: As of `PlainText`.
+        phrases: As of `PlainText`.
     """
 
-    def __init__(self, text: str, *options):
+    def __init__(self, text, protect, max_words, phrases=()):
+        phrases = [(x, _escaped(y)) for x, y in phrases]
         self._parts = []  # markup, and what is asked
         groups = itertools.groupby(
             _without_kept(_tokens(text)), lambda x: x.kind >= _OUTSIDE
@@ -138,6 +143,7 @@ class HtmlText(_Parts):
             if is_outside or not _have_words(tokens):
                 self._parts.append(_joined(tokens))
             else:
+                options = protect, max_words, phrases
                 self._parts.append(_Paragraph(tokens, *options))
 
 
@@ -205,23 +211,19 @@ class _Text(PlainText):
         pieces = itertools.chain(*map(_pieces, tokens))
         super().__init__(Source(pieces), *options)
 
-    def _restored(self, question, answer, begin, end):
+    def _restored(self, question, answer, *place):
         if self._protect is not None:
             return _closed(question.parts(answer, _escaped))
         # What a reference stands for is written as in the source.
-        written = collections.defaultdict(collections.deque)
-        for place in self._source.spans(begin, end):
-            read = self._source.text[slice(*place)]
-            written[read].append(self._source.written(*place))
-        read = "|".join(map(re.escape, sorted(written, key=len)[::-1]))
-        (text,) = question.parts(answer)
-        parts = re.split(f"({read})", text) if read else [text]
-        return _closed(
-            [
-                written[x].popleft() if i % 2 and written[x] else _escaped(x)
-                for i, x in enumerate(parts)
-            ]
-        )
+        (text,), parts, end = question.parts(answer), [], 0
+        for span in self._source.spans(*place):
+            read = self._source.text[slice(*span)]
+            begin = text.find(read, end)
+            if begin >= 0:
+                written = self._source.written(*span)
+                parts += [_escaped(text[end:begin]), written]
+                end = begin + len(read)
+        return _closed([*parts, _escaped(text[end:])])
 
 
 def _escaped(text):
@@ -230,36 +232,41 @@ def _escaped(text):
 
 def _closed(parts):
     """Parts of HTML of which none becomes another by what follows it."""
-    closed, after = [], ""
-    for part in reversed(parts):
+    closed = []
+    for i, part in enumerate(parts):
         if found := _UNFINISHED.search(part[-_LONGEST:]):
-            size, tail = _reference_at(found[0]), found[0]
-            if tail == "<":
-                if re.match("[A-Za-z!?/]", after):
-                    tail = "&lt;"
-            elif _reference_at(tail + after) != size:
-                begin = tail[:size] + ";" if size else "&amp;"
-                tail = begin + tail[max(size, 1) :]
-            part = part[: len(part) - len(found[0])] + tail
+            tail = found[0]
+            after = "".join(x[:_LONGEST] for x in parts[i + 1 : i + 5])
+            size = _reference_at(tail)
+            if tail == "<" or size != _reference_at(tail + after):
+                end = len(part) - len(tail) + max(size, 1)
+                begin = (
+                    part[:end] + ";"
+                    if size
+                    else part[: end - 1] + _escaped(tail[0])
+                )
+                part = begin + part[end:]
         closed.append(part)
-        after = (part[:_LONGEST] + after)[:_LONGEST]
-    return closed[::-1]
+    return closed
+
+
+def _reference_at(text):
+    """The length of the character reference that a text begins with, or 0."""
+    match = _PIECE.match(text)
+    return len(match[0]) if match else 0
 
 
 def _tokens(text):
     """The `_Token`s of HTML, which are all of it."""
     end = 0
-    for match in _TOKEN.finditer(text):
+    # What has no end in the text takes the mark behind it.
+    for match in _TOKEN.finditer(text + "\0"):
         if end < match.start():
             yield _Token(_TEXT, text[end : match.start()])
         end = match.end()
-        kind = _WHOLE if match["whole"] else _kind(match[0])
-        # What does not end in the text must stay behind all of it.
-        if end == len(text) and _TOKEN.match(match[0] + "\0").end() > (
-            len(match[0])
-        ):
-            kind = _WHOLE
-        yield _Token(kind, match[0])
+        markup = text[match.start() : end]
+        is_whole = match["whole"] or end > len(text)
+        yield _Token(_WHOLE if is_whole else _kind(markup), markup)
     if end < len(text):
         yield _Token(_TEXT, text[end:])
 
@@ -324,41 +331,16 @@ def _pieces(token):
         return
     text, end = token.text, 0
     for match in _PIECE.finditer(text):
-        begin, written = match.start(), match[0]
-        read = " "
-        if is_reference := written[0] == "&":
-            read, size = _reference(written)
-            written = written[:size]
-        if read == written or not written:
+        written = match[0]
+        yield Piece(*[text[end : match.start()]] * 2)
+        end = match.end()
+        if written[0] != "&":
+            yield Piece(" ", written)
             continue
-        yield Piece(*[text[end:begin]] * 2)
-        yield Piece(read, written, is_reference and not read.isalpha())
-        end = begin + len(written)
+        # A number that is longer is beyond Unicode, too.
+        read = html.unescape(written[:99]) or "\ufffd"
+        yield Piece(read, written, not read.isalpha())
     yield Piece(*[text[end:]] * 2)
-
-
-def _reference(text):
-    """What a character reference at the begin of a text is, and its length.
-
-    The text is one that `_PIECE` matches; the length is 0 if there is none.
-    """
-    if text[1] == "#":
-        digits, base = text[2:].rstrip(";"), 10
-        if digits[0] in "xX":
-            digits, base = digits[1:], 16
-        # So many digits are beyond Unicode.
-        code = int(digits.lstrip("0")[:8] or "0", base)
-        return html.unescape(f"&#{code};") or "\ufffd", len(text)
-    # Some old names need no semicolon, whatever follows them.
-    for end in (len(text), *range(min(len(text), 7), 2, -1)):
-        if text[1:end] in html5:
-            return html5[text[1:end]], end
-    return "", 0
-
-
-def _reference_at(text):
-    match = _PIECE.match(text)
-    return _reference(match[0])[1] if match else 0
 
 
 def _without_edges(tokens):

@@ -12,6 +12,7 @@ import bisect
 import functools
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -19,12 +20,10 @@ import re2
 
 from tfcopy.data.text.span_patterns import pattern_of, with_texts
 
-# The name of a span: its number between private characters of Unicode, in
-# digits that are private, too, lest a format takes them for a number.
-_OPEN, _CLOSE = "\ue003", "\ue004"
-_DIGITS = {ord(str(x)): chr(0xE010 + x) for x in range(10)}
-_NUMBERS = {ord(x): chr(y) for y, x in _DIGITS.items()}
-_NAME = re.compile(f"{_OPEN}([{_DIGITS[48]}-{_DIGITS[57]}]{{1,6}}){_CLOSE}")
+# The name of a span: private characters of Unicode around one that is its
+# number. With digits it would be a span of some formats.
+_OPEN, _CLOSE, _FIRST = "\ue003", "\ue004", 0xF0000
+_NAME = re.compile(f"{_OPEN}([\U000f0000-\U0010ffff]){_CLOSE}")
 # Those that a text has itself are spans, as are the marks of glossaries.
 _MARKS = "[\ue000-\ue004]+"
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
@@ -48,44 +47,42 @@ class Source:
     """A text as it is read, and its places in the request.
 
     Args:
-        pieces: The `Piece`s that make it.
+        pieces: The `Piece`s that make it, or a text that is read as it is.
 
     Attributes:
         text: The text as it is read.
     """
 
-    def __init__(self, pieces: Iterable[Piece]):
-        pieces = [*pieces]
-        self.text = "".join(x.read for x in pieces)
-        self._written = "".join(x.written for x in pieces)
-        self._begins = _sums(len(x.read) for x in pieces)
-        self._origins = _sums(len(x.written) for x in pieces)
-        self._is_same = [x.read == x.written for x in pieces] + [False]
-        self._spans = [i for i, x in enumerate(pieces) if x.is_span]
+    def __init__(self, pieces: Iterable[Piece] | str):
+        if isinstance(pieces, str):
+            pieces = [Piece(pieces, pieces)]
+        parts, begin = [], 0
+        # For each character that is read where its own begin in the request.
+        self._places, self._spans = [], []
+        for read, written, is_span in pieces:
+            end = begin + len(written)
+            if is_span:
+                place = len(self._places)
+                self._spans.append((place, place + len(read)))
+            is_same = read == written
+            self._places += (
+                range(begin, end) if is_same else [begin] * len(read)
+            )
+            parts.append((read, written))
+            begin = end
+        self._places.append(begin)
+        self.text, self._written = map("".join, zip(("", ""), *parts))
 
     def written(self, begin: int, end: int) -> str:
         """Returns what the request has for a part of `text`."""
-        return self._written[self._origin(begin) : self._origin(end)]
-
-    def _origin(self, place):
-        i = bisect.bisect_right(self._begins, place) - 1
-        within = (place - self._begins[i]) * self._is_same[i]
-        return self._origins[i] + within
+        return self._written[self._places[begin] : self._places[end]]
 
     def spans(self, begin: int, end: int) -> list[tuple[int, int]]:
         """Returns the places of the spans of a part of `text`."""
         first, last = (
-            bisect.bisect_left(self._spans, x, key=self._begins.__getitem__)
-            for x in (begin, end)
+            bisect.bisect_left(self._spans, (x,)) for x in (begin, end)
         )
-        return [
-            (self._begins[i], self._begins[i + 1])
-            for i in self._spans[first:last]
-        ]
-
-
-def _sums(sizes):
-    return [*itertools.accumulate(sizes, initial=0)]
+        return self._spans[first:last]
 
 
 class Question(NamedTuple):
@@ -132,10 +129,11 @@ class Question(NamedTuple):
             answer: The model's answer.
             escape: Function of what is no span.
         """
-        own, parts, named = self.text, [answer], []
-        if not (self.spans or self.phrases or _PRIVATE.search(answer)):
+        kept = [*self.spans, *(y for _, y in self.phrases)]
+        if not (kept or _PRIVATE.search(answer)):
             return [escape(answer)]
-        if self.spans or self.phrases:
+        own, parts = self.text, [answer]
+        if kept:
             own, parts = _NAME.sub("", own), _NAME.split(answer)
         own, letters = {*_PRIVATE.findall(own)}, self._letters()
         for i in range(1, len(parts), 2):
@@ -145,29 +143,19 @@ class Question(NamedTuple):
                 parts[i - 1] = parts[i - 1].removesuffix(" ")
             if after:
                 parts[i + 1] = parts[i + 1].removeprefix(" ")
-            named.append(number)
+            parts[i] = kept[number] if number < len(kept) else ""
         parts[::2] = [
             escape(_PRIVATE.sub(lambda x: x[0] if x[0] in own else "", part))
             for part in parts[::2]
         ]
-        kept = functools.cache(lambda number: self._kept(number, escape))
-        parts[1::2] = map(kept, named)
         return parts
 
     def restored(self, answer: str) -> str:
         """Returns an answer with its spans."""
         return "".join(self.parts(answer))
 
-    def _kept(self, number, escape):
-        if number < len(self.spans):
-            return self.spans[number]
-        further = self.phrases[number - len(self.spans) :][:1]
-        return "".join(escape(y) for _, y in further)
-
     def _letters(self):
         """Whether there are letters before, and behind, each span."""
-        if not self.spans:
-            return {}
         parts, found = _NAME.split(self.text), {}
         for i in range(1, len(parts), 2):
             sides = parts[i - 1][-1:].isalnum(), parts[i + 1][:1].isalnum()
@@ -177,48 +165,49 @@ class Question(NamedTuple):
 
 def name_of(number: int) -> str:
     """Returns what replaces a span in a question."""
-    return f"{_OPEN}{str(number).translate(_DIGITS)}{_CLOSE}"
+    # No model reads so many.
+    return f"{_OPEN}{chr(min(_FIRST + number, sys.maxunicode))}{_CLOSE}"
 
 
-def _number(digits):
-    return int(digits.translate(_NUMBERS))
+def _number(name):
+    return ord(name) - _FIRST
 
 
 def question_of(
-    text: str,
+    text: str | Source,
     protect: Sequence[str],
     phrases: Sequence[tuple[str, str]] = (),
-    kept: Iterable[tuple[int, int]] = (),
-    written: Callable[[int, int], str] | None = None,
+    begin: int = 0,
+    end: int | None = None,
 ) -> Question:
-    """Returns a question with names for the spans of a text.
-
-    Spans that touch are one.
+    """Returns a question with names for the spans of a text; those that touch
+    are one.
 
     Args:
         text: The text.
         protect: Names of formats, or regular expressions, as in `pattern_of`.
         phrases: Pairs of a phrase and its translation; those that the text
             has not are left out.
-        kept: Places of further spans.
-        written: Function of the begin and the end of a span to what it is in
-            an answer; the text between them by default.
+        begin: Where the part of the text begins that is asked.
+        end: Where it ends.
     """
-    found = (x.span() for x in _compiled(tuple(protect)).finditer(text))
+    source = Source(text) if isinstance(text, str) else text
+    end = len(source.text) if end is None else end
+    part = source.text[begin:end]
+    found = (x.span() for x in _compiled(tuple(protect)).finditer(part))
+    own = ((x - begin, y - begin) for x, y in source.spans(begin, end))
     places = []
-    for begin, end in sorted([*found, *kept]):
-        if places and begin <= places[-1][1]:
-            places[-1][1] = max(end, places[-1][1])
+    for first, last in sorted([*found, *own]):
+        if places and first <= places[-1][1]:
+            places[-1][1] = max(last, places[-1][1])
         else:
-            places.append([begin, end])
-    named = with_texts(text, places, map(name_of, itertools.count()))
-    spans = tuple(written(*x) if written else text[slice(*x)] for x in places)
-    return Question(named, spans, _phrases_in(named, phrases))
-
-
-def _phrases_in(text, phrases):
-    text = " ".join(text.split())
-    return tuple(x for x in phrases if x[0] in text)
+            places.append([first, last])
+    named = with_texts(part, places, map(name_of, itertools.count()))
+    spans = (source.written(begin + x, begin + y) for x, y in places)
+    words = " ".join(named.split())
+    return Question(
+        named, tuple(spans), tuple(x for x in phrases if x[0] in words)
+    )
 
 
 @functools.lru_cache

@@ -8,12 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
-from tfcopy.serving.http_server.kept_spans import (
-    Piece,
-    Question,
-    Source,
-    question_of,
-)
+from tfcopy.serving.http_server.kept_spans import Question, Source, question_of
 
 _BLANKS = re.compile(r"(\s+)")
 _BREAK = re.compile(r"[\t\n\r\f\v\x1c-\x1e\x85\u2028\u2029]")
@@ -43,46 +38,34 @@ class PlainText:
         max_words: int,
         phrases: Sequence[tuple[str, str]] = (),
     ):
-        if isinstance(text, str):
-            text = Source([Piece(text, text)])
-        self._source = text
+        self._source = Source(text) if isinstance(text, str) else text
         self._protect = protect
         self._phrases = phrases
         self._parts = []  # what is kept, or a question; where it begins, ends
         end = 0
-        for line in _lines(text.text):
-            end += len(line)
-            part = self._asked(end - len(line), end)
-            if isinstance(part[0], str) or not may_be_cut(
-                part[0].text, max_words
-            ):
-                self._parts.append(part)
+        for line in _lines(self._source.text):
+            begin, end = end, end + len(line)
+            part, *_ = whole = self._asked(begin, end)
+            if isinstance(part, str) or not may_be_cut(part.text, max_words):
+                self._parts.append(whole)
                 continue
-            begin = end - len(line)
             for sentence in _sentences(line):
-                self._parts.append(self._asked(begin, begin + len(sentence)))
-                begin += len(sentence)
+                begin, start = begin + len(sentence), begin
+                self._parts.append(self._asked(start, begin))
         questions = (x for x, *_ in self._parts if isinstance(x, Question))
         self.questions = list(dict.fromkeys(questions))
 
-    def _asked(self, begin, end):
-        """A `Question`, or what the request has where there is none; places."""
-        text = self._source.text[begin:end]
+    def _asked(self, *place):
+        """A `Question`, or what is kept where there is none, and the place."""
+        text = self._source.text[slice(*place)]
         question = Question(text)
-        if has_words(text) and self._protect is not None:
+        if self._protect is not None and has_words(text):
             question = question_of(
-                text,
-                self._protect,
-                self._phrases,
-                [
-                    (x - begin, y - begin)
-                    for x, y in self._source.spans(begin, end)
-                ],
-                lambda x, y: self._source.written(begin + x, begin + y),
+                self._source, self._protect, self._phrases, *place
             )
-        if not has_words(question.text):
-            question = self._source.written(begin, end)
-        return question, begin, end
+        if has_words(question.text):
+            return question, *place
+        return self._source.written(*place), *place
 
     def open_questions(self, answers: Mapping) -> list[Question]:
         """Returns what is still to be asked.
