@@ -116,11 +116,6 @@ class CopyTask:
         return [cls, *cls.__subclasses__()]
 
     @classmethod
-    def from_config(cls, config):
-        # A task that was stored without the option answers as before.
-        return super().from_config({"normalize": False, **config})
-
-    @classmethod
     def from_preset(cls, preset, load_weights=True, **kwargs):
         """As of every task of KerasHub, of the subclass of the network.
 
@@ -288,7 +283,8 @@ class CopyTask:
         Raises:
             ValueError: If its head is no registered class.
         """
-        config = dict(config)
+        # A task that was stored without the option answers as before.
+        config = {"normalize": False, **config}
         if isinstance(head := config.get("head"), str):
             config["head"] = head_class(head, may_import=False)
         names = ("backbone", "lora", "quantizers")

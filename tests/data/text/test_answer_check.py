@@ -140,6 +140,24 @@ def test_long_texts_take_no_longer_than_they_are(part):
     )
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: ("<b>" * n + "</b>" * n, "</b>" * n + "<b>" * n),
+        lambda n: ("<b>" * n + "</b>" * n, "<b>" * n),
+        lambda n: tuple(
+            "".join(f"<x {y}={i}>" for i in range(n)) for y in "ab"
+        ),
+    ],
+    ids=["turned", "open", "other"],
+)
+def test_mixed_up_tags_take_no_longer_than_they_are(make):
+    def work(texts):
+        assert check(*texts, ["html"]).remarks
+
+    check_linear(work, make, (1 << 10, 1 << 14))
+
+
 def test_docutils_reads_markup():
     text = (
         "Use ``a b``, :ref:`t <l>`, |xy|, `y`_ and `the *g* <http://e.org>`_."

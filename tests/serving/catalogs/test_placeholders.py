@@ -10,6 +10,7 @@ import pytest
 import re2
 
 from tests.data.text.test_span_formats import PLACEHOLDERS
+from tests.growth import check_linear
 from tests.serving.catalogs import catalogs
 from tests.serving.catalogs.catalogs import HEADER, quoted, write
 from tfcopy.data.text.span_patterns import ORDERED, spans_of
@@ -293,3 +294,18 @@ def test_spans_side_by_side_are_found_again():
         answer = question.translation({question.text: said})
         assert spans_of(answer, names) == [*pair]
         assert answer.replace(" ", "") == "".join(pair)
+
+
+@pytest.mark.parametrize("part", ["<x id='{}'/>a", "[a](b{}) ", "`a <b{}>`_ "])
+def test_many_spans_take_no_longer_than_they_are(part):
+    names = ("links", "rst", "html")
+
+    def work(text):
+        question = question_of(text, names, ("placeholders",))
+        answers = {x: x for x in question.all}
+        assert question.translation(answers) == text
+
+    def make(size):
+        return "".join(part.format(i) for i in range(size // 16))
+
+    check_linear(work, make, (1 << 13, 1 << 17))

@@ -21,6 +21,8 @@ _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
 _QUOTES = '"“”„‟«»'
 # Of a placeholder that may have got one, or lost it.
 _NUMBER = re.compile(r"(?<=\{)[0-9]+|[0-9]+[$:]|\[[0-9]+\]")
+# Pairs of a lost span and a further one that are compared.
+_MOST_COMPARED = 1000
 _WIDE = str.maketrans("（）［］｛｝", "()[]{}")
 
 
@@ -56,8 +58,10 @@ class Findings(NamedTuple):
         lines = []
         if self.lost:
             lines.append(f"lost {', '.join(self.lost)}")
+        is_short = len(self.lost) * len(self.extra) <= _MOST_COMPARED
+        lost = self.lost if is_short else ()
         for span in self.extra:
-            near = difflib.get_close_matches(span, self.lost, 1)
+            near = difflib.get_close_matches(span, lost, 1)
             lines.append(f"+ {span}" + (f" for {near[0]}" if near else ""))
         if self.swapped:
             lines.append(f"in another order: {' '.join(self.swapped)}")
@@ -167,28 +171,35 @@ def _unpaired_tags(wanted, found):
 
 def _unpaired(spans, names):
     """What is said of tags that do not stand in pairs, by their names."""
-    told, is_open, ended = [], [], []
+    told, is_open = [], []
     tags = [x for x in map(_TAG.fullmatch, spans) if x and x[2] in names]
-    for place, tag in enumerate(tags):
+    begun, ended = collections.Counter(), collections.Counter()
+    later = collections.defaultdict(collections.deque)
+    for tag in tags:
+        if not tag[1]:
+            later[tag[2]].append(tag[0])
+    for tag in tags:
         name = tag[2]
+        if not tag[1]:
+            later[name].popleft()
         if tag[3]:  # <br/>
             continue
-        if not tag[1]:
-            if name in ended:
-                ended.remove(name)
-            else:
-                is_open.append(tag)
-        elif name in (x[2] for x in is_open):
+        if not tag[1] and ended[name]:
+            ended[name] -= 1
+        elif not tag[1]:
+            is_open.append(tag)
+            begun[name] += 1
+        elif begun[name]:
             while is_open[-1][2] != name:
+                begun[is_open[-1][2]] -= 1
                 told.append(f"unmatched {is_open.pop()[0]}")
             is_open.pop()
+            begun[name] -= 1
+        elif later[name]:
+            told.append(f"{tag[0]} before {later[name][0]}")
+            ended[name] += 1
         else:
-            later = [x[0] for x in tags[place:] if x[2] == name and not x[1]]
-            if later:
-                told.append(f"{tag[0]} before {later[0]}")
-                ended.append(name)
-            else:
-                told.append(f"unmatched {tag[0]}")
+            told.append(f"unmatched {tag[0]}")
     return told + [f"unmatched {tag[0]}" for tag in is_open]
 
 

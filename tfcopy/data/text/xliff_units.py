@@ -63,42 +63,49 @@ class Notes:
     is_open: bool = True
 
 
-@dataclasses.dataclass(kw_only=True)
 class Unit:
     """A translation unit, with the fields of a catalogue's `Entry`.
 
-    Attributes:
+    Args:
         number: Its number in the file, from 0.
-        source_language, language: Languages of its source and its target;
-            `None` if the file tells none.
         element: The `<trans-unit>` or `<segment>`.
         source: Its source.
         target: Its target, or `None`.
+        notes: The `Notes` of its `<unit>`, if it has one.
+
+    Attributes:
+        source_language, language: Languages of its source and its target;
+            `None` if the file tells none.
         target_place: Place of the target; empty if there is none.
         singular: Text of the source, with inline elements as spans.
         target_text: Text of the target, with spans of the source.
-        spans: Dict from the spans of the source to their markup.
-        segments: Start tags of segments that only the target has.
+        spans: `Spans` of these texts.
         notes: `Notes`.
-        is_locked: Whether it is not to be translated, or approved.
     """
 
-    number: int
-    source_language: str | None
-    language: str | None
-    element: Element
-    source: Element
-    target: Element | None
-    target_place: range
-    singular: str
-    target_text: str
-    spans: dict[str, bytes]
-    segments: list[bytes]
-    notes: Notes
-    is_locked: bool
     plural = context = file = None
     flags = frozenset()
     is_credits = False
+
+    def __init__(self, number, element, source, target, notes):
+        self.number, self.element = number, element
+        self.source, self.target = source, target
+        self.spans = Spans()
+        self.singular = self.spans.of_source(source)
+        self.target_text, inherited = "", element.unit.context
+        self.source_language = inherited.source_language
+        self.language = inherited.language
+        stop = element.children("source", "seg-source")[-1].place.stop
+        self.target_place = range(stop, stop)
+        if target is not None:
+            self.target_text = self.spans.of_target(target)
+            self.language = self.language or target.attributes.get(_LANG)
+            self.target_place = target.place
+        stop = self.target_place.stop
+        self.notes = notes or Notes(
+            range(stop, stop), False, _own_notes(element)
+        )
+        self.notes.is_open &= self.is_open
 
     @property
     def key(self) -> tuple[int, str]:
@@ -132,7 +139,9 @@ class Unit:
         source, target = self.singular.strip(), self.target_text.strip()
         has_state = self._state in ("", *_UNTRANSLATED)
         is_new = has_state and target in ("", source)
-        return is_new and bool(source) and not self.is_locked
+        is_done = self.element.attributes.get("approved") == "yes"
+        is_fixed = self.element.unit.context.translate == "no"
+        return is_new and bool(source) and not (is_done or is_fixed)
 
     @property
     def translations(self) -> dict[int, str]:
@@ -141,7 +150,7 @@ class Unit:
 
     def objection(self, text: str) -> str | None:
         """Returns why a translation cannot be written; `None` if it can."""
-        if len(self.segments) > 1:
+        if len(self.spans.segments) > 1:
             return "its target has several segments"
         if self.markup(text) is None:
             return "its inline elements would not nest"
@@ -150,7 +159,7 @@ class Unit:
     def markup(self, text: str) -> bytes | None:
         """Returns a translation as XML; `None` if its elements do not nest."""
         parts = (
-            self.spans.get(part) or escape(part).encode()
+            self.spans.markup.get(part) or escape(part).encode()
             for part in _SPAN.split(text)
         )
         found = b"".join(parts)
@@ -205,40 +214,8 @@ class _Reader(XmlReader):
                     element.line,
                 )
             if parts:
-                yield self._made(element, parts, notes)
-
-    def _made(self, element, parts, notes):
-        source, target = (*parts, None)[:2]
-        spans = _Spans()
-        singular = spans.of_source(source)
-        target_text = spans.of_target(target) if target else ""
-        stop = element.children("source", "seg-source")[-1].place.stop
-        place = target.place if target else range(stop, stop)
-        if notes is None:
-            after = range(place.stop, place.stop)
-            notes = Notes(after, False, _own_notes(element))
-        context, get = element.unit.context, element.attributes.get
-        language = context.language
-        if target and language is None:
-            language = target.attributes.get(_LANG)
-        self._count += 1
-        unit = Unit(
-            number=self._count - 1,
-            source_language=context.source_language,
-            language=language,
-            element=element,
-            source=source,
-            target=target,
-            target_place=place,
-            singular=singular,
-            target_text=target_text,
-            spans=spans.markup,
-            segments=spans.segments,
-            notes=notes,
-            is_locked=context.translate == "no" or get("approved") == "yes",
-        )
-        notes.is_open &= unit.is_open
-        return unit
+                yield Unit(self._count, element, *(*parts, None)[:2], notes)
+                self._count += 1
 
 
 # Elements of a unit that are read.
@@ -280,7 +257,7 @@ class _Tag(NamedTuple):
         return self.label + self.end
 
 
-class _Spans:
+class Spans:
     """Spans of the inline elements of a unit.
 
     Attributes:

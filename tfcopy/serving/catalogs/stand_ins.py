@@ -5,6 +5,7 @@ whole. Each is replaced by one that the model keeps, and put back afterwards. So
 are links with a text, whose halves would part.
 """
 
+import bisect
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -63,10 +64,11 @@ class Question(NamedTuple):
         """
         if not self.spans:
             return texts[self.text]
-        found = "|".join(map(re.escape, self.spans))
+        forms = {re.sub("[0-9]+", "#", re.escape(x)) for x in self.spans}
+        found = "|".join(forms).replace("#", "[0-9]+")
 
         def restored(match):
-            span = self.spans[match[0]]
+            span = self.spans.get(match[0], match[0])
             if isinstance(span, str):
                 return span
             begin, text, end = span
@@ -113,10 +115,11 @@ def question_of(
         for match in _LINKS.finditer(text)
         if forms and has_words(match[2] or match[5], names)
     }
+    begins, ends = [x for x, _ in links], [0, *(y for _, y in links)]
     wanted = [
         place
         for place in places_of(text, names)
-        if not any(x <= place[0] < y for x, y in links)
+        if place[0] >= ends[bisect.bisect_right(begins, place[0])]
     ]
     places = sorted({*wanted, *links} - {*places_of(text, known)})
     if not forms or not places:

@@ -161,7 +161,7 @@ def _translated(unit, data, found):
     tag = unit.target.tag if unit.target else b"<%s>" % name
     if not unit.target:
         new = _blanks_before(data, unit.source.start)
-    for segment in unit.segments:  # There is one at most.
+    for segment in unit.spans.segments:  # There is one at most.
         end = b"</%s>" % re.match(rb"<([^\s/>]+)", segment)[1]
         found = _OPEN.sub(b">", segment) + found + end
     if not unit.is_segment:
