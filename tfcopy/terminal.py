@@ -76,6 +76,11 @@ def status_of(work, reason=one_line) -> int:
     return 0
 
 
+def counted(number: int, noun: str) -> str:
+    """Returns a number of things, such as `1 file` or `2,000 files`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def printable(text: str) -> str:
     """Replaces control characters and ends of line by blanks.
 

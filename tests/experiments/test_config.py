@@ -11,7 +11,9 @@ import tfcopy
 from tfcopy.decoding.options import MOST_BEAMS, SearchOptions
 from tfcopy.experiments import command_line, config
 from tfcopy.experiments.config import TOPICS, RunConfig, TrainingConfig
+from tfcopy.recipes import europarl_ps
 from tfcopy.serving import model_card
+from tfcopy.tokens import HEADS
 
 ROOT = Path(tfcopy.__file__).parent
 RECIPES = sorted(path.stem for path in (ROOT / "recipes").glob("[a-z]*.py"))
@@ -232,6 +234,64 @@ def test_minutes_are_told_of_what_was_measured_alone(name):
             )
             is None
         )
+
+
+PARTS = {"head", "encoder", "decoder", "pointing", "backbone"}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_system_is_called_after_its_parts(name):
+    recipe = importlib.import_module(f"tfcopy.recipes.{name}")
+    kinds = typing.get_type_hints(recipe.Config)
+    systems = typing.get_args(*typing.get_args(kinds["systems"]))
+    plain = recipe.Config(systems=list(systems))
+    flags = {x.name for x in dataclasses.fields(plain)}
+    parts = {
+        x.name
+        for x in dataclasses.fields(plain)
+        if x.metadata.get("is_part") is not None
+    }
+    assert parts & PARTS == flags & PARTS
+    for system in systems:
+        assert config.names_of(plain, system)[-1] == system
+        found, last = {system: None}, plain
+        for flag in sorted(parts):
+            values = typing.get_args(kinds[flag]) or (True,)
+            if flag == "head":
+                values = (*HEADS, "my.heads:Mine")
+            elif type(None) in values:
+                values = ("bart_base_en", "hf://me/my-bart", "presets/t5.v2/")
+            is_its = flag != "head" or system not in plain.plain
+            for value in {*values} - {getattr(plain, flag)}:
+                made = dataclasses.replace(plain, **{flag: value})
+                called = config.names_of(made, system)[-1]
+                assert config.kind_of(made, called) == system
+                assert re.fullmatch(r"[\w.-]+", called)
+                if system in plain.untrained or not is_its:
+                    assert called == system
+                    continue
+                assert called not in found
+                found[called] = value
+                # Baselines have their own flags by any name.
+                assert config.of_system(made, called) == config.of_system(
+                    made, system
+                )
+                last = dataclasses.replace(last, **{flag: value})
+        if "head" in parts and system not in plain.plain:
+            assert config.head_of(last, config.names_of(last, system)[-1]) == (
+                last.head
+            )
+
+
+def test_the_system_that_is_named_after_its_head_tells_its_other_parts():
+    made = europarl_ps.Config(head="copynet", decoder="transformer")
+    names = config.names_of(made, "pointer_softmax")
+    assert names == [
+        "pointer_softmax",
+        "copynet",
+        "copynet_transformer_decoder",
+    ]
+    assert config.names_of(made, "nmt")[-1] == "nmt_transformer_decoder"
 
 
 # Flags that may change when a run is resumed: they do not change what a model

@@ -13,6 +13,7 @@ from tfcopy.checked_files import read_json
 from tfcopy.experiments import config, reporting
 from tfcopy.experiments import run as run_module
 from tfcopy.experiments.run import Run
+from tfcopy.serving import model_card
 
 
 @config.configuration(
@@ -56,6 +57,20 @@ def make_run(folder, **options):
             log_dir=f"{folder}/logs", savedmodel_dir=f"{folder}/out", **options
         )
     )
+
+
+@config.configuration("my_recipe", systems=["plain", "ours"])
+class Parted(config.RunConfig, config.TrainingConfig):
+    """A recipe with systems that are made of parts."""
+
+    plain = ("plain",)
+    head: config.PointingHead = config.part("copynet", "Output head.")
+    decoder: str = config.part("gru", "Decoder.")
+
+
+def make_parted(folder, **options):
+    folders = {"log_dir": f"{folder}/logs", "savedmodel_dir": f"{folder}/out"}
+    return Run(Parted(**folders, **options))
 
 
 def make_model():
@@ -223,6 +238,27 @@ def test_the_results_tell_what_was_exported(tmp_path, saved, capsys):
     assert "python -m tfcopy.serving.ask" in out
     # Within single quotes of the shell.
     assert shlex.quote('{"instances": ["it\'s a text"]}') in out
+
+
+def test_a_result_has_the_name_of_what_it_is_of(tmp_path, saved, capsys):
+    run = make_parted(tmp_path, head="pointer_generator")
+    names = ["plain", "ours_pointer_generator_head"]
+    assert list(run.each({})) == names
+    for name in names:
+        run.build(name, make_model, lambda model: Served(), ["text"])
+        run.results[name] = {"bleu": 1.5}
+    for name, (*_, folder, options) in zip(names, saved, strict=True):
+        assert folder == f"{run.folder}/{name}"
+        assert options["details"]["system"] == name
+    choice = reporting.ExportChoice(names[1], "bleu", {})
+    assert list(run.finish(choice, paper={})["systems"]) == names
+    *_, options = saved[-1]
+    card = model_card.card(
+        dict.fromkeys(("recipe", "tensorflow", "keras", "created"), "x")
+        | options["details"]
+    )
+    assert card.startswith("# x: ours_pointer_generator_head\n")
+    assert "[2/2] ours_pointer_generator_head" in capsys.readouterr().out
 
 
 def test_nothing_to_export_is_said_by_nothing(tmp_path, saved):

@@ -32,3 +32,5 @@ def test_another_head(recipe, head, tmp_path):
     tiny = importlib.import_module(f"tests.recipes.test_{recipe}").TINY
     status = starting.start(module, tiny, tmp_path, "--head", head)
     assert status == 0
+    pointing = list(starting.results(tmp_path)["systems"])[-1]
+    assert pointing.endswith(f"_{head}_head")

@@ -74,7 +74,8 @@ def _declaring(*arguments, **metadata):
             may change is how long is trained, what is tested and how, and what
             files are called: their content counts (`PairData.identity`,
             `DefinitionData.identity`). `role` tells what a model card says of
-            it: see `origin`.
+            it: see `origin`. `is_part` tells that another value makes another
+            system, which is named after it: see `names_of`.
 
     The function's `common` declares a flag that `--help` shows; `--help_all`
     shows all flags.
@@ -86,6 +87,7 @@ def _declaring(*arguments, **metadata):
 
 data = _declaring(topic="data", fixed=True)
 model = _declaring(topic="model", fixed=True)
+part = _declaring(topic="model", fixed=True, is_part=True)
 training = _declaring(topic="training", fixed=True)
 search = _declaring(topic="search", fixed=False)
 results = _declaring(topic="results", fixed=False)
@@ -171,6 +173,11 @@ class RunConfig:
     minutes: ClassVar[dict[str, float]] = {}
     corpora: ClassVar[dict[str, str]] = {}
     claims: ClassVar[dict[str, str]] = {}
+    # Systems that generate all words, whatever --head says; those without a
+    # model; and those that earlier releases called otherwise.
+    plain: ClassVar[tuple[str, ...]] = ()
+    untrained: ClassVar[tuple[str, ...]] = ()
+    renamed: ClassVar[dict[str, str]] = {}
 
     systems: list[str] = systems([], "Systems to train.")
     preset: str = results.common(
@@ -500,9 +507,56 @@ def _readable(value, corpus="file"):
     return re.sub(r"[^\w.+-]+", "-", value).strip(".-")[:60]
 
 
+# === Systems ===
+
+
+def names_of(config: RunConfig, kind: str) -> list[str]:
+    """Returns the names of a system, the last of which is its own.
+
+    It is what `--systems` says if its parts are those of the preset. Others are
+    told behind, as in `copynet_pointer_generator_head`, or, where the flag
+    `is_name`, instead.
+
+    Args:
+        config: The recipe's config.
+        kind: One of its `--systems`.
+
+    Returns:
+        The names of earlier releases, which told no parts or not all, and the
+        name.
+    """
+    preset = config.presets.get(config.preset, {})
+    names = [*config.renamed.get(kind, "").split(), kind]
+    fields = dataclasses.fields(config)
+    for field in sorted(fields, key=lambda x: "is_name" not in x.metadata):
+        value = getattr(config, field.name)
+        is_own = value == preset.get(field.name, default_of(field))
+        is_own |= field.name == "head" and kind in config.plain
+        is_part = "is_part" in field.metadata and kind not in config.untrained
+        if is_own or not is_part:
+            continue
+        words = [names[-1], field.name]
+        if value is not True:
+            words.insert(1, _readable(str(value).rpartition(":")[2]))
+        is_name = "is_name" in field.metadata
+        names.append(words[1] if is_name else "_".join(words))
+    return names
+
+
+def kind_of(config: RunConfig, name: str) -> str:
+    """Returns which of `--systems` a name of `names_of` is."""
+    kinds = {names_of(config, kind)[-1]: kind for kind in config.systems}
+    return kinds.get(name, name)
+
+
+def head_of(config: RunConfig, name: str) -> str:
+    """Returns the head of a system: a baseline generates all words."""
+    return "softmax" if kind_of(config, name) in config.plain else config.head
+
+
 def of_system(config: RunConfig, name: str):
     """The config of a system: a baseline's X is `baseline_X`, where given."""
-    if name not in config.baselines:
+    if not any(f"{name}_".startswith(f"{x}_") for x in config.baselines):
         return config
     given = {
         field.name.removeprefix(_BASELINE): getattr(config, field.name)

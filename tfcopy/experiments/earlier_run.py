@@ -13,7 +13,12 @@ import numpy as np
 
 from tfcopy import atomic_files, filesystem, training
 from tfcopy.checked_files import DamagedFileError, read_json, write_json
-from tfcopy.experiments.config import RunConfig, identity, of_system
+from tfcopy.experiments.config import (
+    RunConfig,
+    identity,
+    names_of,
+    of_system,
+)
 from tfcopy.experiments.reporting import ALL_SYSTEMS
 from tfcopy.keras_internals import weight_names
 from tfcopy.serving import run_folder
@@ -99,8 +104,10 @@ def check(config: RunConfig, folder) -> list[str]:
             program's files have the names of a run's.
         CheckpointError: naming a flag that has another value there.
     """
-    earlier = _read(folder, config.systems)
-    systems = _systems(folder, earlier, config.systems)
+    names = [names_of(config, kind) for kind in config.systems]
+    own = [name for *_, name in names]
+    earlier = _read(folder, own)
+    systems = _systems(folder, earlier, own)
     if config.fresh:
         return systems
     if earlier is not None and earlier.recipe != config.recipe:
@@ -109,9 +116,28 @@ def check(config: RunConfig, folder) -> list[str]:
             "Choose another --log_dir or --run."
         )
     for system in systems:
-        own = of_system(config, os.path.basename(system))
-        check_system(os.path.join(folder, system), identity(own))
+        of_its_own = of_system(config, os.path.basename(system))
+        check_system(os.path.join(folder, system), identity(of_its_own))
+        _check_name(os.path.join(folder, system), names, own)
     return systems
+
+
+def _check_name(path, names, own):
+    """Raises a RunError if an earlier release has called a system otherwise.
+
+    Args:
+        path: The system's folder.
+        names: Of each system what `names_of` gives.
+        own: The last of these.
+    """
+    called = os.path.basename(path)
+    for *others, name in names:
+        if called in others and called not in own and _written(path):
+            raise RunError(
+                f"{path}: an earlier release called this system so; its name "
+                f"is {name}. Rename the folder to resume it, or choose another "
+                "--run."
+            )
 
 
 def check_folders(folder, systems, begun):

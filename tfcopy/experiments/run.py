@@ -26,6 +26,8 @@ from tfcopy.experiments.config import (
     expected_minutes,
     from_flags,
     identity,
+    kind_of,
+    names_of,
     of_system,
     origin,
     run_name,
@@ -35,6 +37,7 @@ from tfcopy.serving.client_library.ask_texts import to_json
 from tfcopy.serving.run_folder import RESULTS_NAME
 from tfcopy.serving.saved_model import export, shown
 from tfcopy.serving.servables import storage
+from tfcopy.terminal import counted
 from tfcopy.training.distribution import worker_position
 
 
@@ -129,8 +132,9 @@ class Run:
             )
             nowhere = self._own.enter_context(open(os.devnull, "w"))
             self._own.enter_context(contextlib.redirect_stdout(nowhere))
+        self._names = [names_of(config, kind)[-1] for kind in config.systems]
         self._begun = earlier_run.check(config, self._shared_folder)
-        self._check_folders(config.systems)
+        self._check_folders(self._names)
         training.set_precision(config.precision)
         self._start = time.monotonic()
         print(_announced(len(config.systems), expected_minutes(config)))
@@ -169,7 +173,7 @@ class Run:
         """
         self._data_identity = data_identity
         self._begin(part)
-        names = self.config.systems
+        names = self._names
         begun = time.monotonic()
         for done, name in enumerate(names):
             where = " ".join(filter(None, [part, f"{done + 1}/{len(names)}"]))
@@ -187,7 +191,7 @@ class Run:
             earlier_run.check_data(
                 self._shared_folder, there, self._data_identity
             )
-        own = [os.path.join(part, name) for name in self.config.systems]
+        own = [os.path.join(part, name) for name in self._names]
         self._check_folders(own)
         if self.is_chief:
             if not self._has_begun:
@@ -244,7 +248,7 @@ class Run:
         own_identity = {
             **self._data_identity,
             **more_identity,
-            "system": name,
+            "kind of system": kind_of(config, name),
             **identity(config),
         }
         if self.is_chief or not self.config.fresh:
@@ -391,15 +395,14 @@ Serve it:        docker run -p 127.0.0.1:8501:8501 \\
 
 def _announced(number, minutes):
     """What a run is about to do, and how long that takes if it is known."""
-    systems = f"{number} system{'s' if number > 1 else ''}"
+    systems = counted(number, "system")
     if minutes is None:
         return systems
     return f"{systems}, about {_minutes(60 * minutes)} on two cores"
 
 
 def _minutes(seconds):
-    number = max(1, round(seconds / 60))
-    return f"{number} minute{'s' if number > 1 else ''}"
+    return counted(max(1, round(seconds / 60)), "minute")
 
 
 def timed(function, *arguments) -> tuple:

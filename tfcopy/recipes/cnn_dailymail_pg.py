@@ -63,6 +63,8 @@ class Config(
 ):
     """Corpus, model, training, search, and where the results go."""
 
+    plain, untrained = ("seq2seq_attention",), ("lead_3",)
+
     bin_dir: str | None = config.corpus_file(
         "Folder with the publisher's files train_*.bin, val_*.bin and "
         "test_*.bin.",
@@ -81,16 +83,16 @@ class Config(
         "Systems to train, any of lead_3 (which needs no training), "
         "seq2seq_attention, pointer_generator and pointer_generator_coverage.",
     )
-    head: config.PointingHead = config.model.common(
+    head: config.PointingHead = config.part.common(
         "pointer_generator",
         "Output head of the systems that point: pointer_generator, "
         "pointer_softmax, copynet, or your own, as MODULE:CLASS.",
     )
-    encoder: Literal["lstm", "transformer"] = config.model.common(
+    encoder: Literal["lstm", "transformer"] = config.part.common(
         "lstm",
         "Encoder: lstm (the paper's), or transformer, twice --units wide.",
     )
-    decoder: Literal["lstm", "transformer"] = config.model.common(
+    decoder: Literal["lstm", "transformer"] = config.part.common(
         "lstm", "Decoder: lstm (the paper's), or transformer, --units wide."
     )
     initializers: Literal["keras", "paper"] = config.model(
@@ -188,7 +190,12 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.corpora import cnn_dailymail
     from tfcopy.data.generated import demo_news
     from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags
+    from tfcopy.experiments.config import (
+        from_flags,
+        head_of,
+        kind_of,
+        names_of,
+    )
     from tfcopy.experiments.pairs import (
         model_flags,
         pair_data,
@@ -298,7 +305,7 @@ def build(run, name, data):
         "refill": config.refill_beams,
     }
 
-    coverage = name == "pointer_generator_coverage"
+    coverage = kind_of(config, name) == "pointer_generator_coverage"
 
     def make_model():
         if config.backbone is not None:
@@ -332,11 +339,6 @@ def build(run, name, data):
     return run.build(name, make_model, make_translator, ["A story ."])
 
 
-def head_of(config, name):
-    """The head of a system: the baseline cannot point."""
-    return "softmax" if name == "seq2seq_attention" else config.head
-
-
 def train(run, system, data):
     """Trains a system; returns its part of the results.
 
@@ -344,24 +346,24 @@ def train(run, system, data):
     trained here, or with its weights if it was trained before. Its updates then
     count, too.
     """
-    config, name = run.config, system.name
+    config, kind = run.config, kind_of(run.config, system.name)
     options = {"steps": config.updates, "normalize": config.normalize}
     before = 0
-    if name == "seq2seq_attention":
+    if kind == "seq2seq_attention":
         options["normalize"] = "tokens"
-    if name == "pointer_generator_coverage":
+    if kind == "pointer_generator_coverage":
         attention = system.model.cell.attention
         options["penalty"] = losses.CoveragePenalty(
             config.coverage_weight, attention.enabled
         )
         start, options["steps"] = coverage_updates(config)
-        first = run.systems.get("pointer_generator")
+        first = run.systems.get(names_of(config, "pointer_generator")[-1])
         is_after = (
             config.coverage_start_step is None and start == config.updates
         )
         if is_after and first is not None:
             training.warm_start(system.model, first.model)
-            before = run.results["pointer_generator"]["updates"]
+            before = run.results[first.name]["updates"]
             options["steps"] -= start
             start = 0
         options["phases"] = [

@@ -255,12 +255,12 @@ def print_examples(test, answers):
 def print_comparison(results):
     """A table of the systems beside the paper's."""
     print("\nExact match, in percent (the paper's rules were different):")
-    print(f"\n{'':18}" + "".join(f"{kind:>11}" for kind in TYPES))
+    rows = {}
     for system, scores in results.items():
-        cells = [scores["types"][kind]["exact_match"] for kind in TYPES]
-        print(f"{system:18}" + "".join(f"{cell:>11.1f}" for cell in cells))
-        cells = PAPER[system]
-        print(f"{'  paper':18}" + "".join(f"{cell:>11.1f}" for cell in cells))
+        rows[system] = {x: scores["types"][x]["exact_match"] for x in TYPES}
+        if system in PAPER:
+            rows[f"{system}, paper"] = dict(zip(TYPES, PAPER[system]))
+    reporting.print_table(rows, dict(zip(TYPES, TYPES)))
 
 
 if __name__ == "__main__":

@@ -260,21 +260,22 @@ def print_comparison(results, ceilings):
     """A table of the systems beside the paper's."""
     others = " (the paper's dialogues were different)"
     print(f"\nAccuracy, in percent{'' if 'own' in ceilings else others}:")
+    best = {name: {"top1": top1} for name, top1 in ceilings.items() if top1}
+    shown = reporting.with_paper(results, {} if "own" in ceilings else PAPER)
     columns = [(name, n) for name in ceilings for n in ("top1", "top10")]
-    titles = [f"{name} {n}" for name, n in columns]
-    print(f"\n{'':18}" + "".join(f"{title:>13}" for title in titles))
-    rows = {}
-    for system, scores in results.items():
-        rows[system] = scores
-        rows[f"{system}, paper"] = PAPER.get(system, {})
-    rows["best possible"] = {
-        name: {"top1": top1} for name, top1 in ceilings.items() if top1
+    rows = {
+        title: {
+            f"{name} {n}": f"{scores[name][n]:.1f}"
+            for name, n in columns
+            if n in scores.get(name, {})
+        }
+        for title, scores in (shown | {"best possible": best}).items()
     }
-    for title, scores in rows.items():
-        cells = [scores.get(name, {}).get(n) for name, n in columns]
-        if any(cell is not None for cell in cells):
-            cells = ["" if x is None else f"{x:.1f}" for x in cells]
-            print(f"{title:18}" + "".join(f"{cell:>13}" for cell in cells))
+    titles = [f"{name} {n}" for name, n in columns]
+    reporting.print_table(
+        {title: row for title, row in rows.items() if row},
+        dict(zip(titles, titles)),
+    )
 
 
 if __name__ == "__main__":

@@ -80,6 +80,8 @@ class Config(
 ):
     """Corpus, model, training, search, and where the results go."""
 
+    plain = ("nmt_lvt",)
+
     num_validation: PositiveInt | None = config.data(
         None,
         "Maximum number of validation pairs, drawn at random; all if not "
@@ -106,7 +108,7 @@ class Config(
         list(SYSTEMS),
         "Systems to train, any of nmt_lvt and pointer_softmax_lvt.",
     )
-    head: config.PointingHead = config.model.common(
+    head: config.PointingHead = config.part.common(
         "pointer_softmax",
         f"Output head of the system that points: {config.POINTING}",
     )
@@ -163,7 +165,7 @@ COLUMNS = {
 with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.entities import placeholder_ids
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import run_name
+    from tfcopy.experiments.config import head_of, run_name
     from tfcopy.experiments.pairs import (
         headlines,
         pair_training,
@@ -232,11 +234,6 @@ def build(run, name, data):
         max_source_length=config.max_source_length,
         entities=data.entities,
     )
-
-
-def head_of(config, name):
-    """The head of a system: the baseline cannot point."""
-    return "softmax" if name == "nmt_lvt" else config.head
 
 
 def train_and_score(system, data, test):

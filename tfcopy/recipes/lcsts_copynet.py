@@ -54,6 +54,8 @@ LEAST_OOV_RATE = 10.0
 class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
     """News, model, training, search, and where the results go."""
 
+    renamed = {"rnn_context": "rnnsearch"}
+
     data_dir: str | None = config.corpus_file(
         "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; news "
         "are generated if not given.",
@@ -140,7 +142,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.evaluation import summaries, translations
     from tfcopy.experiments import reporting
-    from tfcopy.experiments.config import from_flags
+    from tfcopy.experiments.config import from_flags, kind_of
     from tfcopy.experiments.pairs import copynet_steps
     from tfcopy.experiments.run import Run, timed
 
@@ -156,14 +158,13 @@ def run(config):
     for part, (data, limits) in prepared.items():
         answers = {}
         for name in run.each(data.identity, part):
-            kind = SYSTEMS[name]
             system = copynet_steps.build(
                 run,
-                kind,
+                name,
                 data,
+                SYSTEMS[kind_of(config, name)],
                 limits=(limits[0], limits[1] + 1),
                 part=part,
-                system=name,
                 tokenization=part,
             )
             trained = copynet_steps.train(system, data)
@@ -329,6 +330,7 @@ def print_comparison(results, tokenizations, generated):
         for suffix, table in tables.items()
         for name in tokenizations
         for system in results
+        if system in table
     }
     reporting.print_table(rows, metrics)
     if generated:

@@ -163,7 +163,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy.data import train_sentencepiece
     from tfcopy.data.text.tokenization import Tokenizer
     from tfcopy.experiments import flag_checks, reporting
-    from tfcopy.experiments.config import from_flags
+    from tfcopy.experiments.config import from_flags, kind_of
     from tfcopy.experiments.pairs import (
         pair_data,
         planning,
@@ -186,7 +186,7 @@ def run(config):
             run,
             name,
             data,
-            layer_norm=name.endswith("_ln"),
+            layer_norm=kind_of(config, name).endswith("_ln"),
             max_target_length=config.max_target_length,
         )
         trained = planning.train(system, data)

@@ -1,7 +1,7 @@
 """CopyNet and the paper's baselines: vocabulary, model, search, training."""
 
 from tfcopy import losses, models
-from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.config import from_flags, head_of, kind_of
 from tfcopy.experiments.pairs import model_flags, pair_data, pair_training
 from tfcopy.experiments.pairs.model_flags import CopyNetConfig, PairsConfig
 from tfcopy.experiments.training_choices import Batching
@@ -100,7 +100,7 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
         run: `Run` of a `CopyNetConfig`.
         name: The system's name, and that of its folder.
         data: `PairData`.
-        kind: One of `models.copynet.SYSTEMS`; `name` if `None`.
+        kind: One of `models.copynet.SYSTEMS`; that of `--systems` if `None`.
         limits: Most tokens of a source and, with its end, of an answer;
             `None` reads all, and takes `--max_target_length`.
         part, **details: As in `Run.build`.
@@ -111,7 +111,7 @@ def build(run, name, data, kind=None, limits=None, part="", **details):
         options, longest = {"max_source_length": limits[0]}, limits[1]
     return run.build(
         name,
-        lambda: make_model(config, data, kind or name),
+        lambda: make_model(config, data, kind or kind_of(config, name)),
         lambda model: pair_training.make_translator(
             config,
             model,
@@ -145,8 +145,3 @@ def train(system, data, **options):
         **options,
     )
     return results
-
-
-def head_of(config: CopyNetConfig, kind) -> str:
-    """The head of one of `models.copynet.SYSTEMS`: only CopyNet copies."""
-    return config.head if kind == "copynet" else "softmax"

@@ -10,7 +10,7 @@ from tfcopy.experiments.config import (
     data,
     file,
     group,
-    model,
+    part,
     results,
     search,
     systems,
@@ -280,10 +280,12 @@ class TranslatorConfig(PointerSoftmaxConfig, TranslationConfig, CaseConfig):
     systems: list[Literal[SYSTEMS]] = systems(
         list(SYSTEMS), "Systems to train, any of nmt and pointer_softmax."
     )
-    head: PointingHead = model.common(
+    plain = ("nmt",)
+    head: PointingHead = part.common(
         "pointer_softmax",
         "Output head of the system that points, which is named after it: "
         f"{POINTING}",
+        is_name=True,
     )
     max_target_length: PositiveInt = search(
         60, "Maximum length of a translation, in words."

@@ -17,6 +17,7 @@ from tfcopy.experiments.config import (
     file,
     group,
     model,
+    part,
     search,
     systems,
     training,
@@ -33,9 +34,8 @@ from tfcopy.flags import (
 class TransformerConfig(ModelConfig):
     """Sizes of encoder and decoder, and which of them is a Transformer."""
 
-    encoder: Literal["gru", "transformer"] = model.common(
-        "gru",
-        "Encoder: gru (the paper's), or transformer, twice --units wide.",
+    encoder: Literal["gru", "transformer"] = part.common(
+        "gru", "Encoder: gru (the paper's), or transformer, twice --units wide."
     )
     encoder_layers: PositiveInt = model(
         2, "Number of blocks in a Transformer encoder."
@@ -43,7 +43,7 @@ class TransformerConfig(ModelConfig):
     encoder_heads: PositiveInt = model(
         4, "Number of attention heads per block of a Transformer encoder."
     )
-    decoder: Literal["gru", "transformer"] = model.common(
+    decoder: Literal["gru", "transformer"] = part.common(
         "gru", "Decoder: gru (the paper's), or transformer, --units wide."
     )
     decoder_layers: PositiveInt = model(
@@ -72,7 +72,7 @@ class TransformerConfig(ModelConfig):
         "Normalise the inputs of a Transformer decoder's layers; false for "
         "their outputs, as in the first Transformers, which need a --warmup.",
     )
-    pointing: Literal["heads", "additive"] = model(
+    pointing: Literal["heads", "additive"] = part(
         "heads",
         "Attention by which a Transformer decoder points: heads (the mean of "
         "several heads' weights), or additive (as recurrent decoders have).",
@@ -213,7 +213,7 @@ class AttentionConfig:
 class BackboneConfig:
     """A pretrained network in the place of the recipe's own."""
 
-    backbone: str | None = model.common(
+    backbone: str | None = part.common(
         None,
         "Pretrained network of KerasHub instead of the recipe's own encoder "
         "and decoder: a preset such as bart_base_en or t5_small_multi, an "
@@ -302,7 +302,9 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig, BackboneConfig):
 class CopyNetConfig(PairsConfig, AttentionConfig):
     """CopyNet, the paper's baselines, and additions of the authors' code."""
 
-    head: PointingHead = model.common(
+    plain = "enc_dec", "rnnsearch", "rnn_context"
+
+    head: PointingHead = part.common(
         "copynet",
         "Output head of the system copynet: copynet, pointer_softmax, "
         "pointer_generator, or your own, as MODULE:CLASS.",
@@ -339,12 +341,12 @@ class CopyNetConfig(PairsConfig, AttentionConfig):
 class PlannerConfig(PairsConfig):
     """Decoders that plan their alignment, and the baseline without a plan."""
 
-    decoder: Literal["gru", "biscale", "transformer"] = model.common(
+    decoder: Literal["gru", "biscale", "transformer"] = part.common(
         "gru",
         "Decoder: gru (two layers, as in the released script), biscale (the "
         "paper's), or, for the baseline alone, transformer.",
     )
-    head: Head = model.common(
+    head: Head = part.common(
         "softmax",
         f"Output head: softmax, or one that can copy, {POINTING}",
     )
@@ -382,7 +384,7 @@ class PlannerConfig(PairsConfig):
         "Resample a commitment plan when it is shifted, as in the "
         "released code.",
     )
-    always_replan: bool = model(
+    always_replan: bool = part(
         False,
         "Replan at every step: a control that separates the effect of "
         "planning from that of more weights.",

@@ -6,7 +6,7 @@ from tfcopy.data.corpora import text_pairs
 from tfcopy.data.pairs.encoding import SampledCuttings
 from tfcopy.evaluation import markup, translations
 from tfcopy.experiments import reporting
-from tfcopy.experiments.config import from_flags
+from tfcopy.experiments.config import from_flags, head_of
 from tfcopy.experiments.pairs import (
     pair_data,
     pair_training,
@@ -39,8 +39,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
     data = prepare(config, run.data_folder)
     answers = {}
     for name in run.each(data.identity):
-        head = "softmax" if name == "nmt" else config.head
-        name = "nmt" if name == "nmt" else head.rpartition(":")[2]
+        head = head_of(config, name)
         system = build(run, name, head, data)
         options = pointer_softmax_steps.training_options(system, head, data)
         *_, trained = pair_training.train(system, data, **options)
