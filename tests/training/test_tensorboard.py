@@ -87,6 +87,16 @@ def test_resumed_run_has_no_step_twice(tmp_path):
     assert values_of(read(tmp_path), "loss") == expected
 
 
+def test_weights_that_are_scored_again_are_shown_once(tmp_path):
+    """As after a kill between a checkpoint and the best weights."""
+    options = {"log_dir": tmp_path, "eval_every": 5, "save_every": 5}
+    standin.make_trainer(steps=10, **options).fit()
+    (tmp_path / "checkpoints" / "best.npz").unlink()
+    standin.make_trainer(steps=15, **options).fit()
+    dev = values_of(read(tmp_path), "dev/loss")
+    assert [step for step, _ in dev] == [5, 10, 15]
+
+
 def test_fresh_run_removes_old_events(tmp_path):
     log = EventLog(tmp_path)
     log.scalars(1, {"loss": 1.0})

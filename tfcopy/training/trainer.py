@@ -221,7 +221,8 @@ class Trainer:
         """Returns the event log of the run, written by the first worker."""
         return EventLog(
             self._log_dir if self.replicas.is_chief else None,
-            first_step=self.state.update + 1,
+            # Dev scores that are due were perhaps logged before the end.
+            first_step=self.state.update + (not self.state.evaluation_due),
             fresh=self.options.fresh,
             report=self.progress.report,
         )
