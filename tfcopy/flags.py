@@ -15,12 +15,14 @@ nothing heavy, so that `--help` and wrong flags are answered at once.
 """
 
 import argparse
+import collections
 import dataclasses
 import functools
 import inspect
 import json
 import math
 import re
+import reprlib
 import sys
 import typing
 from collections.abc import Callable
@@ -206,7 +208,7 @@ class Parser(argparse.ArgumentParser):
         except (ValueError, TypeError, LookupError):
             expected = _expected(kind)
         raise argparse.ArgumentError(
-            None, f"--{name} must be {expected}. Received: {given}"
+            None, f"--{name} must be {expected}. Received: {_short(given)}"
         )
 
     def _options(self, field):
@@ -315,16 +317,14 @@ class _File(argparse.Action):
             if not path.startswith("{"):
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
-            flags = _yaml(text)
+            flags = _flags(text)
         except (OSError, ValueError) as error:
             raise argparse.ArgumentError(self, one_line(error)) from None
-        if not isinstance(flags, dict):
-            raise argparse.ArgumentError(
-                self, f"expected flags and their values. Received: {text}"
-            )
         for name, value in flags.items():
             if name not in parser.kinds:
-                raise argparse.ArgumentError(self, f"unknown flag {name}")
+                raise argparse.ArgumentError(
+                    self, f"unknown flag {_short(name)}"
+                )
             given = None if value == "" else value
             value = parser.read(name, parser.kinds[name], given)
             setattr(namespace, name, value)
@@ -397,7 +397,7 @@ def _items(given):
     if isinstance(given, str):
         try:
             given = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             given = _yaml(given)
     if not isinstance(given, list):
         raise TypeError
@@ -412,6 +412,28 @@ def _yaml(text):
         return yaml.load(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
         raise ValueError(one_line(error)) from None
+    except RecursionError:
+        raise ValueError("brackets are nested too deep") from None
+
+
+def _flags(text):
+    """Flags of YAML and their values."""
+    import yaml
+
+    flags = _yaml(text)
+    if not isinstance(flags, dict):
+        raise ValueError("expected flags and their values, such as seed: 1")
+    names = [key.value for key, _ in yaml.compose(text, yaml.BaseLoader).value]
+    if len(names) > len(flags):
+        ((name, _),) = collections.Counter(names).most_common(1)
+        raise ValueError(f"the flag {_short(name)} is given more than once")
+    return flags
+
+
+def _short(given):
+    """A value in a message, be it as long and as deep as it may."""
+    text = given if isinstance(given, str) else reprlib.repr(given)
+    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def _expected(kind):

@@ -155,6 +155,8 @@ def test_switches_need_no_value(arguments, fresh):
         ("--systems [c]", "--systems must be a list, .* of a or b. "),
         ("--files --fresh", "--files: expected one argument."),
         ("--files [a", "--files must be a list, such as a b, of text. "),
+        ("--files " + "[" * 9_999, "--files must be a list, such as a b, of "),
+        ("--config {units:3,units:4}", "--config: "),
         ("--fresh maybe", "--fresh must be true or false. Received: maybe."),
         ("--preset foo", "--preset must be demo or paper. Received: foo."),
         ("--unit 3", "unrecognized arguments: --unit 3."),
@@ -168,6 +170,12 @@ def test_wrong_flag_gives_one_line(capsys, arguments, message):
     assert_wrong(capsys, arguments.split(), message)
 
 
+# Lists, each of which has the one before twice.
+BOMB = "files:\n- &x0 [a]\n" + "".join(
+    f"- &x{i + 1} [*x{i}, *x{i}]\n" for i in range(40)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -176,7 +184,15 @@ def test_wrong_flag_gives_one_line(capsys, arguments, message):
         ("preset: foo", "--preset must be demo or paper. Received: foo."),
         ("units:", "--units must be a positive integer. "),
         ("units: [3", "--config: .*line 1"),
-        ("- units", "--config: expected flags and their .* Received: - units."),
+        ("- units", "--config: expected flags and their values, such as seed"),
+        ("a text " * 9_999, "--config: expected flags and their values, such"),
+        ("[" * 9_999, "--config: brackets are nested too deep."),
+        ("files: " + "[" * 9_999, "--config: brackets are nested too deep."),
+        ("units: 3\nrate: 2\nunits: 3", "--config: the flag units is given m"),
+        ('{"units": 3, "units": 4}', "--config: the flag units is given more"),
+        ("? " + "units" * 999 + "\n: 3", "--config: unknown flag unitsunits"),
+        ("units: " + "x" * 9_999, "--units must be a positive integer. "),
+        (BOMB, "--files must be a list, such as a b, of text. Received: "),
         ("\udcff", "--config: 'utf-8' codec can't decode byte 0xff"),
     ],
 )

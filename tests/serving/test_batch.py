@@ -228,6 +228,42 @@ def test_what_a_file_is_its_first_bytes_tell(model, tmp_path):
         assert answered(out, name.split(".")[0]) == expected, name
 
 
+def test_names_of_files_are_no_patterns_and_no_languages(
+    model, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    for name in (
+        "b[1]/t.en",
+        "b[1]/t.v2.fr.gz",
+        "b[1]/x",
+        "b1/t.en",
+        "[a].txt",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("one\n")
+
+    def names(*patterns):
+        out = tmp_path / "out" / str(len(patterns[0]))
+        assert (
+            batch.main(["any", "--input", *patterns, "--output", str(out)]) == 0
+        )
+        return sorted(x.name for x in out.iterdir() if x.name[0] not in ".b")
+
+    assert names("b[1]/t.en") == ["t.en-00000.txt"]
+    assert "1 file: 1 text answered" in capsys.readouterr().out
+    # A pattern that no file is called, and one that is of several.
+    assert names("b[0-9]/*.en") == ["t.en-00000.txt"]
+    found = names("b[[]1]/*", "[a].txt")
+    assert found == [
+        "[a]-00000.txt",
+        "t.en-00000.txt",
+        "t.v2.fr-00000.txt.gz",
+        "x-00000",
+    ]
+    assert "4 files: 4 texts answered" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "name, data, message",
     [

@@ -15,7 +15,7 @@ from tfcopy.serving.batch_answers import record_files
 from tfcopy.serving.client_library import answer_lines, commands
 from tfcopy.serving.client_library.local_model import find_version
 from tfcopy.serving.client_library.signatures import AskError
-from tfcopy.terminal import one_line
+from tfcopy.terminal import counted, one_line
 
 _PLAN = "batch.json"
 _PLAN_FIELDS = {"asked": dict, "files": dict}
@@ -40,9 +40,10 @@ Example by one that has no other feature.
 a.jsonl.gz is answered by a-00000.jsonl.gz, a-00001.jsonl.gz and so on in
 --output, each for --shard_size records; one after the other they are in the
 order of the file. Other compression is not repeated: a.txt.xz is answered by
-a-00000.txt. What cannot be answered is told in a-00000.jsonl.gz.dead.jsonl. The
-line stands there as "input", or {"b64": ...}, base64 of what is no UTF-8; a row
-of Parquet is there as a stream of Arrow's.
+a-00000.txt. Lines of text in a file of another name, such as t.en, are answered
+by t.en-00000.txt. What cannot be answered is told in
+a-00000.jsonl.gz.dead.jsonl. The line stands there as "input", or {"b64": ...},
+base64 of what is no UTF-8; a row of Parquet is there as a stream of Arrow's.
 
 A command that was killed is repeated: answers that are there stay, and nothing
 is answered twice. batch.json in --output tells what has been asked. Commands
@@ -144,10 +145,11 @@ def _answer_files(options, paths, beam_flags):
             raise AskError(parallel.beam_reason(one_line(error))) from error
     seconds = time.monotonic() - start
     print(
-        f"{len(paths):,} files: {counts['texts']:,} texts answered in "
-        f"{seconds / 60:.1f} minutes ({counts['texts'] / seconds:.1f} texts/s)"
-        f", {counts['dead_letters']:,} without an answer; "
-        f"{counts['shards']:,} shards written, "
+        f"{counted(len(paths), 'file')}: {counted(counts['texts'], 'text')} "
+        f"answered in {seconds / 60:.1f} minutes "
+        f"({counts['texts'] / seconds:.1f} texts/s), "
+        f"{counts['dead_letters']:,} without an answer; "
+        f"{counted(counts['shards'], 'shard')} written, "
         f"{counts['shards_there_before']:,} there before"
     )
 
@@ -156,8 +158,10 @@ def _files(patterns):
     """The files that patterns name, whose answers have names of their own."""
     paths = []
     for pattern in patterns:
-        found = filter(filesystem.isfile, sorted(filesystem.glob(pattern)))
-        found = list(map(filesystem.abspath, found))
+        # A file may have a name that looks like a pattern.
+        is_file = filesystem.isfile(pattern)
+        found = [pattern] if is_file else sorted(filesystem.glob(pattern))
+        found = list(map(filesystem.abspath, filter(filesystem.isfile, found)))
         if not found:
             # A pipe could not be read again, nor by other processes.
             raise AskError(f"--input: there is no file {pattern}.")
@@ -184,6 +188,7 @@ def _check_plan(options, paths):
         )
     }
     asked |= {"model": options.model, "version": options.version}
+    asked["names"] = record_files.output_name("t.en", 0)
     for name in ("dictionary", "glossary"):
         path = getattr(options, name)
         asked[name] = path and _state(path)

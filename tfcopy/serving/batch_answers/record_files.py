@@ -282,11 +282,14 @@ def output_name(path, number: int) -> str:
     """The name of the file of a block's answers: `a-00003.jsonl.gz`.
 
     They are compressed by gzip if the file's name says that it is, and
-    otherwise not.
+    otherwise not. The end of a text's name may tell its language, which is not
+    that of the answers: `t.en` is answered by `t.en-00003.txt`.
     """
     name = os.path.basename(path)
     end = ".gz" * name.endswith(".gz")
     stem, extension = os.path.splitext(file_forms.plain_name(name))
+    if kind_of(path) == "text" and extension not in ("", ".txt"):
+        stem, extension = stem + extension, ".txt"
     return f"{stem}-{number:05d}{extension}{end}"
 
 
