@@ -41,8 +41,8 @@ COMMANDS = {
         "write the Compose file and settings of TensorFlow Serving",
     ),
     "models_config": (
-        "tfcopy.serving.models_config",
-        "write what TensorFlow Serving reads to find models",
+        "tfcopy.serving.serving_files",
+        "the same as serving_files, which took its place",
     ),
     "prepare": (
         "tfcopy.data.prepare",

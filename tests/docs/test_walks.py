@@ -105,8 +105,7 @@ def test_from_own_pairs_to_a_served_model(installed, tmp_path):
     server = yaml.safe_load(compose.read_text())["services"]["serving"]
     mounted = [x.rpartition(":")[0].rpartition(":") for x in server["volumes"]]
     places = {there: here for here, _, there in mounted}
-    default = re.fullmatch(r"\$\{\w+:-(.*)\}", places["/models"])[1]
-    config = compose.parent / default / "models.config"
+    config = compose.parent / places["/config"] / "models.config"
     assert 'base_path: "/models/mine"' in config.read_text()
     for flag in server["command"]:
         name = flag.partition("=/config/")[2]

@@ -1,84 +1,181 @@
-"""Writes what TensorFlow Serving needs: a Compose file and its settings."""
+"""Writes what TensorFlow Serving needs: a Compose file and its settings.
+
+Reference: `tensorflow_serving/config/model_server_config.proto`.
+"""
 
 import dataclasses
 import os
 import pathlib
+import re
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 
 from tfcopy import filesystem
 from tfcopy.atomic_files import write_atomically
-from tfcopy.flags import Parser
+from tfcopy.flags import Parser, PositiveInt, form
 from tfcopy.serving.client_library import commands
+from tfcopy.serving.client_library.local_model import find_models
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
 FILES = pathlib.Path(__file__).with_name("server_files")
+CONFIG = "models.config"
+# A file that begins otherwise is somebody else's.
+_OURS = b"# Written by tfcopy serving_files, which replaces it.\n"
 
 _DESCRIPTION = """\
-Writes the files that TensorFlow Serving is started with: compose.yaml, which
-serves all models of savedmodels/, the settings that it names, and a C program
-that asks a model without Python. A file that is there already and differs is
-never replaced: move it away, or name another folder."""
+Writes the files that TensorFlow Serving is started with: models.config, which
+lists the exported models of a folder; compose.yaml, which serves them; the
+settings that it names; and a C program that asks a model without Python. Run it
+again after exporting a new model: models.config is replaced as long as its
+first line is there. No other file that differs is ever replaced: move it away,
+or choose another --to. The server finds new versions of a listed model by
+itself."""
+
+_EXAMPLES = """\
+examples:
+  %(prog)s
+  %(prog)s savedmodels --latest 2 --label europarl_ps:stable=1
+
+then:
+  docker compose -f serving/compose.yaml up -d
+  curl -d '{"instances": ["The session is closed."]}' \\
+    localhost:8501/v1/models/europarl_ps:predict"""
+
+_SAFE = re.compile(r"[\w.-]+", re.ASCII)
+_ESCAPED = {x: f"\\{x:03o}" for x in (*range(32), ord('"'), ord("\\"), 127)}
+_Label = form("NAME:LABEL=V", r"[^:=]+:[\w.-]+=\d+")
 
 
 @dataclasses.dataclass(kw_only=True)
 class Options:
-    """Flags of `serving_files`: the folder.
+    """Flags of `serving_files`: models, versions, the folder.
 
     Attributes:
-        folder: folder to write to
+        models: folder of exported models
+        to: folder to write to
+        latest: serve the N highest versions of each model
+        label: let requests ask for a version by a name, such as stable
     """
 
-    positional = {"folder": "FOLDER"}
+    positional = {"models": "FOLDER"}
 
-    folder: str = "serving"
+    models: str = "savedmodels"
+    to: str = "serving"
+    latest: PositiveInt = 1
+    label: list[_Label] | None = None
 
 
 def main(arguments=None):
     """Returns the exit status."""
-    folder = Parser(Options, _DESCRIPTION).parse(arguments).folder
-    return commands.run("serving_files", lambda: write(folder))
+    options = Parser(Options, _DESCRIPTION, _EXAMPLES).parse(arguments)
+    return commands.run("serving_files", lambda: write(options))
 
 
-def write(folder: str) -> None:
+def write(options: Options) -> None:
     """Writes the files to a folder, and prints what it has done.
 
     Raises:
-        AskError: If another file is there; then nothing is written.
+        AskError: If another file is there, or a label's version does not
+            exist; then nothing is written.
         OSError: If the folder cannot be written.
     """
     contents = {
-        os.path.join(folder, path.relative_to(FILES)): path.read_bytes()
+        os.path.join(options.to, path.relative_to(FILES)): path.read_bytes()
         for path in sorted(FILES.rglob("*"))
         # Not the program, where it was built.
         if path.suffix or path.name == "Makefile"
     }
+    is_there = filesystem.isdir(options.models)
+    models = find_models(options.models) if is_there else {}
+    if models:
+        config = models_config(models, options.latest, options.label or ())
+        contents[os.path.join(options.to, CONFIG)] = _OURS + config.encode()
     new = [path for path, text in contents.items() if _is_new(path, text)]
     for path in new:
         filesystem.makedirs(os.path.dirname(path) or ".")
     for path in contents:
         if path in new:
+            # The server may be reading it.
             write_atomically(path, lambda file: file.write(contents[path]))
         print(f"{printable(path)}: {'written' if path in new else 'is there'}")
-    compose = shlex.quote(os.path.join(folder, "compose.yaml"))
-    print("\nTo serve the models of savedmodels/:\n")
-    print("  tfcopy models_config savedmodels")
+    if not models:
+        print(
+            f"\nNo exported model in {printable(options.models)}, and so no "
+            f"{CONFIG}. Recipes export to savedmodels/<recipe>; run this again "
+            "then."
+        )
+    compose = shlex.quote(os.path.join(options.to, "compose.yaml"))
+    print(f"\nTo serve {', '.join(models) or 'them'}:\n")
     print(f"  docker compose -f {printable(compose)} up -d")
 
 
+def models_config(
+    models: Mapping[str, Sequence[int]],
+    latest: int = 1,
+    labels: Sequence[str] = (),
+) -> str:
+    """Returns a ModelServerConfig as text.
+
+    Args:
+        models: Names of models, and their versions.
+        latest: How many of the highest versions of a model are served.
+        labels: Labels of versions, as `NAME:LABEL=VERSION`.
+
+    Raises:
+        AskError: If a label is of a version that is not served, or a name
+            cannot be part of an address.
+    """
+    of_models = {name: [] for name in models}
+    for text in labels:
+        name, label, version = re.split("[:=]", text)
+        served = sorted(models.get(name, ()))[-latest:]
+        if int(version) not in served:
+            raise AskError(
+                f"--label {text}: no such version is served. Served of {name}: "
+                f"{', '.join(map(str, served)) or 'none'}."
+            )
+        label = f"key: {_quoted(label)} value: {version}"
+        of_models[name].append(f"version_labels {{ {label} }}")
+    blocks = []
+    for name in models:
+        if not _SAFE.fullmatch(name):
+            raise AskError(
+                f"{name!r}: the name of a model may have letters, digits, "
+                "'_', '-' and '.' only, as it is part of addresses."
+            )
+        lines = (
+            f'name: "{name}"',
+            f'base_path: "/models/{name}"',
+            'model_platform: "tensorflow"',
+            f"model_version_policy {{ latest {{ num_versions: {latest} }} }}",
+        )
+        body = "".join(f"    {line}\n" for line in (*lines, *of_models[name]))
+        blocks.append(f"  config {{\n{body}  }}\n")
+    return f"model_config_list {{\n{''.join(blocks)}}}\n"
+
+
 def _is_new(path, text):
-    """Returns whether nothing is at a path; raises if another file is."""
+    """Returns whether to write a path; raises if another file is there."""
     if filesystem.isfile(path):
         with filesystem.open(path, "rb") as file:
-            if file.read() == text:
-                return False
+            found = file.read()
+        if found == text:
+            return False
+        if text.startswith(_OURS) and found.startswith(_OURS):
+            return True
     elif not filesystem.exists(path) and not os.path.islink(path):
         return True
     raise AskError(
-        f"{path}: something else is there. Move it away, or name another "
-        "folder; nothing was written."
+        f"{path}: something else is there. Move it away, or choose another "
+        "--to; nothing was written."
     )
+
+
+def _quoted(text):
+    """Returns a text as protocol buffers have it, between quotes."""
+    return '"' + text.translate(_ESCAPED) + '"'
 
 
 if __name__ == "__main__":
