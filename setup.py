@@ -68,6 +68,7 @@ setup(
     package_data={
         "tfcopy": ["py.typed"],
         "tfcopy.data.generated": ["tables/*.txt"],
+        "tfcopy.serving.demo_page": ["*.css"],
         "tfcopy.serving": [
             "server_files/*.*",
             "server_files/c/*.[ch]",

@@ -2,6 +2,7 @@
 
 import colorsys
 import html.parser
+import pathlib
 import re
 
 import numpy as np
@@ -13,11 +14,11 @@ from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.serving.demo_page import (
     demo_answers,
     demo_html,
-    demo_style,
     demo_texts,
 )
 
 NASTY = "<script>alert('x')</script> & \"quotes\" ${value} {{value}} `a`"
+STYLE = pathlib.Path(demo_html.__file__).with_name("style.css")
 WORDS = ["Łukasz", "北京", "👩‍👩‍👧", "שלום", "مرحبا", "<b>", '"', "&amp;", "a"]
 
 
@@ -192,15 +193,28 @@ def _luminance(hue, saturation, lightness):
 
 
 @pytest.mark.parametrize(
-    "colours, paper", [(demo_style.LIGHT, 1.0), (demo_style.DARK, 0.011)]
+    "selector, paper",
+    [
+        ("\n.tfc-result .tfc-copied {", 1.0),
+        (".dark .tfc-result .tfc-copied {", 0.011),
+    ],
 )
-def test_words_are_readable_in_every_colour(colours, paper):
+def test_words_are_readable_in_every_colour(selector, paper):
+    rule = STYLE.read_text().partition(selector)[2].partition("}")[0]
+    colours = {
+        name: (int(saturation), int(lightness))
+        for name, saturation, lightness in re.findall(
+            r"(\S+): hsl\(var\(--h\) (\d+)% (\d+)%\)", rule
+        )
+    }
+
     def contrast(x, y):
         return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 
     for hue in range(360):
         back, text, line = (
-            _luminance(hue, *colours[name]) for name in ("back", "text", "line")
+            _luminance(hue, *colours[name])
+            for name in ("background", "color", "--line")
         )
         assert contrast(back, text) >= 7  # AAA of WCAG
         assert contrast(line, paper) >= 3  # and AA for graphics

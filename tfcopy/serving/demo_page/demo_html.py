@@ -1,6 +1,6 @@
 """Pieces of HTML that show words, probabilities and attention.
 
-All texts are escaped, whatever they are; `style` in `demo_style` makes them
+All texts are escaped, whatever they are; `style.css` makes them
 look well.
 
 Shapes: T words of an answer (rows), S words of a source (columns).

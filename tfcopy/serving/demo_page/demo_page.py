@@ -2,6 +2,7 @@
 
 import functools
 import os
+import pathlib
 
 # Set before Gradio is imported, so that it asks no other host for anything.
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
@@ -13,11 +14,13 @@ from tfcopy.serving.demo_page import (
     demo_answers,
     demo_html,
     demo_server,
-    demo_style,
     demo_texts,
 )
 
 _TITLE = "tfcopy"
+_STYLE = pathlib.Path(__file__).with_name("style.css")
+_FONTS = ["system-ui", "Segoe UI", "Roboto", "Noto Sans", "sans-serif"]
+_MONO_FONTS = ["ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace"]
 _MOST_TEXTS = 2
 _COLUMNS = ["headword", "definition"]
 _EMPTY_ROWS = [["", ""]] * 3
@@ -52,7 +55,7 @@ def mount(app, models):
         build(models),
         path="/",
         theme=_theme(),
-        css=demo_style.CSS,
+        css=_STYLE.read_text(encoding="utf-8"),
         footer_links=[],
         run_history=False,
         show_error=True,
@@ -64,12 +67,12 @@ def mount(app, models):
 
 
 def _theme():
-    """Gradio's own parts, in the fonts and colours of `demo_style`."""
+    """Gradio's own parts, in the fonts and colours of `style.css`."""
     theme = gr.themes.Base(
         neutral_hue="gray",
         radius_size="md",
-        font=demo_style.FONTS,
-        font_mono=demo_style.MONO_FONTS,
+        font=_FONTS,
+        font_mono=_MONO_FONTS,
     )
     colours = {
         "body_background_fill": "page",
