@@ -78,7 +78,7 @@ SelectiveReadGRUCell(units, attention, kernel_initializer='glorot_uniform',
     recurrent_initializer='orthogonal', **kwargs)
 SoftAlignment(**kwargs)
 SoftmaxHead(vocabulary_size, kernel_initializer='glorot_uniform', tied=False,
-    **kwargs)
+    normalize=False, **kwargs)
 SpanHead(units, dropout=0.0, kernel_initializer='glorot_uniform', seed=None,
     **kwargs)
 StateReduction(units, parts=2, activation='relu',

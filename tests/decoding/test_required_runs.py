@@ -43,21 +43,37 @@ PROTECTED = np.array(
 )
 
 
-def search(model, protected=PROTECTED, rows=slice(None), **options):
+# Runs whose words can be read in several ways: 4, and 4 4; 4 5, and 4 5 4; and
+# one that begins with a word that also stands outside. A run that ends with an
+# unknown word.
+READINGS = [
+    ([4, 4, 4], [1, 1, 3]),
+    ([4, 4, 5, 4], [1, 1, 3, 3]),
+    ([4, 5, 4, 5, 4], [1, 3, 1, 3, 3]),
+    ([4, 6, 4], [1, 3, 0]),
+    ([4, 4, 6, 4, 5, 4], [0, 1, 3, 1, 3, 3]),
+    ([4, V, 5], [1, 3, 0]),
+]
+
+
+def search(
+    model, protected=PROTECTED, ids=IDS, copy_ids=COPY_IDS, prefix=(), **options
+):
     result = beam_search(
         model,
-        ops.convert_to_tensor(IDS[rows]),
-        ops.convert_to_tensor(COPY_IDS[rows]),
+        ops.convert_to_tensor(ids),
+        ops.convert_to_tensor(copy_ids),
         SearchOptions(must_copy=True, **options),
-        protected=ops.convert_to_tensor(protected[rows]),
+        ops.convert_to_tensor([prefix], "int32") if prefix else None,
+        protected=ops.convert_to_tensor(protected),
     )
     return type(result)(*(ops.convert_to_numpy(x) for x in result))
 
 
-def runs_of(row, protected):
-    """The runs of a row as tuples, in their order, and whether that counts."""
+def runs_of(copy_ids, marks):
+    """The runs of a source in their order, as tuples; whether that counts."""
     found = []
-    for word, mark in zip(COPY_IDS[row].tolist(), protected[row].tolist()):
+    for word, mark in zip(copy_ids.tolist(), marks.tolist()):
         if mark in (1, 2):
             found.append(([word], mark == 2))
         elif mark == 3:
@@ -65,18 +81,19 @@ def runs_of(row, protected):
     return [(tuple(run), in_turn) for run, in_turn in found]
 
 
-def is_allowed(ids, row, protected, only=()):
+def is_allowed(ids, copy_ids, marks, only=()):
     """Whether words and EOS can be read as runs and other words, as required.
 
-    Other words are none of `only` that the source holds in runs alone.
+    Other words are none of `only`, and no unknown ones, that the source holds
+    in runs alone.
 
     Of two ways to read what follows a run that begins a longer one, it is the
     longer one.
     """
-    runs = runs_of(row, protected)
-    marks = protected[row]
-    free = {int(x) for x, y in zip(COPY_IDS[row], marks) if x >= 0 and y == 0}
-    firsts = {*only, *(run[0] for run, _ in runs)} - free
+    runs = runs_of(copy_ids, marks)
+    free = {int(x) for x, y in zip(copy_ids, marks) if x >= 0 and y == 0}
+    unknown = {int(x) for x in copy_ids if x >= V}
+    firsts = {*only, *unknown, *(run[0] for run, _ in runs)} - free
 
     def candidates(left):
         ordered = [run for run in left if run[1]]
@@ -109,21 +126,23 @@ def is_allowed(ids, row, protected, only=()):
     return read(0, runs, set())
 
 
-def enumerated(model, row, max_length, merge, protected, only):
+def enumerated(
+    model, row, max_length, merge, copy_ids, marks, only=(), prefix=()
+):
     """`(log p, words)` of all that is allowed, the best first."""
     found = []
     words = [EOS, tokens.UNK, 4, 5, 6]
-    words += [int(x) for x in np.unique(COPY_IDS[row]) if x >= V]
+    words += [int(x) for x in np.unique(copy_ids) if x >= V]
     for length in range(1, max_length + 1):
         for body in itertools.product(words[1:], repeat=length - 1):
             ids = [*body, EOS]
-            if not is_allowed(ids, row, protected, only):
+            if tuple(ids[: len(prefix)]) != tuple(prefix):
+                continue
+            if not is_allowed(ids, copy_ids, marks, only):
                 continue
             log_p, previous = 0.0, tokens.BOS
             for step, word in enumerate(ids):
-                p = probabilities(
-                    model, row, step, previous, COPY_IDS[row], merge
-                )
+                p = probabilities(model, row, step, previous, copy_ids, merge)
                 log_p += np.log(p[word])
                 previous = word if word < V else tokens.UNK
             found.append((log_p, ids))
@@ -153,7 +172,9 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
             merge=merge,
             source_only=only,
         )
-        expected = enumerated(model, row, length, merge, protected, only)[:40]
+        expected = enumerated(
+            model, row, length, merge, COPY_IDS[row], protected[row], only
+        )[:40]
         found = [unpadded(x) for x in result.ids[row]][: len(expected)]
         assert found == [ids for _, ids in expected]
         np.testing.assert_allclose(
@@ -161,6 +182,41 @@ def test_a_wide_beam_finds_the_best_of_all_that_are_allowed(
             [x for x, _ in expected],
             atol=1e-4,
         )
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("spare", [1, 2])
+@pytest.mark.parametrize("has_prefix", [True, False])
+@pytest.mark.parametrize(("words", "marks"), READINGS)
+def test_words_that_can_be_read_in_several_ways(
+    words, marks, has_prefix, spare
+):
+    """All that is allowed is found, and nothing twice."""
+    copy_ids, marks = (np.array([x], "int32") for x in ([*words, -1], marks))
+    marks = np.pad(marks, [[0, 0], [0, 1]])
+    ids = np.where(copy_ids < V, copy_ids, tokens.UNK)
+    ids = np.where(copy_ids < 0, EOS, ids)
+    prefix = tuple(words[:1]) if has_prefix else ()
+    length = len(words) + spare
+    model = random_model(0, ids, length, V)
+    expected = enumerated(
+        model, 0, length, "sum", copy_ids[0], marks[0], prefix=prefix
+    )
+    result = search(
+        model,
+        marks,
+        ids,
+        copy_ids,
+        prefix,
+        num_beams=1500,
+        num_hypotheses=len(expected),
+        max_length=length,
+    )
+    found = [unpadded(x) for x in result.ids[0]]
+    assert found == [x for _, x in expected]
+    np.testing.assert_allclose(
+        result.scores[0], [x for x, _ in expected], atol=1e-4
+    )
 
 
 @pytest.mark.long
@@ -205,7 +261,7 @@ def test_every_hypothesis_says_all_runs(
         )
         for ids, places, score in found:
             if score > -1e8:
-                assert is_allowed(unpadded(ids), row, protected)
+                assert is_allowed(unpadded(ids), COPY_IDS[row], protected[row])
                 # And no other known word is copied from where runs stand.
                 in_run = is_known[places[places >= 0]]
                 assert np.count_nonzero(in_run) == np.count_nonzero(is_known)

@@ -422,6 +422,10 @@ def _grow(
     if options.must_copy:
         left = required_words.after(alive.left, parents, words, kinds, source)
         grown = grown._replace(left=left)
+        if not options.sample:
+            ended = words == tokens.EOS
+            repeats = required_words.repeats(grown.words, left, ended)
+            grown = only(grown, ops.logical_not(repeats))
     return parents, words, grown, records
 
 

@@ -181,6 +181,8 @@ def describe_source(
         only = ops.any(is_at, axis=1)
     first, runs = word, None
     if protected is not None:
+        # What can only be copied must not be copied from the middle of a run.
+        only = ops.logical_or(only, source_copy_ids >= vocabulary_size)
         runs = required_words.describe(protected, same, valid, only)
         apart = required_words.generated_apart(
             source_copy_ids, runs.starts, vocabulary_size

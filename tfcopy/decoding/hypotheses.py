@@ -191,7 +191,8 @@ def first_hypotheses(source, options):
     others = 0.0 if options.sample else MASKED
     first = ops.convert_to_tensor([0.0] + [others] * (beams - 1))
     last = ops.full((batch, beams), START, dtype="int32")
-    length = options.max_length if options.no_repeat_ngram else 0
+    reads_words = options.no_repeat_ngram or options.must_copy
+    length = options.max_length if reads_words else 0
     width = size if options.coverage_penalty else 0
     left = ops.zeros((batch, 0), dtype="int32")
     if options.must_copy:
