@@ -111,7 +111,7 @@ def test_terms_are_names_as_spans_are():
         ("a", "\ue010"),
     ]
     document = PlainText("a hash  table %s", ["printf"], 200, terms)
-    (question,) = document.questions
+    (question,) = document.open_questions({})
     first, second, third = map(name_of, range(3))
     assert question.spans == ("%s",)
     assert question.terms == [

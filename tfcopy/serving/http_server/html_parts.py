@@ -18,15 +18,14 @@ https://html.spec.whatwg.org/multipage/parsing.html
 import html
 import itertools
 import re
-from collections.abc import Iterator, Mapping
 from html.entities import html5
 from typing import NamedTuple
 
 import re2
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
-from tfcopy.serving.http_server.kept_spans import Piece, Question, Source
-from tfcopy.serving.http_server.plain_parts import PlainText, has_words
+from tfcopy.serving.http_server.kept_spans import Piece, Source
+from tfcopy.serving.http_server.plain_parts import Parts, PlainText
 
 _S = r"\ \t\n\f\r"
 _VALUE = rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_S}>"'][^{_S}>]*+)"""
@@ -84,6 +83,7 @@ _VOID = frozenset(
     "wbr".split()
 )
 _TEXT, _INSIDE, _OUTSIDE, _WHOLE = range(4)
+_TAGS = _INSIDE, _OUTSIDE
 
 
 class _Token(NamedTuple):
@@ -91,38 +91,7 @@ class _Token(NamedTuple):
     text: str
 
 
-class _Parts:
-    """Texts that are asked, among others that are kept."""
-
-    def _said(self, answers):
-        """The parts that make the answer."""
-        return self._parts
-
-    def _asked(self, answers):
-        return [x for x in self._said(answers) if not isinstance(x, str)]
-
-    def open_questions(self, answers: Mapping) -> list[Question]:
-        """As of `PlainText`."""
-        asked = (
-            x for y in self._asked(answers) for x in y.open_questions(answers)
-        )
-        return list(dict.fromkeys(asked))
-
-    def answer(self, answers: Mapping, rank: int = 0) -> str:
-        """As of `PlainText`."""
-        return "".join(self.parts(answers, rank))
-
-    def parts(self, answers: Mapping, rank: int = 0) -> Iterator[str]:
-        """As of `PlainText`."""
-        for x in self._said(answers):
-            yield from [x] if isinstance(x, str) else x.parts(answers, rank)
-
-    def lost(self, answers: Mapping) -> list[str]:
-        """As of `PlainText`."""
-        return [x for y in self._asked(answers) for x in y.lost(answers)]
-
-
-class HtmlText(_Parts):
+class HtmlText(Parts):
     """HTML of a request.
 
     Args:
@@ -134,49 +103,47 @@ class HtmlText(_Parts):
 
     def __init__(self, text, protect, max_words, phrases=()):
         phrases = [(x, _escaped(y)) for x, y in phrases]
-        self._parts = []  # markup, and what is asked
         groups = itertools.groupby(
             _without_kept(_tokens(text)), lambda x: x.kind >= _OUTSIDE
         )
-        for is_outside, tokens in groups:
-            tokens = list(tokens)
-            if is_outside or not _have_words(tokens):
-                self._parts.append(_joined(tokens))
-            else:
-                options = protect, max_words, phrases
-                self._parts.append(_Paragraph(tokens, *options))
+        self._parts = [
+            _joined(x)
+            if is_outside
+            else _Paragraph([*x], protect, max_words, phrases)
+            for is_outside, x in groups
+        ]
 
 
-class _Paragraph(_Parts):
+class _Paragraph(Parts):
     """Texts that no tag but those within a sentence separates."""
 
-    def __init__(self, tokens, protect, max_words, *options):
+    def __init__(self, tokens, *options):
         self._whole = None
         self._parts = [  # tags, and texts between them
-            _Text([x], protect, max_words, *options)
-            if _have_words([x])
-            else x.text
-            for x in tokens
+            _Text([x], *options) if x.kind == _TEXT else x.text for x in tokens
         ]
+        protect, max_words, _ = options
         inner = _without_edges(tokens)
         if protect is None or len(tokens) == 1 or inner is None:
             return
-        first, last = inner
-        whole = _Text(tokens[first:last], protect, max_words, *options)
+        whole = _Text(tokens[inner], *options)
         # What is cut into sentences may be cut within tags.
-        if len(whole.questions) != 1:
+        questions = whole.open_questions({})
+        if len(questions) != 1:
             return
-        (self._question,) = whole.questions
-        if may_be_cut(self._question.text, max_words):
-            return
-        # The numbers of the tags, as they stand in the question.
+        (self._question,) = questions
         tags = [_tags(x) for x in self._question.spans]
-        self._partners = _partners(itertools.chain(*tags))
-        if self._partners is not None:
-            ends = itertools.accumulate(map(len, tags))
-            self._tags = [range(y - len(x), y) for x, y in zip(tags, ends)]
-            before, after = _joined(tokens[:first]), _joined(tokens[last:])
-            self._whole = [before, whole, after]
+        partners = _partners(itertools.chain(*tags))
+        if partners is None or may_be_cut(self._question.text, max_words):
+            return
+        # Of each span, whether its tags are ends, and the numbers of elements.
+        number = itertools.count()
+        self._tags = [
+            [(is_end, partners.get(i, i)) for (is_end, _), i in zip(x, number)]
+            for x in tags
+        ]
+        before, after = tokens[: inner.start], tokens[inner.stop :]
+        self._whole = [_joined(before), whole, _joined(after)]
 
     def open_questions(self, answers):
         if self._whole is not None and self._question not in answers:
@@ -190,29 +157,20 @@ class _Paragraph(_Parts):
         places = self._question.places(answers[self._question][0])
         if sorted(places) != list(range(len(self._tags))):
             return self._parts
-        order = [tag for place in places for tag in self._tags[place]]
-        return self._whole if self._is_nested(order) else self._parts
-
-    def _is_nested(self, order):
-        begun = []
-        for tag in order:
-            partner = self._partners.get(tag)
-            if partner is None:
-                begun.append(tag)
-            elif not begun or begun.pop() != partner:
-                return False
-        return True
+        tags = itertools.chain(*(self._tags[x] for x in places))
+        return self._parts if _partners(tags) is None else self._whole
 
 
 class _Text(PlainText):
     """Text of HTML, with markup in it where a model keeps spans."""
 
     def __init__(self, tokens, *options):
-        pieces = itertools.chain(*map(_pieces, tokens))
-        super().__init__(Source(pieces), *options)
+        source = Source(itertools.chain(*map(_pieces, tokens)))
+        super().__init__(source, *options)
 
-    def _restored(self, question, answer, *place):
-        if self._protect is not None:
+    def _written(self, question, place, answer):
+        protect, _ = self._options
+        if protect is not None:
             return _closed(question.parts(answer, _escaped))
         # What a reference stands for is written as in the source.
         (text,), parts, end = question.parts(answer), [], 0
@@ -235,17 +193,13 @@ def _closed(parts):
     closed = []
     for i, part in enumerate(parts):
         if found := _UNFINISHED.search(part[-_LONGEST:]):
-            tail = found[0]
-            after = "".join(x[:_LONGEST] for x in parts[i + 1 : i + 5])
+            tail, after = found[0], parts[i + 1 : i + 5]
             size = _reference_at(tail)
+            after = "".join(x[:_LONGEST] for x in after)
             if tail == "<" or size != _reference_at(tail + after):
-                end = len(part) - len(tail) + max(size, 1)
-                begin = (
-                    part[:end] + ";"
-                    if size
-                    else part[: end - 1] + _escaped(tail[0])
-                )
-                part = begin + part[end:]
+                end = tail[:size] + ";" + tail[size:]
+                end = end if size else _escaped(tail)
+                part = part[: -len(tail)] + end
         closed.append(part)
     return closed
 
@@ -284,9 +238,7 @@ def _without_kept(tokens):
     """Tokens with one in the place of each element that is kept as it is."""
     kept, name, depth = [], "", 0
     for token in tokens:
-        tag = None
-        if token.kind in (_INSIDE, _OUTSIDE):
-            tag = _TAG.match(token.text)
+        tag = token.kind in _TAGS and _TAG.match(token.text)
         if kept:
             kept.append(token.text)
             if tag and tag[2].lower() == name:
@@ -294,7 +246,7 @@ def _without_kept(tokens):
             if not depth:
                 yield _Token(_kind(kept[0]), "".join(kept))
                 kept = []
-        elif tag and _begins_kept(tag, token.text):
+        elif tag and _begins_kept(token.text, *tag.groups()):
             kept, name, depth = [token.text], tag[2].lower(), 1
         else:
             yield token
@@ -302,26 +254,14 @@ def _without_kept(tokens):
         yield _Token(_OUTSIDE, "".join(kept))
 
 
-def _begins_kept(tag, text):
-    slash, name = tag[1], tag[2].lower()
-    if slash or name in _VOID or text.endswith("/>"):
+def _begins_kept(text, slash, name):
+    if slash or name.lower() in _VOID or text.endswith("/>"):
         return False
-    return name in _KEPT or bool(_UNTRANSLATED.search(text))
+    return name.lower() in _KEPT or bool(_UNTRANSLATED.search(text))
 
 
 def _joined(tokens):
     return "".join(x.text for x in tokens)
-
-
-def _have_words(tokens):
-    # References to letters are words, the names of others are none.
-    return any(
-        has_words(
-            "".join(y.read for y in _pieces(x)) if "&" in x.text else x.text
-        )
-        for x in tokens
-        if x.kind == _TEXT
-    )
 
 
 def _pieces(token):
@@ -344,7 +284,7 @@ def _pieces(token):
 
 
 def _without_edges(tokens):
-    """Where tokens begin and end without those around all of them.
+    """The slice of tokens without those around all of them.
 
     `None` if their tags are not nested.
     """
@@ -364,7 +304,7 @@ def _without_edges(tokens):
             first, last = first + 1, last - 1
         else:
             break
-    return first, last + 1
+    return slice(first, last + 1)
 
 
 def _tags(text):

@@ -132,18 +132,19 @@ class Question(NamedTuple):
         kept = [*self.spans, *(y for _, y in self.phrases)]
         if not (kept or _PRIVATE.search(answer)):
             return [escape(answer)]
-        own, parts = self.text, [answer]
+        parts, asked = [answer], [self.text]
         if kept:
-            own, parts = _NAME.sub("", own), _NAME.split(answer)
-        own, letters = {*_PRIVATE.findall(own)}, self._letters()
+            parts, asked = map(_NAME.split, (answer, self.text))
+        own = {*_PRIVATE.findall("".join(asked[::2]))}
         for i in range(1, len(parts), 2):
             number = _number(parts[i])
-            before, after = letters.get(number, (False, False))
-            if before:
-                parts[i - 1] = parts[i - 1].removesuffix(" ")
-            if after:
-                parts[i + 1] = parts[i + 1].removeprefix(" ")
             parts[i] = kept[number] if number < len(kept) else ""
+            if number < len(self.spans):
+                before, _, after = asked[2 * number : 2 * number + 3]
+                if before[-1:].isalnum():
+                    parts[i - 1] = parts[i - 1].removesuffix(" ")
+                if after[:1].isalnum():
+                    parts[i + 1] = parts[i + 1].removeprefix(" ")
         parts[::2] = [
             escape(_PRIVATE.sub(lambda x: x[0] if x[0] in own else "", part))
             for part in parts[::2]
@@ -153,14 +154,6 @@ class Question(NamedTuple):
     def restored(self, answer: str) -> str:
         """Returns an answer with its spans."""
         return "".join(self.parts(answer))
-
-    def _letters(self):
-        """Whether there are letters before, and behind, each span."""
-        parts, found = _NAME.split(self.text), {}
-        for i in range(1, len(parts), 2):
-            sides = parts[i - 1][-1:].isalnum(), parts[i + 1][:1].isalnum()
-            found[_number(parts[i])] = sides
-        return found
 
 
 def name_of(number: int) -> str:

@@ -4,8 +4,10 @@ What stands between the questions, line ends, columns and blanks at the edges,
 comes back as it was.
 """
 
+import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
 from tfcopy.serving.http_server.kept_spans import Question, Source, question_of
@@ -20,7 +22,66 @@ def has_words(text: str) -> bool:
     return any(char.isalpha() for char in text)
 
 
-class PlainText:
+class Parts:
+    """Texts that are asked, among others that are kept."""
+
+    def _said(self, answers):
+        """The parts that make the answer, of which strings are kept."""
+        return self._parts
+
+    def _asked(self, answers):
+        return [x for x in self._said(answers) if not isinstance(x, str)]
+
+    def open_questions(self, answers: Mapping) -> list[Question]:
+        """Returns what is still to be asked.
+
+        Args:
+            answers: Dict from a `Question` to the model's answers to it, the
+                best first.
+        """
+        asked = (
+            x for y in self._asked(answers) for x in y.open_questions(answers)
+        )
+        return list(dict.fromkeys(asked))
+
+    def answer(self, answers: Mapping, rank: int = 0) -> str:
+        """Returns the translation; arguments as in `parts`."""
+        return "".join(self.parts(answers, rank))
+
+    def parts(self, answers: Mapping, rank: int = 0) -> Iterator[str]:
+        """Yields the parts of the translation.
+
+        Args:
+            answers: As in `open_questions`, which are all.
+            rank: Which of the answers to each question; the best where there
+                are no more.
+        """
+        for x in self._said(answers):
+            yield from [x] if isinstance(x, str) else x.parts(answers, rank)
+
+    def lost(self, answers: Mapping) -> list[str]:
+        """Returns the spans that the translation does not have."""
+        return [x for y in self._asked(answers) for x in y.lost(answers)]
+
+
+class _Asked(NamedTuple):
+    """A question, and the function of an answer to the parts of the text."""
+
+    question: Question
+    written: Callable[[str], list[str]]
+
+    def open_questions(self, answers):
+        return [] if self.question in answers else [self.question]
+
+    def parts(self, answers, rank):
+        found = answers[self.question]
+        return self.written(found[rank] if rank < len(found) else found[0])
+
+    def lost(self, answers):
+        return self.question.lost(answers[self.question][0])
+
+
+class PlainText(Parts):
     """A text of a request.
 
     Args:
@@ -39,73 +100,37 @@ class PlainText:
         phrases: Sequence[tuple[str, str]] = (),
     ):
         self._source = Source(text) if isinstance(text, str) else text
-        self._protect = protect
-        self._phrases = phrases
-        self._parts = []  # what is kept, or a question; where it begins, ends
-        end = 0
+        self._options = protect, phrases
+        self._parts, end = [], 0
         for line in _lines(self._source.text):
             begin, end = end, end + len(line)
-            part, *_ = whole = self._asked(begin, end)
-            if isinstance(part, str) or not may_be_cut(part.text, max_words):
-                self._parts.append(whole)
+            part = self._part(begin, end)
+            if isinstance(part, str) or not may_be_cut(
+                part.question.text, max_words
+            ):
+                self._parts.append(part)
                 continue
             for sentence in _sentences(line):
                 begin, start = begin + len(sentence), begin
-                self._parts.append(self._asked(start, begin))
-        questions = (x for x, *_ in self._parts if isinstance(x, Question))
-        self.questions = list(dict.fromkeys(questions))
+                self._parts.append(self._part(start, begin))
 
-    def _asked(self, *place):
-        """A `Question`, or what is kept where there is none, and the place."""
-        text = self._source.text[slice(*place)]
+    def _part(self, *place):
+        """What is asked of a part of the text, or what is kept."""
+        text, (protect, phrases) = (
+            self._source.text[slice(*place)],
+            self._options,
+        )
         question = Question(text)
-        if self._protect is not None and has_words(text):
-            question = question_of(
-                self._source, self._protect, self._phrases, *place
-            )
-        if has_words(question.text):
-            return question, *place
-        return self._source.written(*place), *place
+        if protect is not None and has_words(text):
+            question = question_of(self._source, protect, phrases, *place)
+        if not has_words(question.text):
+            return self._source.written(*place)
+        return _Asked(
+            question, functools.partial(self._written, question, place)
+        )
 
-    def open_questions(self, answers: Mapping) -> list[Question]:
-        """Returns what is still to be asked.
-
-        Args:
-            answers: Dict from a `Question` to the model's answers to it, the
-                best first.
-        """
-        return [x for x in self.questions if x not in answers]
-
-    def answer(self, answers: Mapping, rank: int = 0) -> str:
-        """Returns the translation; arguments as in `parts`."""
-        return "".join(self.parts(answers, rank))
-
-    def parts(self, answers: Mapping, rank: int = 0) -> Iterator[str]:
-        """Yields the parts of the translation.
-
-        Args:
-            answers: As in `open_questions`, which are all.
-            rank: Which of the answers to each question; the best where there
-                are no more.
-        """
-        for part, *place in self._parts:
-            if isinstance(part, str):
-                yield part
-            else:
-                answer = _ranked(answers[part], rank)
-                yield from self._restored(part, answer, *place)
-
-    def _restored(self, question, answer, begin, end):
-        """The parts of the answer to a question, which has its place."""
+    def _written(self, question, place, answer):
         return question.parts(answer)
-
-    def lost(self, answers: Mapping) -> list[str]:
-        """Returns the spans that the translation does not have."""
-        return [s for x in self.questions for s in x.lost(answers[x][0])]
-
-
-def _ranked(found, rank):
-    return found[rank] if rank < len(found) else found[0]
 
 
 def _lines(text):

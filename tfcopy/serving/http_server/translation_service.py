@@ -212,9 +212,7 @@ class TranslationService:
                         answers[place] = answer
         return _message(request, answers, detections)
 
-    def check_size(
-        self, texts: Sequence[str], terms: Sequence[tuple[str, str]] = ()
-    ):
+    def check_size(self, texts: Sequence[str], terms: Sequence[tuple] = ()):
         """Raises an `ApiError`, 400, if a request is too large."""
         characters = sum(map(len, itertools.chain(texts, *terms)))
         for size, limit in (
@@ -296,20 +294,18 @@ class TranslationService:
         ranks = range(min(request.alternatives + 1, most))
         limit = left = _MOST_TIMES * self.limits.characters * len(ranks)
         for text, document in zip(texts, documents):
-            ranked = []
+            ranked = {}
             for rank in ranks:
-                parts = []
-                for part in document.parts(answers, rank):
-                    parts.append(part)
-                    left -= len(part)
-                    if left < 0:
-                        raise ApiError(
-                            400,
-                            "Invalid request: the answer would have more than "
-                            f"{limit} characters",
-                        )
-                ranked.append("".join(parts))
-            best, *others = dict.fromkeys(ranked)
+                parts = [*document.parts(answers, rank)]
+                left -= sum(map(len, parts))
+                if left < 0:
+                    raise ApiError(
+                        400,
+                        "Invalid request: the answer would have more than "
+                        f"{limit} characters",
+                    )
+                ranked["".join(parts)] = rank
+            best, *others = ranked
             lost = document.lost(answers)
             if protect is None:
                 lost = lost_spans(text, best, self._protect)
