@@ -37,11 +37,13 @@ _MANY = 3_000
 
 
 class Server:
-    """`tfcopy serve`, on a port of its own."""
+    """`tfcopy serve`, on a port of its own, with at most so many files."""
 
-    def __init__(self, place, *flags):
+    def __init__(self, place, *flags, files=None, stderr=None):
+        limit = f"ulimit -n {files} && " if files else ""
         self.process = subprocess.Popen(
             [
+                *("bash", "-c", f'{limit}exec "$@"', "bash"),
                 sys.executable,
                 "-m",
                 "tfcopy",
@@ -51,6 +53,7 @@ class Server:
                 *flags,
             ],
             stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
         for line in self.process.stdout:

@@ -155,7 +155,7 @@ def _serve(options):
         server = _server(options, places, access, listening, failures)
         print(f"Loading {_count(places)} ...", flush=True)
         # uvicorn raises what it was stopped by again, when all is answered.
-        signal.signal(signal.SIGTERM, lambda *_: None)
+        signal.signal(signal.SIGTERM, server.handle_exit)
         with contextlib.suppress(KeyboardInterrupt):
             server.run([listening])
     for error in failures:

@@ -48,14 +48,18 @@ def connections(server, count, sent):
 
 
 def test_silent_connections_make_room_for_others():
-    with capitals("--grace", 2, files=256) as server:
+    with capitals("--grace", 60, files=256) as server:
         for sent in SILENT.values():
             with connections(server, 300, sent):
                 begin = time.monotonic()
                 assert server.translate("a") == {"translatedText": "A"}
                 assert time.monotonic() - begin < 2
-        server.process.send_signal(signal.SIGTERM)
-        _, error = server.process.communicate(timeout=10)
+        with connections(server, 5, SILENT["half the body"]):
+            time.sleep(1.5)
+            begin = time.monotonic()
+            server.process.send_signal(signal.SIGTERM)
+            _, error = server.process.communicate(timeout=30)
+            assert time.monotonic() - begin < 10
         assert server.process.returncode == 0
         assert error.startswith("serve: closed ") and error.count("\n") == 1
 

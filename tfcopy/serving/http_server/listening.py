@@ -27,6 +27,8 @@ _PATIENCE, _PATIENCE_OF_READERS = 10, 60
 _MOST_CONNECTIONS, _OTHER_FILES = 4096, 160
 # Connections that are accepted at once, before these are looked at.
 _AT_ONCE = 16
+# Seconds for which a connection may be silent as the server is stopped.
+_NEWEST = 1
 # Seconds in which a process ends that has answered everything.
 _FAREWELL = 3
 # Seconds between two lines about connections that were closed.
@@ -200,6 +202,9 @@ class Server(uvicorn.Server):
         _end_after(0 if self.force_exit else self._grace)
 
     async def shutdown(self, sockets=None):
+        latest = time.monotonic() - _NEWEST
+        silent = (x for x in self._connections if x.is_silent)
+        self._close([x for x in silent if x.since < latest])
         await super().shutdown(sockets)
         # All is answered; threads may still compute what nobody waits for.
         if self._is_stopped:
