@@ -33,7 +33,7 @@ from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.gettext_catalogs import read_catalog
 from tfcopy.data.text.accelerators import letter_of
 from tfcopy.data.text.answer_check import check
-from tfcopy.data.text.span_patterns import PATTERNS, letters_beside, spans_of
+from tfcopy.data.text.span_patterns import PATTERNS, spans_of, touched
 from tfcopy.serving.catalogs.entry_texts import EntryTexts, names_of
 
 PYPI = {
@@ -317,7 +317,7 @@ def glued_entries(path, keys):
         names = names_of(entry.flags, _USUAL)
         own, found = (
             collections.Counter(
-                x for text in texts for x in letters_beside(text, names)
+                x for text in texts for x in touched(text, names)
             )
             for texts in (
                 [entry.singular, entry.plural or ""],

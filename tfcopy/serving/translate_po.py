@@ -40,7 +40,6 @@ right beside a placeholder:
   # tfcopy: lost :func:`ast.parse`
   # tfcopy: + %s
   # tfcopy: </b> before <b>
-  # tfcopy: a letter right after %s
   #, fuzzy
 
 Placeholders without numbers that change their order get numbers, or the entry

@@ -21,7 +21,7 @@ from tfcopy.data import (
 )
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
 from tfcopy.data.text.rst_markup import markup_of
-from tfcopy.data.text.span_patterns import letters_beside, spans_of
+from tfcopy.data.text.span_patterns import spans_of, touched
 
 SPANS = {
     "rst": [":func:`ast.parse`", "``%s``", ":py:class:`~a.B <x>`", "|today|"],
@@ -175,7 +175,7 @@ def test_placeholders_do_not_become_parts_of_words(apart, sources, said):
         text, before = (x.decode() for x in both)
         assert text.replace(" ", "") == before.replace(" ", "")
         had, now, plain = (
-            {*letters_beside(x, _KINDS)} for x in (source, text, before)
+            {*touched(x, _KINDS)} for x in (source, text, before)
         )
         assert had >= now, (source, text)
         # Elsewhere all is as it was.

@@ -18,11 +18,7 @@ from tests.serving.servables.translators import (
 from tfcopy.data import Tokenizer
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.data.text.span_patterns import (
-    ORDERED,
-    letters_beside,
-    spans_of,
-)
+from tfcopy.data.text.span_patterns import ORDERED, spans_of, touched
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.serving import ask, saved_model
@@ -123,7 +119,7 @@ def test_no_placeholder_becomes_part_of_a_word():
     found = {name: found[name].numpy() for name in ("texts", "tokens")}
 
     def beside(text):
-        return {*letters_beside(text, ["placeholders"])}
+        return {*touched(text, ["placeholders"])}
 
     glued = []
     for source, *answers in zip(texts, found["texts"], found["tokens"]):

@@ -403,11 +403,9 @@ def decoded(path, content: bytes) -> tuple[str, str]:
     except UnicodeError as error:
         # Some codecs tell no place.
         line = content.count(b"\n", 0, getattr(error, "start", 0)) + 1
-        advice = "Tell its charset in the header, or convert it by `msgconv`."
-        if charset.startswith("UTF-8"):
-            advice = "Convert it by `msgconv --to-code UTF-8`."
         raise CorpusError(
-            f"{path}, line {line}: not {charset}. {advice}"
+            f"{path}, line {line}: not {charset}. Tell its charset in the "
+            "header, or convert it by `msgconv --to-code UTF-8`."
         ) from error
 
 

@@ -9,11 +9,7 @@ from typing import NamedTuple
 
 from tfcopy.data.text import rst_markup
 from tfcopy.data.text.span_formats import in_order, named
-from tfcopy.data.text.span_patterns import (
-    letters_beside,
-    replaced_spans,
-    spans_of,
-)
+from tfcopy.data.text.span_patterns import replaced_spans, spans_of, touched
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
@@ -221,10 +217,9 @@ def _unpaired_characters(source, answer, names):
 def _with_letters(source, answer, names):
     """What is said of placeholders that have become parts of words."""
     had = collections.Counter(
-        (_NUMBER.sub("", span), side)
-        for span, side in letters_beside(source, names)
+        (_NUMBER.sub("", span), side) for span, side in touched(source, names)
     )
-    for span, side in letters_beside(answer, names):
+    for span, side in touched(answer, names):
         key = _NUMBER.sub("", span), side
         had[key] -= 1
         if had[key] < 0:

@@ -161,14 +161,7 @@ class ProtectedTokenizer:
         """The form of other words; spans stay as they are."""
         if self.in_pieces:
             return self.inner.fold(unmarked(words))
-        folded = self.inner.fold(words)
-        if isinstance(words, tf.RaggedTensor):
-            values = self._unless_span(words.flat_values, folded.flat_values)
-            return words.with_flat_values(values)
-        return self._unless_span(words, folded)
-
-    def _unless_span(self, words, folded):
-        return tf.where(self.is_span(words), words, folded)
+        return tf.where(self.is_span(words), words, self.inner.fold(words))
 
     def is_span(self, words):
         """Which of some words are spans.
@@ -200,9 +193,7 @@ class ProtectedTokenizer:
                 needed = tf.where(_begin_with(values, mark), number, needed)
             return words.with_flat_values(needed)
         is_span = self.is_span(words.flat_values)
-        is_ordered = tf.strings.regex_full_match(
-            words.flat_values, span_patterns.ORDERED
-        )
+        is_ordered = _matches(words.flat_values, span_patterns.ORDERED)
         needed = tf.where(is_ordered, 2, 1) * tf.cast(is_span, tf.int32)
         return words.with_flat_values(needed)
 

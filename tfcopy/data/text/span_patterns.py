@@ -95,12 +95,10 @@ MARKUP = ("links", "rst", "markdown", "html")
 # Texts that end, or begin, with a letter or digit of a language with blanks
 # between words and none of its endings right after a placeholder, as in Korean
 # or Tamil. Of Arabic and Hebrew a single letter may stand right before one.
-_CASED = r"[\p{Lu}\p{Ll}\p{Nd}]"
-_UNCASED = (
-    r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}]"
-)
-ENDS_WITH_LETTER = rf"(?s).*(?:{_CASED}|{_UNCASED}\pM*{_UNCASED})\pM*"
-BEGINS_WITH_LETTER = rf"(?s)(?:{_CASED}|{_UNCASED}).*"
+_WORD = r"[\p{Lu}\p{Ll}\p{Nd}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}]"
+_SEMITIC = r"[\p{Arabic}\p{Hebrew}]"
+ENDS_WITH_LETTER = rf"(?s).*(?:{_WORD}|{_SEMITIC}\pM*{_SEMITIC})\pM*"
+BEGINS_WITH_LETTER = rf"(?s)(?:{_WORD}|{_SEMITIC}).*"
 
 
 def pattern_of(names) -> str:
@@ -154,15 +152,15 @@ def places_of(text: str, names) -> list[tuple[int, int]]:
     return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
 
 
-def letters_beside(text: str, names) -> Iterator[tuple[str, str]]:
-    """Finds letters that stand right beside the placeholders of a text.
+def touched(text: str, names) -> Iterator[tuple[str, str]]:
+    """Finds the placeholders of a text that have a letter right beside them.
 
     Args:
         text: A string.
         names: As in `pattern_of`.
 
     Yields:
-        Placeholders, each with a side, "before" or "after".
+        Placeholders, each with the letter's side, "before" or "after".
     """
     own = pattern_of([x for x in names if x not in MARKUP])
     text = text.encode(errors="replace").decode()

@@ -39,7 +39,8 @@ class CatalogFile:
         _check_header(self.path, catalog, language)
         self.header = catalog.header
         self._text, self.charset = self._decoded(self.path)
-        if self._is_there and not filesystem.samefile(path, self._target):
+        is_there = filesystem.exists(self._target)
+        if is_there and not filesystem.samefile(path, self._target):
             other = self._form.read(self.name)
             if not _is_continued(catalog.entries, other.entries):
                 raise AskError(
@@ -59,15 +60,10 @@ class CatalogFile:
         text, charset = self._form.decoded(path, content)
         if text.encode(charset, "replace") != content:
             raise AskError(
-                f"{path}: of its charset, {charset}, some bytes would change "
-                "if it were written. Convert it to UTF-8, a catalogue by "
-                "`msgconv --to-code UTF-8`."
+                f"{path}: {charset} would write some of its text in other "
+                "bytes. Convert it, a catalogue by `msgconv --to-code UTF-8`."
             )
         return text, charset
-
-    @property
-    def _is_there(self):
-        return filesystem.exists(self._target)
 
     def write(self, outcomes: Mapping) -> bool:
         """Fills what waits for a translation; returns whether that changed it.
@@ -80,7 +76,7 @@ class CatalogFile:
             OSError: naming the file; what was there before is still there.
         """
         before = None
-        if self._is_there:
+        if filesystem.exists(self._target):
             before, self.charset = self._decoded(self._target)
         text = self._form.filled(self.name, before or self._text, outcomes)
         if text == before:
