@@ -18,6 +18,7 @@ from tests.serving.servables.translators import (
     sentences,
 )
 from tfcopy.data import Tokenizer
+from tfcopy.serving.client_library import litert_search
 from tfcopy.serving.client_library.local_model import LocalModel
 from tfcopy.serving.saved_model import export
 from tfcopy.serving.servables import litert_export
@@ -144,6 +145,19 @@ def cut_off(path, size=0):
     path.write_bytes(content[: size or len(content) // 2])
 
 
+def flip(path, place):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+def replace_programs(copied, programs):
+    """Puts other programs into an export, with their checksum."""
+    old = litert_search.digest(copied / PROGRAMS)
+    (copied / PROGRAMS).write_bytes(programs)
+    edit(copied / CONFIG, old, litert_search.digest(copied / PROGRAMS))
+
+
 def edit(path, old, new):
     text = path.read_text()
     assert old in text
@@ -163,6 +177,12 @@ TARGET = "assets/target_vocabulary.txt"
         (PROGRAMS, lambda x: cut_off(x, -1), "is damaged, or no file"),
         (PROGRAMS, lambda x: x.write_bytes(b""), "is damaged, or no file"),
         (PROGRAMS, lambda x: x.write_bytes(b"x" * 9999), "is damaged, or no"),
+        (
+            PROGRAMS,
+            lambda x: flip(x, 5_000),
+            "is damaged, or no file of LiteRT",
+        ),
+        (PROGRAMS, lambda x: flip(x, -1), "is damaged, or no file of LiteRT"),
         (CONFIG, pathlib.Path.unlink, "No such file or directory"),
         (CONFIG, lambda x: cut_off(x, 20), "is damaged"),
         (CONFIG, lambda x: x.write_bytes(b""), "is damaged"),
@@ -192,6 +212,17 @@ def test_what_is_damaged_is_told(program, copied, file, damage, message):
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("size", [0, 1, 55, 56, 63, 64, 65, 119, 120, 9_999])
+def test_damage_with_the_right_checksum_is_told_by_litert(
+    program, copied, size
+):
+    """And so SHA-256 of any size is that of Python."""
+    replace_programs(copied, random.Random(size).randbytes(size))
+    status, output, error = run(program, copied, lines=b"x\n")
+    assert (status, output) == (1, b"")
+    assert "is damaged, or no file of LiteRT (status" in error
+
+
 def test_programs_for_required_words_are_refused(program, copied):
     @tf.function(input_signature=[tf.TensorSpec([1, 16], tf.int32)])
     def search(ids):
@@ -199,13 +230,13 @@ def test_programs_for_required_words_are_refused(program, copied):
 
     functions = {"required_1x16": search.get_concrete_function()}
     programs = litert_export.convert(functions, [], "float32")
-    (copied / PROGRAMS).write_bytes(programs)
+    replace_programs(copied, programs)
     status, output, error = run(program, copied, lines=b"x\n")
     assert (status, output) == (1, b"")
     assert "has no program free_1x...; required_..." in error
     functions = {"free_1x16": search.get_concrete_function()}
     programs = litert_export.convert(functions, [], "float32")
-    (copied / PROGRAMS).write_bytes(programs)
+    replace_programs(copied, programs)
     status, output, error = run(program, copied, lines=b"x\n")
     assert (status, output) == (1, b"")
     assert error.endswith("search.tflite: has other arrays\n")

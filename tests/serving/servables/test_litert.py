@@ -5,6 +5,8 @@ import importlib
 import json
 import pathlib
 import shutil
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -345,6 +347,42 @@ def test_where_litert_is_not_installed(copied, monkeypatch):
     assert len(model.ask("serving_default", {"text": TEXTS})["text"])
     with pytest.raises(AskError, match=r'pip install "tfcopy\[litert\]"'):
         LocalModel(copied, engine="litert")
+
+
+def test_where_litert_is_installed_in_part(copied, monkeypatch):
+    """Its package is there, and the library that this loads is not."""
+
+    def lacking(**options):
+        raise NameError("name '_interpreter_wrapper' is not defined")
+
+    interpreter = types.ModuleType("ai_edge_litert.interpreter")
+    interpreter.Interpreter = lacking
+    monkeypatch.setitem(sys.modules, interpreter.__name__, interpreter)
+    assert len(
+        LocalModel(copied).ask("serving_default", {"text": TEXTS})["text"]
+    )
+    with pytest.raises(
+        AskError, match="in part: pip install --force-reinstall"
+    ):
+        LocalModel(copied, engine="litert")
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 999, None])
+def test_programs_that_are_damaged_before_their_checksum(copied, content):
+    path = copied / "assets.extra" / litert_search.FILE_NAME
+    config = copied / "assets.extra" / "tfcopy.json"
+    old = litert_search.digest(path)
+    if content is None:
+        content = bytearray(path.read_bytes())
+        content[4:64] = bytes(60)
+    path.write_bytes(content)
+    config.write_text(
+        config.read_text().replace(old, litert_search.digest(path))
+    )
+    with pytest.raises(AskError) as told:
+        LocalModel(copied).ask("serving_default", {"text": TEXTS})
+    assert "search.tflite: LiteRT cannot run its programs (" in str(told.value)
+    assert "\n" not in str(told.value)
 
 
 def test_an_export_without_programs(tmp_path):

@@ -12,6 +12,8 @@ import queue
 import numpy as np
 
 from tfcopy import tokens
+from tfcopy.serving.client_library.signatures import AskError
+from tfcopy.terminal import one_line
 
 # Beside tfcopy.json, in the folder `assets.extra` of a version.
 FILE_NAME = "search.tflite"
@@ -58,8 +60,8 @@ class LitertSearch:
             a limit.
 
     Raises:
-        ImportError: If LiteRT is not installed.
-        ValueError: If the file holds no programs.
+        ImportError: If LiteRT is not installed, or not all of it.
+        AskError: If LiteRT cannot run the programs, as `answer` raises, too.
     """
 
     def __init__(self, path, model, at_once: int, most_rows=None):
@@ -121,6 +123,11 @@ class LitertSearch:
             if interpreter is None:
                 interpreter = _open(self._path)
             yield interpreter
+        except (RuntimeError, ValueError) as error:
+            raise AskError(
+                f"{self._path}: LiteRT cannot run its programs "
+                f"({one_line(error)})."
+            ) from error
         finally:
             self._free.put(interpreter)
 
@@ -128,5 +135,7 @@ class LitertSearch:
 def _open(path):
     from ai_edge_litert.interpreter import Interpreter
 
-    # Batches have a core each.
-    return Interpreter(model_path=os.fspath(path), num_threads=1)
+    try:  # Batches have a core each.
+        return Interpreter(model_path=os.fspath(path), num_threads=1)
+    except NameError as error:  # It goes on where its library is missing.
+        raise ImportError(str(error)) from error

@@ -240,7 +240,8 @@ class LocalModel(BatchedModel):
             if engine is None:
                 return None
             raise ValueError(
-                'LiteRT is not installed: pip install "tfcopy[litert]"'
+                'LiteRT is not installed: pip install "tfcopy[litert]"; or '
+                "only in part: pip install --force-reinstall ai-edge-litert"
             ) from None
 
     def _warm_up(self):

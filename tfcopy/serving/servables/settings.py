@@ -84,7 +84,7 @@ def change_model(config: dict, values: Mapping):
 def _set_precision(config, precision):
     """Sets the dtype policy of all layers but embeddings, as in training.
 
-    See `models.embedding.make_embedding`.
+    See `assembly.make_embedding`.
     """
     if isinstance(config, list):
         for part in config:

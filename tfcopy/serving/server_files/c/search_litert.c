@@ -6,7 +6,8 @@
  *
  *   assets/source_vocabulary.txt  a word a line, whose id is the number of
  *   assets/target_vocabulary.txt  lines before it
- *   assets.extra/tfcopy.json      their sizes, and what else was exported
+ *   assets.extra/tfcopy.json      their sizes, the checksum of the programs,
+ *                                 and what else was exported
  *   assets.extra/search.tflite    programs `free_1xS`, of S positions:
  *
  *     ids       int32 (1, S)      of the source vocabulary; EOS, then PAD
@@ -109,6 +110,67 @@ static char* ReadConfig(const char* folder) {
   }
   if (atoi(Value(json, "max_source_length")) < 1) Fail(path, "is damaged");
   return json;
+}
+
+/* SHA-256 (FIPS 180-4). */
+
+static uint32_t Rotated(uint32_t x, int by) { return x >> by | x << (32 - by); }
+
+static void AddBlock(uint32_t sums[8], const uint8_t* block) {
+  static const uint32_t constants[64] = {
+      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+      0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+      0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
+      0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+      0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+      0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+      0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+      0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+      0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
+      0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+      0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+  uint32_t words[64], x[8];
+  memcpy(x, sums, sizeof x);
+  for (int i = 0; i < 64; i++) {
+    if (i < 16) {
+      const uint8_t* of = block + 4 * i;
+      words[i] = (uint32_t)of[0] << 24 | of[1] << 16 | of[2] << 8 | of[3];
+    } else {
+      const uint32_t a = words[i - 15], b = words[i - 2];
+      words[i] = words[i - 16] + words[i - 7] +
+                 (Rotated(a, 7) ^ Rotated(a, 18) ^ a >> 3) +
+                 (Rotated(b, 17) ^ Rotated(b, 19) ^ b >> 10);
+    }
+    const uint32_t a = x[0], e = x[4];
+    const uint32_t more = x[7] + constants[i] + words[i] +
+                          (Rotated(e, 6) ^ Rotated(e, 11) ^ Rotated(e, 25)) +
+                          ((e & x[5]) ^ (~e & x[6]));
+    const uint32_t first = (Rotated(a, 2) ^ Rotated(a, 13) ^ Rotated(a, 22)) +
+                           ((a & x[1]) ^ (a & x[2]) ^ (x[1] & x[2]));
+    memmove(x + 1, x, 7 * sizeof *x);
+    x[0] = more + first;
+    x[4] += more;
+  }
+  for (int i = 0; i < 8; i++) sums[i] += x[i];
+}
+
+/* Writes the checksum of a file, in hexadecimal. */
+static void Checksum(Bytes of, char text[65]) {
+  uint32_t sums[8] = {
+      0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
+      0x1f83d9ab, 0x5be0cd19};
+  uint8_t last[128] = {0};
+  const size_t rest = of.size % 64, room = rest < 56 ? 64 : 128;
+  for (size_t i = 0; i + 64 <= of.size; i += 64) {
+    AddBlock(sums, (const uint8_t*)of.bytes + i);
+  }
+  memcpy(last, of.bytes + of.size - rest, rest);
+  last[rest] = 0x80;
+  for (size_t i = 0; i < 8; i++) {
+    last[room - 1 - i] = (uint8_t)((uint64_t)of.size * 8 >> 8 * i);
+  }
+  for (size_t i = 0; i < room; i += 64) AddBlock(sums, last + i);
+  for (int i = 0; i < 8; i++) sprintf(text + 8 * i, "%08x", sums[i]);
 }
 
 /* Words. */
@@ -233,10 +295,16 @@ typedef struct {
   int count, longest;
 } Search;
 
-static Search OpenSearch(const char* folder) {
+static Search OpenSearch(const char* folder, const char* json) {
   const Bytes file = Mapped(folder, "assets.extra/search.tflite");
   Search s = {0};
   size_t count;
+  char checksum[65];
+  Checksum(file, checksum);
+  const char* expected = Value(Value(json, "litert"), "sha256");
+  if (*expected != '"' || strncmp(expected + 1, checksum, 64)) {
+    Fail(path, "is damaged, or no file of LiteRT that is of this export");
+  }
   TRY(LiteRtCreateEnvironment(0, NULL, &s.environment));
   /* Unlike those of a file that LiteRT opens itself, bytes are verified. */
   const LiteRtStatus status = LiteRtCreateModelFromBuffer(
@@ -416,7 +484,7 @@ int main(int argc, char** argv) {
   const int has_eos = !!strncmp(Value(json, "append_eos"), "false", 5);
   Vocabulary source = ReadVocabulary(folder, json, "source");
   Vocabulary target = ReadVocabulary(folder, json, "target");
-  Search search = OpenSearch(folder);
+  Search search = OpenSearch(folder, json);
   /* The rest of a text is not read. More than any program reads is told. */
   int most = atoi(Value(json, "max_source_length"));
   if (most > search.longest) most = search.longest + 1;
