@@ -2,7 +2,7 @@
 
 Each function states the release it was written for, and has a test in
 `tests/test_keras_internals.py` that fails if a release changes what it relies
-on. No other file uses a library's names with a leading underscore.
+on. No other file uses names of Keras or TensorFlow with a leading underscore.
 """
 
 import contextlib

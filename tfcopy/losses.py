@@ -1,8 +1,8 @@
 """The losses: negative log-likelihoods of a `CopyDistribution`.
 
-A loss takes the batch (see `data.pipeline`) and the model's distribution, and
-gives the cost of each target word, `(B, T)`, in nats; `LabelSmoothing` gives a
-penalty with it. The caller masks the padding.
+A loss takes the batch (see `data.pairs.pipeline`) and the model's distribution,
+and gives the cost of each target word, `(B, T)`, in nats; `LabelSmoothing`
+gives a penalty with it. The caller masks the padding.
 
 Models that read definitions give scores instead. `next_word` has the shape of
 the others; `span` and `label` have one cost per example, `(B, 1)`, and need the

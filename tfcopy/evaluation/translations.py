@@ -118,7 +118,7 @@ def accuracy_by_quantile(
     Returns:
         `(centres, accuracies, sizes)` of the bins: the mean of their `x`, the
         accuracy in percent, and the number of examples.
-        `evaluation.interval(accuracy, size)` is its confidence interval.
+        `interval(accuracy, size)` is its confidence interval.
     """
     x, correct = np.asarray(x, np.float64), np.asarray(correct, bool)
     if bins < 1:

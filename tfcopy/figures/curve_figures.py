@@ -75,7 +75,7 @@ def rarity_figure(curves):
     Args:
         curves: System to `(x, accuracy)`, for each bin the mean log rank of its
             words and the accuracy in percent, as
-            `evaluation.rarity.accuracy_by_quantile` gives them; or to
+            `translations.accuracy_by_quantile` gives them; or to
             `(x, accuracy, low, high)` with an interval, drawn as a band.
 
     Returns:

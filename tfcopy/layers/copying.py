@@ -60,7 +60,7 @@ class PlannedDistribution(NamedTuple):
         replan: `(B, T)`; 1.0 where it replanned, otherwise 0.0.
         commitment_deviation: `(B, T)`; deviation from uniform of the
             distribution that the commitment plan was drawn from: see
-            `commitment.deviation`.
+            `plan_attention.deviation`.
     """
 
     generate_logits: Any

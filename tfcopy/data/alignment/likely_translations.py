@@ -156,7 +156,7 @@ def build(
 
     Of n(f) links of the word f, n(f, e) lead to e: p(e | f) = n(f, e) / n(f).
     Links must be one to one, as in an intersection; see
-    `alignment_links.one_to_one` for others.
+    `word_links.one_to_one` for others.
 
     Args:
         text: P sentences.

@@ -166,7 +166,7 @@ class DefinitionFeatures(FromArguments, tf.Module):
     def source_inputs(self, words, ids) -> dict:
         """The inputs of a `Seq2Seq` in addition to its sources' ids.
 
-        `serving.Translator` calls it.
+        `Translator` calls it.
 
         Args:
             words: Strings `(B, S)`, `""` where there is no word.

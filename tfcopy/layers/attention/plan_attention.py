@@ -59,8 +59,8 @@ class PlanAttention(BahdanauAttention):
         summary_units: Size of `beta`.
         use_gate: Whether there is a `v`; zero if not.
         reads_words: Whether there is a `y`: as in `BahdanauAttention`.
-        switch: `"previous"` or `"current"`; see `commitment.commit`.
-        resample: See `commitment.commit`.
+        switch: `"previous"` or `"current"`; see `commit`.
+        resample: See `commit`.
         inverse_temperature: A number, `kappa`; learned if `None`.
         layer_norm: Whether `s W_d + b_d`, `s W_B`, `s W_c + b_c` and
             `A_j W_r + b_r` are normalised.
