@@ -445,6 +445,19 @@ def test_nobody_else_is_asked_for_anything(page, connections):
     assert not connections
 
 
+def test_what_is_typed_while_a_model_loads_stays(tmp_path):
+    """An update with a value would replace it."""
+    from tfcopy.serving.demo_page import demo_page
+
+    models = TinyModels(tmp_path)
+    handlers = demo_page._Handlers(models)
+    for choice in models.others:
+        _, *texts, _, _, _, _ = handlers.choose(choice)
+        updates = [x.constructor_args for x in texts]
+        assert [x["visible"] for x in updates][:2] == [True, False]
+        assert not [x for x in updates if "value" in x]
+
+
 def test_a_model_tells_its_sizes_and_the_day_of_its_export():
     from tfcopy.serving.demo_page.demo_page import _facts
 

@@ -205,14 +205,11 @@ class _Handlers:
             hidden = [gr.Textbox(visible=False)] * _MOST_TEXTS
             failed = demo_html.error(error)
             return ["", *hidden, gr.Accordion(visible=False), "", failed, None]
+        # Without a value, so that what is typed meanwhile stays.
         texts = [
-            gr.Textbox(label=name.capitalize(), value="", visible=True)
-            for name in names
+            gr.Textbox(label=name.capitalize(), visible=True) for name in names
         ]
-        texts += [
-            gr.Textbox(value="", visible=False)
-            for _ in range(_MOST_TEXTS - len(names))
-        ]
+        texts += [gr.Textbox(visible=False)] * (_MOST_TEXTS - len(names))
         takes = demo_server.takes_dictionary(model)
         number = model.config.get("num_headwords", 0)
         title = f"Your dictionary, beside the model's of {number:,} headwords"
