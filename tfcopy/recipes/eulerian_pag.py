@@ -27,7 +27,7 @@ PAPER = {"baseline": {"exact_match": 90.4}, "pag": {"exact_match": 100.0}}
 @config.configuration(
     "eulerian_pag",
     claims={"pag gets more circuits right than baseline": "exact_match"},
-    minutes={"demo": 5, "thorough": 8},
+    minutes={"demo": 3, "thorough": 8},
     baselines=["baseline"],
     unfinished_compete=True,
     forbid_unk=True,

@@ -461,7 +461,7 @@ class RarestWordConfig(TrainingConfig, RunConfig):
         1_500, "Number of updates for each system.", fixed=False
     )
     eval_every: PositiveInt = training(
-        100,
+        50,
         "Updates between evaluations on the validation set.",
         fixed=False,
     )
