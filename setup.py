@@ -68,6 +68,7 @@ setup(
     package_data={
         "tfcopy": ["py.typed"],
         "tfcopy.data.generated": ["tables/*.txt"],
+        "tfcopy.serving.catalogs": ["*.html"],
         "tfcopy.serving.demo_page": ["*.css"],
         "tfcopy.serving": [
             "server_files/*.*",

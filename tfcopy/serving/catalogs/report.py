@@ -3,7 +3,9 @@
 import csv
 import html
 import io
+import pathlib
 import re
+import string
 from collections.abc import Sequence
 
 from tfcopy.atomic_files import write_atomically
@@ -11,36 +13,7 @@ from tfcopy.serving.catalogs.entries import Left
 from tfcopy.terminal import printable
 
 _COLUMNS = ("file", "line", "source", "translation", "score", "remarks")
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Filled catalogues</title>
-<style>
-body {{ font: 15px/1.4 sans-serif; max-width: 75em; }}
-body {{ margin: 2em auto; padding: 0 1em; }}
-table {{ border-collapse: collapse; width: 100%; }}
-th, td {{ border-bottom: 1px solid #ccc; padding: .4em .6em; }}
-th, td {{ text-align: start; vertical-align: top; }}
-td {{ overflow-wrap: anywhere; white-space: pre-wrap; }}
-td:nth-child(2), td:nth-child(5) {{ white-space: nowrap; }}
-.left {{ background: #fbe3e4; }} .told {{ background: #fff4d6; }}
-.memory {{ background: #e6f4ea; }}
-th:first-child {{ width: 20%; }}
-@media (max-width: 45em) {{
-  thead, td:empty {{ display: none; }}
-  tr, td {{ display: block; border: 0; padding: .2em .4em; }}
-  tr {{ border-bottom: 1px solid #ccc; }}
-  td:nth-child(2)::before {{ content: "line "; }}
-  td:nth-child(5)::before {{ content: "score "; }}
-}}
-</style></head><body>
-<h1>Filled catalogues</h1>
-<p>{summary}</p>
-<p>What was left as it is comes first (red), then what has a remark (yellow),
-the lowest score first, then all other translations of the model, then what a
-memory had (green).</p>
-<table><thead><tr>{head}</tr></thead><tbody>
-{rows}
-</tbody></table></body></html>
-"""
+_PAGE = pathlib.Path(__file__).with_name("report.html")
 # Kinds of outcomes, the most urgent first, and what the page says of them.
 _KINDS = {
     "left": "left as they are",
@@ -120,7 +93,7 @@ def _page(rows):
         + "</tr>"
         for kind, row in zip(kinds, rows)
     ]
-    return _PAGE.format(
+    return string.Template(_PAGE.read_text(encoding="utf-8")).substitute(
         summary=html.escape(summary),
         head="".join(f"<th>{x}</th>" for x in _COLUMNS),
         rows="\n".join(made),
