@@ -72,37 +72,7 @@ def examples() -> list[tuple[str, str]]:
 
     They are of other alphabets, of real programs, or hold other markup inside.
     """
-    return list(_EXAMPLES)
-
-
-_EXAMPLES = (
-    (
-        "The ``größe`` argument of :func:`numpy.linalg.eigh` is deprecated; "
-        "use ``UPLO`` instead.",
-        "El argumento ``größe`` de :func:`numpy.linalg.eigh` está obsoleto; "
-        "use ``UPLO`` en su lugar.",
-    ),
-    (
-        "See https://ja.wikipedia.org/wiki/文字コード for details.",
-        "Consulte https://ja.wikipedia.org/wiki/文字コード para más detalles.",
-    ),
-    (
-        'Cannot open the file "%(Dateiname)-20s": permission denied.',
-        "No se puede abrir el archivo «%(Dateiname)-20s»: permiso denegado.",
-    ),
-    (
-        "Use ``rsync -avz --exclude '*.o'`` instead of ``cp -R {src,doc}`` to "
-        "copy the files.",
-        "Use ``rsync -avz --exclude '*.o'`` en lugar de ``cp -R {src,doc}`` "
-        "para copiar los archivos.",
-    ),
-    (
-        ":exc:`~http.client.BadStatusLine` is raised by "
-        ":meth:`!HTTPConnection.getresponse`.",
-        ":meth:`!HTTPConnection.getresponse` lanza "
-        ":exc:`~http.client.BadStatusLine`.",
-    ),
-)
+    return text_tables.pairs("catalogs")
 
 
 def generate(split: str, num_pairs: int, seed: int = 0) -> Iterator:

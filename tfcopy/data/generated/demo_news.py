@@ -210,39 +210,7 @@ def examples() -> list[tuple[str, str]]:
 
     None of these names can occur in the training stories.
     """
-    return list(_EXAMPLES)
-
-
-_EXAMPLES = (
-    (
-        "Voters in three towns went to the polls on Sunday. Captain "
-        "Özgür-Nowak was elected mayor of Zürich-Oerlikon with 54 per cent of "
-        "the vote. The new mayor wants to build a library. In 北京, Judge "
-        "O'Brien-Şahin won the election by 40 votes. The people of Łódź chose "
-        "Doctor Παπαδόπουλος, who had entered politics only last May. "
-        '"I am proud tonight," O\'Brien-Şahin told reporters.',
-        "北京 elected Judge O'Brien-Şahin. Doctor Παπαδόπουλος will lead Łódź. "
-        "Captain Özgür-Nowak won in Zürich-Oerlikon.",
-    ),
-    (
-        "It was a busy Monday on the stock market. TransRheinTech Foods will "
-        "buy its rival Xenovex-9 Toys for ten million euros. Ærøfærd Glass, "
-        "which makes furniture, has been sold to L'Oréo Bank. After two months "
-        "of talks, Żywiołak Steel agreed to take over Nanokem+ Wines, a maker "
-        "of cheese. Shares in L'Oréo Bank fell by four per cent.",
-        "Ærøfærd Glass was sold to L'Oréo Bank. TransRheinTech Foods bought "
-        "Xenovex-9 Toys. Żywiołak Steel takes over Nanokem+ Wines.",
-    ),
-    (
-        "The summer of music begins on Friday. 🦄 Band will open the festival "
-        "in Bålsta in July. All tickets are gone. The old theatre of Reykjavík "
-        "has been rented for DJ Дмитренко. In D'Albaville, 30 thousand people "
-        "want to hear N'Diaye-Weiß Trio in August. Łukasz Choir will play two "
-        "nights in Ħamrun. Hotels in D'Albaville are full.",
-        "Ħamrun booked Łukasz Choir. 🦄 Band plays in Bålsta. N'Diaye-Weiß "
-        "Trio performs in D'Albaville. Reykjavík awaits DJ Дмитренко.",
-    ),
-)
+    return text_tables.pairs("news")
 
 
 def generate(split: str, num_stories: int, seed: int = 0) -> Iterator:

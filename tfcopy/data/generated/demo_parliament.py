@@ -74,33 +74,7 @@ def examples() -> list[tuple[str, str]]:
 
     None of these names can occur in the training pairs.
     """
-    return list(_EXAMPLES)
-
-
-_EXAMPLES = (
-    (
-        "Łukasz Özgür-Nowak asked the Commission to approve the new directive.",
-        "Łukasz Özgür-Nowak a demandé à la Commission d'approuver la nouvelle "
-        "directive.",
-    ),
-    (
-        "The next meeting will be held in 北京 on Tuesday, 3 March 1999.",
-        "La prochaine réunion se tiendra à 北京 le mardi 3 mars 1999.",
-    ),
-    (
-        "I fully agree with Mrs O'Brien-Şahin.",
-        "Je suis tout à fait d'accord avec Mme O'Brien-Şahin.",
-    ),
-    (
-        "Mr Παπαδόπουλος has launched the 🦄 petition in Zürich-Oerlikon.",
-        "M. Παπαδόπουλος a lancé la pétition 🦄 à Zürich-Oerlikon.",
-    ),
-    (
-        "TransRheinTech is going to invest EUR 27 million in Łódź and in "
-        "Bålsta.",
-        "TransRheinTech va investir 27 millions d'euros à Łódź et à Bålsta.",
-    ),
-)
+    return text_tables.pairs("parliament")
 
 
 def generate(

@@ -104,6 +104,12 @@ def groups(name: str) -> dict[str, dict[str, tuple[Line, ...]]]:
     return result
 
 
+def pairs(section: str) -> list[tuple[str, str]]:
+    """Returns the sources and targets of a section of `demo_examples.txt`."""
+    lines = [str(line) for line in read("demo_examples")[section]]
+    return list(zip(lines[::2], lines[1::2], strict=True))
+
+
 def phrases(lines: Iterable[str]) -> tuple[str, ...]:
     """The phrases between bars and line ends."""
     return tuple(x.strip() for line in lines for x in line.split("|"))
