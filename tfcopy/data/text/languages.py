@@ -18,13 +18,7 @@ from babel.core import get_global
 # two, and `no` is written for Bokmål.
 _ALIASES = {"pb": "pt_BR", "zt": "zh_Hant", "no": "nb"}
 # Modifiers of gettext's codes that are scripts.
-_SCRIPTS = {
-    "arabic": "Arab",
-    "cyrillic": "Cyrl",
-    "devanagari": "Deva",
-    "iqtelif": "Latn",
-    "latin": "Latn",
-}
+_SCRIPTS = {"cyrillic": "Cyrl", "devanagari": "Deva", "latin": "Latn"}
 
 
 class _Code(NamedTuple):
@@ -96,16 +90,9 @@ def _likely(code):
     """Language, script and region, the most likely where one is missing."""
     language, script, region, _ = code
     subtags = get_global("likely_subtags")
-    known = _Code(language)
-    for key in (
-        (language, script, region),
-        (language, region),
-        (language, script),
-        (language,),
-    ):
-        if _joined(*key) in subtags:
-            known = _parsed(subtags[_joined(*key)])
-            break
+    keys = (language, script, region), (language, region), (language, script)
+    names = (_joined(*x) for x in (*keys, (language,)))
+    known = _parsed(next((subtags[x] for x in names if x in subtags), language))
     return language, script or known.script, region or known.region
 
 
@@ -122,6 +109,8 @@ def _parsed(code):
         return _Code("")
     while parts and re.fullmatch("[a-z]{3}", parts[0]):  # zh-cmn
         language = parts.pop(0)
+    aliases = get_global("language_aliases") | _ALIASES
+    known = _parsed(aliases[language]) if language in aliases else _Code("")
     found = {}
     # A single letter begins an extension, or what is private.
     for part in itertools.takewhile(lambda x: len(x) > 1, parts):
@@ -131,7 +120,4 @@ def _parsed(code):
             found.setdefault("region", part.upper())
         else:
             found.setdefault("variant", part)
-    aliases = get_global("language_aliases") | _ALIASES
-    if language in aliases:
-        return _Code(**{**_parsed(aliases[language])._asdict(), **found})
-    return _Code(language, **found)
+    return known._replace(language=known.language or language, **found)

@@ -24,7 +24,7 @@ from tfcopy.serving.client_library.signatures import AskError
 # from its last answer; and until it has taken an answer.
 _PATIENCE, _PATIENCE_OF_READERS = 10, 60
 # The most connections, and files that are left for other purposes.
-_MOST_CONNECTIONS, _OTHER_FILES = 4096, 160
+_MOST, _OTHER_FILES = 4096, 160
 # Connections that are accepted at once, before these are looked at.
 _AT_ONCE = 16
 # Seconds for which a connection may be silent as the server is stopped.
@@ -41,11 +41,8 @@ class _Socket(socket.socket):
     def __init__(self, listening):
         super().__init__(fileno=listening.detach())
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if files == resource.RLIM_INFINITY:
-            files = sys.maxsize
         # A process gives the lowest number that is free to a file.
-        most = max(files // 2, files - _OTHER_FILES)
-        self.limit = min(_MOST_CONNECTIONS, most)
+        self.limit = min(_MOST, max(files // 2, files - _OTHER_FILES))
         self.crowded = lambda: None
         self._accepted = 0
 
@@ -57,11 +54,10 @@ class _Socket(socket.socket):
         try:
             accepted = super().accept()
         except OSError as error:
-            if error.errno in (errno.EMFILE, errno.ENFILE):
-                self.crowded()
-                raise BlockingIOError from None
-            self._accepted = 0
-            raise
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            self.crowded()
+            raise BlockingIOError from None
         if accepted[0].fileno() >= self.limit:
             self.crowded()
         return accepted
@@ -186,13 +182,9 @@ class Server(uvicorn.Server):
             now = time.monotonic()
             self._close([x for x in self._connections if x.is_overdue(now)])
             if self._num_closed and now > self._next_line:
+                what = f"{self._num_closed} connections that sent no request."
                 with contextlib.suppress(OSError):
-                    print(
-                        f"{self._program}: closed {self._num_closed} "
-                        "connections that sent no request.",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+                    print(f"{self._program}: closed {what}", file=sys.stderr)
                 self._num_closed, self._next_line = 0, now + _BETWEEN_LINES
         return await super().on_tick(counter)
 

@@ -57,11 +57,9 @@ class ApiGuard(HostGuard):
 
     def further_refusal(self, scope):
         """As of `HostGuard`: GET, which other sites may send, works, too."""
-        sites = [x for name, x in scope["headers"] if name == b"sec-fetch-site"]
-        own = {b"same-origin", b"none"}
-        if scope["path"] in ("/translate", "/detect") and not own.issuperset(
-            sites
-        ):
+        site = dict(scope["headers"]).get(b"sec-fetch-site", b"none")
+        is_own = site in (b"same-origin", b"none")
+        if not is_own and scope["path"] in ("/translate", "/detect"):
             return 403, "No page of another site may ask."
         return None
 
@@ -263,9 +261,8 @@ class TranslationApi:
 def _reads(kind):
     """What the documentation says that a request has."""
     schema = kind.model_json_schema()
-    types = ("application/json", "application/x-www-form-urlencoded")
-    types += ("multipart/form-data",)
-    content = {name: {"schema": schema} for name in types}
+    forms = "application/x-www-form-urlencoded", "multipart/form-data"
+    content = {x: {"schema": schema} for x in ("application/json", *forms)}
     return {"requestBody": {"required": True, "content": content}}
 
 
