@@ -316,17 +316,20 @@ XLIFF_UNIT = """<trans-unit id="x"><source>{}</source><target>{}</target>
     ids=["tmx", "xliff"],
 )
 def test_a_memory_is_prepared_as_two_files_are(
-    files, tmp_path, name, whole, unit
+    files, tmp_path, capsys, name, whole, unit
 ):
     pytest.importorskip("apache_beam")
     texts = [text_pairs.read_lines(path) for path in files]
     units = (unit.format(*map(html.escape, pair)) for pair in zip(*texts))
     memory, folder = tmp_path / name, tmp_path / "prepared"
-    written = whole.format("".join(units)).encode()
+    damaged = unit.format("&#11;", "") * name.endswith(".tmx")
+    written = whole.format("".join([*units, damaged])).encode()
     if name.endswith(".gz"):
         written = gzip.compress(written)
     memory.write_bytes(written)
     assert prepare.main(flags([str(memory)], folder)) == 0
+    told = "1 damaged)" in capsys.readouterr().out
+    assert told == bool(damaged)
     plain = text_pairs.load(tuple(files))
     corpus, words, train = read(folder)
     assert list(corpus.test) == list(plain.test)

@@ -1,6 +1,7 @@
 """TMX, XLIFF, TBX and CSV: what is read, what is refused."""
 
 import gzip
+import unittest.mock
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tests.growth import check_linear
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.corpora.corpus import CorpusError
+from tfcopy.data.text import xml_units
 from tfcopy.data.text.exchange_formats import (
     MemoryReport,
     read_memory,
@@ -224,15 +226,19 @@ def in_tmx(*units):
     st.lists(st.sampled_from([None, *DAMAGES]), max_size=12),
     st.sampled_from(["", '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n']),
     st.sampled_from([1, 40, 1 << 14]),
+    st.sampled_from([1, 30, 1 << 14]),
 )
-@example([*DAMAGES], "", 1)
-def test_a_damaged_unit_loses_no_other(tmp_path_factory, kinds, head, size):
+@example([*DAMAGES], "", 1, 1 << 14)
+def test_a_damaged_unit_loses_no_other(
+    tmp_path_factory, kinds, head, size, block
+):
     path = tmp_path_factory.mktemp("any") / "a.tmx"
     texts = [f"{i}" * size for i in range(len(kinds))]
     units = [DAMAGES[x] if x else UNIT.format(y) for x, y in zip(kinds, texts)]
     write(path, head.encode() + in_tmx(*units, UNIT.format("")))
     report = MemoryReport()
-    found = [x for x in read_memory(path, "en", "es", report) if any(x)]
+    with unittest.mock.patch.object(xml_units, "_BLOCK", block):
+        found = [x for x in read_memory(path, "en", "es", report) if any(x)]
     good = [y for x, y in zip(kinds, texts) if not x]
     assert found == [(f"a{x}b", f"{x}c") for x in [*good, ""]]
     assert len(report.faults) == len(kinds) - len(good)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.growth import check_linear
 from tests.serving.catalogs.xliff_standards import FIRST, SECOND, TEXTS
 from tfcopy.data.corpora import text_pairs
+from tfcopy.data.text import xml_units
 from tfcopy.data.text.exchange_formats import read_memory
 from tfcopy.serving.catalogs.entries import Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
@@ -61,6 +62,17 @@ def test_files_of_the_standards_are_filled_and_nothing_else(text):
         assert f">{target}</target>" in new
     assert not any(x.is_open for x in units_of("f", new))
     assert filled_by(new) == new
+
+
+@pytest.mark.parametrize("text", [FIRST, SECOND], ids=["1.2", "2.1"])
+@pytest.mark.parametrize("size", [1, 7, 200])
+def test_blocks_of_any_size_give_the_same_places(monkeypatch, text, size):
+    new = filled_by(text)
+    monkeypatch.setattr(xml_units, "_BLOCK", size)
+    assert filled_by(text) == new
+    assert [x.start for x in units_of("f", text)] == [
+        text[: x.source.start].count("\n") for x in units_of("f", text)
+    ]
 
 
 @pytest.mark.parametrize("text", [FIRST, SECOND], ids=["1.2", "2.1"])
@@ -275,3 +287,12 @@ def test_any_shape_takes_no_longer_than_it_is(make):
     check_linear(
         work, lambda n: FILE.format("1.2", make(n // 20)), (1 << 13, 1 << 17)
     )
+
+
+def test_only_what_somebody_has_translated_is_taken(tmp_path, fill, model):
+    unit = '<trans-unit><source>a</source><target state="{}">{}</target>'
+    units = [unit.format("new", "x"), unit.format("", "")]
+    path = tmp_path / "a.xlf"
+    path.write_text(FILE.format("1.2", "</trans-unit>".join([*units, ""])))
+    assert fill(path)[0] == 0 and model.asked == ["a"]
+    assert path.read_text().count(">A</target>") == 1

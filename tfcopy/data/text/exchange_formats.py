@@ -221,7 +221,8 @@ def _units_of_memory(path, report):
     name = file_forms.plain_name(path).lower()
     with _opened(path) as (file, encoding):
         if not name.endswith(XLIFF):
-            reader = _MemoryTexts(path, encoding)
+            reader = _Texts(path, encoding)
+            reader.skips = True
             for unit in reader.read(file):
                 report.faults = reader.faults
                 yield unit or {}
@@ -237,7 +238,7 @@ def _units_of_memory(path, report):
 
 
 class _Texts(XmlReader):
-    """Reads units of TBX as dicts: codes of languages to texts."""
+    """Reads units of TMX or TBX as dicts: codes of languages to texts."""
 
     names = _UNITS
 
@@ -250,12 +251,6 @@ class _Texts(XmlReader):
                 code = _code(get(_LANG) or get("lang"))
                 texts.setdefault(code, []).extend(found)
         return [texts]
-
-
-class _MemoryTexts(_Texts):
-    """Reads units of TMX, without damaged ones."""
-
-    skips = True
 
 
 def _texts(form: Element) -> Iterator[str]:

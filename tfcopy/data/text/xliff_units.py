@@ -84,7 +84,6 @@ class Unit:
     """
 
     plural = context = file = None
-    flags = frozenset()
     is_credits = False
 
     def __init__(self, number, element, source, target, notes):
@@ -119,7 +118,7 @@ class Unit:
 
     @property
     def is_segment(self) -> bool:
-        """Whether it is of XLIFF 2."""
+        """Returns whether it is of XLIFF 2."""
         return self.element.local_name == "segment"
 
     @property
@@ -129,13 +128,18 @@ class Unit:
 
     @property
     def is_translated(self) -> bool:
-        """Whether it has a target that somebody has translated."""
+        """Returns whether it has a target that somebody has translated."""
         is_done = self._state not in _UNTRANSLATED
         return is_done and bool(self.target_text.strip())
 
     @property
+    def flags(self) -> frozenset[str]:
+        """Returns "fuzzy" if nobody has translated it."""
+        return frozenset() if self.is_translated else frozenset(["fuzzy"])
+
+    @property
     def is_open(self) -> bool:
-        """Whether it waits for a translation."""
+        """Returns whether it waits for a translation."""
         source, target = self.singular.strip(), self.target_text.strip()
         has_state = self._state in ("", *_UNTRANSLATED)
         is_new = has_state and target in ("", source)

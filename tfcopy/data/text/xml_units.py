@@ -196,7 +196,7 @@ class XmlReader:
         if unit is None:
             self._start_outside(element)
             unit = self._unit
-        elif self.skips and element.local_name in self.names:
+        elif self.skips and name.rpartition(" ")[2] in self.names:
             raise ValueError("a unit within another")
         if unit is not None:
             unit.all_parts.append((element, True))

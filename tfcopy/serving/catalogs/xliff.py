@@ -44,9 +44,8 @@ def read(path) -> Catalog:
     units = units_of(path, text)
     language = next((x.language for x in units if x.language), "")
     for unit in units:
-        if unit.language and normal_code(unit.language) != normal_code(
-            language
-        ):
+        code = normal_code(unit.language or language)
+        if code != normal_code(language):
             raise AskError(
                 f"{path}, line {unit.start + 1}: a unit in {unit.language!r}, "
                 f"and others in {language!r}. Give a file for each language."
@@ -63,7 +62,7 @@ def decoded(path, content: bytes) -> tuple[str, str]:
     charset = _MARKS.get(content[:2], charset)
     try:
         return content.decode(charset), charset
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, UnicodeError):
         raise AskError(f"{path}, line 1: not in {charset}.") from None
 
 
