@@ -207,8 +207,10 @@ class Parser(argparse.ArgumentParser):
             expected = "a finite number"
         except (ValueError, TypeError, LookupError):
             expected = _expected(kind)
+        if not isinstance(given, str):  # It may be as large as it likes.
+            given = reprlib.repr(given)
         raise argparse.ArgumentError(
-            None, f"--{name} must be {expected}. Received: {_short(given)}"
+            None, f"--{name} must be {expected}. Received: {given}"
         )
 
     def _options(self, field):
@@ -322,9 +324,7 @@ class _File(argparse.Action):
             raise argparse.ArgumentError(self, one_line(error)) from None
         for name, value in flags.items():
             if name not in parser.kinds:
-                raise argparse.ArgumentError(
-                    self, f"unknown flag {_short(name)}"
-                )
+                raise argparse.ArgumentError(self, f"unknown flag {name}")
             given = None if value == "" else value
             value = parser.read(name, parser.kinds[name], given)
             setattr(namespace, name, value)
@@ -426,14 +426,8 @@ def _flags(text):
     names = [key.value for key, _ in yaml.compose(text, yaml.BaseLoader).value]
     if len(names) > len(flags):
         ((name, _),) = collections.Counter(names).most_common(1)
-        raise ValueError(f"the flag {_short(name)} is given more than once")
+        raise ValueError(f"the flag {name} is given more than once")
     return flags
-
-
-def _short(given):
-    """A value in a message, be it as long and as deep as it may."""
-    text = given if isinstance(given, str) else reprlib.repr(given)
-    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def _expected(kind):

@@ -135,7 +135,8 @@ def test_other_flags_are_refused_before_anything_is_written(tmp_path):
 def test_other_data_are_refused_before_anything_is_written(tmp_path):
     train(begin(tmp_path, part="words"), "b", "words")
     before = files(tmp_path)
-    with pytest.raises(CheckpointError, match="training data is '1' there"):
+    message = "training data is '1' there .*, or choose another --run"
+    with pytest.raises(CheckpointError, match=message):
         begin(tmp_path, {"training data": "2"}, "words", patience=3)
     assert files(tmp_path) == before
     begin(tmp_path, {"training data": "2"}, "characters")

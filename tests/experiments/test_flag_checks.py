@@ -1,4 +1,4 @@
-"""Flags that name files which are not there."""
+"""Flags that name files which are not there, or several corpora."""
 
 import dataclasses
 import importlib
@@ -7,7 +7,8 @@ import os
 import pytest
 
 from tests.experiments.test_config import FILES, RECIPES
-from tfcopy.experiments import flag_checks
+from tfcopy.experiments import config, flag_checks
+from tfcopy.recipes import europarl_ps
 
 # What names the training corpus, and is read first of all.
 CORPORA = """prepared train train_file tfds data_dir download bin_dir data
@@ -40,3 +41,35 @@ def test_what_is_there_is_not_opened(tmp_path):
         dictionary=str(pipe), init_from=str(tmp_path), shortlist="dictionary"
     )
     flag_checks.check_named_files(made)
+
+
+@config.configuration("my_recipe")
+class OwnConfig(europarl_ps.Config):
+    """A recipe with a corpus of its own."""
+
+    talks: str | None = config.corpus_file("Talks to read.", "folder")
+
+
+@pytest.mark.parametrize(
+    ("flags", "refused"),
+    [
+        ({}, None),
+        ({"talks": "a"}, None),
+        ({"tfds": "a", "data_dir": "b"}, None),
+        ({"data_dir": "b", "download": True}, None),
+        ({"talks": "a", "train": ["b", "c"]}, "--train, --talks."),
+        ({"talks": "a", "data_dir": "b"}, "--talks, --data_dir."),
+        ({"talks": "a", "tfds": "b"}, "--talks, --tfds."),
+        ({"prepared": "a", "catalogs": "b"}, "--prepared, --catalogs."),
+        ({"tfds": "a", "download": True, "train": ["b"]}, "--train, --tfds, "),
+    ],
+)
+def test_one_flag_alone_names_the_corpus(flags, refused):
+    made = OwnConfig(**flags)
+    if refused is None:
+        flag_checks.check_corpus(made)
+        return
+    with pytest.raises(ValueError, match="^Only one of --train,") as error:
+        flag_checks.check_corpus(made)
+    assert "--talks, --tfds, --data_dir and --download can" in str(error.value)
+    assert f"Received: {refused}" in str(error.value)

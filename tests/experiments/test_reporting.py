@@ -21,6 +21,7 @@ from tfcopy.experiments.definitions import (
     next_word_steps,
 )
 from tfcopy.experiments.pairs import translation_systems
+from tfcopy.recipes import europarl_ps
 from tfcopy.serving.client_library.ask_texts import to_line
 
 
@@ -132,13 +133,19 @@ def optional_figures():
 
 
 @pytest.mark.parametrize(
-    ("preset", "train", "is_shown"),
-    [("demo", None, True), ("demo", ["a", "b"], False), ("paper", ["a"], True)],
+    ("flags", "is_shown"),
+    [
+        ({}, True),
+        ({"data_dir": "europarl"}, True),
+        ({"train": ["a", "b"]}, False),
+        ({"prepared": "a"}, False),
+        ({"catalogs": "a"}, False),
+        ({"tfds": "a"}, False),
+        ({"preset": "paper", "train": ["a"]}, True),
+    ],
 )
-def test_the_paper_is_not_beside_data_of_ones_own(preset, train, is_shown):
-    config = types.SimpleNamespace(
-        preset=preset, train=train, prepared=None, tfds=None
-    )
+def test_the_paper_is_not_beside_data_of_ones_own(flags, is_shown):
+    config = europarl_ps.Config(**flags)
     paper = {"nmt": {"bleu": 20.19}}
     assert reporting.beside(config, paper) == (paper if is_shown else {})
 
@@ -163,11 +170,12 @@ def encoded(num_tokens, num_pairs):
 def test_history_is_nats_a_target():
     result = types.SimpleNamespace(dev_history=[(5, 2.0), (10, 0.5)])
     found = reporting.history(result, encoded(30, 10))
-    assert found == {"updates": [5, 10], "nll": [6.0, 1.5]}
+    unit = "nats per target text"
+    assert found == {"updates": [5, 10], "nll": [6.0, 1.5], "unit": unit}
 
 
 def test_history_of_nothing():
-    empty = {"updates": [], "nll": []}
+    empty = {"updates": [], "nll": [], "unit": "nats per target text"}
     result = types.SimpleNamespace(dev_history=[])
     assert reporting.history(result, encoded(1, 1)) == empty
     reporting.print_lead({"nmt": {"history": empty}})

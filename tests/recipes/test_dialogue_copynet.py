@@ -159,6 +159,7 @@ def test_own_dialogues_in_characters(tmp_path, capsys, monkeypatch):
     arguments += ["--tokenization", "characters", "--systems", "[rnnsearch]"]
     assert start(tmp_path, *arguments, "--max_source_length", "12") == 0
     assert "paper" not in capsys.readouterr().out
+    assert results(tmp_path)["paper"] == {}
     found = results(tmp_path)
     scores = found["systems"]["rnnsearch"]
     assert list(scores) == ["own", "top1", "top10"]

@@ -89,7 +89,7 @@ def test_results_hold_what_was_agreed(finished):
     assert found["exported_by"] == by
     assert found["recipe"] == "europarl_ps" and found["preset"] == "demo"
     assert found["config"]["units"] == 8
-    assert found["paper"]["pointer_softmax"] == {"bleu": 23.76}
+    assert found["paper"] == {}  # It is of other data.
     few = {"read": 3, "blank": 0, "too_long": 0, "duplicates": 0}
     few |= {"unlike": 0, "left": 3}
     train = few | {"read": 56, "blank": 1, "too_long": 1, "left": 54}

@@ -121,7 +121,6 @@ def test_results_hold_what_was_agreed(finished):
         assert scores["history"]["updates"] == [2, 4]
         nlls = scores["history"]["nll"]
         assert min(nlls) == pytest.approx(scores["nll"], abs=0.006)
-        assert found["paper"][system]["rouge1_recall"] > 36
     assert found["systems"]["nmt_lvt"]["copy_rate"] == 0
     replaced = found["systems"]["nmt_lvt"]["unk_replaced"]
     assert replaced["unk_rate"] == 0
@@ -134,18 +133,14 @@ def test_pointers_are_counted(finished, finished_entity):
     for folder, low, high in ((finished, 60, 75), (finished_entity, 60, 75)):
         found = results(folder)["pointers_per_100"]
         assert low < found["train"] < high, found
-    paper = results(finished_entity)["paper_pointers_per_100"]
-    assert paper == {"train": 161, "validation": 139}
+    # The paper's are of other data.
+    assert not results(finished_entity)["paper_pointers_per_100"]
 
 
 @pytest.mark.long
 def test_scores_of_entities(finished_entity):
     found = results(finished_entity)
-    assert found["paper"]["nmt_lvt"] == {
-        "rouge1": 34.89,
-        "rouge2": 16.78,
-        "rougeL": 32.37,
-    }
+    assert found["paper"] == {}
     for scores in found["systems"].values():
         assert set(scores["anonymised"]) >= {"rouge1", "rougeL_recall"}
 
@@ -328,7 +323,7 @@ def test_a_corpus_without_entities_is_refused(tmp_path, corpus, capsys):
         ("--systems []", "--systems must name some of nmt_lvt"),
         (
             "--train [a.src, b] --tfds x",
-            "Only one of --train, --prepared and --tfds",
+            "Only one of --train, --prepared, --tfds and --data_dir",
         ),
         ("--train [a.csv] --source_column 3", "A table needs --target_column"),
         ("--train [a,b,c]", "--train takes two files"),

@@ -46,7 +46,7 @@ def test_results_hold_what_was_agreed(finished):
     keys = """recipe preset seed seconds config systems paper claims
         savedmodel""".split()
     assert list(found) == [*keys, "exported", "exported_by", "pairs"]
-    assert found["paper"]["pag_ln"] == {"bleu": 22.83}
+    assert found["paper"] == {}  # It is of other data.
     scores = found["systems"]["pag_ln"]
     expected = """parameters updates perplexity bleu chrf error_rate
         seconds_training seconds_translating target_tokens_per_second"""

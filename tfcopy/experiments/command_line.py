@@ -11,8 +11,8 @@ from tfcopy.experiments.config import (
     PRETRAINED,
     REPLACED,
     TOPICS,
+    given_corpora,
     has_backbone,
-    own_corpus,
 )
 from tfcopy.terminal import (
     hide_notes,
@@ -114,7 +114,7 @@ def parse(config_class, presets, description, arguments=None):
         parser.error(one_line(error))
     config = parser.parse(given)
     preset = presets.get(config.preset)
-    if preset and not (config.preset == "demo" and own_corpus(config)):
+    if preset and not (config.preset == "demo" and given_corpora(config)):
         # Its warm-up is for its own number of updates.
         is_short = preset.get("warmup") and config.updates < 200
         parser.set_defaults(**preset | ({"warmup": 0} if is_short else {}))

@@ -39,7 +39,7 @@ Seed = Annotated[
 
 
 def _head(names):
-    """What `models.head_choice` makes, by name or of one's own."""
+    """Returns the check of a name that `assembly.head_class` takes."""
     form = re.compile(rf"{'|'.join(names)}|[\w.]+:\w+")
     return Check(f"{', '.join(names)} or MODULE:CLASS", form.fullmatch)
 
@@ -109,8 +109,8 @@ def corpus_file(help, corpus="file", **more):
         **more: More metadata. `of_preset` tells that it names the preset's own
             corpus if the preset has one.
     """
-    more = {"fixed": False, "corpus": corpus, **more}
-    return data.common(None, help, **more)
+    more = {"fixed": False, "of_preset": corpus == "place", **more}
+    return data.common(None, help, corpus=corpus, **more)
 
 
 def group(cls):
@@ -177,7 +177,7 @@ class RunConfig:
     # model; and those that earlier releases called otherwise.
     plain: ClassVar[tuple[str, ...]] = ()
     untrained: ClassVar[tuple[str, ...]] = ()
-    renamed: ClassVar[dict[str, str]] = {}
+    renamed: ClassVar[dict[str, list[str]]] = {}
 
     systems: list[str] = systems([], "Systems to train.")
     preset: str = results.common(
@@ -397,14 +397,19 @@ def changed(config: RunConfig) -> dict:
     return flags
 
 
+def _of_preset(config):
+    """The flags as the preset has them."""
+    flags = {x.name: default_of(x) for x in dataclasses.fields(config)}
+    return flags | config.presets.get(config.preset, {})
+
+
 def expected_minutes(config: RunConfig) -> float | None:
     """What a preset takes on two cores; `None` if flags change that."""
-    preset = config.presets.get(config.preset, {})
+    expected = _of_preset(config)
     for field in dataclasses.fields(config):
         if field.metadata["topic"] == "results" or field.name == "seed":
             continue
-        expected = preset.get(field.name, default_of(field))
-        if getattr(config, field.name) != expected:
+        if getattr(config, field.name) != expected[field.name]:
             return None
     return config.minutes.get(config.preset)
 
@@ -439,7 +444,8 @@ def origin(config: RunConfig) -> dict:
     roles = {"of_preset": config.corpora.get(config.preset)}
     given = changed(config)
     for field in dataclasses.fields(config):
-        role = "corpus" if _corpus(field) else field.metadata.get("role")
+        is_corpus = "corpus" in field.metadata
+        role = "corpus" if is_corpus else field.metadata.get("role")
         if field.name in given and role:
             roles.setdefault(role, {})[field.name] = given[field.name]
     return roles
@@ -447,8 +453,7 @@ def origin(config: RunConfig) -> dict:
 
 def has_backbone(config: RunConfig) -> bool:
     """Whether `--backbone` is given, which not all recipes have."""
-    names = {field.name for field in dataclasses.fields(config)}
-    return "backbone" in names and config.backbone is not None
+    return vars(config).get("backbone") is not None
 
 
 def run_name(config: RunConfig) -> str:
@@ -461,39 +466,46 @@ def run_name(config: RunConfig) -> str:
         own = run_name(dataclasses.replace(config, backbone=None))
         return f"{own}_{_readable(config.backbone)}"
     is_demo = config.preset == "demo"
-    field = own_corpus(config)
-    if field is None:
+    given = given_corpora(config, but_the_presets=not is_demo)
+    if not given:
         return config.preset
-    value = getattr(config, field.name)
-    name = field.name if value is True else _readable(value, _corpus(field))
-    name = name or "data"
+    name, value = given[0].name, getattr(config, given[0].name)
+    if value is not True:
+        name = _readable(value, given[0].metadata["corpus"]) or "data"
     if not is_demo or name in ("demo", *config.presets):
         return f"{config.preset}_{name}"
     return name
 
 
-# What flags of a corpus name, that first which says more than others.
-_SAYING = ("file", "folder"), ("dataset",), ("place",)
+# What flags of a corpus name, those first that say more than others.
+_RANKS = {"file": 0, "folder": 0, "dataset": 1, "place": 2}
 
 
-def own_corpus(config: RunConfig):
-    """Returns the field that names other data than the preset's, or `None`."""
-    preset = config.presets.get(config.preset, {})
-    for kinds in _SAYING:
-        for field in dataclasses.fields(config):
-            if _corpus(field) not in kinds:
-                continue
-            own = preset.get(field.name, default_of(field))
-            of_preset = field.metadata.get("of_preset") or kinds == ("place",)
-            is_own = config.preset == "demo" or not of_preset
-            value = getattr(config, field.name)
-            if is_own and value not in (own, None, "files", []):
-                return field
-    return None
+def corpus_flags(kind: type[RunConfig]) -> list[dataclasses.Field]:
+    """Returns the flags of a recipe's `Config` that can name the corpus.
+
+    Those that say more are before others.
+    """
+    found = [x for x in dataclasses.fields(kind) if "corpus" in x.metadata]
+    return sorted(found, key=lambda x: _RANKS[x.metadata["corpus"]])
 
 
-def _corpus(field):
-    return field.metadata.get("corpus")
+def given_corpora(
+    config: RunConfig, but_the_presets: bool = False
+) -> list[dataclasses.Field]:
+    """Returns the flags that name another corpus than the preset's.
+
+    Args:
+        config: The recipe's config.
+        but_the_presets: Leaves out those that say where the preset's own is.
+    """
+    own = _of_preset(config)
+    return [
+        x
+        for x in corpus_flags(type(config))
+        if getattr(config, x.name) not in (own[x.name], None, "files", [])
+        and not (but_the_presets and x.metadata.get("of_preset"))
+    ]
 
 
 def _readable(value, corpus="file"):
@@ -525,22 +537,19 @@ def names_of(config: RunConfig, kind: str) -> list[str]:
         The names of earlier releases, which told no parts or not all, and the
         name.
     """
-    preset = config.presets.get(config.preset, {})
-    names = [*config.renamed.get(kind, "").split(), kind]
-    fields = dataclasses.fields(config)
-    for field in sorted(fields, key=lambda x: "is_name" not in x.metadata):
+    own, names = _of_preset(config), [kind]
+    parts = [x for x in dataclasses.fields(config) if "is_part" in x.metadata]
+    for field in sorted(parts, key=lambda x: "is_name" not in x.metadata):
         value = getattr(config, field.name)
-        is_own = value == preset.get(field.name, default_of(field))
-        is_own |= field.name == "head" and kind in config.plain
-        is_part = "is_part" in field.metadata and kind not in config.untrained
-        if is_own or not is_part:
+        lacks = field.name == "head" and kind in config.plain
+        if value == own[field.name] or lacks or kind in config.untrained:
             continue
-        words = [names[-1], field.name]
-        if value is not True:
-            words.insert(1, _readable(str(value).rpartition(":")[2]))
+        words = [_readable(str(value).rpartition(":")[2]), field.name]
+        if value is True:
+            words = [field.name]
         is_name = "is_name" in field.metadata
-        names.append(words[1] if is_name else "_".join(words))
-    return names
+        names.append(words[0] if is_name else "_".join([names[-1], *words]))
+    return [*config.renamed.get(kind, ()), *names]
 
 
 def kind_of(config: RunConfig, name: str) -> str:

@@ -116,28 +116,16 @@ def check(config: RunConfig, folder) -> list[str]:
             "Choose another --log_dir or --run."
         )
     for system in systems:
-        of_its_own = of_system(config, os.path.basename(system))
-        check_system(os.path.join(folder, system), identity(of_its_own))
-        _check_name(os.path.join(folder, system), names, own)
+        path, called = os.path.join(folder, system), os.path.basename(system)
+        check_system(path, identity(of_system(config, called)))
+        for *others, name in names:
+            if called in others and called not in own and _written(path):
+                raise RunError(
+                    f"{path}: an earlier release called this system so; its "
+                    f"name is {name}. Rename the folder to resume it, or "
+                    "choose another --run."
+                )
     return systems
-
-
-def _check_name(path, names, own):
-    """Raises a RunError if an earlier release has called a system otherwise.
-
-    Args:
-        path: The system's folder.
-        names: Of each system what `names_of` gives.
-        own: The last of these.
-    """
-    called = os.path.basename(path)
-    for *others, name in names:
-        if called in others and called not in own and _written(path):
-            raise RunError(
-                f"{path}: an earlier release called this system so; its name "
-                f"is {name}. Rename the folder to resume it, or choose another "
-                "--run."
-            )
 
 
 def check_folders(folder, systems, begun):

@@ -9,7 +9,11 @@ import typing
 import keras
 
 from tfcopy import filesystem
-from tfcopy.experiments.config import ENDLESS_SCHEDULES
+from tfcopy.experiments.config import (
+    ENDLESS_SCHEDULES,
+    corpus_flags,
+    given_corpora,
+)
 from tfcopy.models.assembly import head_class
 
 
@@ -100,32 +104,21 @@ def naming_batch_tokens():
         raise naming_flags(error, {"tokens": "batch_tokens"}) from error
 
 
-def check_files(train, prepared, validation, test):
-    """Raises a ValueError if flags of files do not go together.
-
-    Args:
-        train, prepared, validation, test: What the flags of these names say.
-    """
-    check_one_corpus(train=train, prepared=prepared)
-    for flag, value in {"validation": validation, "test": test}.items():
-        if value is not None and train is None:
-            raise ValueError(f"--{flag} needs --train as well.")
-
-
-def check_one_corpus(**flags):
-    """Raises a ValueError if several flags name a corpus.
-
-    Args:
-        **flags: Those that can, and what they say.
-    """
-    given = [flag for flag, value in flags.items() if value is not None]
-    # TFDS may be told where it keeps its datasets.
-    if len(given) > 1 and given != ["tfds", "data_dir"]:
-        *first, last = (f"--{flag}" for flag in flags)
+def check_corpus(config):
+    """Raises a ValueError if flags of the corpus do not go together."""
+    given = given_corpora(config)
+    kinds = [x.metadata["corpus"] for x in given]
+    # A dataset may be told where it is kept.
+    beside = "place" if kinds[:1] in (["dataset"], ["place"]) else None
+    if any(x != beside for x in kinds[1:]):
+        *first, last = (f"--{x.name}" for x in corpus_flags(type(config)))
         raise ValueError(
             f"Only one of {', '.join(first)} and {last} can name the corpus. "
-            f"Received: --{', --'.join(given)}."
+            f"Received: --{', --'.join(x.name for x in given)}."
         )
+    for flag in ("validation", "test"):
+        if getattr(config, flag) is not None and config.train is None:
+            raise ValueError(f"--{flag} needs --train as well.")
 
 
 def load_file(kind, path, flag, *arguments):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 import tensorflow as tf
 
 from tfcopy import filesystem
-from tfcopy.experiments.config import own_corpus
+from tfcopy.experiments.config import given_corpora
 from tfcopy.serving.run_folder import is_run
 from tfcopy.terminal import shown
 from tfcopy.tokens import BLANK, START
@@ -123,10 +123,10 @@ def beside(config, paper) -> dict:
     paper's: then the data are taken for the paper's.
 
     Args:
-        config: The flags, with `preset`, `train`, `prepared` and `tfds`.
+        config: The recipe's config.
         paper: The paper's figures, by system.
     """
-    is_own = config.train or config.prepared or config.tfds
+    is_own = given_corpora(config, but_the_presets=True)
     return {} if is_own and config.preset != "paper" else paper
 
 
@@ -163,12 +163,14 @@ def history(result, encoded):
         encoded: The validation set, an `EncodedCorpus`.
 
     Returns:
-        Dict of two lists, `updates` and `nll`, nats per target.
+        Dict of two lists, `updates` and `nll`, and of the `unit` of the
+        latter.
     """
     tokens = encoded.num_target_tokens / len(encoded)
     return {
         "updates": [update for update, _ in result.dev_history],
         "nll": [round(loss * tokens, 3) for _, loss in result.dev_history],
+        "unit": "nats per target text",
     }
 
 
@@ -222,7 +224,7 @@ def judge(config, results) -> list[dict]:
         `seen`, `"yes"`, `"no"`, or `"too close to tell"` where their 95 %
         intervals overlap, `None` if one is missing; and a `sentence`.
     """
-    is_own = own_corpus(config) is not None
+    is_own = bool(given_corpora(config, config.preset != "demo"))
     return [_judged(*x, results, is_own) for x in config.claims.items()]
 
 

@@ -254,12 +254,8 @@ class Run:
         if self.is_chief or not self.config.fresh:
             earlier_run.check_system(shared, own_identity)
         served = make_served(model)
-        details = {
-            "system": name,
-            "flags": changed(config),
-            "origin": origin(config),
-            **details,
-        }
+        flags = {"flags": changed(config), "origin": origin(config)}
+        details = {"system": name, **flags, **details}
         storage.save(
             served,
             folder,
@@ -296,7 +292,7 @@ class Run:
         Args:
             choice: `ExportChoice` of one of the `systems`; `None` if there is
                 nothing to export.
-            paper: The paper's figures, by system.
+            paper: The paper's figures, by system; see `reporting.beside`.
             score: The chosen system's score on the test set, which the export
                 remembers; by default the figure that chose it.
             **more: What else results.json holds. `of_dev`, if given, names

@@ -189,7 +189,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
     from tfcopy import losses, models, training
     from tfcopy.data.corpora import cnn_dailymail
     from tfcopy.data.generated import demo_news
-    from tfcopy.experiments import flag_checks, reporting
+    from tfcopy.experiments import reporting
     from tfcopy.experiments.config import (
         from_flags,
         head_of,
@@ -226,14 +226,15 @@ def run(config):
 
     references = test.reference_rates()
     summary_data.print_examples(test, answers)
-    print_comparison(run.results, references, reporting.beside(config, PAPER))
+    paper = reporting.beside(config, PAPER)
+    print_comparison(run.results, references, paper)
     if not run.systems:
-        return run.finish(paper=PAPER, pairs=data.pairs, references=references)
+        return run.finish(paper=paper, pairs=data.pairs, references=references)
     best = summary_data.best_on_validation(run, data)
     if data.corpus.generated:
         summary_data.print_unseen_names(run.systems[best.system].served)
     return run.finish(
-        best, pairs=data.pairs, paper=PAPER, references=references
+        best, pairs=data.pairs, paper=paper, references=references
     )
 
 
@@ -254,17 +255,6 @@ def check(config):
             "--coverage_updates is not given. "
             f"Received: {start}, --updates {last}."
         )
-    # The paper's preset names a dataset, which other flags may replace.
-    is_presets = config.tfds == PRESETS["paper"]["tfds"]
-    others = [config.train, config.prepared, config.bin_dir]
-    others = any(x is not None for x in others)
-    hides = config.preset == "paper" and is_presets and others
-    flag_checks.check_one_corpus(
-        train=config.train,
-        prepared=config.prepared,
-        bin_dir=config.bin_dir,
-        tfds=None if hides else config.tfds,
-    )
 
 
 def prepare(config, folder):

@@ -128,9 +128,7 @@ with command_line.late_imports(__name__, Config, PRESETS, __doc__):
 
 def run(config):
     """Trains, compares, shows and exports; returns the results."""
-    flag_checks.check_files(
-        config.train, config.prepared, config.validation, config.test
-    )
+    flag_checks.check_corpus(config)
     copynet_steps.check(config)
     run = Run(config)
     ceilings, pairs = {}, {}
@@ -163,7 +161,7 @@ def run(config):
     )
     return run.finish(
         best,
-        paper=PAPER,
+        paper=reporting.beside(config, PAPER),
         pairs=pairs,
         ceilings={
             part: {"top1": top1} for part, top1 in ceilings.items() if top1

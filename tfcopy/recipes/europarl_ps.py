@@ -50,6 +50,7 @@ class Config(corpus_flags.TranslatorConfig, corpus_flags.DemoConfig):
         "Download Europarl into --data_dir if it is not there.",
         fixed=False,
         corpus="place",
+        of_preset=True,
     )
 
 

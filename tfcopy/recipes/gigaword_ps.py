@@ -190,14 +190,12 @@ def run(config):
         run.results[name], answers[name] = train_and_score(system, data, test)
 
     summary_data.print_examples(test, answers)
-    paper, pointers = PAPER[config.pointers], PAPER_POINTERS[config.pointers]
-    counted = headlines.pointers_per_100(data)
-    print_comparison(
-        run.results,
-        reporting.beside(config, paper),
-        counted,
-        reporting.beside(config, pointers),
+    paper, pointers = (
+        reporting.beside(config, figures[config.pointers])
+        for figures in (PAPER, PAPER_POINTERS)
     )
+    counted = headlines.pointers_per_100(data)
+    print_comparison(run.results, paper, counted, pointers)
     reporting.print_lead(run.results)
     reporting.draw(run.results, run.folder, "nats per headline")
     best = summary_data.best_on_validation(run, data)

@@ -54,7 +54,7 @@ LEAST_OOV_RATE = 10.0
 class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
     """News, model, training, search, and where the results go."""
 
-    renamed = {"rnn_context": "rnnsearch"}
+    renamed = {"rnn_context": ["rnnsearch"]}
 
     data_dir: str | None = config.corpus_file(
         "Folder with PART_I.txt, PART_II.txt and PART_III.txt of LCSTS; news "

@@ -196,13 +196,12 @@ def run(config):
         run.results[name] = {**trained, **scores}
 
     reporting.print_marked_examples(data.test, answers, range(3), "characters")
-    paper = PAPER.get(config.target_language, {})
-    shown = reporting.beside(config, paper)
+    paper = reporting.beside(config, PAPER.get(config.target_language, {}))
     translation_systems.print_comparison(
         run.results,
-        {name: shown[name] for name in run.results if name in shown},
+        {name: paper[name] for name in run.results if name in paper},
         COLUMNS,
-        "The paper's is on newstest2015, by multi-bleu." if shown else "",
+        "The paper's is on newstest2015, by multi-bleu." if paper else "",
     )
     reporting.print_lead(run.results)
     reporting.draw(run.results, run.folder, "nats per sentence")
@@ -214,12 +213,10 @@ def run(config):
 def check(config):
     """Raises a ValueError that names a flag which makes no sense."""
     planning.check(config, any(x.endswith("_ln") for x in config.systems))
-    flag_checks.check_files(
-        config.train, config.prepared, config.validation, config.test
-    )
     uses_tfds = config.tfds is not None or config.preset == "paper"
     if config.data_dir is not None and (config.train or not uses_tfds):
         raise ValueError("--data_dir needs --tfds or --preset paper.")
+    flag_checks.check_corpus(config)
 
 
 def prepare(config, folder):

@@ -72,7 +72,7 @@ def other_run(path, difference):
     return CheckpointError(
         f"The checkpoint in {os.path.dirname(path)} is from another run: "
         f"{difference}. Pass --fresh to start afresh (which removes it), or "
-        "choose another folder."
+        "choose another --run, or folder."
     )
 
 

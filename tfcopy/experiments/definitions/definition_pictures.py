@@ -252,6 +252,8 @@ def finish(
         of_gap = "after_oov" if score == "perplexity" else score
         closed = gap_closed(run.results, *ends, of_gap)
         print_gap(closed, *ends)
+    if run.config.corpus == "files":  # Of other data than the paper's.
+        more["paper"] = {}
     best = best_system(run.results, sources, score)
     return run.finish(
         best,

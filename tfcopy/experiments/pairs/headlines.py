@@ -46,9 +46,6 @@ def check(config: EntitiesConfig, points):
     """
     pointer_softmax_steps.check(config)
     summary_data.check(config)
-    flag_checks.check_one_corpus(
-        train=config.train, prepared=config.prepared, tfds=config.tfds
-    )
     own = config.train or config.prepared or config.tfds
     if config.preset == "paper" and not own:
         raise ValueError(

@@ -15,9 +15,7 @@ from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 def check(config: PointerSoftmaxConfig):
     """Raises a ValueError that names a flag which makes no sense."""
     flag_checks.check_activation(config.switch_activation, "switch_activation")
-    flag_checks.check_files(
-        config.train, config.prepared, config.validation, config.test
-    )
+    flag_checks.check_corpus(config)
     pretrained.check(config)
     model_flags.check(
         config,

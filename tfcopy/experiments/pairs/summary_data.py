@@ -27,9 +27,7 @@ from tfcopy.experiments.run import timed
 
 def check(config: SummariesConfig):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_files(
-        config.train, config.prepared, config.validation, config.test
-    )
+    flag_checks.check_corpus(config)
     if config.min_summary_length >= config.max_summary_length:
         raise ValueError(
             "--min_summary_length must be below --max_summary_length "

@@ -61,13 +61,7 @@ def load_corpus(
         "source_language": config.source_language,
         "target_language": config.target_language,
     }
-    flag_checks.check_one_corpus(
-        train=config.train,
-        prepared=config.prepared,
-        catalogs=config.catalogs,
-        tfds=config.tfds,
-        data_dir=config.data_dir,
-    )
+    flag_checks.check_corpus(config)
     if config.train is not None:
         return text_pairs.load(
             *text_pairs.file_pairs(

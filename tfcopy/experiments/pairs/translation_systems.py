@@ -62,7 +62,7 @@ def run(config: TranslatorConfig, prepare, columns, *, paper, note, examples):
         served = run.systems[best.system].served
         print_answers(served, [source for source, _ in pairs])
     score = score_of(run, best.system)
-    return run.finish(best, score=score, paper=paper, pairs=data.pairs)
+    return run.finish(best, score=score, paper=beside, pairs=data.pairs)
 
 
 def answer(translator, data, bleu_tokenize):
