@@ -209,7 +209,11 @@ def test_coverage_in_one_run(tmp_path, corpus, capsys):
     flags_ += "--decoder transformer --pointing additive".split()
     flags_ += "--encoder transformer --tied_embeddings".split()
     assert start(tmp_path, *flags_) == 0
-    found = results(tmp_path)["systems"]["pointer_generator_coverage"]
+    ((name, found),) = results(tmp_path)["systems"].items()
+    assert name == (
+        "pointer_generator_coverage_transformer_encoder_transformer_decoder_"
+        "additive_pointing"
+    )
     assert found["updates"] == 6
     assert "phase 2 of 2 begins" in capsys.readouterr().err
     exporting.check_export(tmp_path)
@@ -236,7 +240,9 @@ def test_table_with_other_heads(tmp_path):
     flags_ += ["--systems", "[pointer_generator]", "--lowercase"]
     flags_ += ["--forbid_unk", "--no_repeat_ngram", "2"]
     assert start(tmp_path, *flags_) == 0
-    assert results(tmp_path)["systems"]["pointer_generator"]["unk_rate"] == 0
+    ((name, found),) = results(tmp_path)["systems"].items()
+    assert name == "pointer_generator_pointer_softmax_head"
+    assert found["unk_rate"] == 0
 
 
 def test_the_publishers_files(tmp_path):

@@ -171,7 +171,7 @@ def test_generated_news_in_words(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(run_module, "export", lambda *_, **__: "served/1")
     arguments = "--systems [rnn_context] --max_target_length 8".split()
     assert start(tmp_path, *arguments) == 0
-    assert trained == ["rnnsearch"]
+    assert trained == ["rnn_context"]
     output = capsys.readouterr().out
     assert "not comparable with figures on LCSTS" in output
     assert "rnn_context, words " in output and ", paper" not in output
