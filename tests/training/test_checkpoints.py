@@ -210,27 +210,6 @@ def test_no_size_of_a_disk_ends_training(tmp_path, capsys):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 
 
-def test_best_weights_of_earlier_releases_are_read(folder):
-    checkpoints = Checkpoints(folder / "checkpoints")
-    trainer = standin.make_trainer(log_dir=folder, steps=6)
-    trainer.fit()  # of a finished run it only loads the best weights
-    os.remove(checkpoints.best_path)
-    old = folder / "checkpoints" / "best.weights.h5"
-    trainer.model.save_weights(old)
-    again = standin.make_trainer(log_dir=folder, steps=6)
-    again.fit()
-    model = standin.build_model()
-    checkpoints.load_weights(model)
-    for found in (again.model, model):
-        for one, other in zip(found.weights, trainer.model.weights):
-            np.testing.assert_array_equal(one.numpy(), other.numpy())
-    damage(old, "truncated")
-    with pytest.raises(training.CheckpointError, match=f"{old} is damaged"):
-        checkpoints.load_weights(model)
-    checkpoints.save_best(model.get_weights(), {})
-    assert not old.exists()
-
-
 def test_best_weights_of_another_phase_are_sought_anew(folder, capsys):
     checkpoints = Checkpoints(folder / "checkpoints")
     _, weights = checkpoints.load_best(standin.build_model())

@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import warnings
 
 import numpy as np
 
@@ -27,8 +26,6 @@ _BEST_NAME = "best.npz"
 _AVERAGE_NAME = "average.npz"
 _SCORED_NAME = re.compile(r"scored-\d+-\d+\.npz")
 _INFO = {"identity": dict, "state": dict, "averages": dict}
-# Of earlier releases: a file of Keras, which has no checksum.
-_OLD_BEST_NAME = "best.weights.h5"
 
 
 class Checkpoints:
@@ -53,10 +50,7 @@ class Checkpoints:
     @property
     def best_path(self):
         """The path of the best weights."""
-        path, old = self._path(_BEST_NAME), self._path(_OLD_BEST_NAME)
-        if filesystem.exists(old) and not filesystem.exists(path):
-            return old
-        return path
+        return self._path(_BEST_NAME)
 
     def paths(self):
         """Returns the paths of the checkpoints, the newest first."""
@@ -99,7 +93,6 @@ class Checkpoints:
                 left as they were.
         """
         self._save_weights(_BEST_NAME, weights, info)
-        self._remove(_OLD_BEST_NAME)
 
     def save_average(self, weights, info):
         """Writes the weights that training ends with instead of the best ones.
@@ -190,18 +183,14 @@ class Checkpoints:
                 own weights.
 
         Returns:
-            `(info, weights)`, as `save_best` got them; the `info` of an earlier
-            release is empty.
+            `(info, weights)`, as `save_best` got them.
 
         Raises:
             CheckpointError: If there are none, or they are damaged or from
                 another model.
         """
-        path = self.best_path
         try:
-            if path.endswith(_OLD_BEST_NAME):
-                return {}, _old_weights_of(model, path)
-            return self._load_weights(path, model)
+            return self._load_weights(self.best_path, model)
         except FileNotFoundError:
             raise CheckpointError(
                 f"{self.folder}: no best weights yet, as there was no dev "
@@ -243,7 +232,7 @@ class Checkpoints:
         """Removes all checkpoints and the weights beside them."""
         self.remove_scored(())
         names = map(os.path.basename, self.paths())
-        for name in [*names, _BEST_NAME, _OLD_BEST_NAME, _AVERAGE_NAME]:
+        for name in [*names, _BEST_NAME, _AVERAGE_NAME]:
             self._remove(name)
 
     def _path(self, name):
@@ -287,7 +276,7 @@ class Checkpoints:
 
 def is_weights(name):
     """Returns whether a file of this name holds weights."""
-    return name in (_BEST_NAME, _OLD_BEST_NAME) or bool(_NAME.fullmatch(name))
+    return name == _BEST_NAME or bool(_NAME.fullmatch(name))
 
 
 def _read(path, names=None):
@@ -299,25 +288,6 @@ def _read(path, names=None):
         raise DamagedFileError(f"{path} is damaged ({error}).") from error
     checked_files.check_fields(path, {"info": info}, {"info": _INFO})
     return info, arrays
-
-
-def _old_weights_of(model, path):
-    """The weights in a file of Keras; the model keeps its own."""
-    own = model.get_weights()
-    try:
-        with warnings.catch_warnings():
-            # For some weights that it leaves out, Keras only warns.
-            warnings.simplefilter("error", UserWarning)
-            model.load_weights(path)
-        return model.get_weights()
-    except Exception as error:  # of h5py or of Keras, of many types
-        reason = re.split("List of objects|Target var", str(error))[0]
-        raise CheckpointError(
-            f"{path} is damaged or from another model "
-            f"({' '.join(reason.split())})."
-        ) from error
-    finally:
-        model.set_weights(own)
 
 
 def _scored_name(phase, update):
