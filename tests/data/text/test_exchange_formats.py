@@ -229,20 +229,21 @@ def in_tmx(*units):
     st.sampled_from([1, 30, 1 << 14]),
 )
 @example([*DAMAGES], "", 1, 1 << 14)
+@example(["no end"], "", 1, 1)
 def test_a_damaged_unit_loses_no_other(
     tmp_path_factory, kinds, head, size, block
 ):
     path = tmp_path_factory.mktemp("any") / "a.tmx"
     texts = [f"{i}" * size for i in range(len(kinds))]
     units = [DAMAGES[x] if x else UNIT.format(y) for x, y in zip(kinds, texts)]
-    write(path, head.encode() + in_tmx(*units, UNIT.format("")))
+    write(path, head.encode() + in_tmx(UNIT.format(""), *units))
     report = MemoryReport()
     with unittest.mock.patch.object(xml_units, "_BLOCK", block):
         found = [x for x in read_memory(path, "en", "es", report) if any(x)]
     good = [y for x, y in zip(kinds, texts) if not x]
-    assert found == [(f"a{x}b", f"{x}c") for x in [*good, ""]]
+    assert found == [(f"a{x}b", f"{x}c") for x in ["", *good]]
     assert len(report.faults) == len(kinds) - len(good)
-    lines = [n for n, x in enumerate(kinds, 2 + len(head.splitlines())) if x]
+    lines = [n for n, x in enumerate(kinds, 3 + len(head.splitlines())) if x]
     for (told, _), line in zip(report.faults, lines):
         assert told in (line, line + 1)  # where the next unit begins
     if lines:

@@ -116,7 +116,7 @@ class XmlReader:
         self._fault, self._sought, self._sought_line = None, -1, 1
         names = "|".join(self.names).encode()
         self._unit_tag = re.compile(
-            rb"<(/)?(?:[\w.-]+:)?(?:%s)(?(1)\s*>|[\s/>])" % names
+            rb"<(/)?(?:[\w.-]+:)?(?:%s)(?(1)\s*>|[\s/>])|</body\s*>" % names
         )
         self._begin(0, 1)
 
