@@ -247,7 +247,7 @@ def test_a_damaged_unit_loses_no_other(
     for (told, _), line in zip(report.faults, lines):
         assert told in (line, line + 1)  # where the next unit begins
     if lines:
-        assert f"{len(lines)} damaged units are left out" in report.remarks[0]
+        assert f"damaged units left out: {len(lines)}," in report.remarks[0]
 
 
 def test_damaged_units_are_counted(tmp_path, capsys):
@@ -258,7 +258,7 @@ def test_damaged_units_are_counted(tmp_path, capsys):
     counts = text_pairs.count_split(split, split.num_pairs)
     assert counts["damaged"] == 1 and counts["blank"] == 0
     assert "1 left out (1 damaged)" in text_pairs.counts_line("train", counts)
-    assert "1 damaged units are left out, the first in line 2" in (
+    assert "damaged units left out: 1, the first in line 2" in (
         capsys.readouterr().out
     )
     path = write(tmp_path / "a.tmx", in_tmx(DAMAGES["entity"]))

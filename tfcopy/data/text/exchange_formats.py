@@ -60,8 +60,8 @@ class MemoryReport:
         lines = []
         for line, reason in self.faults[:1]:
             lines.append(
-                f"{len(self.faults):,} damaged units are left out, the first "
-                f"in line {line}: {reason}."
+                f"damaged units left out: {len(self.faults):,}, the first in "
+                f"line {line}: {reason}."
             )
         for counts in self.languages:
             if len(counts) > 1:
