@@ -26,7 +26,7 @@ ConditionalGRUCell(units, attention, kernel_initializer='glorot_uniform',
 CopyDistribution(generate_logits, log_generate, copy_log_probs,
     attention=None)
 CopyNetHead(vocabulary_size, kernel_initializer='glorot_uniform', tied=False,
-    **kwargs)
+    normalize=False, **kwargs)
 CoverageAttention(units, use_bias=False, kernel_initializer='glorot_uniform',
     use_score_bias=None, enabled=True, feature='vector', **kwargs)
 Decoder(cell, **kwargs)
@@ -96,11 +96,11 @@ WordCombination(combine='sum', dropout=0.0,
     kernel_initializer='glorot_uniform', seed=None, **kwargs)
 CopyCausalLM(backbone, preprocessor=None, head='pointer_generator',
     pointing='heads', coverage=False, attention_units=None, num_heads=None,
-    dropout=0.0, seed=None, special_ids=None, **kwargs)
+    dropout=0.0, seed=None, special_ids=None, normalize=True, **kwargs)
 CopyModel(*args, **kwargs)
 CopySeq2SeqLM(backbone, preprocessor=None, head='pointer_generator',
     pointing='heads', coverage=False, attention_units=None, num_heads=None,
-    dropout=0.0, seed=None, special_ids=None, **kwargs)
+    dropout=0.0, seed=None, special_ids=None, normalize=True, **kwargs)
 Perplexity(loss, name='perplexity', **kwargs)
 Seq2Seq(source_embedding, encoder, initial_state, target_embedding, cell,
     deep_output, head, dropout=0.0, seed=None, candidates=False, **kwargs)

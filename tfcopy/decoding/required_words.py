@@ -317,20 +317,22 @@ def after(left, parents, words, kinds, source):
     # The shorter run was not said after all.
     undone = ops.where(ops.squeeze(goes_on, 2), left.done, -1)
     counts = counts + _one_hot(undone, places)
-    # A given word may begin a run where it is free to stand outside, too.
-    either = ops.logical_and(kinds == GIVEN, ops.logical_not(goes_on))
-    either = ops.logical_and(either, ops.expand_dims(runs.plain, 1))
-    either = ops.any(ops.logical_and(either, here), axis=2)
-    either = ops.logical_and(either, done < 0)
+    # A given word may begin a run where it is free to stand outside, too. What
+    # is free is no run of one word.
+    either = ops.logical_and(begun, ops.expand_dims(runs.plain, 1))
+    either = ops.logical_and(either, kinds == GIVEN)
+    either = ops.logical_and(either, ops.logical_not(goes_on))
+    either = ops.any(either, axis=2)
     done = ops.where(either, ops.shape(places)[0], done)
     # Where a word that begins runs is said outside of them.
     outside = ops.logical_and(said, ops.expand_dims(runs.starts, 1))
-    begun = ops.any(here, axis=2, keepdims=True)
-    begun = ops.where(ops.expand_dims(either, 2), here, begun)
-    outside = ops.logical_and(outside, ops.logical_not(begun))
+    within = ops.any(here, axis=2, keepdims=True)
+    within = ops.where(ops.expand_dims(either, 2), here, within)
+    outside = ops.logical_and(outside, ops.logical_not(within))
     following = ops.where(here, CONTINUES, ops.where(outside, NEVER, PLAIN))
     following = ops.where(ends, PLAIN, following)
     following = ops.pad(following, [[0, 0], [0, 0], [1, 0]])[:, :, :-1]
+    done = ops.where(ops.any(following == CONTINUES, axis=2), done, -1)
     return Left(counts, following, done)
 
 
@@ -347,8 +349,7 @@ def repeats(words, left, ended):
     Returns:
         Boolean, `(B, K)`.
     """
-    goes_on = ops.any(left.following == CONTINUES, axis=2)
-    done = ops.expand_dims(ops.where(goes_on, left.done, -1), 2)
+    done = ops.expand_dims(left.done, 2)
     state = ops.concatenate([left.counts, left.following, done], axis=2)
     state = ops.where(ops.expand_dims(ended, 2), 0, state)
     state = ops.concatenate([words, state], axis=2)
@@ -389,12 +390,8 @@ def constrain(continuations, source, left, kinds, step, max_length):
     begun = ops.where(go_on, ops.max(begun, axis=2, keepdims=True), 0)
     count = left.counts * ops.expand_dims(runs.length, 1)
     count = ops.sum(count, axis=2, keepdims=True) - begun  # (B, K, 1)
-    unfinished, room = count > 0, max_length - step - 1
-    no_more = ops.logical_and(unfinished, count >= room)
-    # There is no room to begin anew what a given word may have begun.
-    is_given = ops.expand_dims(left.done, 2) == ops.shape(source.ids)[1]
-    too_late = ops.logical_and(is_given, count > room)
-    too_late = ops.logical_and(too_late, kinds == BEGINS)
+    unfinished = count > 0
+    no_more = ops.logical_and(unfinished, count >= max_length - step - 1)
     no_more = ops.logical_or(no_more, go_on)
     too_early = ops.logical_and(continuations.ids == tokens.EOS, unfinished)
     generated = ops.logical_or(too_early, no_more)
@@ -402,7 +399,6 @@ def constrain(continuations, source, left, kinds, step, max_length):
     others = ops.logical_or(no_more, ops.logical_and(ends, unfinished))
     copied = ops.logical_and(kinds == PLAIN, others)
     copied = ops.logical_or(copied, kinds == NEVER)
-    copied = ops.logical_or(copied, too_late)
     bans = ops.concatenate([generated, copied], axis=2)
     log_probs = ops.where(bans, MASKED, continuations.log_probs)
     return continuations._replace(
