@@ -49,7 +49,9 @@ _TOKEN = re.compile(
     | <title(?=[{_S}/>]){_REST}> (?![^<]*+{_TITLE})
         .*? (?:{_TITLE}{_REST}(?:>|\Z)|\Z)
     | <plaintext(?=[{_S}/>]).*+ )
-    | <!--(?:-?>|.*?(?:--!?>|\Z)) | <!\[CDATA\[.*?(?:\]\]>|\Z)
+    | <!--(?:-?>|.*?(?:--!?>|\Z))
+    # In HTML a comment up to the first > ; without tags behind it, in XML, too.
+    | <!\[CDATA\[[^>]*+>(?<!\]\]>)[^<]*?\]\]>
     | <\?(?:php|=).*?(?:\?>|\Z) | <(?:[!?]|/(?![a-z]))[^>]*+(?:>|\Z)
     | </?[a-z][^{_S}/>]*+{_REST}(?:>|\Z)
     """
@@ -279,7 +281,9 @@ def _pieces(token):
             continue
         # A number that is longer is beyond Unicode, too.
         read = html.unescape(written[:99]) or "\ufffd"
-        yield Piece(read, written, not read.isalpha())
+        # No span of a format may begin or end in what is written as one.
+        is_letter = read.isalpha() and len(read) == 1
+        yield Piece(read, written, not is_letter)
     yield Piece(*[text[end:]] * 2)
 
 
