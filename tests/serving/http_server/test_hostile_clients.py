@@ -173,6 +173,17 @@ def test_requests_that_are_read_or_answered_are_not_closed(monkeypatch):
             assert connection.makefile("rb").read().endswith(b"x\r\n0\r\n\r\n")
 
 
+@pytest.mark.parametrize("size, status", [(50_000, b"200"), (99_000, b"400")])
+def test_a_query_string_may_be_long(size, status):
+    with serving(_answers) as place:
+        with socket.create_connection(place, timeout=5) as connection:
+            connection.sendall(b"GET /?q=" + b"a" * size)
+            time.sleep(0.2)
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(b" HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 " + status
+
+
 def test_files_that_run_out_are_told_once(capfd, monkeypatch):
     """asyncio alone writes a line for each connection and each try."""
     with serving(_answers) as place:

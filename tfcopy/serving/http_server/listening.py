@@ -31,6 +31,8 @@ _AT_ONCE = 16
 _NEWEST = 1
 # Seconds in which a process ends that has answered everything.
 _FAREWELL = 3
+# Bytes of a request's line and headers: its query string may have texts.
+_LONGEST_HEAD = 1 << 16
 # Seconds between two lines about connections that were closed.
 _BETWEEN_LINES = 60
 
@@ -159,6 +161,7 @@ class Server(uvicorn.Server):
                 ws="none",
                 loop="asyncio",  # uvloop would accept connections itself.
                 log_level="critical",
+                h11_max_incomplete_event_size=_LONGEST_HEAD,
                 proxy_headers=bool(proxies),
                 forwarded_allow_ips=list(proxies),
                 # What is left of the time is for refusals.
