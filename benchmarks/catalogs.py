@@ -32,8 +32,8 @@ from tfcopy.data.corpora.catalog_lines import entries_of
 from tfcopy.data.corpora.corpus import CorpusError
 from tfcopy.data.corpora.gettext_catalogs import read_catalog
 from tfcopy.data.text.accelerators import letter_of
-from tfcopy.data.text.answer_check import check
-from tfcopy.data.text.span_patterns import PATTERNS, spans_of, touched
+from tfcopy.data.text.answer_check import check, touched
+from tfcopy.data.text.span_patterns import PATTERNS, spans_of
 from tfcopy.serving.catalogs.entry_texts import EntryTexts, names_of
 
 PYPI = {

@@ -33,8 +33,7 @@ Translates the entries of gettext catalogues, or the units of XLIFF 1.2 and 2,
 that have no translation, in place. Each becomes fuzzy, with translator's
 comments (in XLIFF a state and notes) that tell the score (a log-probability; of
 several lines or forms the worst), the spans of markup that the translation has
-lost or added, tags, brackets and quotes without their other half, and letters
-right beside a placeholder:
+lost or added, unpaired tags, brackets and quotes, letters beside placeholders:
 
   # tfcopy: score -3.21
   # tfcopy: lost :func:`ast.parse`

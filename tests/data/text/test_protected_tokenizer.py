@@ -19,9 +19,10 @@ from tfcopy.data import (
     hub_pieces,
     train_sentencepiece,
 )
+from tfcopy.data.text.answer_check import touched
 from tfcopy.data.text.protected_tokenizer import SPAN, ProtectedTokenizer
 from tfcopy.data.text.rst_markup import markup_of
-from tfcopy.data.text.span_patterns import spans_of, touched
+from tfcopy.data.text.span_patterns import spans_of
 
 SPANS = {
     "rst": [":func:`ast.parse`", "``%s``", ":py:class:`~a.B <x>`", "|today|"],

@@ -16,9 +16,10 @@ from tests.serving.servables.translators import (
     random_translator,
 )
 from tfcopy.data import Tokenizer
+from tfcopy.data.text.answer_check import touched
 from tfcopy.data.text.glossary import Glossary
 from tfcopy.data.text.protected_tokenizer import ProtectedTokenizer
-from tfcopy.data.text.span_patterns import ORDERED, spans_of, touched
+from tfcopy.data.text.span_patterns import ORDERED, spans_of
 from tfcopy.data.text.vocabulary import Vocabulary
 from tfcopy.decoding import SearchOptions
 from tfcopy.serving import ask, saved_model

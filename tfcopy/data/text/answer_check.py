@@ -4,12 +4,14 @@ import collections
 import difflib
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tfcopy.data.text import rst_markup
+import re2
+
+from tfcopy.data.text import rst_markup, span_patterns
 from tfcopy.data.text.span_formats import in_order, named
-from tfcopy.data.text.span_patterns import replaced_spans, spans_of, touched
+from tfcopy.data.text.span_patterns import replaced_spans, spans_of
 
 _TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w:.-]*).*?(/?)>")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」"}
@@ -20,6 +22,15 @@ _NUMBER = re.compile(r"(?<=\{)[0-9]+|[0-9]+[$:]|\[[0-9]+\]")
 # Pairs of a lost span and a further one that are compared.
 _MOST_COMPARED = 1000
 _WIDE = str.maketrans("（）［］｛｝", "()[]{}")
+# Kinds of spans that are no placeholders, in whose places no words will be.
+MARKUP = ("links", "rst", "markdown", "html")
+# Texts that end, or begin, with a letter or digit of a language with blanks
+# between words and none of its endings right after a placeholder, as in Korean
+# or Tamil. Of Arabic and Hebrew a single letter may stand right before one.
+_WORD = r"[\p{Lu}\p{Ll}\p{Nd}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}]"
+_SEMITIC = r"[\p{Arabic}\p{Hebrew}]"
+ENDS_WITH_LETTER = rf"(?s).*(?:{_WORD}|{_SEMITIC}\pM*{_SEMITIC})\pM*"
+BEGINS_WITH_LETTER = rf"(?s)(?:{_WORD}|{_SEMITIC}).*"
 
 
 class Findings(NamedTuple):
@@ -121,6 +132,29 @@ def spans_of_both(source: str, answer: str, names) -> tuple[list, list]:
     if collections.Counter(by_docutils) == collections.Counter(by_pattern):
         found = [x for x in found if x not in markup] + in_answer
     return wanted, found
+
+
+def touched(text: str, names) -> Iterator[tuple[str, str]]:
+    """Finds the placeholders of a text that have a letter right beside them.
+
+    Args:
+        text: A string.
+        names: As in `pattern_of`.
+
+    Yields:
+        Placeholders, each with the letter's side, "before" or "after".
+    """
+    own = span_patterns.pattern_of([x for x in names if x not in MARKUP])
+    text = text.encode(errors="replace").decode()
+    places = span_patterns.places_of(text, names)
+    edges = [0, *itertools.chain(*places), len(text)]
+    parts = [text[begin:end] for begin, end in itertools.pairwise(edges)]
+    for before, span, after in zip(parts[::2], parts[1::2], parts[2::2]):
+        if re2.fullmatch(own, span):
+            if re2.fullmatch(ENDS_WITH_LETTER, before):
+                yield span, "before"
+            if re2.fullmatch(BEGINS_WITH_LETTER, after):
+                yield span, "after"
 
 
 def have_same_spans(one: str, other: str, names: Iterable[str]) -> bool:

@@ -15,9 +15,10 @@ from typing import Any
 import tensorflow as tf
 
 from tfcopy.data.ragged_rows import append, join, keep, rows_of
-from tfcopy.data.text import span_patterns
+from tfcopy.data.text import answer_check
 from tfcopy.data.text.glossary import MARK, cut
 from tfcopy.data.text.rst_markup import PLURAL_BLANK
+from tfcopy.data.text.span_patterns import ORDERED, pattern_of
 from tfcopy.data.text.tokenization import normalize_blanks
 from tfcopy.tokens import BLANK
 
@@ -63,7 +64,7 @@ def _parts(text, names):
     """Ragged parts of texts, which of all these are spans, and the spans."""
     text = normalize_blanks(text)
     text = tf.strings.regex_replace(text, SPAN, _LOST)
-    parts, is_span = cut(text, f"(?:{span_patterns.pattern_of(names)})")
+    parts, is_span = cut(text, f"(?:{pattern_of(names)})")
     return parts, is_span, tf.gather(parts.values, tf.where(is_span)[:, 0])
 
 
@@ -98,7 +99,7 @@ class ProtectedTokenizer:
     @property
     def pattern(self) -> str:
         """The regular expression of a span, or of a glossary's mark."""
-        return span_patterns.pattern_of(self._names)
+        return pattern_of(self._names)
 
     @property
     def _names(self):
@@ -133,9 +134,7 @@ class ProtectedTokenizer:
         is_within = tf.gather(tf.concat([[False], is_before], 0), edge)
         is_within &= ~is_term & ~is_edge
         spans = tf.concat([spans, [""]], 0)
-        first = tf.where(
-            _matches(spans, span_patterns.ORDERED), _FIRST_IN_TURN, _FIRST
-        )
+        first = tf.where(_matches(spans, ORDERED), _FIRST_IN_TURN, _FIRST)
         mark = tf.where(
             tf.concat([[False], is_edge[:-1]], 0),
             tf.gather(first, owner),
@@ -193,7 +192,7 @@ class ProtectedTokenizer:
                 needed = tf.where(_begin_with(values, mark), number, needed)
             return words.with_flat_values(needed)
         is_span = self.is_span(words.flat_values)
-        is_ordered = _matches(words.flat_values, span_patterns.ORDERED)
+        is_ordered = _matches(words.flat_values, ORDERED)
         needed = tf.where(is_ordered, 2, 1) * tf.cast(is_span, tf.int32)
         return words.with_flat_values(needed)
 
@@ -238,12 +237,11 @@ class ProtectedTokenizer:
         Returns:
             Boolean `(2, N)`, and strings as of `beside_letters`.
         """
-        before = parts.flat_values
-        after = tf.concat([before, [""]], 0)[1:]
-        before = _matches(before, span_patterns.ENDS_WITH_LETTER)
-        after = _matches(after, span_patterns.BEGINS_WITH_LETTER)
-        kinds = [x for x in self.protect if x not in span_patterns.MARKUP]
-        is_placeholder = _matches(spans, span_patterns.pattern_of(kinds))
+        before = _matches(parts.flat_values, answer_check.ENDS_WITH_LETTER)
+        after = _matches(parts.flat_values, answer_check.BEGINS_WITH_LETTER)
+        after = tf.concat([after, [False]], 0)[1:]
+        kinds = [x for x in self.protect if x not in answer_check.MARKUP]
+        is_placeholder = _matches(spans, pattern_of(kinds))
         rows = tf.strings.as_string(parts.value_rowids())
         keys = [tf.strings.join([rows, x, spans]) for x in "<>"]
         return tf.stack([before, after]) & is_placeholder, tf.stack(keys)

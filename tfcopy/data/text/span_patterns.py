@@ -8,7 +8,7 @@ import collections
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import re2
 
@@ -90,15 +90,6 @@ NAMES = f"{', '.join(KINDS)}, and formats of gettext such as qt-format"
 CHOICES = f"{NAMES}, or regular expressions of RE2"
 _RANKS = {x: i for i, x in enumerate([*PATTERNS, WITHOUT_PERCENT])}
 _NOTHING = r"[^\x00-\x{10FFFF}]"
-# Kinds of spans that are no placeholders, in whose places no words will be.
-MARKUP = ("links", "rst", "markdown", "html")
-# Texts that end, or begin, with a letter or digit of a language with blanks
-# between words and none of its endings right after a placeholder, as in Korean
-# or Tamil. Of Arabic and Hebrew a single letter may stand right before one.
-_WORD = r"[\p{Lu}\p{Ll}\p{Nd}\p{Devanagari}\p{Bengali}\p{Gujarati}\p{Gurmukhi}]"
-_SEMITIC = r"[\p{Arabic}\p{Hebrew}]"
-ENDS_WITH_LETTER = rf"(?s).*(?:{_WORD}|{_SEMITIC}\pM*{_SEMITIC})\pM*"
-BEGINS_WITH_LETTER = rf"(?s)(?:{_WORD}|{_SEMITIC}).*"
 
 
 def pattern_of(names) -> str:
@@ -150,28 +141,6 @@ def places_of(text: str, names) -> list[tuple[int, int]]:
     """Where the spans of a text in one line begin and end, in characters."""
     text = text.encode(errors="replace").decode()
     return [x.span() for x in _compiled(pattern_of(names)).finditer(text)]
-
-
-def touched(text: str, names) -> Iterator[tuple[str, str]]:
-    """Finds the placeholders of a text that have a letter right beside them.
-
-    Args:
-        text: A string.
-        names: As in `pattern_of`.
-
-    Yields:
-        Placeholders, each with the letter's side, "before" or "after".
-    """
-    own = pattern_of([x for x in names if x not in MARKUP])
-    text = text.encode(errors="replace").decode()
-    edges = [0, *itertools.chain(*places_of(text, names)), len(text)]
-    parts = [text[begin:end] for begin, end in itertools.pairwise(edges)]
-    for before, span, after in zip(parts[::2], parts[1::2], parts[2::2]):
-        if _compiled(own).fullmatch(span):
-            if _compiled(ENDS_WITH_LETTER).fullmatch(before):
-                yield span, "before"
-            if _compiled(BEGINS_WITH_LETTER).fullmatch(after):
-                yield span, "after"
 
 
 def replaced_spans(text: str, names, replacement: str) -> str:
