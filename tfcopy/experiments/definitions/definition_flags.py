@@ -132,8 +132,7 @@ class LabelledTextsConfig(DefinitionsConfig):
 
     train_file: str | None = corpus_file("Training file.")
     validation_file: str | None = file.common(
-        "Validation file; held out from --train_file if not given.",
-        role="validation",
+        "Validation file; held out from --train_file if not given."
     )
     test_file: str | None = file.common(
         "Test file; held out from --train_file if not given.", role="test"

@@ -34,8 +34,7 @@ class FilesConfig:
         "plain or compressed: a.en a.fr."
     )
     validation: list[str] | None = file.common(
-        "Validation files; held out from --train if not given.",
-        role="validation",
+        "Validation files; held out from --train if not given."
     )
     test: list[str] | None = file.common(
         "Test files; held out from --train if not given.", role="test"
@@ -197,7 +196,7 @@ class EntitiesConfig:
         "expects tagged text, such as `acme￨ORG of`.",
     )
     validation_tags: list[str] | None = file(
-        "Tag files for --validation, like --train_tags.", role="validation"
+        "Tag files for --validation, like --train_tags."
     )
     test_tags: list[str] | None = file(
         "Tag files for --test, like --train_tags.", role="test"
