@@ -24,7 +24,7 @@ from typing import NamedTuple
 import re2
 
 from tfcopy.serving.client_library.answer_lines import may_be_cut
-from tfcopy.serving.http_server.kept_spans import Piece, Source
+from tfcopy.serving.http_server.kept_spans import Source
 from tfcopy.serving.http_server.plain_parts import Parts, PlainText
 
 _S = r"\ \t\n\f\r"
@@ -85,7 +85,6 @@ _VOID = frozenset(
     "wbr".split()
 )
 _TEXT, _INSIDE, _OUTSIDE, _WHOLE = range(4)
-_TAGS = _INSIDE, _OUTSIDE
 
 
 class _Token(NamedTuple):
@@ -240,7 +239,7 @@ def _without_kept(tokens):
     """Tokens with one in the place of each element that is kept as it is."""
     kept, name, depth = [], "", 0
     for token in tokens:
-        tag = token.kind in _TAGS and _TAG.match(token.text)
+        tag = token.kind in (_INSIDE, _OUTSIDE) and _TAG.match(token.text)
         if kept:
             kept.append(token.text)
             if tag and tag[2].lower() == name:
@@ -267,24 +266,24 @@ def _joined(tokens):
 
 
 def _pieces(token):
-    """Yields the `Piece`s of a `_Token`."""
+    """Yields the parts of a `_Token` for a `Source`."""
     if token.kind != _TEXT:
-        yield Piece(_MARKUP, token.text, is_span=True)
+        yield _MARKUP, token.text, True
         return
     text, end = token.text, 0
     for match in _PIECE.finditer(text):
         written = match[0]
-        yield Piece(*[text[end : match.start()]] * 2)
+        yield *[text[end : match.start()]] * 2, False
         end = match.end()
         if written[0] != "&":
-            yield Piece(" ", written)
+            yield " ", written, False
             continue
         # A number that is longer is beyond Unicode, too.
         read = html.unescape(written[:99]) or "\ufffd"
         # No span of a format may begin or end in what is written as one.
         is_letter = read.isalpha() and len(read) == 1
-        yield Piece(read, written, not is_letter)
-    yield Piece(*[text[end:]] * 2)
+        yield read, written, not is_letter
+    yield *[text[end:]] * 2, False
 
 
 def _without_edges(tokens):

@@ -29,49 +29,33 @@ _MARKS = "[\ue000-\ue004]+"
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
 
 
-class Piece(NamedTuple):
-    """A part of a text that may be read otherwise than it is written.
-
-    Attributes:
-        read: The text for the model.
-        written: The same in the request.
-        is_span: Whether an answer must have it as it is written.
-    """
-
-    read: str
-    written: str
-    is_span: bool = False
-
-
 class Source:
     """A text as it is read, and its places in the request.
 
     Args:
-        pieces: The `Piece`s that make it, or a text that is read as it is.
+        pieces: Its parts: what is read, what the request has, and whether an
+            answer must have that; or a text that is read as it is.
 
     Attributes:
         text: The text as it is read.
     """
 
-    def __init__(self, pieces: Iterable[Piece] | str):
+    def __init__(self, pieces: Iterable[tuple[str, str, bool]] | str):
         if isinstance(pieces, str):
-            pieces = [Piece(pieces, pieces)]
-        parts, begin = [], 0
+            pieces = [(pieces, pieces, False)]
+        parts, begin = [("", "")], 0
         # For each character that is read where its own begin in the request.
         self._places, self._spans = [], []
         for read, written, is_span in pieces:
-            end = begin + len(written)
+            end, place = begin + len(written), len(self._places)
+            same = range(begin, end)
+            self._places += same if read == written else [begin] * len(read)
             if is_span:
-                place = len(self._places)
-                self._spans.append((place, place + len(read)))
-            is_same = read == written
-            self._places += (
-                range(begin, end) if is_same else [begin] * len(read)
-            )
+                self._spans.append((place, len(self._places)))
             parts.append((read, written))
             begin = end
         self._places.append(begin)
-        self.text, self._written = map("".join, zip(("", ""), *parts))
+        self.text, self._written = map("".join, zip(*parts))
 
     def written(self, begin: int, end: int) -> str:
         """Returns what the request has for a part of `text`."""
