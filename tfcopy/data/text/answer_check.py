@@ -249,7 +249,7 @@ def _unpaired_characters(source, answer, names):
 
 
 def _with_letters(source, answer, names):
-    """What is said of placeholders that have become parts of words."""
+    """Yields remarks on placeholders that have become parts of words."""
     had = collections.Counter(
         (_NUMBER.sub("", span), side) for span, side in touched(source, names)
     )

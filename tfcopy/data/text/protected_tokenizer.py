@@ -197,13 +197,13 @@ class ProtectedTokenizer:
         return words.with_flat_values(needed)
 
     def detokenize(self, tokens, beside_letters=None):
-        """Ragged tokens, `(B, None)`, to text of shape `(B,)`.
+        """Joins ragged tokens, `(B, None)`, into text of shape `(B,)`.
 
         Args:
             tokens: Ragged strings.
-            beside_letters: As the method of the source's tokenizer returns
-                them for the sources, row by row. Other placeholders with a
-                letter right beside them get a blank there. If not given, none
+            beside_letters: Result of the source tokenizer's method of this
+                name for the sources, row by row. Any other placeholder with a
+                letter right beside it gets a blank there. If not given, none
                 does.
         """
         text, follows = self._cut(tokens)
@@ -221,21 +221,25 @@ class ProtectedTokenizer:
         return join(text.with_flat_values(both))
 
     def beside_letters(self, tokens):
-        """Strings `(M,)` for placeholders that have a letter right beside them.
+        """Names the placeholders that have a letter right beside them.
 
-        Each is of a row of the tokens, a side, and a placeholder.
+        Args:
+            tokens: Ragged strings, `(B, None)`.
+
+        Returns:
+            Strings, `(M,)`, each of a row, a side, and a placeholder.
         """
         sides, keys = self._sides(*self._cut(tokens))
         return tf.boolean_mask(keys, sides)
 
     def _sides(self, parts, spans):
-        """Whether a letter is right before and after each placeholder.
+        """Finds the letters right before and after each placeholder.
 
         Args:
-            parts, spans: As `_cut` returns them.
+            parts, spans: Results of `_cut`.
 
         Returns:
-            Boolean `(2, N)`, and strings as of `beside_letters`.
+            Boolean `(2, N)`, and strings as in `beside_letters`.
         """
         before = _matches(parts.flat_values, answer_check.ENDS_WITH_LETTER)
         after = _matches(parts.flat_values, answer_check.BEGINS_WITH_LETTER)
@@ -247,7 +251,7 @@ class ProtectedTokenizer:
         return tf.stack([before, after]) & is_placeholder, tf.stack(keys)
 
     def _cut(self, tokens):
-        """Texts around spans, ragged, and the spans after each, `(N,)`."""
+        """Returns ragged texts around spans, and spans after each, `(N,)`."""
         if self.in_pieces:
             tokens, is_span = self._joined(tokens)
         else:

@@ -55,7 +55,7 @@ class CatalogFile:
         self.num_credits = len(is_open) - len(self.open_entries)
 
     def _decoded(self, path):
-        """The text of a file, and the charset that gives its bytes again."""
+        """Reads a text, and the charset that encodes it as the same bytes."""
         content = entries.content_of(path)
         text, charset = self._form.decoded(path, content)
         if text.encode(charset, "replace") != content:

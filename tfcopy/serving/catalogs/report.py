@@ -62,12 +62,12 @@ def _urgency(row):
 
 
 def _shown(row):
-    """The translation of a row, also if it was not taken."""
+    """Returns the outcome of a row, or the suggestion that was not taken."""
     return getattr(row.outcome, "suggestion", None) or row.outcome
 
 
 def _cells(row):
-    """The texts of a row, without what no file or page can hold."""
+    """Returns the texts of a row, without what no file or page can hold."""
     entry, shown = row.entry, _shown(row)
     texts = [x for x in (entry.singular, entry.plural) if x is not None]
     told = dict.fromkeys([*row.outcome.remarks, *shown.remarks])
