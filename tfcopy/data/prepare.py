@@ -28,8 +28,6 @@ from tfcopy.data.corpora import text_pairs
 from tfcopy.flags import File, Folder, Parser, PositiveFloat, PositiveInt
 from tfcopy.terminal import one_line, quiet, status_of
 
-_Tokenization = Literal["moses", "space", "characters", "sentencepiece"]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
@@ -47,8 +45,6 @@ class Config:
         target_language: Language code of the target.
         tokenization: How both sides are cut into words: moses; space, if they
             already are; characters; or sentencepiece.
-        source_tokenization: How the source is, if otherwise.
-        target_tokenization: How the target is, if otherwise.
         sentencepiece_model: One model file for both sides, or two.
         lowercase: Lowercase the vocabulary.
         source_vocabulary: Vocabulary file of the source; counted if not given.
@@ -82,9 +78,9 @@ class Config:
     seed: int = 0
     source_language: str = "en"
     target_language: str = "fr"
-    tokenization: _Tokenization = "moses"
-    source_tokenization: _Tokenization | None = None
-    target_tokenization: _Tokenization | None = None
+    tokenization: Literal["moses", "space", "characters", "sentencepiece"] = (
+        "moses"
+    )
     sentencepiece_model: list[File] | None = None
     lowercase: bool = False
     source_vocabulary: File | None = None
@@ -168,11 +164,8 @@ def _settings(config):
     from tfcopy.data.text.tokenization import Tokenizer
 
     models = config.sentencepiece_model or []
-    kinds = [
-        config.source_tokenization or config.tokenization,
-        config.target_tokenization or config.tokenization,
-    ]
-    if ("sentencepiece" in kinds) != bool(models) or len(models) > 2:
+    is_cut_into_pieces = config.tokenization == "sentencepiece"
+    if is_cut_into_pieces != bool(models) or len(models) > 2:
         raise ValueError(
             "--sentencepiece_model takes one or two files, with sentencepiece "
             f"as tokenization. Received: {models}."
@@ -180,9 +173,9 @@ def _settings(config):
     languages = config.source_language, config.target_language
     tokenizers = tuple(
         SentencepieceTokenizer(models[side and -1])
-        if kind == "sentencepiece"
-        else Tokenizer(kind, languages[side], config.lowercase)
-        for side, kind in enumerate(kinds)
+        if is_cut_into_pieces
+        else Tokenizer(config.tokenization, languages[side], config.lowercase)
+        for side in range(2)
     )
     sizes = {
         "source": config.source_vocabulary_size,

@@ -69,9 +69,6 @@ class Config(model_flags.CopyNetConfig):
     no_collision: bool = config.data(
         False, "Keep the symbols of a rule out of its fillings."
     )
-    rules_seed: config.Seed = config.data(
-        19920206, "Random seed of rules and fillings; the authors' by default."
-    )
     test_pairs: PositiveInt | None = config.data(
         100,
         "Maximum number of test pairs per type to answer; all if not given.",
@@ -173,7 +170,7 @@ def load_rules(config, folder):
             folder=folder,
             left_symbols=(min(4, config.longest_left), config.longest_left),
             right_symbols=(1, config.longest_right),
-            seed=config.rules_seed,
+            seed=19920206,  # the authors'
         )
     except CorpusError:
         raise

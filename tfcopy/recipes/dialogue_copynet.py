@@ -85,9 +85,6 @@ class Config(
         "Number of dialogues to generate for testing.",
         fixed=False,
     )
-    dialogues_seed: config.Seed = config.data(
-        0, "Random seed of the generated dialogues."
-    )
     systems: list[Literal[SYSTEMS]] = config.systems(
         ["rnnsearch", "copynet"],
         "Systems to train, any of enc_dec, rnnsearch and copynet.",
@@ -202,7 +199,6 @@ def load(config, folder):
             name,
             num_train=config.num_train,
             num_test=config.num_test,
-            seed=config.dialogues_seed,
         )
         corpora[name] = made.corpus, round(made.ceiling_top1, 2)
     return corpora

@@ -58,7 +58,6 @@ class Config(model_flags.PlannerConfig):
     num_test: PositiveInt = config.data(
         500, "Number of test graphs.", fixed=False
     )
-    data_seed: config.Seed = config.data(0, "Random seed of the graphs.")
     systems: list[Literal[SYSTEMS]] = config.systems(
         list(SYSTEMS), "Systems to train, any of baseline, pag and rpag."
     )
@@ -140,7 +139,7 @@ def load_corpus(config):
     names = ("num_nodes", "num_distractors", "num_train", "num_validation")
     names += ("num_test",)
     try:
-        return from_flags(eulerian.load, config, seed=config.data_seed)
+        return from_flags(eulerian.load, config, seed=0)
     except CorpusError as error:
         raise flag_checks.naming_flags(error, names) from error
 

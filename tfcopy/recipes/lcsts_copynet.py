@@ -76,9 +76,6 @@ class Config(model_flags.CopyNetConfig, corpus_flags.CaseConfig):
         "Script of the names in generated news: latin, or cjk for ideographs, "
         "the rare ones of which are in no character vocabulary.",
     )
-    news_seed: config.Seed = config.data(
-        0, "Random seed of the generated news."
-    )
     tokenizations: list[Literal["characters", "words"]] = config.data.common(
         ["words"],
         "Tokenisations to train with: characters, words, or both in turn.",
@@ -220,7 +217,7 @@ def load_corpus(config, tokenization, folder):
         config,
         folder=news,
         num_validation=min(2_000, config.num_train),
-        seed=config.news_seed,
+        seed=0,
     )
     return lcsts.load(news, language="en", min_score=config.min_score)
 

@@ -26,6 +26,8 @@ from tfcopy.experiments.definitions.definition_flags import (
 )
 from tfcopy.layers import DefinitionEmbedding
 
+_NUM_CHARACTERS = 1_000  # that the spelling reader knows
+
 
 def make_embedding(
     config: DefinitionsConfig,
@@ -123,7 +125,7 @@ def make_features(
     else:
         text = Vocabulary.build(data.counts, config.vocabulary_size)
     if sources.spelling or sources.reads == "spellings":
-        size = config.num_characters + NUM_SPECIALS
+        size = _NUM_CHARACTERS + NUM_SPECIALS
         characters = Vocabulary.build(count_characters(data.counts), size)
     if sources.reads is not None:
         definitions, words = _what_is_read(

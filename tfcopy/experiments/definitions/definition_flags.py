@@ -102,9 +102,6 @@ class DefinitionsConfig(ModelConfig, TrainingConfig, RunConfig):
         "Number of words in definitions with embeddings of their own; "
         "definitions share those of the text if not given.",
     )
-    num_characters: PositiveInt = data(
-        1_000, "Number of characters that the spelling reader knows."
-    )
     max_definitions: PositiveInt = model(
         20, "Maximum number of definitions read per entry."
     )

@@ -9,7 +9,6 @@ from tfcopy.experiments.config import (
     ModelConfig,
     PointingHead,
     RunConfig,
-    Seed,
     Share,
     TrainingConfig,
     VocabularySize,
@@ -425,11 +424,6 @@ class RarestWordConfig(TrainingConfig, RunConfig):
     num_validation: PositiveInt = data(5_000, "Number of validation sequences.")
     num_test: PositiveInt = data(
         20_000, "Number of test sequences.", fixed=False
-    )
-    data_seed: Seed = data(
-        0,
-        "Random seed of the validation and test sequences, and of those "
-        "of --train_size.",
     )
     systems: list[Literal["softmax", "pointer_softmax"]] = systems(
         ["softmax", "pointer_softmax"],
