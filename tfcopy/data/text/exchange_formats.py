@@ -7,17 +7,16 @@ given, the element itself, as `<x id="1"/>`, a span that `--protect html` keeps.
 """
 
 import collections
-import contextlib
 import csv
 import dataclasses
+import functools
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 
 from tfcopy import file_forms
 from tfcopy.data.text.languages import best_language, normal_code
-from tfcopy.data.text.xliff_units import read_units
+from tfcopy.data.text.xliff_units import XliffReader
 from tfcopy.data.text.xml_units import Element, XmlReader
 
 XLIFF = (".xlf", ".xliff", ".sdlxliff")
@@ -96,20 +95,19 @@ def read_memory(
             both languages.
     """
     report = MemoryReport() if report is None else report
-    sides = [_Language(x) for x in (source_language, target_language)]
-    report.faults, report.languages = (), [x.counts for x in sides]
-    seen, is_found = {}, False
+    languages = source_language, target_language
+    counts = [collections.Counter() for _ in languages]
+    report.languages, seen = counts, set()
     for texts in _units_of_memory(path, report):
-        seen |= dict.fromkeys(texts)
-        codes = [x.code_of(texts) for x in sides]
-        is_found = is_found or None not in codes
+        seen.update(texts)
+        codes = [_best_code(x, tuple(texts)) for x in languages]
         if None in codes:
             yield "", ""
             continue
-        for side, code in zip(sides, codes):
-            side.counts[code] += 1
+        for counter, code in zip(counts, codes):
+            counter[code] += 1
         yield tuple(texts[x][0] for x in codes)
-    if is_found:
+    if counts[0]:
         return
     for line, reason in report.faults[:1]:
         raise ValueError(f"{path}, line {line}: {reason}.")
@@ -120,28 +118,13 @@ def read_memory(
     )
 
 
-class _Language:
-    """Chooses a unit's text in a language.
-
-    Attributes:
-        counts: Numbers of texts that were taken, by their codes.
-    """
-
-    def __init__(self, language: str):
-        self._code, self._chosen = _code(language), {}
-        self.counts = collections.Counter()
-
-    def code_of(self, texts) -> str | None:
-        """The code of the text to take, `None` if there is none."""
-        codes = tuple(texts)
-        if codes not in self._chosen:
-            region = _REGION.findall(self._code)
-            others = ([], region) if region else ()
-            alike = (x for x in codes if _REGION.findall(x) in others)
-            self._chosen[codes] = best_language(
-                self._code, alike if region else codes
-            )
-        return self._chosen[codes]
+@functools.lru_cache(maxsize=4096)
+def _best_code(language, codes):
+    """The code of the text to take in a language, `None` if there is none."""
+    language = _code(language)
+    region = _REGION.findall(language)
+    alike = (x for x in codes if _REGION.findall(x) in ([], region))
+    return best_language(language, alike if region else codes)
 
 
 def read_terms(
@@ -169,14 +152,11 @@ def read_terms(
         return
     if None in languages:
         raise ValueError(f"{path}: the languages of its terms are not known.")
-    source, target = map(_Language, languages)
-    with _opened(path) as (file, encoding):
-        units = _Texts(path, encoding).read(file)
-        for number, texts in enumerate(units, start=1):
-            terms, others = source.code_of(texts), target.code_of(texts)
-            if terms is not None and others is not None:
-                for term in texts[terms]:
-                    yield f"{path}, entry {number}", term, texts[others][0]
+    for number, texts in enumerate(_read(_TermReader(path)), start=1):
+        terms, others = (_best_code(x, tuple(texts)) for x in languages)
+        if terms is not None and others is not None:
+            for term in texts[terms]:
+                yield f"{path}, entry {number}", term, texts[others][0]
 
 
 def _csv_terms(path, languages):
@@ -207,73 +187,69 @@ def _csv_terms(path, languages):
         ) from None
 
 
-@contextlib.contextmanager
-def _opened(path):
-    """A file of XML, and its encoding where the declared one is not true."""
-    with file_forms.open_plain(path) as file:
-        # What was UTF-16 is UTF-8 now.
-        is_other = _DECLARED.match(file.peek(200)[:200])
-        yield file, "utf-8" if is_other else None
+def _read(reader):
+    """Yields what a reader reads of its file."""
+    with file_forms.open_plain(reader.path) as file:
+        if _DECLARED.match(file.peek(200)[:200]):
+            reader.encoding = "utf-8"  # What was UTF-16 is UTF-8 now.
+        yield from reader.read(file)
 
 
 def _units_of_memory(path, report):
     """Yields dicts from the codes of languages to the texts of a unit."""
-    name = file_forms.plain_name(path).lower()
-    with _opened(path) as (file, encoding):
-        if not name.endswith(XLIFF):
-            reader = _Texts(path, encoding)
-            reader.skips = True
-            for unit in reader.read(file):
-                report.faults = reader.faults
-                yield unit or {}
-            return
-        for unit in read_units(file, path, encoding):
-            sides = (unit.language, unit.source_language)
-            texts = zip(sides, (unit.target_text, unit.singular))
-            yield {
-                _code(x): [text]
-                for x, text in texts
-                if x and unit.is_translated
-            }
+    is_xliff = file_forms.plain_name(path).lower().endswith(XLIFF)
+    reader = XliffReader(path) if is_xliff else _MemoryReader(path)
+    report.faults = reader.faults
+    for unit in _read(reader):
+        if not is_xliff:
+            yield unit or {}
+            continue
+        sides = (unit.language, unit.source_language)
+        texts = zip(sides, (unit.target_text, unit.singular))
+        is_done = unit.is_translated
+        yield {_code(x): [text] for x, text in texts if x and is_done}
 
 
-class _Texts(XmlReader):
-    """Reads units of TMX or TBX as dicts: codes of languages to texts."""
+class _TermReader(XmlReader):
+    """Reads units of TBX as dicts: codes of languages to texts."""
 
     names = _UNITS
 
     def convert(self, unit):
-        texts = {}
+        texts = collections.defaultdict(list)
         for form in unit.children(*_FORMS):
             get = form.attributes.get
-            found = [*_texts(form)]
-            if found:
-                code = _code(get(_LANG) or get("lang"))
-                texts.setdefault(code, []).extend(found)
+            for text in _texts(form):
+                texts[_code(get(_LANG) or get("lang"))].append(text)
         return [texts]
+
+
+class _MemoryReader(_TermReader):
+    """Reads units of TMX, past damaged ones."""
+
+    skips = True
 
 
 def _texts(form: Element) -> Iterator[str]:
     """Yields the texts of a unit in a language, with codes as text."""
-    outer, parts, starts = None, [], []
+    done = 0
     for part, is_begin in form.parts:
+        if is_begin and isinstance(part, Element) and part.name in _TEXTS:
+            if part.first > done:
+                done = part.last
+                yield _text(part)
+
+
+def _text(element):
+    parts, starts = [], []
+    for part, is_begin in element.parts:
         if isinstance(part, str):
             parts.append(part)
-        elif outer is None:
-            if is_begin and part.local_name in _TEXTS:
-                outer, parts = part, []
-        elif part is outer:
-            outer = None
-            yield "".join(parts)
         elif is_begin:
             starts.append(len(parts))
-        elif starts.pop() == len(parts) and part.local_name in _CODES:
-            told = (
-                f' {key}="{escape(part.attributes[key])}"'
-                for key in _IDENTITIES
-                if key in part.attributes
-            )
-            parts.append(f"<{part.local_name}{''.join(told)}/>")
+        elif starts.pop() == len(parts) and part.name in _CODES:
+            parts.append(f"{part.label(*_IDENTITIES)}/>")
+    return "".join(parts)
 
 
 def _code(language):

@@ -5,6 +5,7 @@ file of any size. External entities are refused, and internal ones have to be
 text, within expat's limits.
 """
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 from xml.parsers import expat
@@ -12,7 +13,8 @@ from xml.parsers import expat
 # Bytes that are read at once, unless a token is longer.
 _BLOCK = 1 << 14
 _LONGEST_TAG = 1 << 8  # of those at which reading goes on after a fault
-TAG = re.compile(rb"""<(?:[^<>"']+|"[^"]*"|'[^']*')*>""")
+_TAG = re.compile(rb"""<(?:[^<>"']+|"[^"]*"|'[^']*')*>""")
+_NAME = re.compile(rb"<([^\s/>]+)")
 
 
 class XmlError(ValueError):
@@ -23,30 +25,22 @@ class Element:
     """An element of XML, and where it stands.
 
     Attributes:
-        name: Its name, after its namespace and a blank.
-        attributes: Its attributes, named likewise.
+        namespace: URI of its namespace, or "".
+        name: Its name without a namespace.
+        attributes: Its attributes, named by namespace, a blank and name.
         start: Place of its first byte in the file.
         end: Place of its end tag; the place behind it if it has none.
+        line: Its line, from 1.
         above: The element that it is in.
         unit: The unit that it is in, itself if it is one, or `None`.
-        line: Its line, from 1.
         data: Of a unit, its bytes.
-        context: What it inherits, as in `XmlReader.context_of`.
+        context: Outside of units, as `XmlReader.context_of` returns it.
     """
 
-    __slots__ = (
-        *("name", "attributes", "start", "end", "above", "unit", "data"),
-        *("line", "context", "all_parts", "first", "last"),
-    )
-
-    def __init__(self, name, attributes, start, above, unit):
-        self.name, self.attributes, self.start = name, attributes, start
+    def __init__(self, name, attributes, start, line, above, unit):
+        self.namespace, _, self.name = name.rpartition(" ")
+        self.attributes, self.start, self.line = attributes, start, line
         self.above, self.unit = above, unit
-
-    @property
-    def local_name(self) -> str:
-        """Its name without a namespace."""
-        return self.name.rpartition(" ")[2]
 
     @property
     def parts(self) -> list[tuple["str | Element", bool]]:
@@ -60,34 +54,52 @@ class Element:
     @property
     def tag(self) -> bytes:
         """The bytes of its start tag."""
-        tag = TAG.match(self.unit.data, self.start - self.unit.start)
+        tag = _TAG.match(self.unit.data, self.start - self.unit.start)
         if tag is None:
             raise ValueError("an element in an entity")
         return tag[0]
 
     @property
-    def place(self) -> range:
-        """The places of its bytes in the file."""
+    def tag_place(self) -> tuple[int, int]:
+        """Where its start tag begins and ends in the file."""
+        return self.start, self.start + len(self.tag)
+
+    @property
+    def end_tag(self) -> bytes:
+        """The bytes of an end tag for its start tag."""
+        return b"</%s>" % _NAME.match(self.tag)[1]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where its bytes begin and end in the file."""
         stop, first = self.end, self.unit.start
         if not self.tag.endswith(b"/>"):
             stop = self.unit.data.index(b">", stop - first) + 1 + first
-        return range(self.start, stop)
+        return self.start, stop
 
     @property
     def markup(self) -> bytes:
         """Its bytes."""
-        place, first = self.place, self.unit.start
-        return self.unit.data[place.start - first : place.stop - first]
+        start, stop = self.place
+        return self.unit.data[start - self.unit.start : stop - self.unit.start]
+
+    def label(self, *names: str) -> str:
+        """Returns how it begins in a text, with those attributes that it has.
+
+        Args:
+            *names: Names of attributes.
+        """
+        known = (x for x in names if x in self.attributes)
+        told = (f' {x}="{html.escape(self.attributes[x])}"' for x in known)
+        return f"<{self.name}{''.join(told)}"
 
     def children(self, *names: str) -> list["Element"]:
         """The elements in it of its own namespace that have these names."""
-        namespace = self.name.removesuffix(self.local_name)
-        names = [namespace + x for x in names]
         return [
             x
             for x, is_begin in self.parts
-            if is_begin and not isinstance(x, str)
-            if x.above is self and x.name in names
+            if is_begin and not isinstance(x, str) and x.above is self
+            if x.namespace == self.namespace and x.name in names
         ]
 
 
@@ -109,25 +121,23 @@ class XmlReader:
 
     def __init__(self, path, encoding: str | None = None):
         self.path, self.faults, self._found = path, [], []
-        self._encoding, self._root = encoding, None
+        self.encoding, self._root = encoding, None
         # Bytes of the file from the place `_base` on.
         self._data, self._base = bytearray(), 0
-        # A fault's line and reason, and where to look for the next unit.
-        self._fault, self._sought, self._sought_line = None, -1, 1
+        # A fault's line and reason, and where reading went on after the last.
+        self._fault, self._resumed = None, -1
         names = "|".join(self.names).encode()
         self._unit_tag = re.compile(
             rb"<(/)?(?:[\w.-]+:)?(?:%s)(?(1)\s*>|[\s/>])|</body\s*>" % names
         )
-        self._begin(0, 1)
 
-    def context_of(self, element: Element, above):
+    def context_of(self, element: Element):
         """Returns what elements in an element inherit; `None` to skip it.
 
         Args:
             element: A unit, or an element outside of units.
-            above: The context of the element that it is in, if there is one.
         """
-        return self
+        return ()
 
     def convert(self, unit: Element) -> Iterable:
         """Returns what is read of a unit."""
@@ -139,6 +149,7 @@ class XmlReader:
         Raises:
             XmlError: If it cannot be read.
         """
+        self._begin(0, 1)
         size, is_last = _BLOCK, False
         while not is_last:
             block = file.read(size)
@@ -147,25 +158,22 @@ class XmlReader:
             self._parse(block, is_last)
             yield from self._found
             self._found.clear()
-            self._here()
-            done = self._place if self._fault is None else self._sought
             # expat begins a token again with each block.
-            size = max(_BLOCK, self._base + len(self._data) - done)
-            if self._unit is not None and self._fault is None:
-                done = self._unit.start
-            if done > self._base:
-                del self._data[: done - self._base]
-                self._base = done
+            size = max(_BLOCK, self._base + len(self._data) - self._place)
+            done = self._unit.start if self._unit else self._place
+            done = max(done, self._base)
+            del self._data[: done - self._base]
+            self._base = done
 
-    def refuse(self, reason: str, line: int):
+    def refuse(self, line: int, reason: str):
         """Raises an XmlError."""
         raise XmlError(f"{self.path}, line {line}: {reason}.")
 
     def _begin(self, offset, line):
         """Starts a parser whose first byte is at a place, in a line."""
-        self._offset, self._line = offset, line
+        self._offset, self._first_line = offset, line
         self._element = self._unit = None
-        self._parser = parser = expat.ParserCreate(self._encoding, " ")
+        self._parser = parser = expat.ParserCreate(self.encoding, " ")
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
@@ -178,10 +186,10 @@ class XmlReader:
         """Notes the place and the line of what is read."""
         # After an error here expat reads on.
         self._place = self._offset + self._parser.CurrentByteIndex
-        self._current_line = self._line + self._parser.CurrentLineNumber - 1
+        self._line = self._first_line + self._parser.CurrentLineNumber - 1
 
     def _declare(self, version, encoding, is_standalone):
-        self._encoding = self._encoding or encoding
+        self.encoding = self.encoding or encoding
 
     def _refuse_entity(self, *_):
         self._here()
@@ -189,33 +197,30 @@ class XmlReader:
 
     def _start(self, name, attributes):
         self._here()
-        above, unit = self._element, self._unit
-        element = Element(name, attributes, self._place, above, unit)
-        element.line = self._current_line
-        self._element = element
-        if unit is None:
+        where = self._place, self._line, self._element, self._unit
+        self._element = element = Element(name, attributes, *where)
+        if self._unit is None:
             self._start_outside(element)
-            unit = self._unit
-        elif self.skips and name.rpartition(" ")[2] in self.names:
+        elif self.skips and element.name in self.names:
             raise ValueError("a unit within another")
-        if unit is not None:
-            unit.all_parts.append((element, True))
-            element.first = len(unit.all_parts)
+        if self._unit is not None:
+            self._unit.all_parts.append((element, True))
+            element.first = len(self._unit.all_parts)
 
     def _start_outside(self, element):
-        name, above = element.local_name, element.above
-        element.context = None
+        above, is_unit = element.above, element.name in self.names
         if above is None:
             start = element.start - self._base
-            self._root = TAG.match(self._data, start)[0]
-            if name in self.names:
-                self.refuse(f"<{name}> is the root of the file", element.line)
+            self._root = _TAG.match(self._data, start)[0]
+            if is_unit:
+                reason = f"<{element.name}> is the root of the file"
+                self.refuse(element.line, reason)
+        element.context = None
         if above is None or above.context is not None:
-            context = above and above.context
-            element.context = self.context_of(element, context)
-            if name in self.names and element.context is not None:
-                self._unit = element.unit = element
-                element.all_parts = []
+            element.context = self.context_of(element)
+        if is_unit and element.context is not None:
+            self._unit = element.unit = element
+            element.all_parts = []
 
     def _text(self, text):
         if self._unit is not None:
@@ -238,11 +243,10 @@ class XmlReader:
             self._found += self.convert(unit)
 
     def _parse(self, block, is_last):
-        if self._fault is not None:
-            block = self._rest()
-        while self._fault is None:
+        while self._fault is None or (block := self._rest()):
             try:
                 self._parser.Parse(block, is_last)
+                self._here()
                 return
             except XmlError:
                 raise
@@ -250,36 +254,38 @@ class XmlReader:
                 reason = str(error).partition(":")[0]
                 if isinstance(error, expat.ExpatError):
                     self._here()
-            place, line = self._place - self._base, self._current_line
-            self._fault = line, f"not valid XML ({reason})"
+            self._fault = self._line, f"not valid XML ({reason})"
+            if not (self.skips and self._root):
+                self.refuse(*self._fault)
+            self._unit = None
             # Of an end tag without its start tag, expat tells the name.
-            start = max(0, place - 2, self._sought + 1 - self._base)
-            self._sought_line = line - self._data.count(b"\n", start, place)
-            self._sought = self._base + start
-            block = self._rest()
-        if is_last or not (self.skips and self._root):
-            self.refuse(self._fault[1], self._fault[0])
+            place = self._place - self._base
+            start = max(0, place - 2, self._resumed + 1 - self._base)
+            self._line -= self._data.count(b"\n", start, place)
+            self._place = self._base + start
+        if is_last:
+            self.refuse(*self._fault)
 
     def _rest(self):
         """Starts again at the next unit after a fault; returns the bytes.
 
-        If there is none yet, the fault remains.
+        If there is none yet, the fault remains, and there are none.
         """
-        start, data = self._sought - self._base, self._data
+        start, data = self._place - self._base, self._data
         place, head = max(start, len(data) - _LONGEST_TAG), b""
-        if self.skips and self._root:
-            tag = self._unit_tag.search(data, start)
-            if tag is not None:
-                place = tag.end() if tag[1] else tag.start()
-                head = self._root + b"<body>"
-            del tag  # It holds the data.
-        self._sought_line += data.count(b"\n", start, place)
-        self._sought = self._base + place
-        if head:
-            self.faults.append(self._fault)
-            self._found.append(None)
-            self._fault = None
-            data[:place] = head
-            self._base = self._sought - len(head)
-            self._begin(self._base, self._sought_line)
-        return bytes(data) if head else b""
+        tag = self._unit_tag.search(data, start)
+        if tag is not None:
+            place = tag.end() if tag[1] else tag.start()
+            head = self._root + b"<body>"
+        del tag  # It holds the data.
+        self._line += data.count(b"\n", start, place)
+        self._place = self._base + place
+        if not head:
+            return b""
+        self.faults.append(self._fault)
+        self._found.append(None)
+        self._fault, self._resumed = None, self._place
+        data[:place] = head
+        self._base = self._place - len(head)
+        self._begin(self._base, self._line)
+        return bytes(data)

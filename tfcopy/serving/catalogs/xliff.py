@@ -8,6 +8,7 @@ stands in the source.
 
 import codecs
 import io
+import itertools
 import re
 from collections.abc import Mapping
 from xml.sax.saxutils import escape
@@ -16,12 +17,13 @@ from tfcopy.data.corpora.catalog_lines import Header
 from tfcopy.data.corpora.gettext_catalogs import Catalog
 from tfcopy.data.text.languages import normal_code
 from tfcopy.data.text.span_patterns import with_texts
-from tfcopy.data.text.xliff_units import AUTHOR, Unit, read_units
+from tfcopy.data.text.xliff_units import Unit, XliffReader
 from tfcopy.serving.catalogs.entries import content_of
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
 SUFFIXES = (".xlf", ".xliff")
+_AUTHOR = "tfcopy"  # of notes
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 _ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)""")
 # What ends a start tag.
@@ -77,7 +79,7 @@ def units_of(path, text: str) -> list[Unit]:
         AskError: naming the line, if it is no XLIFF.
     """
     try:
-        return [*read_units(io.BytesIO(text.encode()), path, "utf-8")]
+        return [*XliffReader(path, "utf-8").read(io.BytesIO(text.encode()))]
     except ValueError as error:
         raise AskError(str(error)) from None
 
@@ -93,21 +95,23 @@ def filled(path, text: str, outcomes: Mapping) -> str:
     Raises:
         AskError: If it is no XLIFF.
     """
-    data, edits, remarks = text.encode(), [], {}
-    for unit in units_of(path, text):
-        outcome = outcomes.get(unit.key)
-        if outcome is None or not unit.is_open:
-            continue
-        found = outcome.forms.get(0)
-        if found and unit.objection(found) is None:
-            edits += _translated(unit, data, unit.markup(found))
-        made = _notes(unit, outcome.remarks)
-        remarks.setdefault(id(unit.notes), (unit, []))[1].extend(made)
-    for unit, made in remarks.values():
-        edits += _with_notes(unit, data, made)
-    edits.sort(key=lambda x: (x[0].start, x[0].stop))
-    places = ((place.start, place.stop) for place, _ in edits)
-    return with_texts(data, places, (new for _, new in edits)).decode()
+    data, edits = text.encode(), []
+    # The segments of a <unit> have their notes together.
+    groups = itertools.groupby(units_of(path, text), lambda x: x.element.unit)
+    for _, group in groups:
+        units = [*group]
+        done = [x for x in units if x.is_open and x.key in outcomes]
+        for unit in done:
+            found = outcomes[unit.key].forms.get(0)
+            if found and unit.objection(found) is None:
+                edits += _translated(unit, data, unit.markup(found))
+        if done:
+            remarks = [y for x in done for y in outcomes[x.key].remarks]
+            is_open = all(x.is_open for x in units)
+            edits += _with_notes(done[0], data, remarks, is_open)
+    edits.sort(key=lambda x: x[0])
+    places, texts = [x for x, _ in edits], [x for _, x in edits]
+    return with_texts(data, places, texts).decode()
 
 
 def _prefix(unit):
@@ -122,58 +126,75 @@ def _blanks_before(data, place):
     return before if before.isspace() else b""
 
 
-def _notes(unit, remarks):
-    """The notes of a unit, as XML."""
-    name = _prefix(unit) + b"note"
-    key = b"category" if unit.is_segment else b"from"
-    texts = (escape(printable(x)).encode() for x in remarks)
-    author = AUTHOR.encode()
-    return [
-        b'<%s %s="%s">%s</%s>' % (name, key, author, x, name) for x in texts
-    ]
+def _with_notes(unit, data, remarks, is_open):
+    """Edits that give a unit its notes, instead of those of an earlier run.
 
-
-def _with_notes(unit, data, made):
-    """Edits that give a unit its notes, instead of those of an earlier run."""
-    edits, notes = [], unit.notes
-    for place in notes.old if notes.is_open else ():
-        # With the blanks before it, which came with it.
-        blanks = _blanks_before(data, place.start)
-        edits.append((range(place.start - len(blanks), place.stop), b""))
-    if not notes.is_open:
-        # Some are those of segments that an earlier run has translated.
-        old = {data[place.start : place.stop] for place in notes.old}
-        made = [x for x in made if x not in old]
+    Args:
+        unit: One of the `Unit`s that have notes together.
+        data: The file.
+        remarks: The remarks of all of them.
+        is_open: Whether all of them wait for a translation.
+    """
+    holder, prefix, blanks = unit.element.unit, _prefix(unit), b""
+    key, parents = b"category", holder.children("notes")
     if not unit.is_segment:
+        key, parents = b"from", [holder]
         blanks = _blanks_before(data, unit.source.start)
-        made = [blanks + x for x in made]
+    old = [
+        note
+        for parent in parents[:1]
+        for note in parent.children("note")
+        if _AUTHOR in map(note.attributes.get, ("from", "category"))
+    ]
+    start = b'%s<%snote %s="%s">' % (blanks, prefix, key, _AUTHOR.encode())
+    texts = (escape(printable(x)).encode() for x in remarks)
+    made, edits = [b"%s%s</%snote>" % (start, x, prefix) for x in texts], []
+    if is_open:
+        for note in old:
+            start, stop = note.place
+            # With the blanks before it, which came with it.
+            start -= len(_blanks_before(data, start))
+            edits.append(((start, stop), b""))
+    else:
+        # Some are those of segments that an earlier run has translated.
+        known = {x.markup for x in old}
+        made = [x for x in made if x not in known]
     new = b"".join(made)
-    if new and notes.need_element:
-        name = _prefix(unit) + b"notes"
-        new = b"<%s>%s</%s>" % (name, new, name)
-    return [*edits, (notes.place, new)] if new else edits
+    if new:
+        edits.append(_at_notes(unit, parents, new))
+    return edits
+
+
+def _at_notes(unit, parents, new):
+    """An edit that puts notes where they belong."""
+    if not unit.is_segment:
+        return (unit.target_place[1],) * 2, new
+    for notes in parents[:1]:
+        end = notes.end_tag if notes.tag.endswith(b"/>") else b""
+        return notes.tag_place, _OPEN.sub(b">", notes.tag) + new + end
+    others = ("originalData", "segment", "ignorable")
+    start, prefix = unit.element.unit.children(*others)[0].start, _prefix(unit)
+    return (start, start), b"<%snotes>%s</%snotes>" % (prefix, new, prefix)
 
 
 def _translated(unit, data, found):
     """Edits that give a unit its translation and its state."""
-    name, new = _prefix(unit) + b"target", b""
-    tag = unit.target.tag if unit.target else b"<%s>" % name
-    if not unit.target:
-        new = _blanks_before(data, unit.source.start)
-    for segment in unit.spans.segments:  # There is one at most.
-        end = b"</%s>" % re.match(rb"<([^\s/>]+)", segment)[1]
-        found = _OPEN.sub(b">", segment) + found + end
-    if not unit.is_segment:
+    name, edits, blanks = _prefix(unit) + b"target", [], b""
+    if unit.target:
+        tag = unit.target.tag
+    else:
+        tag = b"<%s>" % name
+        blanks = _blanks_before(data, unit.source.start)
+    for segment in unit.segments:  # There is one at most.
+        found = _OPEN.sub(b">", segment.tag) + found + segment.end_tag
+    if unit.is_segment:
+        own = unit.element
+        edits.append((own.tag_place, _with_state(own.tag, b"translated")))
+    else:
         tag = _with_state(tag, b"needs-review-translation")
-        new += b"%s%s</%s>" % (tag, found, name)
-        return [(unit.target_place, new)]
-    new += b"%s%s</%s>" % (_OPEN.sub(b">", tag), found, name)
-    tag, start = unit.element.tag, unit.element.start
-    place = range(start, start + len(tag))
-    return [
-        (place, _with_state(tag, b"translated")),
-        (unit.target_place, new),
-    ]
+    tag = _OPEN.sub(b">", tag)
+    new = b"%s%s%s</%s>" % (blanks, tag, found, name)
+    return [*edits, (unit.target_place, new)]
 
 
 def _with_state(tag, state):
