@@ -56,12 +56,11 @@ class MemoryReport:
     @property
     def remarks(self) -> list[str]:
         """Remarks for users, a line each."""
-        lines = []
-        for line, reason in self.faults[:1]:
-            lines.append(
-                f"damaged units left out: {len(self.faults):,}, the first in "
-                f"line {line}: {reason}."
-            )
+        lines = [
+            f"damaged units left out: {len(self.faults):,}, the first in "
+            f"line {line}: {reason}."
+            for line, reason in self.faults[:1]
+        ]
         for counts in self.languages:
             if len(counts) > 1:
                 told = (f"{x} ({count:,})" for x, count in counts.items())
@@ -97,8 +96,11 @@ def read_memory(
     report = MemoryReport() if report is None else report
     languages = source_language, target_language
     counts = [collections.Counter() for _ in languages]
-    report.languages, seen = counts, set()
-    for texts in _units_of_memory(path, report):
+    is_xliff = file_forms.plain_name(path).lower().endswith(XLIFF)
+    reader = _XliffReader(path) if is_xliff else _MemoryReader(path)
+    report.faults, report.languages, seen = reader.faults, counts, set()
+    for unit in _read(reader):
+        texts = unit or {}
         seen.update(texts)
         codes = [_best_code(x, tuple(texts)) for x in languages]
         if None in codes:
@@ -165,15 +167,13 @@ def _csv_terms(path, languages):
             text = file.read().decode()
         except UnicodeDecodeError:
             raise ValueError(f"{path}: not valid UTF-8.") from None
+    heads = ("source", "target"), tuple(map(_code, languages))
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for row in rows:
             place = f"{path}, line {rows.line_num}"
             names = tuple(_code(x.strip()) for x in row)
-            if rows.line_num == 1 and names in (
-                ("source", "target"),
-                tuple(_code(x or "") for x in languages),
-            ):
+            if rows.line_num == 1 and names in heads:
                 continue
             if len(row) != 2:
                 raise ValueError(
@@ -195,21 +195,6 @@ def _read(reader):
         yield from reader.read(file)
 
 
-def _units_of_memory(path, report):
-    """Yields dicts from the codes of languages to the texts of a unit."""
-    is_xliff = file_forms.plain_name(path).lower().endswith(XLIFF)
-    reader = XliffReader(path) if is_xliff else _MemoryReader(path)
-    report.faults = reader.faults
-    for unit in _read(reader):
-        if not is_xliff:
-            yield unit or {}
-            continue
-        sides = (unit.language, unit.source_language)
-        texts = zip(sides, (unit.target_text, unit.singular))
-        is_done = unit.is_translated
-        yield {_code(x): [text] for x, text in texts if x and is_done}
-
-
 class _TermReader(XmlReader):
     """Reads units of TBX as dicts: codes of languages to texts."""
 
@@ -228,6 +213,17 @@ class _MemoryReader(_TermReader):
     """Reads units of TMX, past damaged ones."""
 
     skips = True
+
+
+class _XliffReader(XliffReader):
+    """Reads units of XLIFF as such dicts, empty if nobody translated one."""
+
+    def convert(self, unit):
+        for x in super().convert(unit):
+            languages = x.language, x.source_language
+            texts = zip(languages, (x.target_text, x.singular))
+            is_done = x.is_translated
+            yield {_code(y): [text] for y, text in texts if y and is_done}
 
 
 def _texts(form: Element) -> Iterator[str]:

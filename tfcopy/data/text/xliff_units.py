@@ -12,11 +12,10 @@ Reference: OASIS, XLIFF Version 1.2 (2008) and XLIFF Version 2.1 (2018).
 """
 
 import re
-from typing import NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-from tfcopy.data.text.xml_units import Element, XmlReader
+from tfcopy.data.text.xml_units import XmlReader
 
 # Elements around units.
 _AROUND = ("xliff", "file", "body", "group")
@@ -26,8 +25,6 @@ _IDENTITIES = ("id", "mid", "startRef", "hex")
 _LANG = "http://www.w3.org/XML/1998/namespace lang"
 _UNTRANSLATED = ("new", "initial", "needs-translation")
 _SPAN = re.compile(r"(<[^<>]*>)")
-# Elements of a unit that are read.
-_ORDERS = ([], ["source"], ["source", "target"])
 
 
 class XliffReader(XmlReader):
@@ -38,13 +35,13 @@ class XliffReader(XmlReader):
 
     def context_of(self, element):
         """Returns language of the source, of the target, and `translate`."""
-        name, above = element.name, element.above
-        if above is None and name != "xliff":
+        name, above = element.name, element.above or element
+        if above is element and name != "xliff":
             self.refuse(element.line, f"not a file of XLIFF, but of <{name}>")
-        is_own = above is None or element.namespace == above.namespace
-        if not is_own or name not in (*_AROUND, *self.names):
+        is_known = name in (*_AROUND, *self.names)
+        if element.namespace != above.namespace or not is_known:
             return None
-        source, target, translate = above.context if above else [None] * 3
+        source, target, translate = above.context or (None, None, None)
         get = element.attributes.get
         return (
             get("source-language", get("srcLang", source)),
@@ -59,7 +56,7 @@ class XliffReader(XmlReader):
         is_second = unit.name == "unit"
         for element in unit.children("segment") if is_second else [unit]:
             parts = element.children("source", "target")
-            if [x.name for x in parts] not in _ORDERS:
+            if [x.name for x in parts] != ["source", "target"][: len(parts)]:
                 self.refuse(
                     element.line,
                     f"in <{element.name}> expected one <source>, and "
@@ -174,19 +171,11 @@ class Unit:
         return found
 
 
-class _Part(NamedTuple):
-    """A text, a tag of an inline element, or the whole of one that is code."""
-
-    text: str
-    end: str = ""
-    markup: bytes = b""
-    element: Element | None = None
-
-
 def _source_text(source):
     """A source's text, each markup as a span of its own, and these spans."""
     parts, counts, spans = [*_parts_of(source)], {}, {}
-    taken = {*_SPAN.findall("".join(x.text for x in parts if not x.markup))}
+    literal = "".join(text for text, _, markup, _ in parts if not markup)
+    taken = {*_SPAN.findall(literal)}
     for text, end, markup, _ in parts:
         if markup and markup not in spans:
             span = text + end
@@ -195,7 +184,7 @@ def _source_text(source):
                 span = f'{text} n="{count}"{end}'
             taken.add(span)
             spans[markup] = span
-    text = "".join(spans.get(x.markup, x.text) for x in parts)
+    text = "".join(spans.get(markup, text) for text, _, markup, _ in parts)
     return text, {span: markup for markup, span in spans.items()}
 
 
@@ -218,20 +207,24 @@ def _target_text(target, spans):
 
 
 def _parts_of(element):
-    """Yields the `_Part`s of a source or a target."""
+    """Yields the texts of an element, and its tags, or wholes that are code.
+
+    Each is its text, which a tag has without its end; the end; the markup and
+    the element, if it is no text.
+    """
     code = None
     for part, is_begin in element.parts:
         if code is not None:
             code = None if part is code else code
         elif isinstance(part, str):
-            yield _Part(part)
+            yield part, "", b"", None
         elif not is_begin:
-            yield _Part(f"</{part.name}", ">", part.end_tag, part)
+            yield f"</{part.name}", ">", part.end_tag, part
         elif part.namespace == element.namespace and _is_text(part):
-            yield _Part(part.label(*_IDENTITIES), ">", part.tag, part)
+            yield part.label(*_IDENTITIES), ">", part.tag, part
         else:
             code = part
-            yield _Part(part.label(*_IDENTITIES), "/>", part.markup, part)
+            yield part.label(*_IDENTITIES), "/>", part.markup, part
 
 
 def _is_text(element):

@@ -14,7 +14,6 @@ from xml.parsers import expat
 _BLOCK = 1 << 14
 _LONGEST_TAG = 1 << 8  # of those at which reading goes on after a fault
 _TAG = re.compile(rb"""<(?:[^<>"']+|"[^"]*"|'[^']*')*>""")
-_NAME = re.compile(rb"<([^\s/>]+)")
 
 
 class XmlError(ValueError):
@@ -40,7 +39,7 @@ class Element:
     def __init__(self, name, attributes, start, line, above, unit):
         self.namespace, _, self.name = name.rpartition(" ")
         self.attributes, self.start, self.line = attributes, start, line
-        self.above, self.unit = above, unit
+        self.above, self.unit, self.context = above, unit, None
 
     @property
     def parts(self) -> list[tuple["str | Element", bool]]:
@@ -67,7 +66,7 @@ class Element:
     @property
     def end_tag(self) -> bytes:
         """The bytes of an end tag for its start tag."""
-        return b"</%s>" % _NAME.match(self.tag)[1]
+        return b"</%s>" % re.match(rb"<([^\s/>]+)", self.tag)[1]
 
     @property
     def place(self) -> tuple[int, int]:
@@ -215,7 +214,6 @@ class XmlReader:
             if is_unit:
                 reason = f"<{element.name}> is the root of the file"
                 self.refuse(element.line, reason)
-        element.context = None
         if above is None or above.context is not None:
             element.context = self.context_of(element)
         if is_unit and element.context is not None:

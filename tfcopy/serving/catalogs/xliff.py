@@ -179,12 +179,9 @@ def _at_notes(unit, parents, new):
 
 def _translated(unit, data, found):
     """Edits that give a unit its translation and its state."""
-    name, edits, blanks = _prefix(unit) + b"target", [], b""
-    if unit.target:
-        tag = unit.target.tag
-    else:
-        tag = b"<%s>" % name
-        blanks = _blanks_before(data, unit.source.start)
+    name, target, edits = _prefix(unit) + b"target", unit.target, []
+    tag = target.tag if target else b"<%s>" % name
+    blanks = b"" if target else _blanks_before(data, unit.source.start)
     for segment in unit.segments:  # There is one at most.
         found = _OPEN.sub(b">", segment.tag) + found + segment.end_tag
     if unit.is_segment:
