@@ -213,20 +213,17 @@ def _fill(files, options, tell):
 
 def _memory(options, model):
     """Reads the files of --memory."""
-    memory = Memory()
-    languages = (
-        model.source_language or "en",
-        options.language or model.language,
-    )
+    memory, is_given = Memory(), options.language is not None
+    source = model.source_language or "en"
+    target = options.language or model.language
     for path in options.memory or ():
-        if languages[1] is None and is_memory(path):
+        if target is None and is_memory(path):
             raise AskError(
                 f"--memory: the language that {path} is to be read in is not "
                 "known. Give --language."
             )
         try:
-            is_given = options.language is not None
-            for remark in memory.add_file(path, *languages, is_given):
+            for remark in memory.add_file(path, source, target, is_given):
                 _print(f"{path}: {remark}")
         except OSError as error:
             raise AskError(

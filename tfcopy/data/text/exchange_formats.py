@@ -20,7 +20,6 @@ from tfcopy.data.text.xliff_units import XliffReader
 from tfcopy.data.text.xml_units import Element, XmlReader
 
 XLIFF = (".xlf", ".xliff", ".sdlxliff")
-MEMORIES = (".tmx", *XLIFF)
 # Elements of TMX and TBX: one text in several languages, its form in one of
 # them, and the text of that.
 _UNITS = ("tu", "termEntry", "conceptEntry")
@@ -37,7 +36,7 @@ _DECLARED = re.compile(rb"""^<\?xml[^>]*encoding=["']utf-?(?:16|32)""", re.I)
 
 def is_memory(path) -> bool:
     """Whether a file's name is that of TMX or XLIFF, compressed or not."""
-    return file_forms.plain_name(path).lower().endswith(MEMORIES)
+    return file_forms.plain_name(path).lower().endswith((".tmx", *XLIFF))
 
 
 @dataclasses.dataclass
@@ -97,7 +96,7 @@ def read_memory(
     languages = source_language, target_language
     counts = [collections.Counter() for _ in languages]
     is_xliff = file_forms.plain_name(path).lower().endswith(XLIFF)
-    reader = _XliffReader(path) if is_xliff else _MemoryReader(path)
+    reader = _XliffReader(path) if is_xliff else _TextReader(path, skips=True)
     report.faults, report.languages, seen = reader.faults, counts, set()
     for unit in _read(reader):
         texts = unit or {}
@@ -154,11 +153,11 @@ def read_terms(
         return
     if None in languages:
         raise ValueError(f"{path}: the languages of its terms are not known.")
-    for number, texts in enumerate(_read(_TermReader(path)), start=1):
-        terms, others = (_best_code(x, tuple(texts)) for x in languages)
-        if terms is not None and others is not None:
-            for term in texts[terms]:
-                yield f"{path}, entry {number}", term, texts[others][0]
+    for number, texts in enumerate(_read(_TextReader(path)), start=1):
+        codes = [_best_code(x, tuple(texts)) for x in languages]
+        terms, translations = (texts.get(x, ()) for x in codes)
+        for term in terms if translations else ():
+            yield f"{path}, entry {number}", term, translations[0]
 
 
 def _csv_terms(path, languages):
@@ -195,8 +194,8 @@ def _read(reader):
         yield from reader.read(file)
 
 
-class _TermReader(XmlReader):
-    """Reads units of TBX as dicts: codes of languages to texts."""
+class _TextReader(XmlReader):
+    """Reads units of TMX or TBX as dicts: codes of languages to texts."""
 
     names = _UNITS
 
@@ -207,12 +206,6 @@ class _TermReader(XmlReader):
             for text in _texts(form):
                 texts[_code(get(_LANG) or get("lang"))].append(text)
         return [texts]
-
-
-class _MemoryReader(_TermReader):
-    """Reads units of TMX, past damaged ones."""
-
-    skips = True
 
 
 class _XliffReader(XliffReader):

@@ -108,6 +108,8 @@ class XmlReader:
     Args:
         path: Path of the file, for messages.
         encoding: Encoding of the file, if the declared one is not true.
+        skips: Whether damaged units are left out; the others are in a <body>
+            then.
 
     Attributes:
         faults: Line and reason of each damaged unit that was left out.
@@ -115,19 +117,18 @@ class XmlReader:
 
     # Names of the elements that are units.
     names: tuple[str, ...] = ()
-    # Whether damaged units are left out; the others are in a <body> then.
-    skips = False
 
-    def __init__(self, path, encoding: str | None = None):
-        self.path, self.faults, self._found = path, [], []
-        self.encoding, self._root = encoding, None
+    def __init__(self, path, encoding: str | None = None, skips: bool = False):
+        self.path, self.encoding, self.skips = path, encoding, skips
+        self.faults, self._found, self._root = [], [], None
         # Bytes of the file from the place `_base` on.
         self._data, self._base = bytearray(), 0
         # A fault's line and reason, and where reading went on after the last.
         self._fault, self._resumed = None, -1
-        names = "|".join(self.names).encode()
-        self._unit_tag = re.compile(
-            rb"<(/)?(?:[\w.-]+:)?(?:%s)(?(1)\s*>|[\s/>])|</body\s*>" % names
+        name = rb"(?:[\w.-]+:)?(?:%s)" % "|".join(self.names).encode()
+        # Ends where reading can go on: before a unit, behind it or the last.
+        self._next = re.compile(
+            rb"(?=<%s[\s/>]|</body\s*>)|</%s\s*>" % (name, name)
         )
 
     def context_of(self, element: Element):
@@ -270,11 +271,9 @@ class XmlReader:
         If there is none yet, the fault remains, and there are none.
         """
         start, data = self._place - self._base, self._data
-        place, head = max(start, len(data) - _LONGEST_TAG), b""
-        tag = self._unit_tag.search(data, start)
-        if tag is not None:
-            place = tag.end() if tag[1] else tag.start()
-            head = self._root + b"<body>"
+        tag = self._next.search(data, start)
+        place = tag.end() if tag else max(start, len(data) - _LONGEST_TAG)
+        head = self._root + b"<body>" if tag else b""
         del tag  # It holds the data.
         self._line += data.count(b"\n", start, place)
         self._place = self._base + place

@@ -95,19 +95,17 @@ class CatalogModel:
                 yield dict(zip(batch, answers, strict=True))
 
     def _answers(self, texts, are_long):
-        signature, inputs = "serving_default", {"text": texts}
-        is_cut = [False] * len(texts)
+        inputs, is_cut = {"text": texts}, [False] * len(texts)
         if are_long:  # They are asked how they were read.
-            signature = "analyse"
-            outputs = self._model.ask(signature, inputs)
+            outputs = self._model.ask("analyse", inputs)
             is_cut = [
                 num_words(x) >= self.max_words for x in outputs["source_tokens"]
             ]
         if self._terms is not None:
-            signature = "with_glossary"
             inputs["glossary"] = [self._terms] * len(texts)
-        if signature != "analyse":
-            outputs = self._model.ask(signature, inputs)
+            outputs = self._model.ask("with_glossary", inputs)
+        elif not are_long:
+            outputs = self._model.ask("serving_default", inputs)
         return [
             None if cut else Answer(text.decode(errors="replace"), float(score))
             for text, score, cut in zip(

@@ -107,9 +107,8 @@ class EntryTexts:
     @functools.cached_property
     def questions(self) -> list[str]:
         """What the model is to be asked, each text once."""
-        if not self.fits:
-            return []
-        asked = (x.questions for x in self._forms.values())
+        forms = self._forms.values() if self.fits else ()
+        asked = (y.all for x in forms for _, y in x.parts if y)
         return list(dict.fromkeys(itertools.chain(*asked)))
 
     def num_words(self, question: str) -> int:
@@ -233,11 +232,6 @@ class _Form:
             has_number = [_NUMBER] if pieces[place][1] else []
             own = [_PLACE, *names, *has_number]
             self.parts += _parts(part, own, known, in_turn)
-
-    @property
-    def questions(self):
-        asked = (question.all for _, question in self.parts if question)
-        return [*itertools.chain(*asked)]
 
     def whole(self, text):
         """A text with the syntax of messages of ICU."""

@@ -98,11 +98,9 @@ class Memory:
     def exact(self, entry: Entry) -> Known | None:
         """The translation of the same text, with as many forms."""
         texts = entry.singular, entry.plural
-        for context in dict.fromkeys((entry.context, None)):
-            found = self._most((context, *texts), entry.translations.keys())
-            if found is not None:
-                return found
-        return None
+        numbers = entry.translations.keys()
+        own = self._most((entry.context, *texts), numbers)
+        return own or self._most((None, *texts), numbers)
 
     def near(self, text: str, least: float) -> Known | None:
         """The most similar text that has a translation.

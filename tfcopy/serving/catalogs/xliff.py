@@ -22,7 +22,6 @@ from tfcopy.serving.catalogs.entries import content_of
 from tfcopy.serving.client_library.signatures import AskError
 from tfcopy.terminal import printable
 
-SUFFIXES = (".xlf", ".xliff")
 _AUTHOR = "tfcopy"  # of notes
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 _ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)""")
@@ -33,7 +32,7 @@ _MARKS = {codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
 
 def is_xliff(path) -> bool:
     """Whether a file's name is that of XLIFF."""
-    return str(path).lower().endswith(SUFFIXES)
+    return str(path).lower().endswith((".xlf", ".xliff"))
 
 
 def read(path) -> Catalog:
@@ -44,10 +43,10 @@ def read(path) -> Catalog:
     """
     text, charset = decoded(path, content_of(path))
     units = units_of(path, text)
-    language = next((x.language for x in units if x.language), "")
-    for unit in units:
-        code = normal_code(unit.language or language)
-        if code != normal_code(language):
+    told = [x for x in units if x.language]
+    language = told[0].language if told else ""
+    for unit in told:
+        if normal_code(unit.language) != normal_code(language):
             raise AskError(
                 f"{path}, line {unit.start + 1}: a unit in {unit.language!r}, "
                 f"and others in {language!r}. Give a file for each language."
