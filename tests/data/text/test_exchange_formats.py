@@ -142,8 +142,14 @@ def test_a_region_is_chosen_by_its_code(tmp_path):
             '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]><tmx>&a;</tmx>',
             "not valid XML",
         ),
+        ('<?xml version="1.0" encoding="a"?>\n<tmx/>', "line 1: not valid XML"),
+        (
+            '<?xml version="1.0" encoding="big5"?><tmx/>',
+            "line 1: not valid XML",
+        ),
     ],
-    ids="cut text empty languages units bytes bomb entity".split(),
+    ids="cut text empty languages units bytes bomb entity encoding "
+    "multibyte".split(),
 )
 def test_what_is_no_memory_is_refused_by_name(tmp_path, text, message):
     path = write(tmp_path / "a b.tmx", text)

@@ -170,9 +170,12 @@ def test_what_a_target_lacks_is_empty_and_its_segments_are_kept(tmp_path):
     source = "<source>Go on.</source><target>{}</target>"
     unit = f"<trans-unit>{source}</trans-unit>"
     mark = '<mrk mtype="seg" mid="{}"/>'
-    text = FILE.format("1.2", unit.format(mark.format(0)))
-    new = filled_by(text)
-    assert '<mrk mtype="seg" mid="0">GO ON.</mrk></target>' in new
+    for target in (
+        mark.format(0).replace("/>", ">Go on.</mrk>"),
+        mark.format(0),
+    ):
+        new = filled_by(FILE.format("1.2", unit.format(target)))
+        assert '<mrk mtype="seg" mid="0">GO ON.</mrk></target>' in new
     text = FILE.format("1.2", unit.format(mark.format(0) + mark.format(1)))
     (open_unit,) = units_of("f", text)
     assert open_unit.is_open

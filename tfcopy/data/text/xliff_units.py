@@ -194,16 +194,14 @@ def _target_text(target, spans):
     Marks that the source lacks are no part of it.
     """
     known = {markup: span for span, markup in spans.items()}
-    texts, segments, dropped = [], [], set()
+    texts, dropped = [], {}
     for text, end, markup, element in _parts_of(target):
         span = known.get(markup, text + end)
         if element and element.name == "mrk" and span not in spans:
-            if element.attributes.get("mtype") == "seg":
-                segments.append(element)
-            dropped.add(element)
+            dropped[element] = element.attributes.get("mtype")
         if element not in dropped:
             texts.append(span)
-    return "".join(texts), segments
+    return "".join(texts), [x for x, kind in dropped.items() if kind == "seg"]
 
 
 def _parts_of(element):

@@ -172,6 +172,7 @@ class XmlReader:
     def _begin(self, offset, line):
         """Starts a parser whose first byte is at a place, in a line."""
         self._offset, self._first_line = offset, line
+        self._place, self._line = offset, line
         self._element = self._unit = None
         self._parser = parser = expat.ParserCreate(self.encoding, " ")
         parser.StartElementHandler = self._start
