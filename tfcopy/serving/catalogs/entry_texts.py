@@ -290,15 +290,14 @@ class _Form:
     def _as_in_source(self, text):
         """An answer, in which the places are those of the source."""
         free = [span for span, _ in self.ordered]
-        places, found = [], []
+        found = {}
         for place in places_of(text, self.names):
             span = text[slice(*place)]
             if span in free:
                 number = free.index(span)
                 free[number] = None
-                places.append(place)
-                found.append(chr(_PLACES[number]))
-        return with_texts(text, places, found)
+                found[place] = chr(_PLACES[number])
+        return with_texts(text, found, found.values())
 
 
 def _parts(text, *names):
