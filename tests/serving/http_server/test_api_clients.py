@@ -151,6 +151,21 @@ def test_every_form_has_the_same_text(client, text):
 
 
 @pytest.mark.parametrize(
+    "charset, status",
+    [("utf-8", 200), ('"UTF-8"', 200), ("utf8", 200), ("latin-1", 400)]
+    + [(x, 400) for x in ("utf-16", "utf-7", "punycode", "undefined", "?")],
+)
+def test_forms_are_utf_8(client, charset, status):
+    """Python's codecs read other texts, fail, or take a quadratic time."""
+    fields = {"q": TEXT, "source": "en", "target": "pt-BR"}
+    body, kind = form_data(fields.items())
+    error = {"error": "Invalid request: the form cannot be read"}
+    expected = {"translatedText": SAID} if status == 200 else error
+    answer = posted(client, "/translate", body, f"{kind}; charset={charset}")
+    assert answer == (status, expected)
+
+
+@pytest.mark.parametrize(
     "body, kind",
     [
         (b"--b\r\n", "multipart/form-data"),

@@ -11,6 +11,7 @@ from pydantic import (
     Field,
     ValidationError,
 )
+from python_multipart.multipart import parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -223,6 +224,10 @@ def _json(body):
 async def _parts(request, body):
     """Names and texts of a multipart form, which has no files."""
     most = {"max_fields": _MOST_FIELDS, "max_part_size": len(body)}
+    _, options = parse_options_header(request.headers["content-type"])
+    # Starlette would take any codec of Python: punycode has quadratic time.
+    if options.get(b"charset", b"utf-8").lower() not in (b"utf-8", b"utf8"):
+        raise _NO_FORM
     try:
         body.decode()  # Starlette would take it for Latin-1.
         async with request.form(max_files=0, **most) as form:
