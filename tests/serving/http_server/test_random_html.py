@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tfcopy.serving.http_server.html_parts import HtmlText
+from tfcopy.serving.http_server.kept_spans import name_of
 
 PRIVATE = re.compile("[\ue000-\uf8ff]")
 NAME = re.compile("\ue003[^\ue003\ue004]+\ue004")
@@ -142,17 +143,23 @@ def test_markup_stays_as_it_is(page):
 
 
 @pytest.mark.parametrize(
-    "page, answer",
+    "reference, said, answer",
     [
         # What follows must not make another reference of them.
-        ("&not <a>b</a>", "&not;in;<a>in;</a>in;"),
-        ("&amp <a>b</a>", "&ampin;<a>in;</a>in;"),
-        ("&copy; <a>b</a>", "&copy;in;<a>in;</a>in;"),
+        ("&not", "in;", "&not;in;"),
+        ("&amp", "in;", "&ampin;"),
+        ("&copy;", "in;", "&copy;in;"),
+        # Nor behind names of nothing, nor a digit behind many.
+        ("&not", name_of(99) * 7 + "in;", "&not;in;"),
+        (f"&#{'0' * 40}60", "5", f"&#{'0' * 40}60;5"),
     ],
 )
-def test_references_end_where_they_did(page, answer):
+def test_references_end_where_they_did(reference, said, answer):
     def model(text):
         text = text.upper() if len(text) == 1 else text
-        return "".join(x + "in;" for x in NAME.findall(text)) or text
+        return "".join(x + said for x in NAME.findall(text)) or text
 
+    text = said.lstrip("".join({*name_of(99)}))
+    page = f"{reference} <a>b</a>"
+    answer = f"{answer}<a>{text}</a>{text}"
     assert answered(page, [], 200, model) == answer

@@ -191,12 +191,11 @@ def _escaped(text):
 
 def _closed(parts):
     """Parts of HTML of which none becomes another by what follows it."""
-    closed = []
+    parts, closed = [x for x in parts if x], []
     for i, part in enumerate(parts):
-        if found := _UNFINISHED.search(part[-_LONGEST:]):
-            tail, after = found[0], parts[i + 1 : i + 5]
-            size = _reference_at(tail)
-            after = "".join(x[:_LONGEST] for x in after)
+        if found := _UNFINISHED.search(part):
+            size = _reference_at(tail := found[0])
+            after = "".join(x[:_LONGEST] for x in parts[i + 1 : i + _LONGEST])
             if tail == "<" or size != _reference_at(tail + after):
                 end = tail[:size] + ";" + tail[size:]
                 end = end if size else _escaped(tail)
