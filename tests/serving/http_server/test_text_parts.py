@@ -155,6 +155,31 @@ def test_tags_around_a_paragraph_are_not_asked():
     assert page(text)[:2] == (text, ["All of it"])
 
 
+@pytest.mark.parametrize(
+    "tag, is_kept",
+    [
+        ("a translate=no href=x/", True),  # whose value ends in a slash
+        ("a href='x/' translate=\"NO\"", True),
+        ("a href='x'translate='no'", True),
+        ("a/translate\n=\tno", True),
+        ("a translate=no translate=yes", True),
+        ("a class='b=c notranslate'", True),
+        ("a translate=no/", False),
+        ("a translate=no-one", False),
+        ("a translate=yes translate=no", False),
+        ("a title='translate=no'", False),
+        ("a title='x translate=no class=notranslate'", False),
+        ("a class='not-notranslate'", False),
+        ("title", False),
+    ],
+)
+def test_attributes_are_read_as_browsers_do(tag, is_kept):
+    name = tag[: 1 if tag[1:2] in " /" else None]
+    text = f"<{tag}>c < d</{name}>"
+    said = text if is_kept else f"<{tag}>C &lt; D</{name}>"
+    assert page(text, model=str.upper)[0] == said
+
+
 TEXTS = st.text(st.sampled_from("aé <>/&;!-\"'=p b\n\ue003\ue004" + "0"))
 
 

@@ -46,7 +46,7 @@ _TOKEN = re.compile(
     )*+ (?:</script{_REST}(?:>|\Z))?+
     | <(iframe|noembed|noframes|style|textarea|xmp)(?=[{_S}/>]){_REST}>
         .*? (?:</\2(?=[{_S}/>]){_REST}(?:>|\Z)|\Z)
-    | <title(?=[{_S}/>]){_REST}> (?![^<]*+{_TITLE})
+    | <title(?=[{_S}/>]){_REST}> (?!(?:[^<]|<(?![!?/a-z]))*+{_TITLE})
         .*? (?:{_TITLE}{_REST}(?:>|\Z)|\Z)
     | <plaintext(?=[{_S}/>]).*+ )
     | <!--(?:-?>|.*?(?:--!?>|\Z))
@@ -57,8 +57,8 @@ _TOKEN = re.compile(
     """
 )
 _TAG = re.compile(rf"<(/?)([A-Za-z][^{_S}/>]*)")
-_UNTRANSLATED = re2.compile(
-    r"(?i)\stranslate\s*=\s*[\"']?no\b|\sclass\s*=[^=]*\bnotranslate\b"
+_ATTRIBUTE = re.compile(
+    rf"([^{_S}/>][^{_S}/>=]*+)(?:[{_S}]*+=[{_S}]*+({_VALUE})?+)?+"
 )
 # Blanks and references. Some old names need no semicolon, whatever follows.
 _PIECE = re2.compile(
@@ -246,7 +246,7 @@ def _without_kept(tokens):
             if not depth:
                 yield _Token(_kind(kept[0]), "".join(kept))
                 kept = []
-        elif tag and _begins_kept(token.text, *tag.groups()):
+        elif tag and _begins_kept(tag):
             kept, name, depth = [token.text], tag[2].lower(), 1
         else:
             yield token
@@ -254,10 +254,17 @@ def _without_kept(tokens):
         yield _Token(_OUTSIDE, "".join(kept))
 
 
-def _begins_kept(text, slash, name):
-    if slash or name.lower() in _VOID or text.endswith("/>"):
+def _begins_kept(tag):
+    text, name = tag.string, tag[2].lower()
+    found = _ATTRIBUTE.findall(text, tag.end())
+    # A slash may be the end of a value. Of two of a name the first counts.
+    is_closed = text.endswith("/>") and not (found and found[-1][1][-1:] == "/")
+    if tag[1] or name in _VOID or is_closed:
         return False
-    return name.lower() in _KEPT or bool(_UNTRANSLATED.search(text))
+    values = {x.lower(): y.strip("\"'").lower() for x, y in reversed(found)}
+    is_no_text = values.get("translate") == "no"
+    is_no_text |= "notranslate" in values.get("class", "").split()
+    return name in _KEPT or is_no_text
 
 
 def _joined(tokens):
