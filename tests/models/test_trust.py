@@ -9,6 +9,7 @@ import sys
 import zipfile
 
 import keras
+import keras_hub
 import pytest
 
 from tests.models.backbones import QUIET, SPECIAL_IDS, make_backbone
@@ -39,7 +40,8 @@ pathlib.Path(__file__).with_suffix(".ran").touch()
 class Evil(PointerGeneratorHead):
     pass
 """
-NAMES = ("evil.evil:Evil", "evil>Evil", "evil.evil", "no_head", "os:system", "")
+NAMES = ("evil.evil:Evil", "evil>Evil", "evil.evil", "no_head", "os:system")
+NAMES += ("", 1, True)
 
 
 @pytest.fixture
@@ -142,7 +144,35 @@ def test_no_other_part_of_a_preset_is_imported(saved, evil, package):
             preset = change_preset(saved, folder, **{name: part})
             with pytest.raises((TypeError, ValueError, AttributeError)):
                 models.CopyCausalLM.from_preset(preset)
+            with pytest.raises((TypeError, ValueError, AttributeError)):
+                make_task().from_config(
+                    {**make_task().get_config(), name: part}
+                )
     assert not has_run(evil)
+
+
+@pytest.mark.parametrize("name", ["/{}/outside.json", "../../outside.json"])
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_preset_names_no_file_to_write(evil, name, inner):
+    """KerasHub would write it where the task is saved again."""
+    tokenizer = keras_hub.models.GPT2Tokenizer(
+        {**dict(zip("abcdefghij", range(10))), "ab": 10, "<|endoftext|>": 11},
+        ["a b"],
+    )
+    task = models.CopyGPT2CausalLM(
+        make_backbone("gpt2"),
+        keras_hub.models.GPT2CausalLMPreprocessor(tokenizer),
+    )
+    path = evil / "preset" / "task.json"
+    task.save_to_preset(str(path.parent))
+    content = json.loads(path.read_text())
+    part = content["config"]["preprocessor"]["config"]
+    if inner:
+        part = part["tokenizer"]["config"]
+    part["config_file"] = name.format(evil)
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="outside.json' is not within its"):
+        models.CopyCausalLM.from_preset(str(path.parent))
 
 
 @pytest.mark.skipif(

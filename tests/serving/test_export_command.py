@@ -217,11 +217,12 @@ def test_the_system_that_is_chosen(tmp_path):
     assert choose(systems=systems)[0] == last
     found = choose(systems=systems, exported="softmax")
     assert found == ("softmax", "which the run exported")
-    for metric, best in (("bleu", "softmax"), ("error_rate", last)):
+    metrics = (("bleu", "softmax"), ("error_rate", last), (None, "softmax"))
+    for metric, best in metrics:
         scores = {"softmax": 3.0, last: 2.0, "gone": 9.0}
         by = {"metric": metric, "scores": scores}
         found = choose(systems=systems, exported="gone", exported_by=by)
-        reason = f"which has the best {metric} on the validation set"
+        reason = f"which has the best {metric or 'score'} on the validation set"
         assert found == (best, reason)
 
 

@@ -70,7 +70,7 @@ def head_class(head: str, may_import=True):
     """
     if (found := registered_heads().get(head)) is not None:
         return found
-    module, colon, name = head.partition(":")
+    module, colon, name = str(head).partition(":")
     if not (colon and may_import):
         raise ValueError(
             f"`head` must be one of {sorted(HEADS)}, or MODULE:CLASS"

@@ -12,8 +12,9 @@ import numpy as np
 from keras import ops, tree
 
 from tfcopy import tokens
+from tfcopy.checked_files import check_inside
 from tfcopy.decoding.hypotheses import with_beams
-from tfcopy.keras_internals import importing_nothing
+from tfcopy.keras_internals import all_layers, importing_nothing
 from tfcopy.layers.backbones import hub_backbone
 from tfcopy.layers.copying import CopyDistribution, word_log_probs
 from tfcopy.layers.loop import with_room
@@ -70,6 +71,10 @@ class CopyTask:
         options = dict(locals())
         for name in ("self", "backbone", "preprocessor", "kwargs", "__class__"):
             del options[name]
+        parts = all_layers(preprocessor) if preprocessor else []
+        # KerasHub would write these files, wherever they are.
+        names = [x.config_file for x in parts if hasattr(x, "config_file")]
+        check_inside("The preprocessor's `config_file`", names)
         if special_ids is None and preprocessor is not None:
             options["special_ids"] = _special_ids(
                 preprocessor.tokenizer,
@@ -277,6 +282,7 @@ class CopyTask:
         return {**super().get_config(), **backbone, **self._options}
 
     @classmethod
+    @importing_nothing()
     def from_config(cls, config):
         """Makes a task from its config, and imports nothing that it names.
 

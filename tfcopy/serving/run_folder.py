@@ -180,7 +180,7 @@ class RunFolder:
         scores = chosen.get("scores", {})
         scores = {name: scores[name] for name in systems if name in scores}
         if scores:
-            metric = chosen["metric"]
+            metric = chosen.get("metric") or "score"
             best = min if metric in _LESS_IS_BETTER else max
             reason = f"which has the best {metric} on the validation set"
             return best(scores, key=scores.get), reason
