@@ -207,6 +207,17 @@ def test_layers_inside_a_layer_have_names_without_underscores():
     assert attention.query_dense(x).shape == (2, 3, 2, 4)
 
 
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a .quantize")
+def test_a_loaded_layer_keeps_its_own_policy():
+    backbone = make_backbone("gpt2", num_layers=1)
+    backbone.quantize("int8")
+    layer = type(backbone).from_config(backbone.get_config()).token_embedding
+    found = [layer.dtype_policy.quantization_mode]
+    keras_internals.keep_own_policy(layer)
+    found.append(layer.dtype_policy.quantization_mode)
+    assert found == [None, layer.quantization_mode] == [None, "int8"]
+
+
 @pytest.mark.parametrize("package", ["keras_cv", "keras_nlp"])
 def test_keras_imports_nothing_within_the_scope(tmp_path, monkeypatch, package):
     (tmp_path / f"{package}.py").write_text("class Theirs:\n    pass\n")

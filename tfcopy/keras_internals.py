@@ -115,6 +115,18 @@ def importing_nothing():
             sys.modules.pop(name, None)
 
 
+def keep_own_policy(layer):
+    """Gives a loaded quantized layer its policy instead of the model's map.
+
+    Keras 3.15 saves a layer by the map's default, as if it was not quantized,
+    so that what was loaded could not be saved again.
+    """
+    if layer.path and layer.quantization_mode:
+        policies = layer.dtype_policy
+        if isinstance(policies, keras.dtype_policies.DTypePolicyMap):
+            layer._dtype_policy = policies[layer.path]
+
+
 def compiled_metrics(model):
     """The metrics that `compile` was given, and what Keras makes of them.
 

@@ -76,8 +76,10 @@ def by_preset(task, folder):
 
 
 def by_file(task, folder):
-    task.save(folder / "task.keras")
-    return keras.models.load_model(folder / "task.keras")
+    for _ in range(2):  # What was loaded is saved again.
+        task.save(folder / "task.keras")
+        task = keras.models.load_model(folder / "task.keras")
+    return task
 
 
 def by_weights(task, folder):

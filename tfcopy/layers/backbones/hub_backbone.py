@@ -9,7 +9,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfcopy.keras_internals import all_layers, serialize_shared
+from tfcopy.keras_internals import (
+    all_layers,
+    keep_own_policy,
+    serialize_shared,
+)
 from tfcopy.layers.backbones.bart_parts import BartParts
 from tfcopy.layers.backbones.causal_parts import (
     GemmaParts,
@@ -133,6 +137,7 @@ def deserialize_backbone(config):
         backbone.enable_lora(**config["lora"])
     quantizers = config.get("quantizers") or {}  # Releases before wrote none.
     for layer in all_layers(backbone):
+        keep_own_policy(layer)
         if layer.path in quantizers:
             layer.inputs_quantizer = keras.saving.deserialize_keras_object(
                 quantizers[layer.path]
