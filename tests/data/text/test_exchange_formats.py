@@ -127,6 +127,10 @@ def test_a_region_is_chosen_by_its_code(tmp_path):
         (TMX.replace('"es', '"de').replace('"ES', '"DE'), "no unit in both en"),
         ("<tmx/>", "There are: no units"),
         (b"<tmx>\xff</tmx>", "line 1: not valid XML"),
+        *(
+            (f'<?xml version="1.0" encoding="{x}"?><tmx/>', "line 1: not valid")
+            for x in ("ISO-859-1", "Shift_JIS", "hex")
+        ),
         (
             '<!DOCTYPE a [<!ENTITY a "%s">%s]><tmx>&j;</tmx>'
             % (
@@ -142,14 +146,9 @@ def test_a_region_is_chosen_by_its_code(tmp_path):
             '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]><tmx>&a;</tmx>',
             "not valid XML",
         ),
-        ('<?xml version="1.0" encoding="a"?>\n<tmx/>', "line 1: not valid XML"),
-        (
-            '<?xml version="1.0" encoding="big5"?><tmx/>',
-            "line 1: not valid XML",
-        ),
     ],
-    ids="cut text empty languages units bytes bomb entity encoding "
-    "multibyte".split(),
+    ids="cut text empty languages units bytes unknown multibyte codec bomb "
+    "entity".split(),
 )
 def test_what_is_no_memory_is_refused_by_name(tmp_path, text, message):
     path = write(tmp_path / "a b.tmx", text)
@@ -218,6 +217,7 @@ DAMAGES = {
     "attribute": UNIT.format('<ph x="1" x="2"/>'),
     "quote": UNIT.format('<ph x="1/>'),
     "prefix": UNIT.format("<x:ph/>"),
+    "cdata": UNIT.format("<![CDATA["),
     "bytes": UNIT.format("\udcff"),
 }
 
@@ -254,6 +254,21 @@ def test_a_damaged_unit_loses_no_other(
         assert told in (line, line + 1)  # where the next unit begins
     if lines:
         assert f"damaged units left out: {len(lines)}," in report.remarks[0]
+
+
+def test_a_long_root_is_not_read_again_for_each_damaged_unit(tmp_path):
+    text = in_tmx(DAMAGES["entity"], UNIT.format("")).decode()
+    path = write(tmp_path / "a.tmx", text.replace("1.4", "1" * 5_000))
+    with pytest.raises(ValueError, match="a.tmx, line 2: not valid XML"):
+        pairs(path)
+
+
+@pytest.mark.parametrize("text", ["<![CDATA[", "<?x "])
+def test_the_rest_of_a_file_is_not_read_for_each_of_its_units(tmp_path, text):
+    units = UNIT.format(text + "x" * 20_000) * 200  # would be 400 MB
+    path = write(tmp_path / "a.tmx", in_tmx(units))
+    with pytest.raises(ValueError, match="a.tmx, line [0-9]+: .*unclosed"):
+        pairs(path)
 
 
 def test_damaged_units_are_counted(tmp_path, capsys):
@@ -345,15 +360,16 @@ def test_odd_shapes_name_the_file(tmp_path, name, text):
 # === Terms ===
 
 
-def test_terms_of_tbx(tmp_path, capsys):
-    path = write(tmp_path / "a.tbx", TBX)
+@pytest.mark.parametrize("name", ["a.tbx", "A.TBX"])
+def test_terms_of_tbx(tmp_path, capsys, name):
+    path = write(tmp_path / name, TBX)
     glossary = Glossary.load(path, ("en", "es"))
     assert glossary.terms == (
         ("printer", "impresora"),
         ("printing device", "impresora"),
     )
     assert "1 further translations" in capsys.readouterr().out
-    with pytest.raises(ValueError, match="a.tbx: the languages"):
+    with pytest.raises(ValueError, match=f"{name}: the languages"):
         Glossary.load(path)
 
 

@@ -12,7 +12,7 @@ from tests.serving.catalogs.xliff_standards import FIRST, SECOND, TEXTS
 from tfcopy.data.corpora import text_pairs
 from tfcopy.data.text import xml_units
 from tfcopy.data.text.exchange_formats import read_memory
-from tfcopy.serving.catalogs.entries import Suggestion
+from tfcopy.serving.catalogs.entries import Left, Suggestion
 from tfcopy.serving.catalogs.xliff import filled, units_of
 
 FILE = (
@@ -166,6 +166,31 @@ def test_the_command_fills_what_tools_write(tmp_path, fill, unit):
     ElementTree.fromstring(new)
 
 
+@pytest.mark.parametrize("prefix", ["source:", "my-source:", "xlf:"])
+def test_a_prefix_may_have_any_name(prefix):
+    text = FILE.format("1.2", UNIT.format('<g id="1">a</g>'))
+    text = re.sub("<(/?)", rf"<\1{prefix}", text)
+    text = text.replace(" version", f" xmlns:{prefix[:-1]}='u' version")
+    new = filled_by(text)
+    assert filled_by(new) == new and kept(new.replace(prefix, "")) == kept(
+        text.replace(prefix, "")
+    )
+    (unit,) = units_of("f", new)
+    assert unit.target_text == '<g id="1">A</g>'
+
+
+def test_what_xml_cannot_hold_spoils_no_file():
+    text = FILE.format("1.2", UNIT.format("a&#13;&#10;b"))
+    (unit,) = units_of("f", text)
+    new = filled_by(text)
+    (again,) = units_of("f", new)
+    assert again.target_text == "A\r\nB"
+    for char in "\0\x1f\ud800\ufffe\uffff":
+        assert unit.objection(f"a{char}b") is not None
+        new = filled("f", text, {unit.key: Left(f"a{char}b")})
+        assert ElementTree.fromstring(new).find(".//note") is not None
+
+
 def test_what_a_target_lacks_is_empty_and_its_segments_are_kept(tmp_path):
     source = "<source>Go on.</source><target>{}</target>"
     unit = f"<trans-unit>{source}</trans-unit>"
@@ -193,6 +218,26 @@ def test_a_file_without_a_language_has_none(tmp_path):
     path = tmp_path / "a.xlf"
     path.write_text(text.replace("</xliff>", f"{other}</xliff>"))
     assert [*read_memory(path, "en", "es")] == [("One", "Uno"), ("", "")]
+
+
+def test_a_text_in_another_language_than_its_file_is_not_taken(tmp_path):
+    unit = "<trans-unit><source {}>One</source><target {}>{}</target>"
+    units = [
+        unit.format(source, target, text) + "</trans-unit>"
+        for source, target, text in (
+            ("", "", "Uno"),
+            ("", 'xml:lang="de"', "Eins"),
+            ('xml:lang="ja"', "", "Un"),
+            ('xml:lang="EN_gb"', 'xml:lang="es-MX"', "Una"),
+        )
+    ]
+    path = tmp_path / "a.xlf"
+    path.write_text(FILE.format("1.2", "".join(units)))
+    found = [*read_memory(path, "en", "es")]
+    assert found == [("One", "Uno"), ("", ""), ("", ""), ("One", "Una")]
+    waiting = unit.format("", 'xml:lang="en"', "One") + "</trans-unit>"
+    (open_unit,) = units_of("f", FILE.format("1.2", waiting))
+    assert open_unit.language == "es"
 
 
 # === Odd files ===

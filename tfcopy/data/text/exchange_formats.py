@@ -148,7 +148,7 @@ def read_terms(
         OSError: If the file cannot be read.
         ValueError: naming the file, if it is no such file.
     """
-    if not file_forms.plain_name(path).endswith(".tbx"):
+    if not file_forms.plain_name(path).lower().endswith(".tbx"):
         yield from _csv_terms(path, languages)
         return
     if None in languages:

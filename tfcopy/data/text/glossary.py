@@ -61,7 +61,7 @@ class Glossary:
             ValueError: naming the file and the line of a bad term.
         """
         path, terms, left_out = os.fspath(path), {}, 0
-        form = os.path.splitext(file_forms.plain_name(path))[1]
+        form = os.path.splitext(file_forms.plain_name(path))[1].lower()
         read = _lines
         if form in (".csv", ".tbx"):
             read = functools.partial(

@@ -15,6 +15,7 @@ import re
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
+from tfcopy.data.text.languages import base_language
 from tfcopy.data.text.xml_units import XmlReader
 
 # Elements around units.
@@ -25,6 +26,8 @@ _IDENTITIES = ("id", "mid", "startRef", "hex")
 _LANG = "http://www.w3.org/XML/1998/namespace lang"
 _UNTRANSLATED = ("new", "initial", "needs-translation")
 _SPAN = re.compile(r"(<[^<>]*>)")
+# XML's parsers would read another end of line.
+_KEPT = {"\r": "&#13;"}
 
 
 class XliffReader(XmlReader):
@@ -96,12 +99,14 @@ class Unit:
         self.target_text, self.segments = "", []
         inherited = element.unit.context
         self.source_language, self.language, self._translate = inherited
+        self.source_language = _language(source, self.source_language)
         stop = element.children("source", "seg-source")[-1].place[1]
         self.target_place = stop, stop
         if target is not None:
             self.target_text, self.segments = _target_text(target, self.spans)
-            self.language = self.language or target.attributes.get(_LANG)
             self.target_place = target.place
+            if not (self.is_open and self.language):
+                self.language = _language(target, self.language)
 
     @property
     def key(self) -> tuple[int, str]:
@@ -160,7 +165,8 @@ class Unit:
     def markup(self, text: str) -> bytes | None:
         """Returns a translation as XML; `None` if its elements do not nest."""
         parts = (
-            self.spans.get(part) or escape(part).encode()
+            self.spans.get(part)
+            or escape(part, _KEPT).encode("utf-8", "surrogatepass")
             for part in _SPAN.split(text)
         )
         found = b"".join(parts)
@@ -169,6 +175,13 @@ class Unit:
         except expat.ExpatError:
             return None
         return found
+
+
+def _language(element, inherited):
+    """The language of a text: its file's, unless it tells another one."""
+    own = element.attributes.get(_LANG) or inherited
+    is_alike = inherited and base_language(own) == base_language(inherited)
+    return inherited if is_alike else own
 
 
 def _source_text(source):

@@ -13,6 +13,9 @@ from xml.parsers import expat
 # Bytes that are read at once, unless a token is longer.
 _BLOCK = 1 << 14
 _LONGEST_TAG = 1 << 8  # of those at which reading goes on after a fault
+_LONGEST_ROOT = 1 << 11  # start tag of files in which it does
+# Bytes that are read again after faults, blocks aside.
+_MOST_AGAIN = 1 << 26
 _TAG = re.compile(rb"""<(?:[^<>"']+|"[^"]*"|'[^']*')*>""")
 
 
@@ -124,7 +127,7 @@ class XmlReader:
         # Bytes of the file from the place `_base` on.
         self._data, self._base = bytearray(), 0
         # A fault's line and reason, and where reading went on after the last.
-        self._fault, self._resumed = None, -1
+        self._fault, self._resumed, self._again = None, -1, 0
         name = rb"(?:[\w.-]+:)?(?:%s)" % "|".join(self.names).encode()
         # Ends where reading can go on: before a unit, behind it or the last.
         self._next = re.compile(
@@ -212,7 +215,9 @@ class XmlReader:
         above, is_unit = element.above, element.name in self.names
         if above is None:
             start = element.start - self._base
-            self._root = _TAG.match(self._data, start)[0]
+            root = _TAG.match(self._data, start)[0]
+            # It is read again after each fault.
+            self._root = root if len(root) <= _LONGEST_ROOT else None
             if is_unit:
                 reason = f"<{element.name}> is the root of the file"
                 self.refuse(element.line, reason)
@@ -255,12 +260,18 @@ class XmlReader:
                 if isinstance(error, expat.ExpatError):
                     self._here()
             self._fault = self._line, f"not valid XML ({reason})"
-            if not (self.skips and self._root):
+            place = self._place - self._base
+            # Of an end tag without its start tag, expat tells the name. What
+            # a unit leaves open, such as CDATA, has hidden those behind it.
+            start, unit = place - 2, self._unit
+            if unit is not None:
+                start = unit.start + 1 - self._base
+            start = max(0, start, self._resumed + 1 - self._base)
+            self._again += max(0, len(self._data) - start - 4 * _BLOCK)
+            can_resume = self.skips and self._root
+            if not can_resume or self._again > _MOST_AGAIN:
                 self.refuse(*self._fault)
             self._unit = None
-            # Of an end tag without its start tag, expat tells the name.
-            place = self._place - self._base
-            start = max(0, place - 2, self._resumed + 1 - self._base)
             self._line -= self._data.count(b"\n", start, place)
             self._place = self._base + start
         if is_last:

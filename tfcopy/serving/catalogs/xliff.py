@@ -25,6 +25,8 @@ from tfcopy.terminal import printable
 _AUTHOR = "tfcopy"  # of notes
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 _ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)""")
+# What no XML can hold, though it is printable.
+_NO_XML = dict.fromkeys("\ufffe\uffff", " ")
 # What ends a start tag.
 _OPEN = re.compile(rb"\s*/?>\Z")
 _MARKS = {codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
@@ -115,8 +117,7 @@ def filled(path, text: str, outcomes: Mapping) -> str:
 
 def _prefix(unit):
     """The prefix of the names of elements, such as "xlf:"."""
-    tag = unit.source.tag
-    return tag[1 : tag.index(b"source")]
+    return re.match(rb"<([^\s/>]*)source", unit.source.tag)[1]
 
 
 def _blanks_before(data, place):
@@ -146,7 +147,7 @@ def _with_notes(unit, data, remarks, is_open):
         if _AUTHOR in map(note.attributes.get, ("from", "category"))
     ]
     start = b'%s<%snote %s="%s">' % (blanks, prefix, key, _AUTHOR.encode())
-    texts = (escape(printable(x)).encode() for x in remarks)
+    texts = (escape(printable(x), _NO_XML).encode() for x in remarks)
     made, edits = [b"%s%s</%snote>" % (start, x, prefix) for x in texts], []
     if is_open:
         for note in old:
