@@ -11,9 +11,7 @@ _HOMES = {
         *("decode", "encode_pairs", "encode_source", "pointers"),
     ),
     "tfcopy.data.pairs.encoding": ("EncodedCorpus", "encode"),
-    "tfcopy.data.pairs.pipeline": (
-        *("batches", "evaluation_batches", "num_batches"),
-    ),
+    "tfcopy.data.pairs.pipeline": ("batches", "evaluation_batches"),
     "tfcopy.data.text.dictionary": ("Dictionary", "emit"),
     "tfcopy.data.text.byte_pair_tokenizer": (
         *("BytePairTokenizer", "HubPieces", "hub_pieces"),

@@ -88,19 +88,16 @@ def questions(
     return _corpus(
         "demo questions",
         functools.partial(_questions, num_things),
-        (num_train, num_validation, num_test),
-        (num_words, seed, num_things),
+        num_train,
+        num_validation,
+        num_test,
+        num_words,
+        seed,
+        num_things,
     )
 
 
-def entailments(
-    *,
-    num_train: int = 20_000,
-    num_validation: int = 500,
-    num_test: int = 1_000,
-    num_words: int = _NUM_WORDS,
-    seed: int = 0,
-) -> Corpus:
+def entailments(**sizes: int) -> Corpus:
     """Sentence pairs and how they relate, as `nli.Example`s.
 
     The hypothesis states something about the thing in the premise: what is
@@ -109,52 +106,27 @@ def entailments(
     the hypothesis.
 
     Args:
-        num_train: Number of training pairs.
-        num_validation: Number of validation pairs.
-        num_test: Number of test pairs.
-        num_words: As in `questions`.
-        seed: As in `questions`.
+        **sizes: Arguments of `questions`, but `num_things`.
 
     Raises:
         CorpusError: an argument is out of its range.
     """
-    return _corpus(
-        "demo entailments",
-        Writer.entailments,
-        (num_train, num_validation, num_test),
-        (num_words, seed),
-    )
+    return _corpus("demo entailments", Writer.entailments, **sizes)
 
 
-def sentences(
-    *,
-    num_train: int = 20_000,
-    num_validation: int = 500,
-    num_test: int = 1_000,
-    num_words: int = _NUM_WORDS,
-    seed: int = 0,
-) -> Corpus:
+def sentences(**sizes: int) -> Corpus:
     """Sentences, `str`, for language models.
 
     Each invented word is followed by a verb, one of two that fit its
     definition, of 16 in all.
 
     Args:
-        num_train: Number of training sentences.
-        num_validation: Number of validation sentences.
-        num_test: Number of test sentences.
-        num_words: As in `questions`.
-        seed: As in `questions`.
+        **sizes: Arguments of `questions`, but `num_things`.
 
     Raises:
         CorpusError: an argument is out of its range.
     """
-    return _corpus(
-        "demo sentences",
-        Writer.sentences,
-        (num_train, num_validation, num_test),
-        (num_words, seed),
-    )
+    return _corpus("demo sentences", Writer.sentences, **sizes)
 
 
 def dictionary(*, num_words: int = _NUM_WORDS, seed: int = 0) -> Definitions:
@@ -260,8 +232,19 @@ def vectors(
     )
 
 
-def _corpus(name, write: Callable, numbers, settings) -> Corpus:
+def _corpus(
+    name,
+    write: Callable,
+    num_train: int = 20_000,
+    num_validation: int = 500,
+    num_test: int = 1_000,
+    num_words: int = _NUM_WORDS,
+    seed: int = 0,
+    *others: int,
+) -> Corpus:
     """Makes a corpus; `write` yields a number of examples from a `Writer`."""
+    numbers = num_train, num_validation, num_test
+    settings = num_words, seed, *others
     for split, number in zip(SPLITS, numbers):
         _check(f"num_{split}", number, 1)
     _things(*settings[:2])

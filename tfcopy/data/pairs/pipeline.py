@@ -163,14 +163,6 @@ PADDING = {
 }
 
 
-def num_batches(
-    encoded: EncodedCorpus, batch_size: int, *, drop_remainder: bool = True
-) -> int:
-    """The number of batches of an epoch."""
-    whole, rest = divmod(len(encoded), batch_size)
-    return whole + (rest > 0 and not drop_remainder)
-
-
 def batches(
     encoded: EncodedCorpus,
     batch_size: int | TokenLimit,
