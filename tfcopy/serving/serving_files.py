@@ -44,7 +44,6 @@ then:
     localhost:8501/v1/models/europarl_ps:predict"""
 
 _SAFE = re.compile(r"[\w.-]+", re.ASCII)
-_ESCAPED = {x: f"\\{x:03o}" for x in (*range(32), ord('"'), ord("\\"), 127)}
 _Label = form("NAME:LABEL=V", r"[^:=]+:[\w.-]+=\d+")
 
 
@@ -136,7 +135,7 @@ def models_config(
                 f"--label {text}: no such version is served. Served of {name}: "
                 f"{', '.join(map(str, served)) or 'none'}."
             )
-        label = f"key: {_quoted(label)} value: {version}"
+        label = f'key: "{label}" value: {version}'
         of_models[name].append(f"version_labels {{ {label} }}")
     blocks = []
     for name in models:
@@ -171,11 +170,6 @@ def _is_new(path, text):
         f"{path}: something else is there. Move it away, or choose another "
         "--to; nothing was written."
     )
-
-
-def _quoted(text):
-    """Returns a text as protocol buffers have it, between quotes."""
-    return '"' + text.translate(_ESCAPED) + '"'
 
 
 if __name__ == "__main__":
