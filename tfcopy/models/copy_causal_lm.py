@@ -3,7 +3,7 @@
 import keras
 import keras_hub
 
-from tfcopy.models.copy_seq2seq_lm import CopyTask
+from tfcopy.models.copy_seq2seq_lm import CopyTask, make_task
 
 
 class PromptPreprocessor(keras_hub.models.Seq2SeqLMPreprocessor):
@@ -46,26 +46,20 @@ class CopyCausalLM(CopyTask, keras_hub.models.CausalLM):
     preprocessor_cls = PromptPreprocessor
 
 
-def _register(name):
-    """Makes task and preprocessor of one of KerasHub's networks."""
-    register = keras.saving.register_keras_serializable(package="tfcopy")
-    network = getattr(keras_hub.models, f"{name}Backbone")
-    tokenizer = getattr(keras_hub.models, f"{name}Tokenizer")
-    preprocessor = type(
-        f"Copy{name}Preprocessor",
-        (PromptPreprocessor,),
-        {"backbone_cls": network, "tokenizer_cls": tokenizer},
-    )
-    task = type(
-        f"Copy{name}CausalLM",
-        (CopyCausalLM,),
-        {"network": network, "preprocessor_cls": register(preprocessor)},
-    )
-    return register(task)
+def _preprocessor(name):
+    """Makes and registers the preprocessor of one of KerasHub's networks."""
+    contents = {
+        "backbone_cls": getattr(keras_hub.models, f"{name}Backbone"),
+        "tokenizer_cls": getattr(keras_hub.models, f"{name}Tokenizer"),
+    }
+    made = type(f"Copy{name}Preprocessor", (PromptPreprocessor,), contents)
+    return keras.saving.register_keras_serializable(package="tfcopy")(made)
 
 
 for _name in (
     *("GPT2", "Gemma", "Gemma3", "Llama", "Llama3"),
     *("Mistral", "OPT", "Phi3", "Qwen", "Qwen3"),
 ):
-    globals()[f"Copy{_name}CausalLM"] = _register(_name)
+    globals()[f"Copy{_name}CausalLM"] = make_task(
+        CopyCausalLM, _name, _preprocessor(_name)
+    )

@@ -343,36 +343,30 @@ class CopySeq2SeqLM(CopyTask, keras_hub.models.Seq2SeqLM):
     preprocessor_cls = keras_hub.models.Seq2SeqLMPreprocessor
 
 
-@keras.saving.register_keras_serializable(package="tfcopy")
-class CopyBartSeq2SeqLM(CopySeq2SeqLM):
-    """A `CopySeq2SeqLM` of BART."""
+def make_task(base, name, preprocessor):
+    """Makes and registers the task of one of KerasHub's networks.
 
-    network = keras_hub.models.BartBackbone
-    preprocessor_cls = keras_hub.models.BartSeq2SeqLMPreprocessor
-
-
-@keras.saving.register_keras_serializable(package="tfcopy")
-class CopyT5Seq2SeqLM(CopySeq2SeqLM):
-    """A `CopySeq2SeqLM` of T5 and its variants."""
-
-    network = keras_hub.models.T5Backbone
-    preprocessor_cls = keras_hub.models.T5Seq2SeqLMPreprocessor
-
-
-@keras.saving.register_keras_serializable(package="tfcopy")
-class CopyT5GemmaSeq2SeqLM(CopySeq2SeqLM):
-    """A `CopySeq2SeqLM` of T5Gemma."""
-
-    network = keras_hub.models.T5GemmaBackbone
-    preprocessor_cls = keras_hub.models.T5GemmaSeq2SeqLMPreprocessor
+    Args:
+        base: `CopySeq2SeqLM` or `CopyCausalLM`.
+        name: Name of the network, such as `"Bart"`.
+        preprocessor: Class of its preprocessor.
+    """
+    kind = base.__name__.removeprefix("Copy")
+    contents = {
+        "__doc__": f"A `{base.__name__}` of {name}.",
+        "__module__": base.__module__,
+        "network": getattr(keras_hub.models, f"{name}Backbone"),
+        "preprocessor_cls": preprocessor,
+    }
+    task = type(f"Copy{name}{kind}", (base,), contents)
+    return keras.saving.register_keras_serializable(package="tfcopy")(task)
 
 
-@keras.saving.register_keras_serializable(package="tfcopy")
-class CopyT5Gemma2Seq2SeqLM(CopySeq2SeqLM):
-    """A `CopySeq2SeqLM` of T5Gemma 2 without a vision encoder."""
-
-    network = keras_hub.models.T5Gemma2Backbone
-    preprocessor_cls = keras_hub.models.T5Gemma2Seq2SeqLMPreprocessor
+for _name in ("Bart", "T5", "T5Gemma", "T5Gemma2"):
+    _preprocessor = getattr(keras_hub.models, f"{_name}Seq2SeqLMPreprocessor")
+    globals()[f"Copy{_name}Seq2SeqLM"] = make_task(
+        CopySeq2SeqLM, _name, _preprocessor
+    )
 
 
 def _special_ids(tokenizer, start):
