@@ -17,7 +17,7 @@ MODULES = {
 NAME = re.compile(r"`([a-z]\w*(?:\.\w+)+)(?:\([^`]*\))?`")
 OTHERS = re.compile(
     r"(tf|keras|keras_hub|rapidfuzz|bytes)\.|.*"
-    r"\.(py|json|png|tsv|zip|po|en|exc|noun|perl|config)$"
+    r"\.(py|json|png|tsv|txt|css|html|zip|po|en|exc|noun|perl|config)$"
 )
 
 
