@@ -6,8 +6,6 @@ import errno
 import os
 import typing
 
-import keras
-
 from tfcopy import filesystem
 from tfcopy.experiments.config import (
     ENDLESS_SCHEDULES,
@@ -61,19 +59,6 @@ def check_systems(systems, kind):
             f"--systems must name some of {', '.join(names)}. "
             f"Received: {systems}."
         )
-
-
-def check_activation(name, flag):
-    """Raises a ValueError if a flag's value names no activation."""
-    if name == "noisy_tanh":
-        return
-    try:
-        keras.activations.get(name)
-    except ValueError:
-        raise ValueError(
-            f"--{flag} must be noisy_tanh or the name of a Keras activation. "
-            f"Received: {name}."
-        ) from None
 
 
 def check_schedule(schedule, warmup, updates):

@@ -284,10 +284,9 @@ class PointerSoftmaxConfig(PairsConfig, AttentionConfig, BackboneConfig):
     coverage: bool = model(
         False, "Feed the coverage of each source position to the attention."
     )
-    switch_activation: str = model(
+    switch_activation: Literal["noisy_tanh", "relu", "tanh"] = model(
         "noisy_tanh",
-        "Activation of the switch's hidden layers: noisy_tanh, relu or another "
-        "Keras activation.",
+        "Activation of the switch's hidden layers: noisy_tanh, relu or tanh.",
     )
     switch_bias: float = model(
         1.0, "Initial bias of the switch; above 0 it favours generating."

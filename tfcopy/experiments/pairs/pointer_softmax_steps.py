@@ -14,7 +14,6 @@ from tfcopy.experiments.pairs.model_flags import PointerSoftmaxConfig
 
 def check(config: PointerSoftmaxConfig):
     """Raises a ValueError that names a flag which makes no sense."""
-    flag_checks.check_activation(config.switch_activation, "switch_activation")
     flag_checks.check_corpus(config)
     pretrained.check(config)
     model_flags.check(
