@@ -225,7 +225,6 @@ def test_bad_vocabulary(tmp_path, corpus, capsys):
         ),
         ("--output_dictionary /no/d", "--output_dictionary: cannot read /no/d"),
         ("--systems []", "--systems must name some of nmt, pointer_softmax"),
-        ("--switch_activation foo", "--switch_activation must be .* foo"),
         ("--log_dir /proc/x", "--log_dir: cannot write to /proc/x/demo"),
         ("--savedmodel_dir /proc/x", "--savedmodel_dir: .* /proc/x"),
         ("--tfds x", "Only one of --train, --prepared, --catalogs, --tfds"),

@@ -5,6 +5,7 @@ which are its words.
 """
 
 import json
+import os
 
 import keras
 import keras_hub
@@ -12,7 +13,6 @@ import numpy as np
 from keras import ops, tree
 
 from tfcopy import tokens
-from tfcopy.checked_files import check_inside
 from tfcopy.decoding.hypotheses import with_beams
 from tfcopy.keras_internals import all_layers, importing_nothing
 from tfcopy.layers.backbones import hub_backbone
@@ -71,10 +71,14 @@ class CopyTask:
         options = dict(locals())
         for name in ("self", "backbone", "preprocessor", "kwargs", "__class__"):
             del options[name]
-        parts = all_layers(preprocessor) if preprocessor else []
-        # KerasHub would write these files, wherever they are.
-        names = [x.config_file for x in parts if hasattr(x, "config_file")]
-        check_inside("The preprocessor's `config_file`", names)
+        for part in all_layers(preprocessor) if preprocessor else []:
+            # KerasHub would write this file, wherever it is.
+            name = getattr(part, "config_file", "")
+            if os.path.basename(name) != name:
+                raise ValueError(
+                    "The preprocessor's `config_file` must be in the preset: "
+                    f"{name!r} is not within its folder."
+                )
         if special_ids is None and preprocessor is not None:
             options["special_ids"] = _special_ids(
                 preprocessor.tokenizer,

@@ -189,13 +189,12 @@ class Checkpoints:
             CheckpointError: If there are none, or they are damaged or from
                 another model.
         """
-        try:
-            return self._load_weights(self.best_path, model)
-        except FileNotFoundError:
+        if not filesystem.exists(self.best_path):
             raise CheckpointError(
                 f"{self.folder}: no best weights yet, as there was no dev "
                 "score."
-            ) from None
+            )
+        return self._load_named(_BEST_NAME, model)
 
     def load_average(self, model):
         """Reads the average; as `load_best`."""
@@ -245,19 +244,15 @@ class Checkpoints:
     def _save_weights(self, name, weights, info):
         self._write(self._path(name), info, as_arrays(weights))
 
-    def _load_weights(self, path, model):
+    def _load_named(self, name, model):
+        path = self._path(name)
         try:
             info, arrays = _read(path)
         except DamagedFileError as error:
             raise CheckpointError(str(error)) from error
-        return info, weights_of(model, arrays, path)
-
-    def _load_named(self, name, model):
-        path = self._path(name)
-        try:
-            return self._load_weights(path, model)
         except FileNotFoundError:
             raise CheckpointError(f"{path} is missing.") from None
+        return info, weights_of(model, arrays, path)
 
     def _write(self, path, info, arrays):
         header = np.frombuffer(json.dumps(info).encode(), np.uint8)

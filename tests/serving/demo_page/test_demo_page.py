@@ -32,6 +32,7 @@ from tfcopy.layers.copying import MASKED, CopyDistribution  # noqa: E402
 from tfcopy.serving import demo  # noqa: E402
 from tfcopy.serving.client_library.signatures import Signature  # noqa: E402
 from tfcopy.serving.demo_page.demo_server import Models  # noqa: E402
+from tfcopy.serving.http_server import listening  # noqa: E402
 from tfcopy.serving.servables.text_model import NUM_SPECIALS  # noqa: E402
 
 WAIT = 250  # seconds: a test has 300, on a machine however busy
@@ -240,11 +241,11 @@ ERROR = ".tfc-error"
 def served(models):
     """The address of the page, while a thread serves it."""
     server = demo.serve(models)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, args=([listening],))
+    with listening.listen("127.0.0.1", 0) as place:
+        thread = threading.Thread(target=server.run, args=([place],))
         thread.start()
         try:
-            yield demo.address_of(listening)
+            yield listening.address_of(place)
         finally:
             server.should_exit = True
             thread.join()

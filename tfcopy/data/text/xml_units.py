@@ -259,11 +259,12 @@ class XmlReader:
                 reason = str(error).partition(":")[0]
                 if isinstance(error, expat.ExpatError):
                     self._here()
-            self._fault = self._line, f"not valid XML ({reason})"
             place = self._place - self._base
             # Of an end tag without its start tag, expat tells the name. What
             # a unit leaves open, such as CDATA, has hidden those behind it.
             start, unit = place - 2, self._unit
+            line = unit.line if unit and is_last else self._line
+            self._fault = line, f"not valid XML ({reason})"
             if unit is not None:
                 start = unit.start + 1 - self._base
             start = max(0, start, self._resumed + 1 - self._base)

@@ -358,15 +358,14 @@ class DefinitionEmbedding(Configured, Unmasked):
     @classmethod
     def from_config(cls, config):
         # Earlier configs have two options that are gone.
+        config = dict(config)
         for name in ("depth", "phrases"):
-            if config.get(name):
+            if config.pop(name, None):
                 raise ValueError(
                     f"`{name}` is no longer supported. Train the model again "
-                    f"without it. Received: {name}={config[name]}."
+                    "without it."
                 )
-        gone = {"depth", "phrases"}
-        kept = {k: v for k, v in config.items() if k not in gone}
-        return super().from_config(kept)
+        return super().from_config(config)
 
 
 def _shape(fixed):
