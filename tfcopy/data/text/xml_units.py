@@ -262,15 +262,15 @@ class XmlReader:
             place = self._place - self._base
             # Of an end tag without its start tag, expat tells the name. What
             # a unit leaves open, such as CDATA, has hidden those behind it.
-            start, unit = place - 2, self._unit
-            line = unit.line if unit and is_last else self._line
-            self._fault = line, f"not valid XML ({reason})"
+            start, unit, line = place - 2, self._unit, self._line
             if unit is not None:
                 start = unit.start + 1 - self._base
+                if self._next.search(self._data, start, place):
+                    line = unit.line
+            self._fault = line, f"not valid XML ({reason})"
             start = max(0, start, self._resumed + 1 - self._base)
             self._again += max(0, len(self._data) - start - 4 * _BLOCK)
-            can_resume = self.skips and self._root
-            if not can_resume or self._again > _MOST_AGAIN:
+            if not (self.skips and self._root) or self._again > _MOST_AGAIN:
                 self.refuse(*self._fault)
             self._unit = None
             self._line -= self._data.count(b"\n", start, place)
