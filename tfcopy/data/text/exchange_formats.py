@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tfcopy import file_forms
 from tfcopy.data.text.languages import best_language, normal_code
 from tfcopy.data.text.xliff_units import XliffReader
-from tfcopy.data.text.xml_units import Element, XmlReader
+from tfcopy.data.text.xml_units import XML_LANG, Element, XmlReader
 
 XLIFF = (".xlf", ".xliff", ".sdlxliff")
 # Elements of TMX and TBX: one text in several languages, its form in one of
@@ -28,7 +28,6 @@ _TEXTS = ("seg", "term")
 # Inline elements that stand for code, which their text is if they have any.
 _CODES = ("ph", "bpt", "ept", "it", "ut", "x", "bx", "ex", "sc", "ec")
 _IDENTITIES = ("id", "x", "i", "startRef")
-_LANG = "http://www.w3.org/XML/1998/namespace lang"
 # A country in a code of a language, of `_code`.
 _REGION = re.compile(r"-([a-z]{2}|[0-9]{3})\b")
 _DECLARED = re.compile(rb"""^<\?xml[^>]*encoding=["']utf-?(?:16|32)""", re.I)
@@ -204,7 +203,7 @@ class _TextReader(XmlReader):
         for form in unit.children(*_FORMS):
             get = form.attributes.get
             for text in _texts(form):
-                texts[_code(get(_LANG) or get("lang"))].append(text)
+                texts[_code(get(XML_LANG) or get("lang"))].append(text)
         return [texts]
 
 

@@ -16,14 +16,13 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from tfcopy.data.text.languages import base_language
-from tfcopy.data.text.xml_units import XmlReader
+from tfcopy.data.text.xml_units import XML_LANG, XmlReader
 
 # Elements around units.
 _AROUND = ("xliff", "file", "body", "group")
 # Inline elements whose content is text; that of others is code.
 _TEXTS = ("g", "pc", "mrk")
 _IDENTITIES = ("id", "mid", "startRef", "hex")
-_LANG = "http://www.w3.org/XML/1998/namespace lang"
 _UNTRANSLATED = ("new", "initial", "needs-translation")
 _SPAN = re.compile(r"(<[^<>]*>)")
 # XML's parsers would read another end of line.
@@ -179,7 +178,7 @@ class Unit:
 
 def _language(element, inherited):
     """The language of a text: its file's, unless it tells another one."""
-    own = element.attributes.get(_LANG) or inherited
+    own = element.attributes.get(XML_LANG) or inherited
     is_alike = inherited and base_language(own) == base_language(inherited)
     return inherited if is_alike else own
 

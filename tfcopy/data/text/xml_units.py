@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 
+XML_LANG = "http://www.w3.org/XML/1998/namespace lang"
 # Bytes that are read at once, unless a token is longer.
 _BLOCK = 1 << 14
 _LONGEST_TAG = 1 << 8  # of those at which reading goes on after a fault
