@@ -149,7 +149,7 @@ class BahdanauAttention(Configured, PointingAttention):
             state: `()`; a subclass may have a state.
             memory: From `prepare`.
             read: Optional second weights of the values, `(B, S)`, which a cell
-                computes itself; applied in the same product.
+                computes itself. The same product applies them.
 
         Returns:
             `(context, log_weights, state)`: `(B, value_dim)`, and `(B, S)`,

@@ -142,8 +142,8 @@ class T5Gemma2Parts(T5GemmaParts):
         if not backbone.text_only_model:
             raise ValueError(
                 "`backbone` must be text-only; docs/backbones.md shows how to "
-                "load it without its vision encoder. Received: a "
-                "T5Gemma2Backbone with a vision encoder."
+                "leave the vision encoder out. Received: a T5Gemma2Backbone "
+                "with a vision encoder."
             )
 
     def _attentions(self, block):
@@ -188,7 +188,7 @@ def _read(attention, queries, rows, visible):
 
 
 def _normed(attention, name, x):
-    """Normalises queries or keys, as T5Gemma 2 does."""
+    """Normalises queries or keys of T5Gemma 2; T5Gemma has no such layer."""
     if not getattr(attention, "use_query_key_norm", False):
         return x
     return getattr(attention, f"{name}_norm")(x)

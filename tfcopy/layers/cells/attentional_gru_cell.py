@@ -38,7 +38,7 @@ class AttentionalGRUCell(RecurrentCell):
 
     def build(self, inputs_shape, annotations_shape):
         self._build_attention(inputs_shape, annotations_shape, self.units)
-        # One matrix for all inputs of the GRU, initialized as one.
+        # One matrix for all inputs of the GRU, initialised as one.
         self.embedding_dim = inputs_shape[-1]
         size = self.embedding_dim + self.reads * annotations_shape[-1]
         add_gate_weights(self, size, 3)
